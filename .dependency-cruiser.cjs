@@ -1,0 +1,60 @@
+/** The house plan as rules: transport → use case → contracts ← adapters. */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-import-cycles',
+      comment: 'In ESM a cycle between decorated classes crashes at import: the metadata reads a binding too early.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'rooms-have-one-door',
+      comment: "A folder's index.ts is its door; nothing reaches past it into another folder's insides.",
+      severity: 'error',
+      from: { path: '^src/([^/]+)/' },
+      to: { path: '^src/[^/]+/.+', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$', '^src/[^/]+/[^/]+/index\\.ts$'] },
+    },
+    {
+      name: 'protocol-imports-nobody',
+      comment: 'The wire is plain TypeScript: it knows neither Nest nor any other room.',
+      severity: 'error',
+      from: { path: '^src/protocol/' },
+      to: { path: ['^src/(?!protocol/)', 'node_modules/@nestjs/'] },
+    },
+    {
+      name: 'adapters-do-not-know-the-use-case',
+      comment: 'State and providers implement contracts; they never call up into responses.',
+      severity: 'error',
+      from: { path: '^src/(state|providers|context|access|config|time)/' },
+      to: { path: '^src/(responses|models|operations)/' },
+    },
+    {
+      name: 'the-use-case-does-not-know-its-transports',
+      comment: 'ResponsesService and what it uses must run unchanged behind HTTP, SSE, WebSocket or a worker.',
+      severity: 'error',
+      from: { path: '^src/responses/', pathNot: '^src/responses/(http|socket)/|\\.module\\.ts$|index\\.ts$' },
+      to: { path: ['^src/responses/(http|socket)/', 'node_modules/fastify/', 'node_modules/@nestjs/platform-'] },
+    },
+    {
+      name: 'not-to-tests',
+      comment: 'The service never needs its tests or development tools.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.spec\\.ts$' },
+      to: { path: ['^test/', '\\.spec\\.ts$'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'no-development-packages',
+      comment: 'What runs in production is a dependency, not a development dependency.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.spec\\.ts$|^src/testing/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'] },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types'] },
+  },
+};

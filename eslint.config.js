@@ -1,0 +1,48 @@
+import jsdoc from 'eslint-plugin-jsdoc';
+import tseslint from 'typescript-eslint';
+
+export default tseslint.config(
+  { ignores: ['dist', 'node_modules', 'coverage'] },
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: { allowDefaultProject: ['*.js', '.*.cjs'] } } },
+    rules: {
+      // Files stay small enough to hold in the head.
+      'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
+      // One import statement per module, types marked as such: what is left at run time is visible.
+      '@typescript-eslint/consistent-type-imports': 'error',
+      // Nest modules are classes with nothing in them; abstract classes serve as injection tokens.
+      '@typescript-eslint/no-extraneous-class': 'off',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // Nest types its option objects as classes that nobody constructs.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      // A contract's default implementation may be async by its signature only.
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/**/*.spec.ts'],
+    plugins: { jsdoc },
+    rules: {
+      // Whatever another file can use says what it gives.
+      'jsdoc/require-jsdoc': [
+        'error',
+        {
+          publicOnly: true,
+          checkConstructors: false,
+          require: { ClassDeclaration: true, FunctionDeclaration: true, MethodDefinition: false },
+          contexts: ['TSInterfaceDeclaration', 'TSTypeAliasDeclaration'],
+        },
+      ],
+    },
+  },
+  {
+    // Clients may send what OpenAI has deprecated, so the service must read it.
+    files: ['src/responses/resolve-settings.ts'],
+    rules: { '@typescript-eslint/no-deprecated': 'off' },
+  },
+  { files: ['**/*.js', '**/*.cjs'], extends: [tseslint.configs.disableTypeChecked] },
+);
