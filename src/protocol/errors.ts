@@ -1,0 +1,101 @@
+/** The body of every failed HTTP request (protocol §7). */
+export interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly param: string | null;
+    readonly code: string | null;
+  };
+}
+
+/** Every error code this service gives, with its HTTP status and `error.type`. The README's error table lists the same. */
+export const ERROR_CODES = {
+  array_above_max_length: { status: 400, type: 'invalid_request_error' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  decimal_above_max_value: { status: 400, type: 'invalid_request_error' },
+  decimal_below_min_value: { status: 400, type: 'invalid_request_error' },
+  empty_array: { status: 400, type: 'invalid_request_error' },
+  integer_above_max_value: { status: 400, type: 'invalid_request_error' },
+  integer_below_min_value: { status: 400, type: 'invalid_request_error' },
+  invalid_id_prefix: { status: 400, type: 'invalid_request_error' },
+  invalid_json: { status: 400, type: 'invalid_request_error' },
+  invalid_json_schema: { status: 400, type: 'invalid_request_error' },
+  invalid_mode: { status: 400, type: 'invalid_request_error' },
+  invalid_type: { status: 400, type: 'invalid_request_error' },
+  invalid_value: { status: 400, type: 'invalid_request_error' },
+  missing_required_parameter: { status: 400, type: 'invalid_request_error' },
+  mutually_exclusive_parameters: { status: 400, type: 'invalid_request_error' },
+  object_above_max_properties: { status: 400, type: 'invalid_request_error' },
+  previous_response_not_found: { status: 400, type: 'invalid_request_error' },
+  string_above_max_length: { status: 400, type: 'invalid_request_error' },
+  string_below_min_length: { status: 400, type: 'invalid_request_error' },
+  unknown_parameter: { status: 400, type: 'invalid_request_error' },
+  unsupported_parameter: { status: 400, type: 'invalid_request_error' },
+  unsupported_value: { status: 400, type: 'invalid_request_error' },
+  invalid_api_key: { status: 401, type: 'invalid_request_error' },
+  forbidden_host: { status: 403, type: 'invalid_request_error' },
+  forbidden_origin: { status: 403, type: 'invalid_request_error' },
+  model_not_found: { status: 404, type: 'invalid_request_error' },
+  unknown_url: { status: 404, type: 'invalid_request_error' },
+  method_not_supported: { status: 405, type: 'invalid_request_error' },
+  request_timeout: { status: 408, type: 'invalid_request_error' },
+  request_too_large: { status: 413, type: 'invalid_request_error' },
+  unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  unsupported_content_encoding: { status: 415, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  server_error: { status: 500, type: 'server_error' },
+  server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
+  service_unavailable: { status: 503, type: 'service_unavailable_error' },
+} as const satisfies Record<string, { status: number; type: string }>;
+
+/**
+ *
+ */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** What an ApiError says beyond its code and message. */
+export interface ApiErrorOptions {
+  /** The parameter at fault as a path, `input[0].content`; null when no single one is. */
+  readonly param?: string | null;
+  /** Headers for the HTTP answer, such as `retry-after` (seconds). */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What really happened; for our log only. */
+  readonly cause?: unknown;
+}
+
+/** A refusal the client is meant to read. Thrown anywhere; each transport gives it its own form (protocol §7). */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+
+  constructor(
+    readonly status: number,
+    readonly type: string,
+    readonly code: string | null,
+    readonly param: string | null,
+    message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+
+  /** The error of a known code: status and type come from ERROR_CODES. */
+  static of(code: ErrorCode, message: string, options: ApiErrorOptions = {}): ApiError {
+    const { status, type } = ERROR_CODES[code];
+    return new ApiError(status, type, code, options.param ?? null, message, options.headers, options.cause);
+  }
+
+  /** A 400 without a code, as protocol §3.1 has it for items that do not fit together. */
+  static badRequest(message: string, param: string | null): ApiError {
+    return new ApiError(400, 'invalid_request_error', null, param, message);
+  }
+
+  /** A 404 without a code: what is missing and what is another owner's look the same (protocol §7). */
+  static notFound(kind: 'Response' | 'Item', id: string): ApiError {
+    return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
+  }
+
+  toBody(): ErrorBody {
+    return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };
+  }
+}

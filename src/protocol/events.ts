@@ -1,0 +1,28 @@
+import type { ResponseObject } from './wire.js';
+
+/**
+ * One event of a response's stream, serialised once. `json` is the event as JSON text without its closing brace, so that
+ * each transport can add what is its own (`obfuscation` on SSE, `stream_id` on a socket) and close it.
+ */
+export interface StreamEvent {
+  readonly type: string;
+  /** From 0, without gaps, per response: the resume cursor (protocol §4). */
+  readonly sequenceNumber: number;
+  readonly json: string;
+  /** Length of the `delta` in characters where the event carries one, else -1: SSE obfuscation pads by it. */
+  readonly deltaLength: number;
+  /** The final Response, on the one terminal event; null on all others. */
+  readonly response: ResponseObject | null;
+}
+
+/** The terminal event types, by the status that the response ended with (protocol §4, order rule 6). */
+export const TERMINAL_EVENTS = {
+  completed: 'response.completed',
+  incomplete: 'response.incomplete',
+  failed: 'response.failed',
+} as const;
+
+/**
+ *
+ */
+export type TerminalStatus = keyof typeof TERMINAL_EVENTS;

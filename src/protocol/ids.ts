@@ -1,0 +1,46 @@
+import { v7 } from 'uuid';
+
+/** What an id names; the prefix is part of the id on the wire. */
+export type IdPrefix = 'resp' | 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'call' | 'item' | 'req' | (string & {});
+
+/** Gives ids. A contract of its own so that tests and recordings can have the same ids every time. */
+export abstract class IdGenerator {
+  /** Returns `<prefix>_<32 hex characters>`, never the same twice. */
+  abstract next(prefix: IdPrefix): string;
+}
+
+/** Ids that sort by time of creation: the hex digits of a UUIDv7. */
+export class UuidIdGenerator extends IdGenerator {
+  override next(prefix: IdPrefix): string {
+    return `${prefix}_${v7().replaceAll('-', '')}`;
+  }
+}
+
+const ITEM_PREFIXES: ReadonlyMap<string, IdPrefix> = new Map(
+  Object.entries({
+    message: 'msg',
+    reasoning: 'rs',
+    function_call: 'fc',
+    function_call_output: 'fco',
+    custom_tool_call: 'ctc',
+    custom_tool_call_output: 'ctco',
+    web_search_call: 'ws',
+    file_search_call: 'fs',
+    code_interpreter_call: 'ci',
+    image_generation_call: 'ig',
+    computer_call: 'cu',
+    local_shell_call: 'lsh',
+    shell_call: 'sh',
+    apply_patch_call: 'apc',
+    mcp_call: 'mcp',
+    mcp_list_tools: 'mcpl',
+    mcp_approval_request: 'mcpr',
+    tool_search_call: 'tsc',
+    compaction: 'cmp',
+  }),
+);
+
+/** The id prefix of an item type; types nobody told us about get `item`. */
+export function itemIdPrefix(type: string): IdPrefix {
+  return ITEM_PREFIXES.get(type) ?? 'item';
+}

@@ -1,0 +1,5 @@
+export * from './errors.js';
+export * from './events.js';
+export * from './ids.js';
+export * from './usage.js';
+export * from './wire.js';

@@ -1,0 +1,22 @@
+import type { Usage } from './wire.js';
+
+/** Tokens of a turn, added up over its passes. */
+export interface TokenCounts {
+  readonly input: number;
+  readonly cached?: number;
+  readonly cacheWrite?: number;
+  /** Reasoning tokens included (protocol §8). */
+  readonly output: number;
+  readonly reasoning?: number;
+}
+
+/** Token counts in the wire's shape; reasoning is part of output, total is input plus output (protocol §8). */
+export function toUsage(counts: TokenCounts): Usage {
+  return {
+    input_tokens: counts.input,
+    input_tokens_details: { cached_tokens: counts.cached ?? 0, cache_write_tokens: counts.cacheWrite ?? 0 },
+    output_tokens: counts.output,
+    output_tokens_details: { reasoning_tokens: counts.reasoning ?? 0 },
+    total_tokens: counts.input + counts.output,
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * The wire types, from the `openai` package. What the package leaves optional although it is always on the wire, or
+ * types too narrowly for a server that passes unknown things on, is widened here and nowhere else.
+ */
+import type * as OpenAI from 'openai/resources/responses/responses';
+
+/** One element of a conversation in stored form: a message, a call, an output, or an item type we do not know. */
+export interface Item {
+  readonly type: string;
+  readonly id: string;
+  readonly [member: string]: unknown;
+}
+
+/** An output item as an upstream shows it, under an id of the upstream's own or none. */
+export interface ForeignItem {
+  readonly type: string;
+  readonly id?: string;
+  readonly [member: string]: unknown;
+}
+
+/** A content part of a message or of a tool output. */
+export interface ContentPart {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** The Response object as it is on the wire: without the `output_text` that SDKs add themselves. */
+export interface ResponseObject extends Required<
+  Omit<
+    OpenAI.Response,
+    | 'output_text'
+    | 'output'
+    | 'instructions'
+    | 'usage'
+    | 'error'
+    | 'moderation'
+    | 'user'
+    | 'conversation'
+    | 'image'
+    | 'prompt'
+    | 'prompt_cache_diagnostics'
+    | 'prompt_cache_options'
+  >
+> {
+  readonly output: readonly Item[];
+  readonly instructions: string | null;
+  readonly usage: Usage | null;
+  readonly error: ResponseErrorBody | null;
+  readonly moderation: null;
+  readonly user: string | null;
+  readonly store: boolean;
+  readonly frequency_penalty: number;
+  readonly presence_penalty: number;
+  readonly image?: OpenAI.Response.Image;
+  readonly prompt_cache_options?: OpenAI.Response['prompt_cache_options'];
+}
+
+/** The settings of a request after defaults: what every snapshot of the Response echoes (protocol §5). */
+export type ResponseSettings = Pick<
+  ResponseObject,
+  | 'access_programs'
+  | 'background'
+  | 'frequency_penalty'
+  | 'image'
+  | 'instructions'
+  | 'max_output_tokens'
+  | 'max_tool_calls'
+  | 'metadata'
+  | 'model'
+  | 'moderation'
+  | 'parallel_tool_calls'
+  | 'presence_penalty'
+  | 'previous_response_id'
+  | 'prompt_cache_key'
+  | 'prompt_cache_options'
+  | 'prompt_cache_retention'
+  | 'reasoning'
+  | 'safety_identifier'
+  | 'store'
+  | 'temperature'
+  | 'text'
+  | 'tool_choice'
+  | 'tools'
+  | 'top_logprobs'
+  | 'top_p'
+  | 'truncation'
+  | 'user'
+>;
+
+/**
+ *
+ */
+export type ResponseStatus = OpenAI.ResponseStatus;
+/**
+ *
+ */
+export type IncompleteReason = NonNullable<OpenAI.Response.IncompleteDetails['reason']>;
+/**
+ *
+ */
+export type Tool = OpenAI.Tool;
+/**
+ *
+ */
+export type FunctionTool = OpenAI.FunctionTool;
+/**
+ *
+ */
+export type ToolChoice = OpenAI.Response['tool_choice'];
+/**
+ *
+ */
+export type Usage = OpenAI.ResponseUsage;
+/**
+ *
+ */
+export type Annotation = OpenAI.ResponseOutputText['annotations'][number];
+/**
+ *
+ */
+export type Logprob = OpenAI.ResponseOutputText.Logprob;
+/**
+ *
+ */
+export type Includable = OpenAI.ResponseIncludable;
+
+/** `error` of a Response that failed after it was accepted (protocol §5). Codes beyond the typed ones are on the wire. */
+export interface ResponseErrorBody {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The body of `POST /responses` once validated: the SDK's type, with `input` in the shape it arrived in. */
+export interface CreateResponseRequest extends Omit<
+  OpenAI.ResponseCreateParamsBase,
+  'input' | 'model' | 'service_tier'
+> {
+  readonly model: string;
+  readonly input?: string | readonly InputItem[] | null;
+  readonly service_tier?: OpenAI.Response['service_tier'];
+  readonly presence_penalty?: number | null;
+  readonly frequency_penalty?: number | null;
+}
+
+/** An item as a client may send it: `type` may be absent on messages, `id` on everything. */
+export interface InputItem {
+  readonly type?: string | null;
+  readonly id?: string | null;
+  readonly [member: string]: unknown;
+}
+
+/** The list envelope of every paginated endpoint (protocol §1.1). */
+export interface ListObject<T> {
+  readonly object: 'list';
+  readonly data: readonly T[];
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}

@@ -1,0 +1,8 @@
+import { Global, Module } from '@nestjs/common';
+
+import { Clock, SystemClock } from './clock.js';
+
+/** The clock everybody shares. */
+@Global()
+@Module({ providers: [{ provide: Clock, useClass: SystemClock }], exports: [Clock] })
+export class TimeModule {}
