@@ -1,0 +1,48 @@
+import { type DynamicModule, type FactoryProvider, Module, type ModuleMetadata } from '@nestjs/common';
+import { ConfigModule as NestConfigModule, ConfigService } from '@nestjs/config';
+
+import { Environment, readEnvironment } from './environment.js';
+
+/** Variables by name, as text or already in their type. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+/** Where the variables on top come from when they are only known later. */
+export interface AsyncVariables {
+  readonly imports: NonNullable<ModuleMetadata['imports']>;
+  readonly inject: NonNullable<FactoryProvider['inject']>;
+  readonly useFactory: FactoryProvider<Variables | Promise<Variables>>['useFactory'];
+}
+
+const OVERRIDES = Symbol('variables that win over the process');
+
+/** Provides the Environment: `.env`, the process's variables, and what the embedding program sets on top. */
+@Module({})
+export class ConfigModule {
+  static forRoot(overrides: Variables = {}): DynamicModule {
+    return this.forRootAsync({ imports: [], inject: [], useFactory: () => overrides });
+  }
+
+  /** Throws EnvironmentError when the application is created and the variables cannot be used. */
+  static forRootAsync({ imports, inject, useFactory }: AsyncVariables): DynamicModule {
+    return {
+      module: ConfigModule,
+      global: true,
+      imports: [NestConfigModule.forRoot(), ...imports],
+      providers: [
+        { provide: OVERRIDES, inject, useFactory },
+        {
+          provide: Environment,
+          inject: [ConfigService, OVERRIDES],
+          useFactory: (config: ConfigService, overrides: Variables) =>
+            readEnvironment({ ...readKnown(config), ...overrides }),
+        },
+      ],
+      exports: [Environment],
+    };
+  }
+}
+
+/** What the process and `.env` say about the variables we know. */
+function readKnown(config: ConfigService): Variables {
+  return Object.fromEntries(Object.keys(new Environment()).map((name) => [name, config.get<unknown>(name)]));
+}

@@ -1,0 +1,158 @@
+import 'reflect-metadata';
+
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+
+import { Choice, Flag, Text, TextList, WholeNumber } from './variables.js';
+
+const MEGABYTE = 1024 * 1024;
+const DAY_IN_SECONDS = 24 * 60 * 60;
+
+/**
+ * Every variable the service reads, with its type and default: `.env.example` and the README list the same. Inject this
+ * class to read them.
+ */
+export class Environment {
+  /** Port to listen on; 0 takes a free one. */
+  @WholeNumber(0, 65_535)
+  readonly PORT: number = 8080;
+
+  /** Address to listen on. Empty: 127.0.0.1 without API_KEYS, 0.0.0.0 with them. */
+  @Text()
+  readonly HOST: string = '';
+
+  /** Who may call: `tenant:key` entries; a key may be given as `sha256:<hex>`. Empty: open, for this machine only. */
+  @TextList()
+  readonly API_KEYS: readonly string[] = [];
+
+  /** Allows a public HOST without API_KEYS: anybody who can reach the port can use the service. */
+  @Flag()
+  readonly ALLOW_OPEN: boolean = false;
+
+  /** Origins whose web pages may call the service, such as `https://app.example.com`; `*` is any (only with API_KEYS). */
+  @TextList()
+  readonly CORS_ORIGINS: readonly string[] = [];
+
+  /** Least severe message that is logged. */
+  @Choice('fatal', 'error', 'warn', 'log', 'debug', 'verbose')
+  readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'log' | 'debug' | 'verbose' = 'log';
+
+  /** How log lines look. */
+  @Choice('text', 'json')
+  readonly LOG_FORMAT: 'text' | 'json' = 'text';
+
+  /** Largest request body, bytes, as sent and again when decompressed. */
+  @WholeNumber(1024)
+  readonly BODY_LIMIT_BYTES: number = 64 * MEGABYTE;
+
+  /** How long a client may take to send a whole request, ms. */
+  @WholeNumber(1000)
+  readonly REQUEST_TIMEOUT_MS: number = 60_000;
+
+  /** What becomes of request fields that the API does not know. */
+  @Choice('ignore', 'reject')
+  readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
+
+  /** Where responses are kept. */
+  @Choice('memory')
+  readonly STATE = 'memory' as const;
+
+  /** Most responses kept in memory; beyond it the oldest go. */
+  @WholeNumber(1)
+  readonly MEMORY_MAX_RESPONSES: number = 100_000;
+
+  /** Most bytes kept in memory, estimated; beyond it the oldest go. */
+  @WholeNumber(MEGABYTE)
+  readonly MEMORY_MAX_BYTES: number = 256 * MEGABYTE;
+
+  /** How long a stored response lives, seconds. */
+  @WholeNumber(1)
+  readonly RESPONSE_TTL: number = 30 * DAY_IN_SECONDS;
+
+  /** How long a model's refusal still becomes an HTTP error, ms; after that the stream begins and the response fails. */
+  @WholeNumber(0)
+  readonly MODEL_ACCEPT_TIMEOUT_MS: number = 1000;
+
+  /** How long a model may be silent within a turn, ms; then the response fails. 0: for ever. */
+  @WholeNumber(0)
+  readonly MODEL_IDLE_TIMEOUT_MS: number = 300_000;
+
+  /** Most characters a model may write in one response; then the response fails. */
+  @WholeNumber(1)
+  readonly MAX_OUTPUT_CHARACTERS: number = 16 * MEGABYTE;
+
+  /** Silence on a stream after which a keepalive event is sent, ms. */
+  @WholeNumber(1)
+  readonly SSE_KEEPALIVE_MS: number = 15_000;
+
+  /** How long a client may leave a stream unread before it is cut off, ms. */
+  @WholeNumber(1)
+  readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
+
+  /** From SIGTERM to the refusal of new turns, ms; `/readyz` says no meanwhile, so that balancers can move away. */
+  @WholeNumber(0)
+  readonly SHUTDOWN_DELAY_MS: number = 0;
+
+  /** How long running turns may go on after that, ms; then they fail. */
+  @WholeNumber(0)
+  readonly DRAIN_TIMEOUT_MS: number = 30_000;
+
+  /** Seed of the simulator: the same seed and request give the same answer. */
+  @WholeNumber(0, 0xff_ff_ff_ff)
+  readonly SIMULATOR_SEED: number = 1;
+
+  /** How long the simulator waits before each piece of text, ms. */
+  @WholeNumber(0)
+  readonly SIMULATOR_DELAY_MS: number = 0;
+}
+
+/** The environment cannot be used; the message has one line per fault. */
+export class EnvironmentError extends Error {
+  override readonly name = 'EnvironmentError';
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+  }
+}
+
+/** Checks that look at more than one variable. Each gives a fault or undefined. */
+const CROSS_CHECKS: readonly ((environment: Environment) => string | undefined)[] = [
+  ({ API_KEYS }) => {
+    const position = API_KEYS.findIndex((entry) => !/^[^:]+:(?:sha256:[0-9a-f]{64}|(?!sha256:).+)$/i.test(entry));
+    if (position < 0) return undefined;
+    return `API_KEYS: entry ${position + 1} is not tenant:key or tenant:sha256:<64 hex digits>.`;
+  },
+  ({ HOST, API_KEYS, ALLOW_OPEN }) => {
+    if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
+    return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to let anybody in.`;
+  },
+  ({ CORS_ORIGINS, API_KEYS }) => {
+    if (!CORS_ORIGINS.includes('*') || API_KEYS.length > 0) return undefined;
+    return 'CORS_ORIGINS: * without API_KEYS would let any web page use the service.';
+  },
+];
+
+/** Reads and checks the environment. Throws EnvironmentError with every fault at once. */
+export function readEnvironment(variables: Readonly<Record<string, unknown>>): Environment {
+  const set = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '');
+  const known = set.filter(([name]) => name in new Environment());
+  const environment = plainToInstance(Environment, Object.fromEntries(known), { exposeDefaultValues: true });
+  const faults = validateSync(environment, { stopAtFirstError: true }).flatMap((error) =>
+    Object.values(error.constraints ?? {}),
+  );
+  if (faults.length === 0) faults.push(...CROSS_CHECKS.flatMap((check) => check(environment) ?? []));
+  if (faults.length > 0) throw new EnvironmentError(faults);
+  return environment;
+}
+
+/** Whether an address or host name can only mean this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+/** The address to listen on: HOST, or the default that fits whether callers are known. */
+export function listenAddress({ HOST, API_KEYS }: Environment): string {
+  if (HOST !== '') return HOST;
+  return API_KEYS.length > 0 ? '0.0.0.0' : '127.0.0.1';
+}
