@@ -1,0 +1,2 @@
+export * from './response-store.js';
+export * from './state.module.js';

@@ -1,0 +1,146 @@
+import type { Owner } from '../../access/index.js';
+import type { Environment } from '../../config/index.js';
+import type { Item, ResponseObject } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import { paginate } from '../paginate.js';
+import {
+  type Chain,
+  type Page,
+  type PageRequest,
+  type ResponseRecord,
+  ResponseStore,
+  StoreUnavailableError,
+} from '../response-store.js';
+import { estimateBytes } from './record-size.js';
+
+/** A response in memory. Children point at their parent, so a chain shares every item it has in common with others. */
+interface Node {
+  readonly key: string;
+  readonly record: ResponseRecord;
+  readonly parent: Node | null;
+  readonly bytes: number;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** Descendants that still need this node's items. */
+  children: number;
+  /** False once deleted, expired or evicted: a tombstone, only there for its descendants. */
+  alive: boolean;
+}
+
+/**
+ * Keeps responses in this process, bounded by count, bytes and age. When it is full the oldest go first; what a living
+ * conversation needs of them stays until the conversation goes.
+ */
+export class MemoryResponseStore extends ResponseStore {
+  /** By owner and id, in the order of creation, which is also the order of expiry. */
+  private readonly nodes = new Map<string, Node>();
+  /** Which node a chain ends in; it keeps a dropped parent reachable for the turns that continue it just now. */
+  private readonly ends = new WeakMap<Chain, Node>();
+  private bytes = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly limits: Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RESPONSES' | 'RESPONSE_TTL'>,
+  ) {
+    super();
+  }
+
+  override async save(owner: Owner, record: ResponseRecord): Promise<void> {
+    const bytes = estimateBytes(record.input) + estimateBytes(record.response);
+    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES, RESPONSE_TTL } = this.limits;
+    if (bytes > MEMORY_MAX_BYTES) {
+      throw new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
+    }
+    const parent = record.parent === null ? null : (this.ends.get(record.parent) ?? null);
+    const key = keyOf(owner, record.response.id);
+    const expiresAt = this.clock.now() + RESPONSE_TTL * 1000;
+    const node: Node = { key, record, parent, bytes, expiresAt, children: 0, alive: true };
+    this.hold(parent);
+    this.nodes.set(key, node);
+    this.bytes += bytes;
+    this.dropExpired();
+    while (this.nodes.size > MEMORY_MAX_RESPONSES || this.bytes > MEMORY_MAX_BYTES) this.dropOldest();
+  }
+
+  override async get(owner: Owner, responseId: string): Promise<ResponseObject | undefined> {
+    return this.find(owner, responseId)?.record.response;
+  }
+
+  override async delete(owner: Owner, responseId: string): Promise<boolean> {
+    const node = this.find(owner, responseId);
+    if (node !== undefined) this.drop(node);
+    return node !== undefined;
+  }
+
+  override async chain(owner: Owner, responseId: string): Promise<Chain | undefined> {
+    const node = this.find(owner, responseId);
+    const status = node?.record.response.status;
+    if (node === undefined || (status !== 'completed' && status !== 'incomplete')) return undefined;
+    const path: ResponseRecord[] = [];
+    for (let current: Node | null = node; current !== null; current = current.parent) path.push(current.record);
+    const items = path.reverse().flatMap(({ input, response }) => [...input, ...response.output]);
+    const chain: Chain = { responseId, items, origin: node.record.origin };
+    this.ends.set(chain, node);
+    return chain;
+  }
+
+  override async inputItems(owner: Owner, responseId: string, page: PageRequest): Promise<Page<Item> | undefined> {
+    const node = this.find(owner, responseId);
+    return node === undefined ? undefined : paginate(node.record.input, page);
+  }
+
+  override async check(): Promise<void> {
+    // Memory is always there.
+  }
+
+  private find(owner: Owner, responseId: string): Node | undefined {
+    const node = this.nodes.get(keyOf(owner, responseId));
+    if (node !== undefined && node.expiresAt <= this.clock.now()) {
+      this.drop(node);
+      return undefined;
+    }
+    return node;
+  }
+
+  private dropExpired(): void {
+    const now = this.clock.now();
+    for (const node of this.nodes.values()) {
+      if (node.expiresAt > now) return;
+      this.drop(node);
+    }
+  }
+
+  private dropOldest(): void {
+    for (const node of this.nodes.values()) {
+      this.drop(node);
+      return;
+    }
+  }
+
+  /** Counts a new child; ancestors that were freed while the child's turn ran are needed again. */
+  private hold(parent: Node | null): void {
+    for (let current = parent; current !== null; current = current.parent) {
+      const freed = !current.alive && current.children === 0;
+      current.children += 1;
+      if (!freed) return;
+      this.bytes += current.bytes;
+    }
+  }
+
+  /** Takes a node out of reach, and frees it and the ancestors that nobody needs any more. */
+  private drop(node: Node): void {
+    this.nodes.delete(node.key);
+    node.alive = false;
+    let current: Node | null = node;
+    while (current !== null && !current.alive && current.children === 0) {
+      this.bytes -= current.bytes;
+      current = current.parent;
+      if (current !== null) current.children -= 1;
+    }
+  }
+}
+
+/** The length keeps apart what a separator would not: ids in requests may hold any character. */
+function keyOf(owner: Owner, responseId: string): string {
+  return `${owner.length}:${owner}:${responseId}`;
+}

@@ -1,0 +1,18 @@
+/** Rough bytes of an object header, a property slot or an array slot in V8. */
+const SLOT_BYTES = 16;
+
+/** Roughly how many bytes a JSON value holds in memory. Walks without recursion: clients choose the depth. */
+export function estimateBytes(value: unknown): number {
+  let bytes = 0;
+  const pending: unknown[] = [value];
+  while (pending.length > 0) {
+    const next = pending.pop();
+    bytes += SLOT_BYTES;
+    if (typeof next === 'string') bytes += next.length * 2;
+    else if (typeof next === 'object' && next !== null) {
+      for (const member of Object.values(next)) pending.push(member);
+      bytes += SLOT_BYTES;
+    }
+  }
+  return bytes;
+}
