@@ -1,0 +1,58 @@
+import { DiscoveryService } from '@nestjs/core';
+
+import type { Item } from '../protocol/index.js';
+import type { ModelEvent } from './model-event.js';
+import { countItemTokens, countSettingsTokens } from './token-counter.js';
+import type { Turn } from './turn.js';
+
+/** What a provider tells about one of its models. */
+export interface ModelInfo {
+  readonly id: string;
+  /** Who runs it, as `GET /v1/models` shows it. */
+  readonly ownedBy: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** Input and output together, in tokens. */
+  readonly contextWindow?: number;
+  readonly maxOutputTokens?: number;
+  /** The efforts the model takes; empty where it does not reason, absent where the provider leaves it open. */
+  readonly reasoningEfforts?: readonly string[];
+}
+
+/**
+ * Marks a class as a provider of models under a name of its own:
+ *
+ *     @ModelProvider('acme')
+ *     export class AcmeProvider extends ModelProviderBase { … }
+ */
+export const ModelProvider = DiscoveryService.createDecorator<string>();
+
+/** The seat every model sits in. A wrong provider can fail its own turns; it cannot break a stream's rules. */
+export abstract class ModelProviderBase {
+  /** The models this provider has. Asked at start and for `GET /v1/models`. */
+  abstract models(): Promise<readonly ModelInfo[]>;
+
+  /**
+   * Answers a turn. Batches (arrays) are cheaper than single events. What is thrown before the first yield is refused as an
+   * HTTP error; after it, the response fails. `signal` aborts when nobody wants the answer any more: stop at once.
+   */
+  abstract generate(
+    turn: Turn,
+    options: { readonly signal: AbortSignal },
+  ): AsyncIterable<ModelEvent | readonly ModelEvent[]>;
+
+  /** For names beyond `models()`, such as patterns: what is known of the model, or undefined if it is not served. */
+  find(_model: string): ModelInfo | undefined {
+    return undefined;
+  }
+
+  /** Tokens of everything the model will read in this turn. The default counts as o200k_base. */
+  async countTokens(turn: Turn): Promise<number> {
+    return (await countSettingsTokens(turn.settings)) + (await countItemTokens(turn.context));
+  }
+
+  /** Tokens of what the model wrote, used where the provider reports no usage. */
+  async countOutputTokens(output: readonly Item[]): Promise<number> {
+    return countItemTokens(output);
+  }
+}

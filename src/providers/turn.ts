@@ -1,0 +1,21 @@
+import type { Item, ResponseSettings } from '../protocol/index.js';
+
+/** Where an item or a response came from: what an incremental upstream needs to go on from its own state. */
+export interface Origin {
+  /** The provider's name. */
+  readonly provider: string;
+  /** The upstream's own id of the response. */
+  readonly upstreamId?: string;
+}
+
+/** What a provider is asked to answer. */
+export interface Turn {
+  readonly responseId: string;
+  /** Only what this request brought. */
+  readonly input: readonly Item[];
+  /** Everything the model sees, oldest first: the chain behind `previous_response_id`, then the input. Built when read. */
+  readonly context: readonly Item[];
+  /** Model, instructions, tools, sampling and the rest, after defaults. */
+  readonly settings: ResponseSettings;
+  readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;
+}
