@@ -1,0 +1,127 @@
+import { ApiError, type Item } from '../protocol/index.js';
+
+/** The calls a client must answer, and the item types that answer them (protocol §3.1). */
+const OUTPUT_OF_CALL: Readonly<Record<string, string>> = {
+  function_call: 'function_call_output',
+  custom_tool_call: 'custom_tool_call_output',
+  computer_call: 'computer_call_output',
+  shell_call: 'shell_call_output',
+  apply_patch_call: 'apply_patch_call_output',
+};
+const CALL_TYPES = new Set(Object.keys(OUTPUT_OF_CALL));
+const OUTPUT_TYPES = new Set(Object.values(OUTPUT_OF_CALL));
+
+/** Items shared by every conversation that grew from the same root; each sees only its own length. */
+interface Backing {
+  readonly items: Item[];
+  readonly ids: Set<string>;
+  readonly callIds: Set<string | undefined>;
+}
+
+/**
+ * What a model sees, as an immutable value: extending it gives a new one and costs only the new items, because the longest
+ * of a family owns the shared backing and only a fork copies. It keeps the rules of protocol §3.1: no item twice, every
+ * output has its call, and no call is left unanswered when the client speaks again.
+ */
+export class Conversation {
+  private constructor(
+    private readonly backing: Backing,
+    private readonly length: number,
+    /** Call ids that wait for their output, with the type of the call. */
+    private readonly openCalls: ReadonlyMap<string, string>,
+  ) {}
+
+  /** A conversation that was checked when it was made, such as a stored chain. */
+  static of(items: readonly Item[]): Conversation {
+    const empty = new Conversation({ items: [], ids: new Set(), callIds: new Set() }, 0, new Map());
+    return empty.append(items);
+  }
+
+  /** All items, oldest first. */
+  get items(): readonly Item[] {
+    return this.backing.items.slice(0, this.length);
+  }
+
+  /**
+   * Adds what a client sent. Throws ApiError 400 for an item that is there already, an output without its call, and a call
+   * that has no output even now.
+   */
+  accept(input: readonly Item[]): Conversation {
+    const base = this.owned();
+    base.refuseDuplicates(input);
+    base.refuseOutputsWithoutCall(input);
+    for (const [callId, type] of base.openCallsAfter(input)) {
+      throw ApiError.badRequest(`No tool output found for ${type.replaceAll('_', ' ')} ${callId}.`, 'input');
+    }
+    return base.append(input);
+  }
+
+  /** Adds what is known to fit, such as a model's output. */
+  append(items: readonly Item[]): Conversation {
+    if (items.length === 0) return this;
+    const { backing } = this.owned();
+    for (const item of items) {
+      backing.items.push(item);
+      backing.ids.add(item.id);
+      if (isCall(item)) backing.callIds.add(callIdOf(item));
+    }
+    return new Conversation(backing, backing.items.length, this.openCallsAfter(items));
+  }
+
+  /** This conversation with a backing that holds nothing else: itself, unless another one grew past it. */
+  private owned(): Conversation {
+    if (this.backing.items.length === this.length) return this;
+    const items = this.backing.items.slice(0, this.length);
+    const ids = new Set(items.map(({ id }) => id));
+    const backing = { items, ids, callIds: new Set(items.filter(isCall).map(callIdOf)) };
+    return new Conversation(backing, this.length, this.openCalls);
+  }
+
+  private refuseDuplicates(input: readonly Item[]): void {
+    const { ids } = this.backing;
+    const seen = new Set<string>();
+    for (const { id } of input) {
+      if (ids.has(id) || seen.has(id)) {
+        throw ApiError.badRequest(
+          `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
+          'input',
+        );
+      }
+      seen.add(id);
+    }
+  }
+
+  private refuseOutputsWithoutCall(input: readonly Item[]): void {
+    const calls = new Set(input.filter(isCall).map(callIdOf));
+    for (const item of input) {
+      if (!OUTPUT_TYPES.has(item.type)) continue;
+      const callId = callIdOf(item);
+      if (callId !== undefined && !calls.has(callId) && !this.backing.callIds.has(callId)) {
+        throw ApiError.badRequest(
+          `No tool call found for ${item.type.replaceAll('_', ' ')} with call_id ${callId}.`,
+          'input',
+        );
+      }
+    }
+  }
+
+  /** Outputs may stand before their calls: clients order parallel calls as they like. */
+  private openCallsAfter(items: readonly Item[]): ReadonlyMap<string, string> {
+    const open = new Map(this.openCalls);
+    for (const item of items.filter(isCall)) {
+      const callId = callIdOf(item);
+      if (callId !== undefined) open.set(callId, item.type);
+    }
+    for (const item of items) if (OUTPUT_TYPES.has(item.type)) open.delete(callIdOf(item) ?? '');
+    return open;
+  }
+}
+
+function isCall({ type }: Item): boolean {
+  return CALL_TYPES.has(type);
+}
+
+/** Undefined where a client leaves it out: such an item pairs with nothing. */
+function callIdOf(item: Item): string | undefined {
+  return typeof item['call_id'] === 'string' ? item['call_id'] : undefined;
+}
