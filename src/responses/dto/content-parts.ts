@@ -1,0 +1,98 @@
+import { Allow, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
+import { isObject, nested, unionBy, wrongType, type Check } from '../../validation/index.js';
+
+/** `input_text` (protocol §3.2). */
+export class InputText {
+  @IsString()
+  readonly text!: string;
+}
+
+/** `input_image` (protocol §3.2); clients leave `detail` out although it is typed as required. */
+export class InputImage {
+  @IsOptional()
+  @IsIn(['auto', 'low', 'high', 'original'])
+  readonly detail?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly image_url?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly file_id?: string | null;
+}
+
+/** `input_file` (protocol §3.2). */
+export class InputFile {
+  @IsOptional()
+  @IsString()
+  readonly file_id?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly file_data?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly file_url?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly filename?: string | null;
+}
+
+/** `output_text` as clients replay it: often without `annotations` and `logprobs` (protocol §3.2). */
+export class OutputText {
+  @IsString()
+  readonly text!: string;
+
+  @IsOptional()
+  @IsArray()
+  readonly annotations?: readonly unknown[] | null;
+
+  @Allow()
+  readonly logprobs?: unknown;
+}
+
+/** `refusal` (protocol §3.2). */
+export class Refusal {
+  @IsString()
+  readonly refusal!: string;
+}
+
+const text = nested(InputText);
+const image = nested(InputImage);
+const file = nested(InputFile);
+// `input_audio` and `scoped_content` are in the live enum but in no type; Codex sends the first.
+const untyped: Check = (value) => (isObject(value) ? null : wrongType('an object', value));
+
+/** A part of a user, system or developer message (protocol §3.1). */
+export const inputPart = unionBy(
+  'type',
+  new Map([
+    ['input_text', text],
+    ['input_image', image],
+    ['input_file', file],
+    ['scoped_content', untyped],
+    ['input_audio', untyped],
+  ]),
+);
+
+/** A part of a tool's output (protocol §3.1). */
+export const toolOutputPart = unionBy(
+  'type',
+  new Map([
+    ['input_text', text],
+    ['input_image', image],
+    ['input_file', file],
+  ]),
+);
+
+/** A part of an assistant message (protocol §3.1). */
+export const outputPart = unionBy(
+  'type',
+  new Map([
+    ['output_text', nested(OutputText)],
+    ['refusal', nested(Refusal)],
+  ]),
+);

@@ -1,0 +1,196 @@
+import {
+  Allow,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { Closed, listOf, nested, recordOfStrings, Satisfies } from '../../validation/index.js';
+import { INCLUDABLES } from './includable.js';
+import { input } from './input-item.js';
+import { responseId } from './response-id.js';
+import { TextConfig } from './text-config.js';
+import { toolChoice } from './tool-choice.js';
+import { tool } from './tools.js';
+import { AccessPrograms, ImageConfig, PromptCacheOptions, ReasoningConfig, StreamOptions } from './tuning.js';
+import { contextManagement, conversation, Moderation, NamedById } from './unbuilt-features.js';
+
+const metadata = recordOfStrings({
+  expected: 'a metadata object',
+  maxProperties: 16,
+  maxNameLength: 64,
+  maxValueLength: 512,
+});
+
+/** The one member that every request must have. A class of its own because its faults are reported before all others. */
+export class ModelMember {
+  @IsString()
+  readonly model!: string;
+}
+
+/**
+ * The body of `POST /responses` (protocol §2). The order of the properties is the order in which their faults are reported;
+ * null stands for the default everywhere except in `model`.
+ */
+@Closed()
+export class CreateRequestBody extends ModelMember {
+  @IsOptional()
+  @Satisfies(nested(Moderation))
+  readonly moderation?: Moderation | null;
+
+  @IsOptional()
+  @Satisfies(input)
+  readonly input?: string | readonly object[] | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsIn(INCLUDABLES, { each: true })
+  readonly include?: readonly string[] | null;
+
+  @IsOptional()
+  @Satisfies(listOf(tool, 'an array of tools'))
+  readonly tools?: readonly object[] | null;
+
+  @IsOptional()
+  @Satisfies(metadata)
+  readonly metadata?: Readonly<Record<string, string>> | null;
+
+  @IsOptional()
+  @Satisfies(nested(TextConfig))
+  readonly text?: TextConfig | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(2)
+  readonly temperature?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  readonly top_p?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  readonly presence_penalty?: number | null;
+
+  @IsOptional()
+  @IsNumber()
+  @Min(-2)
+  @Max(2)
+  readonly frequency_penalty?: number | null;
+
+  @IsOptional()
+  @Satisfies(toolChoice)
+  readonly tool_choice?: string | object | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly parallel_tool_calls?: boolean | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly stream?: boolean | null;
+
+  @IsOptional()
+  @Satisfies(nested(StreamOptions))
+  readonly stream_options?: StreamOptions | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly background?: boolean | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(16)
+  readonly max_output_tokens?: number | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  readonly max_tool_calls?: number | null;
+
+  @IsOptional()
+  @Satisfies(nested(ReasoningConfig))
+  readonly reasoning?: ReasoningConfig | null;
+
+  @IsOptional()
+  @IsString()
+  readonly user?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(128)
+  readonly safety_identifier?: string | null;
+
+  @IsOptional()
+  @Satisfies(nested(PromptCacheOptions))
+  readonly prompt_cache_options?: PromptCacheOptions | null;
+
+  @IsOptional()
+  @IsString()
+  readonly prompt_cache_key?: string | null;
+
+  @IsOptional()
+  @IsIn(['in_memory', '24h'])
+  readonly prompt_cache_retention?: string | null;
+
+  @IsOptional()
+  @IsIn(['auto', 'disabled'])
+  readonly truncation?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly instructions?: string | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly store?: boolean | null;
+
+  @IsOptional()
+  @IsIn(['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'])
+  readonly service_tier?: string | null;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(20)
+  readonly top_logprobs?: number | null;
+
+  @IsOptional()
+  @Satisfies(contextManagement)
+  readonly context_management?: readonly object[] | null;
+
+  @IsOptional()
+  @Satisfies(responseId)
+  readonly previous_response_id?: string | null;
+
+  @IsOptional()
+  @Satisfies(conversation)
+  readonly conversation?: string | NamedById | null;
+
+  @IsOptional()
+  @Satisfies(nested(NamedById))
+  readonly prompt?: NamedById | null;
+
+  @IsOptional()
+  @Satisfies(nested(AccessPrograms))
+  readonly access_programs?: AccessPrograms | null;
+
+  @IsOptional()
+  @Satisfies(nested(ImageConfig))
+  readonly image?: ImageConfig | null;
+
+  // Codex sends it with every request; no type of OpenAI's has it.
+  @Allow()
+  readonly client_metadata?: unknown;
+}

@@ -1,0 +1,44 @@
+import { isObject, listOf, nested, stringOr, wrongType, type Check } from '../../validation/index.js';
+import { AnyItem } from './any-item.js';
+import { CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput } from './call-items.js';
+import { messageItem } from './message-items.js';
+import { AdditionalTools, Compaction, ItemReference, Reasoning } from './state-items.js';
+
+const anyItem = nested(AnyItem);
+
+/** The item types we look into. A Map, because a client may well call its type `constructor`. */
+const ITEMS: ReadonlyMap<string, Check> = new Map([
+  ['message', messageItem],
+  ['function_call', nested(FunctionCall)],
+  ['function_call_output', nested(FunctionCallOutput)],
+  ['custom_tool_call', nested(CustomToolCall)],
+  ['custom_tool_call_output', nested(CustomToolCallOutput)],
+  ['reasoning', nested(Reasoning)],
+  ['compaction', nested(Compaction)],
+  ['compaction_summary', nested(Compaction)],
+  ['additional_tools', nested(AdditionalTools)],
+  ['item_reference', nested(ItemReference)],
+]);
+
+/** The type of an item, told by its other members where it is not given (protocol §3.1). */
+export function typeOfItem(item: Record<string, unknown>): unknown {
+  if (item.type != null) return item.type;
+  return item.id != null && item.role == null && item.content == null ? 'item_reference' : 'message';
+}
+
+/** One element of `input`. Types nobody told us about are kept: Codex is ahead of every list (decisions.md). */
+export const inputItem: Check = (value, options) => {
+  if (!isObject(value)) return wrongType('an object', value);
+  const type = typeOfItem(value);
+  if (typeof type !== 'string') return wrongType('a string', type).under('type');
+  const check = ITEMS.get(type) ?? anyItem;
+  return check(value, options);
+};
+
+/** `input`: a text or items (protocol §2). */
+export const input = stringOr({
+  kind: 'array',
+  check: listOf(inputItem),
+  expected: 'one of a string or array of input items',
+  maxLength: 10_485_760,
+});

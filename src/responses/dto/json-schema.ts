@@ -1,0 +1,25 @@
+import { createRequire } from 'node:module';
+import type { Ajv2020 } from 'ajv/dist/2020.js';
+import { Fault, isObject, wrongType, type Check } from '../../validation/index.js';
+
+const DRAFT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+
+let validator: Ajv2020 | undefined;
+
+/** Loaded with the first schema: it takes longer than the rest of the start-up of this folder. */
+function loadValidator(): Ajv2020 {
+  const load = createRequire(import.meta.url) as (name: string) => { Ajv2020: new (options: object) => Ajv2020 };
+  return new (load('ajv/dist/2020.js').Ajv2020)({ strict: false, logger: false });
+}
+
+/** Whether a value is a schema of draft 2020-12. It is never compiled; schemas that name another draft are let through. */
+export const jsonSchema: Check = (value) => {
+  if (!isObject(value)) return wrongType('an object', value);
+  if (typeof value.$schema === 'string' && !DRAFT.test(value.$schema)) return null;
+  validator ??= loadValidator();
+  // `$schema` is known to be this draft or absent, or it is no string and the meta-schema says so.
+  if (validator.validate('https://json-schema.org/draft/2020-12/schema', value)) return null;
+  const [error] = validator.errors ?? [];
+  const place = error?.instancePath === '' ? '' : `In ${error?.instancePath ?? ''}: `;
+  return new Fault('invalid_json_schema', (path) => `Invalid schema for '${path}': ${place}${error?.message ?? ''}.`);
+};

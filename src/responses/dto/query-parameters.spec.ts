@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiError } from '../../protocol/index.js';
+import { validateInputItemsQuery, validateRetrieveQuery } from './index.js';
+
+const IMAGE = 'message.input_image.image_url';
+const LOGPROBS = 'message.output_text.logprobs';
+
+function faultOf(call: () => unknown): unknown {
+  try {
+    call();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return [error.status, error.code, error.param, error.message];
+  }
+  return null;
+}
+
+describe(validateInputItemsQuery, () => {
+  it.each<[Record<string, unknown>, object]>([
+    [{}, { limit: 20, order: 'desc', include: [] }],
+    [
+      { limit: '100', order: 'asc', after: 'msg_1' },
+      { limit: 100, order: 'asc', after: 'msg_1', include: [] },
+    ],
+    [{ 'include[]': IMAGE }, { limit: 20, order: 'desc', include: [IMAGE] }],
+    [{ 'include[]': [IMAGE, LOGPROBS] }, { limit: 20, order: 'desc', include: [IMAGE, LOGPROBS] }],
+    [{ include: [IMAGE, LOGPROBS] }, { limit: 20, order: 'desc', include: [IMAGE, LOGPROBS] }],
+    [
+      { include: `${IMAGE},${LOGPROBS}`, other: 'x' },
+      { limit: 20, order: 'desc', include: [IMAGE, LOGPROBS] },
+    ],
+    [{ include: '' }, { limit: 20, order: 'desc', include: [] }],
+  ])('reads %j', (query, parameters) => {
+    expect(validateInputItemsQuery(query)).toEqual(parameters);
+  });
+
+  it.each<[Record<string, unknown>, string, string, string]>([
+    [
+      { limit: '0' },
+      'integer_below_min_value',
+      'limit',
+      "Invalid 'limit': integer below minimum value. Expected a value >= 1, but got 0 instead.",
+    ],
+    [
+      { limit: '101' },
+      'integer_above_max_value',
+      'limit',
+      "Invalid 'limit': integer above maximum value. Expected a value <= 100, but got 101 instead.",
+    ],
+    [
+      { limit: '1.5' },
+      'invalid_type',
+      'limit',
+      "Invalid type for 'limit': expected an integer, but got a decimal instead.",
+    ],
+    [
+      { limit: 'many' },
+      'invalid_type',
+      'limit',
+      "Invalid type for 'limit': expected an integer, but got a string instead.",
+    ],
+    [
+      { limit: ['1', '2'] },
+      'invalid_type',
+      'limit',
+      "Invalid type for 'limit': expected an integer, but got an array instead.",
+    ],
+    [{ order: 'up' }, 'invalid_value', 'order', "Invalid value: 'up'. Supported values are: 'asc' and 'desc'."],
+    [
+      { after: '' },
+      'string_below_min_length',
+      'after',
+      "Invalid 'after': string too short. Expected a string with minimum length 1, but got an empty string instead.",
+    ],
+    [
+      { after: ['a', 'b'] },
+      'invalid_type',
+      'after',
+      "Invalid type for 'after': expected a string, but got an array instead.",
+    ],
+  ])('refuses %j', (query, code, param, message) => {
+    expect(faultOf(() => validateInputItemsQuery(query))).toEqual([400, code, param, message]);
+  });
+
+  it('names the element of include that it does not know', () => {
+    expect(faultOf(() => validateInputItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
+  });
+});
+
+describe(validateRetrieveQuery, () => {
+  it.each<[Record<string, unknown>, object]>([
+    [{}, { stream: false, include: [] }],
+    [
+      { stream: 'true', starting_after: '0', include_obfuscation: 'false', 'include[]': IMAGE },
+      { stream: true, starting_after: 0, include_obfuscation: false, include: [IMAGE] },
+    ],
+  ])('reads %j', (query, parameters) => {
+    expect(validateRetrieveQuery(query)).toEqual(parameters);
+  });
+
+  it.each<[Record<string, unknown>, string, string, string]>([
+    [
+      { stream: 'yes' },
+      'invalid_type',
+      'stream',
+      "Invalid type for 'stream': expected a boolean, but got a string instead.",
+    ],
+    [
+      { starting_after: 'x' },
+      'invalid_type',
+      'starting_after',
+      "Invalid type for 'starting_after': expected an integer, but got a string instead.",
+    ],
+    [
+      { starting_after: '-1' },
+      'integer_below_min_value',
+      'starting_after',
+      "Invalid 'starting_after': integer below minimum value. Expected a value >= 0, but got -1 instead.",
+    ],
+    [
+      { include_obfuscation: '1' },
+      'invalid_type',
+      'include_obfuscation',
+      "Invalid type for 'include_obfuscation': expected a boolean, but got a string instead.",
+    ],
+  ])('refuses %j', (query, code, param, message) => {
+    expect(faultOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
+  });
+});

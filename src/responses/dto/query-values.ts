@@ -1,0 +1,21 @@
+/** A parsed query string: values are texts, or arrays of texts where a key is repeated. */
+export type Query = Readonly<Record<string, unknown>>;
+
+/** A value of a query as a number where it is one; anything else is left for the validator to refuse. */
+export function toNumber(value: unknown): unknown {
+  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+}
+
+/** A value of a query as a boolean where it is one; anything else is left for the validator to refuse. */
+export function toBoolean(value: unknown): unknown {
+  if (value === 'true') return true;
+  return value === 'false' ? false : value;
+}
+
+/** An array of a query: `name[]=a&name[]=b` of the SDKs, `name=a&name=b`, or `name=a,b` (protocol §1). */
+export function toArray(query: Query, name: string): unknown[] {
+  return [query[name], query[`${name}[]`]]
+    .flat()
+    .flatMap((value) => (typeof value === 'string' ? value.split(',') : value))
+    .filter((value) => value !== undefined && value !== '');
+}

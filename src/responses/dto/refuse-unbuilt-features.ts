@@ -1,0 +1,35 @@
+import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
+import { typeOfItem } from './input-item.js';
+
+/** Known, but not built: ignoring these would change what the request means (decisions.md). */
+const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
+  { param: 'conversation', isUsed: ({ conversation }) => conversation != null },
+  { param: 'prompt', isUsed: ({ prompt }) => prompt != null },
+  { param: 'background', isUsed: ({ background }) => background === true },
+  { param: 'context_management', isUsed: ({ context_management }) => context_management != null },
+  { param: 'moderation', isUsed: ({ moderation }) => moderation != null },
+  {
+    param: 'prompt_cache_options.prewarm',
+    isUsed: ({ prompt_cache_options }) => prompt_cache_options?.prewarm === true,
+  },
+];
+
+const UNBUILT_ITEMS: ReadonlySet<unknown> = new Set(['item_reference', 'compaction_trigger']);
+
+/** Refuses features that this service knows but does not have yet. */
+export function refuseUnbuiltFeatures(request: CreateResponseRequest): void {
+  for (const { param, isUsed } of UNBUILT) {
+    if (isUsed(request)) {
+      const message = `Unsupported parameter: '${param}' is not supported by this server.`;
+      throw ApiError.of('unsupported_parameter', message, { param });
+    }
+  }
+  if (request.input == null || typeof request.input === 'string') return;
+  for (const [index, item] of request.input.entries()) {
+    const type = typeOfItem(item);
+    if (UNBUILT_ITEMS.has(type)) {
+      const message = `Unsupported parameter: items of type '${String(type)}' are not supported by this server.`;
+      throw ApiError.of('unsupported_parameter', message, { param: `input[${index}]` });
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiError } from '../../protocol/index.js';
+import { validateCreateRequest } from './index.js';
+
+type Row = [object, string | null, string | null, string];
+
+const NOTHING = `One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.`;
+
+function faultOf(body: unknown, unknownParameters: 'ignore' | 'reject' = 'ignore'): unknown {
+  try {
+    validateCreateRequest(body, { unknownParameters });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return [error.status, error.code, error.param, error.message];
+  }
+  return null;
+}
+
+const body = { model: 'm', input: 'hi' };
+
+describe('the body as a whole', () => {
+  it.each<[unknown, string]>([
+    [undefined, 'nothing'],
+    [null, 'null'],
+    [[], 'an array'],
+    ['{}', 'a string'],
+    [5, 'an integer'],
+    [true, 'a boolean'],
+  ])('%j is refused', (value, kind) => {
+    const message = `Invalid type for the request body: expected an object, but got ${kind} instead.`;
+    expect(faultOf(value)).toEqual([400, 'invalid_type', null, message]);
+  });
+
+  it.each(['input', 'metadata', 'something_unknown', '__proto__'])('a depth bomb in %s is refused', (name) => {
+    const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+    const bomb: unknown = JSON.parse(`{"model":"m","${name}":${nested(100_000)}}`);
+    const message = `Invalid '${name}': nested too deeply. Expected at most 256 levels of objects and arrays.`;
+    expect(faultOf(bomb)).toEqual([400, 'invalid_value', name, message]);
+  });
+
+  it('256 levels are accepted, 257 are not', () => {
+    const withLevels = (levels: number): object => ({
+      ...body,
+      client_metadata: JSON.parse('['.repeat(levels - 1) + ']'.repeat(levels - 1)) as unknown,
+    });
+    expect(faultOf(withLevels(256))).toBeNull();
+    const message = "Invalid 'client_metadata': nested too deeply. Expected at most 256 levels of objects and arrays.";
+    expect(faultOf(withLevels(257))).toEqual([400, 'invalid_value', 'client_metadata', message]);
+  });
+});
+
+describe('faults come in the order of protocol §2', () => {
+  it.each<Row>([
+    [{}, 'missing_required_parameter', 'model', "Missing required parameter: 'model'."],
+    [
+      { model: null, input: 'hi' },
+      'invalid_type',
+      'model',
+      "Invalid type for 'model': expected a string, but got an object instead.",
+    ],
+    [{ model: '', temperature: 9 }, 'model_not_found', 'model', "The requested model '' does not exist."],
+    [{ model: 'm', bogus: 1 }, 'missing_required_parameter', null, NOTHING],
+    [{ model: 'm', input: null }, 'missing_required_parameter', null, NOTHING],
+    [
+      { model: 'm', previous_response_id: 'resp_1', temperature: 9 },
+      'missing_required_parameter',
+      'input',
+      "Missing required parameter: 'input'.",
+    ],
+    [{ ...body, temperature: 9, bogus: 1 }, 'unknown_parameter', 'bogus', "Unknown parameter: 'bogus'."],
+    [
+      { ...body, temperature: 9, input: 5 },
+      'invalid_type',
+      'input',
+      "Invalid type for 'input': expected one of a string or array of input items, but got an integer instead.",
+    ],
+    [
+      { ...body, top_logprobs: 21, temperature: 2.5, background: true },
+      'decimal_above_max_value',
+      'temperature',
+      "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 2.5 instead.",
+    ],
+    [
+      { ...body, input: '', background: true, conversation: 'conv_1', previous_response_id: 'resp_1' },
+      'mutually_exclusive_parameters',
+      null,
+      "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of: 'previous_response_id' or 'conversation'.",
+    ],
+    [
+      { ...body, input: [], background: true },
+      'unsupported_parameter',
+      'background',
+      "Unsupported parameter: 'background' is not supported by this server.",
+    ],
+    [{ ...body, input: '', tool_choice: { type: 'shell' } }, 'missing_required_parameter', null, NOTHING],
+    [{ ...body, input: [] }, 'missing_required_parameter', null, NOTHING],
+  ])('%j', (request, code, param, message) => {
+    expect(faultOf(request, 'reject')).toEqual([400, code, param, message]);
+  });
+});
+
+describe('unknown parameters', () => {
+  const known = { ...body, client_metadata: { session_id: 's' } };
+
+  it.each<Row>([
+    [{ sotre: true }, 'unknown_parameter', 'sotre', "Unknown parameter: 'sotre'. Did you mean 'store'?"],
+    [{ sotre: true, store: true }, 'unknown_parameter', 'sotre', "Unknown parameter: 'sotre'."],
+    [{ stream_id: 'a' }, 'unknown_parameter', 'stream_id', "Unknown parameter: 'stream_id'."],
+    [{ generate: false }, 'unknown_parameter', 'generate', "Unknown parameter: 'generate'."],
+    [{ type: 'response.create' }, 'unknown_parameter', 'type', "Unknown parameter: 'type'."],
+    [JSON.parse('{"__proto__":1}') as object, 'unknown_parameter', '__proto__', "Unknown parameter: '__proto__'."],
+    [
+      { messages: [] },
+      'unsupported_parameter',
+      null,
+      "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'.",
+    ],
+    [
+      { stream_options: { include_usage: true } },
+      'unknown_parameter',
+      'stream_options.include_usage',
+      "Unknown parameter: 'stream_options.include_usage'.",
+    ],
+    [
+      { input: [{ role: 'user', content: '', bogus: 1 }] },
+      'unknown_parameter',
+      'input[0].bogus',
+      "Unknown parameter: 'input[0].bogus'.",
+    ],
+  ])('%j is an error only when they are rejected', (members, code, param, message) => {
+    const request: unknown = JSON.parse(JSON.stringify(known).slice(0, -1) + ',' + JSON.stringify(members).slice(1));
+    expect(faultOf(request, 'reject')).toEqual([400, code, param, message]);
+    expect(faultOf(request, 'ignore')).toBeNull();
+  });
+
+  it('client_metadata is known, members of calls are not looked at', () => {
+    const input = [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', bogus: 1 }];
+    expect(faultOf({ ...known, input }, 'reject')).toBeNull();
+  });
+});
+
+describe('features that are not built yet', () => {
+  it.each<[object, string]>([
+    [{ conversation: 'conv_1' }, 'conversation'],
+    [{ conversation: { id: 'conv_1' }, input: null }, 'conversation'],
+    [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
+    [{ background: true }, 'background'],
+    [{ context_management: [{ type: 'compaction' }] }, 'context_management'],
+    [{ moderation: { model: 'omni' } }, 'moderation'],
+    [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
+  ])('%j is unsupported', (members, param) => {
+    const message = `Unsupported parameter: '${param}' is not supported by this server.`;
+    expect(faultOf({ ...body, ...members })).toEqual([400, 'unsupported_parameter', param, message]);
+  });
+
+  it.each<[object, string]>([
+    [{ type: 'item_reference', id: 'msg_1' }, 'item_reference'],
+    [{ type: null, id: 'msg_1' }, 'item_reference'],
+    [{ id: 'msg_1' }, 'item_reference'],
+    [{ type: 'compaction_trigger' }, 'compaction_trigger'],
+  ])('%j is unsupported', (item, type) => {
+    const input = [{ role: 'user', content: 'hi' }, item];
+    const message = `Unsupported parameter: items of type '${type}' are not supported by this server.`;
+    expect(faultOf({ ...body, input })).toEqual([400, 'unsupported_parameter', 'input[1]', message]);
+  });
+
+  it.each([
+    { conversation: null, prompt: null, background: false, context_management: null, moderation: null },
+    { background: null, prompt_cache_options: { prewarm: false, mode: 'explicit', ttl: '12h' } },
+  ])('%j is not their use', (members) => {
+    expect(faultOf({ ...body, ...members })).toBeNull();
+  });
+});

@@ -1,0 +1,50 @@
+import { IsArray, IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
+import { listOf, nested, Satisfies } from '../../validation/index.js';
+import { AnyItem } from './any-item.js';
+import { ITEM_STATUSES } from './item-status.js';
+import { tool } from './tools.js';
+
+/** `summary_text`, a part of a reasoning summary (protocol §3.2). */
+export class SummaryText {
+  @IsString()
+  readonly text!: string;
+}
+
+/** `reasoning` (protocol §3.1). Codex replays it with `content: null`, others without an id. */
+export class Reasoning extends AnyItem {
+  @Satisfies(listOf(nested(SummaryText)))
+  readonly summary!: readonly SummaryText[];
+
+  @IsOptional()
+  @IsArray()
+  readonly content?: readonly unknown[] | null;
+
+  @IsOptional()
+  @IsString()
+  readonly encrypted_content?: string | null;
+
+  @IsOptional()
+  @IsIn(ITEM_STATUSES)
+  readonly status?: string | null;
+}
+
+/** `compaction`, and `compaction_summary` as Codex calls it (protocol §3.1). */
+export class Compaction extends AnyItem {
+  @IsString()
+  @MaxLength(20_971_520)
+  readonly encrypted_content!: string;
+}
+
+/** `additional_tools`: tools that come into force in the middle of a conversation (protocol §3.1). */
+export class AdditionalTools extends AnyItem {
+  @Satisfies(listOf(tool, 'an array of tools'))
+  readonly tools!: readonly object[];
+}
+
+/** `item_reference` (protocol §3.1). */
+export class ItemReference {
+  @IsString()
+  @MinLength(1)
+  @MaxLength(256)
+  readonly id!: string;
+}

@@ -1,0 +1,45 @@
+import { IsBoolean, IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
+import { nested, Satisfies, unionBy, type Check } from '../../validation/index.js';
+import { jsonSchema } from './json-schema.js';
+
+/** `text.format` of type `json_schema` (protocol §2). */
+export class JsonSchemaFormat {
+  @IsString()
+  @MinLength(1)
+  @MaxLength(64)
+  @Matches(/^[a-zA-Z0-9_-]+$/)
+  readonly name!: string;
+
+  @IsOptional()
+  @IsString()
+  readonly description?: string | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly strict?: boolean | null;
+
+  @Satisfies(jsonSchema)
+  readonly schema!: object;
+}
+
+const nothingMore: Check = () => null;
+
+const textFormat = unionBy(
+  'type',
+  new Map([
+    ['json_object', nothingMore],
+    ['json_schema', nested(JsonSchemaFormat)],
+    ['text', nothingMore],
+  ]),
+);
+
+/** `text` (protocol §2). */
+export class TextConfig {
+  @IsOptional()
+  @Satisfies(textFormat)
+  readonly format?: object | null;
+
+  @IsOptional()
+  @IsIn(['low', 'medium', 'high'])
+  readonly verbosity?: string | null;
+}

@@ -1,0 +1,51 @@
+import { IsIn, IsOptional, IsString } from 'class-validator';
+import { listOf, nested, Satisfies, stringOr, unionBy, unknownValue, type Check } from '../../validation/index.js';
+
+const MODES = ['none', 'auto', 'required'];
+
+/** `{type:"function"|"custom",name}` (protocol §3.4). */
+export class NamedToolChoice {
+  @IsString()
+  readonly name!: string;
+}
+
+/** `{type:"mcp"}`, with the server and its tool where one is meant (protocol §3.4). */
+export class McpToolChoice {
+  @IsOptional()
+  @IsString()
+  readonly server_label?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly name?: string | null;
+}
+
+const named = nested(NamedToolChoice);
+const anyToolType: Check = () => null;
+
+const oneTool = unionBy(
+  'type',
+  new Map([
+    ['function', named],
+    ['custom', named],
+    ['mcp', nested(McpToolChoice)],
+  ]),
+  anyToolType,
+);
+
+/** `{type:"allowed_tools",mode,tools}` (protocol §3.4). */
+export class AllowedToolsChoice {
+  @IsIn(['auto', 'required'])
+  readonly mode!: string;
+
+  @Satisfies(listOf(oneTool, 'an array of tools'))
+  readonly tools!: readonly object[];
+}
+
+const choiceObject = unionBy('type', new Map([['allowed_tools', nested(AllowedToolsChoice)]]), oneTool);
+
+const choiceOrMode = stringOr({ kind: 'object', check: choiceObject, expected: 'one of a string or object' });
+
+/** `tool_choice`: a mode, one tool, or a list of allowed ones (protocol §3.4). */
+export const toolChoice: Check = (value, options) =>
+  typeof value === 'string' && !MODES.includes(value) ? unknownValue(value, MODES) : choiceOrMode(value, options);

@@ -1,0 +1,173 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiError } from '../../protocol/index.js';
+import { validateCreateRequest } from './index.js';
+
+function faultOf(body: unknown, unknownParameters: 'ignore' | 'reject' = 'ignore'): unknown {
+  try {
+    validateCreateRequest(body, { unknownParameters });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return [error.status, error.code, error.param, error.message];
+  }
+  return null;
+}
+
+const body = { model: 'm', input: 'hi' };
+const lookup = { type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: true };
+
+describe('tools', () => {
+  it.each<[unknown, string, string, string]>([
+    [{}, 'invalid_type', 'tools', "Invalid type for 'tools': expected an array of tools, but got an object instead."],
+    [['f'], 'invalid_type', 'tools[0]', "Invalid type for 'tools[0]': expected an object, but got a string instead."],
+    [[lookup, {}], 'missing_required_parameter', 'tools[1].type', "Missing required parameter: 'tools[1].type'."],
+    [
+      [{ type: 7 }],
+      'invalid_type',
+      'tools[0].type',
+      "Invalid type for 'tools[0].type': expected a string, but got an integer instead.",
+    ],
+    [
+      [{ type: 'function', function: { name: 'f' } }],
+      'missing_required_parameter',
+      'tools[0].name',
+      "Missing required parameter: 'tools[0].name'.",
+    ],
+    [
+      [{ ...lookup, name: 'a b' }],
+      'invalid_value',
+      'tools[0].name',
+      "Invalid 'tools[0].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+    ],
+    [
+      [{ ...lookup, name: 'x'.repeat(129) }],
+      'string_above_max_length',
+      'tools[0].name',
+      "Invalid 'tools[0].name': string too long. Expected a string with maximum length 128, but got a string with length 129 instead.",
+    ],
+    [
+      [lookup, lookup, { ...lookup, parameters: [] }],
+      'invalid_type',
+      'tools[2].parameters',
+      "Invalid type for 'tools[2].parameters': expected an object, but got an array instead.",
+    ],
+    [
+      [{ ...lookup, strict: 'yes' }],
+      'invalid_type',
+      'tools[0].strict',
+      "Invalid type for 'tools[0].strict': expected a boolean, but got a string instead.",
+    ],
+    [
+      [{ type: 'custom' }],
+      'missing_required_parameter',
+      'tools[0].name',
+      "Missing required parameter: 'tools[0].name'.",
+    ],
+    [
+      [{ type: 'namespace', name: 'n' }],
+      'missing_required_parameter',
+      'tools[0].tools',
+      "Missing required parameter: 'tools[0].tools'.",
+    ],
+    [
+      [{ type: 'namespace', name: 'n', tools: [{ type: 'function' }] }],
+      'missing_required_parameter',
+      'tools[0].tools[0].name',
+      "Missing required parameter: 'tools[0].tools[0].name'.",
+    ],
+    [
+      [{ type: 'mcp' }],
+      'missing_required_parameter',
+      'tools[0].server_label',
+      "Missing required parameter: 'tools[0].server_label'.",
+    ],
+    [
+      [{ type: 'file_search' }],
+      'missing_required_parameter',
+      'tools[0].vector_store_ids',
+      "Missing required parameter: 'tools[0].vector_store_ids'.",
+    ],
+  ])('%j are refused', (tools, code, param, message) => {
+    expect(faultOf({ ...body, tools })).toEqual([400, code, param, message]);
+  });
+
+  it.each([
+    { type: 'function', name: 'f' },
+    { type: 'function', name: 'f', parameters: null, strict: null, description: null },
+    { type: 'web_search', external_web_access: true, search_content_types: ['text'] },
+    { type: 'tool_search', execution: 'client' },
+    { type: 'constructor' },
+    { type: 'not_invented_yet', name: 7 },
+  ])('%j is accepted', (tool) => {
+    expect(faultOf({ ...body, tools: [tool] }, 'reject')).toBeNull();
+  });
+});
+
+describe('tool_choice', () => {
+  const namespace = { type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'inner' }] };
+  const tools = [lookup, namespace, { type: 'mcp', server_label: 'docs' }, { type: 'web_search' }];
+
+  it.each<[unknown, string, string, string]>([
+    [
+      'always',
+      'invalid_value',
+      'tool_choice',
+      "Invalid value: 'always'. Supported values are: 'none', 'auto', and 'required'.",
+    ],
+    [
+      5,
+      'invalid_type',
+      'tool_choice',
+      "Invalid type for 'tool_choice': expected one of a string or object, but got an integer instead.",
+    ],
+    [{}, 'missing_required_parameter', 'tool_choice.type', "Missing required parameter: 'tool_choice.type'."],
+    [
+      { type: 'function', function: { name: 'lookup' } },
+      'missing_required_parameter',
+      'tool_choice.name',
+      "Missing required parameter: 'tool_choice.name'.",
+    ],
+    [
+      { type: 'allowed_tools', mode: 'none', tools: [] },
+      'invalid_value',
+      'tool_choice.mode',
+      "Invalid value: 'none'. Supported values are: 'auto' and 'required'.",
+    ],
+    [
+      { type: 'allowed_tools', mode: 'auto', tools: ['lookup'] },
+      'invalid_type',
+      'tool_choice.tools[0]',
+      "Invalid type for 'tool_choice.tools[0]': expected an object, but got a string instead.",
+    ],
+  ])('%j is refused', (choice, code, param, message) => {
+    expect(faultOf({ ...body, tools, tool_choice: choice })).toEqual([400, code, param, message]);
+  });
+
+  it.each<[object, string]>([
+    [{ type: 'function', name: 'absent' }, 'absent'],
+    [{ type: 'custom', name: 'lookup' }, 'lookup'],
+    [{ type: 'code_interpreter' }, 'code_interpreter'],
+    [{ type: 'constructor' }, 'constructor'],
+    [{ type: 'mcp', server_label: 'other' }, 'other'],
+    [{ type: 'allowed_tools', mode: 'auto', tools: [lookup, { type: 'function', name: 'absent' }] }, 'absent'],
+  ])('%j names an absent tool', (choice, label) => {
+    const message = `Tool choice '${label}' not found in 'tools' parameter.`;
+    const request = { ...body, tools, tool_choice: choice };
+    expect(faultOf(request)).toEqual([400, null, 'tool_choice', message]);
+    expect(faultOf({ ...request, previous_response_id: 'resp_1' })).toBeNull();
+    expect(faultOf({ ...request, input: [{ type: 'additional_tools', role: 'developer', tools: [] }] })).toBeNull();
+  });
+
+  it.each([
+    'none',
+    'auto',
+    'required',
+    { type: 'function', name: 'lookup' },
+    { type: 'custom', name: 'inner' },
+    { type: 'mcp', server_label: 'docs', name: 'search' },
+    { type: 'mcp' },
+    { type: 'web_search_preview' },
+    { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'lookup' }, { type: 'web_search' }] },
+  ])('%j is accepted', (choice) => {
+    expect(faultOf({ ...body, tools, tool_choice: choice }, 'reject')).toBeNull();
+  });
+});

@@ -1,0 +1,72 @@
+import { Allow, IsBoolean, IsIn, IsOptional, IsString } from 'class-validator';
+import { Closed } from '../../validation/index.js';
+
+const SUMMARIES = ['auto', 'concise', 'detailed'];
+
+/** `reasoning` (protocol §2). Which efforts a model knows is checked where the model is known. */
+export class ReasoningConfig {
+  @IsOptional()
+  @IsIn(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+  readonly effort?: string | null;
+
+  @IsOptional()
+  @IsIn(SUMMARIES)
+  readonly summary?: string | null;
+
+  @IsOptional()
+  @IsIn(SUMMARIES)
+  readonly generate_summary?: string | null;
+
+  @IsOptional()
+  @IsIn(['auto', 'current_turn', 'all_turns'])
+  readonly context?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly mode?: string | null;
+}
+
+/** `stream_options` (protocol §2): `include_usage` of Chat Completions is unknown here. */
+@Closed()
+export class StreamOptions {
+  @IsOptional()
+  @IsBoolean()
+  readonly include_obfuscation?: boolean | null;
+
+  // Codex.
+  @Allow()
+  readonly reasoning_summary_delivery?: unknown;
+}
+
+/** `prompt_cache_options` (protocol §2). */
+export class PromptCacheOptions {
+  @IsOptional()
+  @IsIn(['implicit', 'explicit'])
+  readonly mode?: string | null;
+
+  @IsOptional()
+  @IsIn(['30m', '12h'])
+  readonly ttl?: string | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly prewarm?: boolean | null;
+
+  @IsOptional()
+  @IsString()
+  readonly comparison_response_id?: string | null;
+}
+
+/** `access_programs` (protocol §2). */
+export class AccessPrograms {
+  @IsOptional()
+  @IsString()
+  readonly cyber?: string | null;
+}
+
+/** `image` (protocol §2). */
+export class ImageConfig {
+  @IsOptional()
+  @IsIn(['auto', 'enabled', 'disabled'])
+  readonly context_compression?: string | null;
+}

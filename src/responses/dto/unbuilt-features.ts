@@ -1,0 +1,35 @@
+import { IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { listOf, nested, stringOr } from '../../validation/index.js';
+
+/** `moderation` (protocol §2). */
+export class Moderation {
+  @IsString()
+  readonly model!: string;
+}
+
+/** An element of `context_management` (protocol §2). */
+export class ContextManagement {
+  @IsString()
+  readonly type!: string;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1000)
+  readonly compact_threshold?: number | null;
+}
+
+/** A `conversation` or a `prompt` that is named by an object (protocol §2). */
+export class NamedById {
+  @IsString()
+  readonly id!: string;
+}
+
+/** `context_management` (protocol §2). */
+export const contextManagement = listOf(nested(ContextManagement));
+
+/** `conversation`: its id, or an object with the id (protocol §2). */
+export const conversation = stringOr({
+  kind: 'object',
+  check: nested(NamedById),
+  expected: 'one of a string or object',
+});

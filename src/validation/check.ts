@@ -1,0 +1,29 @@
+import type { Fault } from './fault.js';
+
+/** How strict a run of the validator is. */
+export interface CheckOptions {
+  /** What happens to members that a closed class does not know. */
+  readonly unknownParameters: 'ignore' | 'reject';
+}
+
+/** Looks at one value, never changes it, and returns the first fault in it or null. */
+export type Check = (value: unknown, options: CheckOptions) => Fault | null;
+
+/** A JSON object, as opposed to an array or null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** One check after the other; the first fault wins. */
+export function every(checks: readonly Check[]): Check {
+  const [first, ...rest] = checks;
+  if (first === undefined) return () => null;
+  if (rest.length === 0) return first;
+  return (value, options) => {
+    for (const check of checks) {
+      const fault = check(value, options);
+      if (fault !== null) return fault;
+    }
+    return null;
+  };
+}

@@ -1,0 +1,67 @@
+import type { getMetadataStorage } from 'class-validator';
+import { every, type Check } from './check.js';
+import { CONSTRAINT_COMPILERS } from './constraints.js';
+import { isNotNull, SATISFIES } from './decorators.js';
+import { missing } from './faults.js';
+import { listOf } from './list-of.js';
+
+/** One decorator on one property, as class-validator stores it. */
+export type Metadata = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
+
+/** A property and the check of its value, absence included. */
+export interface PropertyCheck {
+  readonly name: string;
+  readonly check: Check;
+}
+
+/** The type under which class-validator stores `Allow`. */
+const ALLOW = 'whitelistValidation';
+
+const isOptionality = (metadata: Metadata): boolean => metadata.name === 'isOptional';
+const isNullability = (metadata: Metadata): boolean => argumentOf(metadata) === isNotNull;
+
+/** The first argument of a decorator. The type says there always are some; decorators without leave undefined. */
+function argumentOf({ constraints }: Metadata): unknown {
+  return (constraints as readonly unknown[] | undefined)?.[0];
+}
+
+function compileConstraint(metadata: Metadata, number: 'integer' | 'decimal'): Check {
+  const name = metadata.name ?? metadata.type;
+  const argument = argumentOf(metadata);
+  const check = name === SATISFIES ? (argument as Check) : CONSTRAINT_COMPILERS.get(name)?.(argument, number);
+  if (check === undefined) throw new Error(`the compiler does not know the constraint '${name}'`);
+  // Undefined, whatever its type says, as soon as a decorator has options but no groups.
+  const groups = metadata.groups as readonly string[] | undefined;
+  if ((groups !== undefined && groups.length > 0) || metadata.validateIf !== undefined) {
+    throw new Error(`the compiler does not know groups or conditions, as on '${name}'`);
+  }
+  return metadata.each ? listOf(check) : check;
+}
+
+function compileMetadata(name: string, all: readonly Metadata[]): PropertyCheck | null {
+  const isOptional = all.some(isOptionality);
+  const isNullable = all.some(isNullability);
+  const number = all.some((metadata) => metadata.name === 'isInt') ? 'integer' : 'decimal';
+  const checks = all
+    .filter((metadata) => metadata.type !== ALLOW && !isOptionality(metadata) && !isNullability(metadata))
+    .map((metadata) => compileConstraint(metadata, number));
+  if (checks.length === 0) return null;
+  const check = every(checks);
+  if (isOptional) return { name, check: (value, options) => (value == null ? null : check(value, options)) };
+  return {
+    name,
+    check: (value, options) => {
+      if (value === undefined) return missing();
+      return isNullable && value === null ? null : check(value, options);
+    },
+  };
+}
+
+/** Turns the decorators of one property into one check; null when they only make the property known (`Allow`). */
+export function compileProperty(owner: string, name: string, all: readonly Metadata[]): PropertyCheck | null {
+  try {
+    return compileMetadata(name, all);
+  } catch (cause) {
+    throw new Error(`${owner}.${name}: ${(cause as Error).message}`, { cause });
+  }
+}

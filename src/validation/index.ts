@@ -1,0 +1,11 @@
+export { isObject, type Check, type CheckOptions } from './check.js';
+export { compile, nested, type DecoratedClass, type Validate } from './compile.js';
+export { Closed, IsNullable, Satisfies } from './decorators.js';
+export { Fault } from './fault.js';
+export { unknownValue, wrongType } from './faults.js';
+export { listOf } from './list-of.js';
+export { isDeeperThan } from './nesting.js';
+export { recordOfStrings, type RecordLimits } from './record-of-strings.js';
+export { stringOr, type StringAlternative } from './string-or.js';
+export { unionBy } from './union-by.js';
+export { clip, kindOf } from './wording.js';

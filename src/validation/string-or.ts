@@ -1,0 +1,24 @@
+import type { Check } from './check.js';
+import { tooLong, wrongType } from './faults.js';
+import { lengthOf } from './wording.js';
+
+/** What a value that may be a string may be instead. */
+export interface StringAlternative {
+  /** The other kind of value: arrays and objects are what the wire has besides strings. */
+  readonly kind: 'array' | 'object';
+  readonly check: Check;
+  /** The words for both, as in "expected one of a string or array of tools". */
+  readonly expected: string;
+  readonly maxLength?: number;
+}
+
+/** A string, or a value of one other kind with a check of its own (protocol §2: `input`, `tool_choice`; §3.1: `content`). */
+export function stringOr({ kind, check, expected, maxLength = Infinity }: StringAlternative): Check {
+  return (value, options) => {
+    if (typeof value === 'string') {
+      return value.length > maxLength && lengthOf(value) > maxLength ? tooLong(maxLength, value) : null;
+    }
+    const isOther = typeof value === 'object' && value !== null && Array.isArray(value) === (kind === 'array');
+    return isOther ? check(value, options) : wrongType(expected, value);
+  };
+}
