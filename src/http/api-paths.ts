@@ -1,0 +1,29 @@
+/** Every API route answers under both of these (docs/decisions). */
+export const API_PREFIXES = ['v1', 'openai/v1'] as const;
+
+/** A resource's paths under every prefix, for a controller. */
+export function apiPaths(resource: string): string[] {
+  return API_PREFIXES.map((prefix) => `${prefix}/${resource}`);
+}
+
+/** Whether a URL belongs to the API, and so needs a caller. */
+export function isApiUrl(url: string): boolean {
+  return API_PREFIXES.some((prefix) => url.startsWith(`/${prefix}/`));
+}
+
+const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
+  [/^responses$/, ['POST']],
+  [/^responses\/[^/]+$/, ['GET', 'HEAD', 'DELETE']],
+  [/^responses\/[^/]+\/input_items$/, ['GET', 'HEAD']],
+  [/^responses\/[^/]+\/cancel$/, ['POST']],
+  [/^models$/, ['GET', 'HEAD']],
+  [/^models\/.+$/, ['GET', 'HEAD']],
+];
+
+/** The methods of an API path without its prefix and query; undefined when there is no such path. */
+export function allowedMethods(url: string): readonly string[] | undefined {
+  const prefix = API_PREFIXES.find((candidate) => url.startsWith(`/${candidate}/`));
+  if (prefix === undefined) return undefined;
+  const path = url.slice(prefix.length + 2).replace(/[?#].*$/, '');
+  return METHODS_BY_PATH.find(([pattern]) => pattern.test(path))?.[1];
+}

@@ -1,0 +1,25 @@
+import type { IncomingMessage } from 'node:http';
+
+import type { FastifyReply } from 'fastify';
+
+import type { IdGenerator } from '../protocol/index.js';
+
+/** What a request id may look like so that it is safe in logs and headers. */
+const SANE_REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
+
+/** A client's or balancer's `x-request-id` when it is sane, else one of ours. */
+export function chooseRequestId(request: IncomingMessage, ids: IdGenerator): string {
+  const incoming = request.headers['x-request-id'];
+  return typeof incoming === 'string' && SANE_REQUEST_ID.test(incoming) ? incoming : ids.next('req');
+}
+
+/** The headers of every answer (protocol §7). */
+export function setOpenAiHeaders(reply: FastifyReply): void {
+  void reply.header('x-request-id', reply.request.id);
+  void reply.header('openai-version', '2020-10-01');
+}
+
+/** Says how long the service took so far, ms; on a stream that is the time to its first event. */
+export function setProcessingTime(reply: FastifyReply): void {
+  void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
+}

@@ -1,0 +1,53 @@
+import compress from '@fastify/compress';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
+
+import type { Environment } from '../config/index.js';
+import { ApiError } from '../protocol/index.js';
+
+const ENCODINGS = ['zstd', 'br', 'gzip', 'deflate'] as const;
+
+/** Makes the application read JSON bodies, compressed or not, up to the limit on both sides of the decompression. */
+export async function readJsonBodies(app: NestFastifyApplication, environment: Environment): Promise<void> {
+  await app.register(compress, {
+    globalCompression: false,
+    requestEncodings: [...ENCODINGS],
+    onUnsupportedRequestEncoding: (encoding: string) =>
+      ApiError.of(
+        'unsupported_content_encoding',
+        `Unsupported content encoding '${encoding.slice(0, 40)}'. Supported are: ${ENCODINGS.join(', ')}.`,
+      ),
+    onInvalidRequestPayload: (encoding: string) =>
+      ApiError.of('invalid_value', `The request body is not valid ${encoding}.`),
+  });
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.removeContentTypeParser('text/plain');
+  const bodyLimit = environment.BODY_LIMIT_BYTES;
+  app.useBodyParser('application/json', { bodyLimit }, parseJson);
+  // Nest would read forms if nobody said no.
+  app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit }, refuseForm);
+}
+
+type Done = (error: Error | null, body?: unknown) => void;
+
+function parseJson(_request: FastifyRequest, body: Buffer, done: Done): void {
+  if (body.length === 0) {
+    done(null, undefined);
+    return;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    const detail = error instanceof Error ? error.message.slice(0, 200) : '';
+    done(ApiError.of('invalid_json', `We could not parse the JSON body of your request: ${detail}`));
+    return;
+  }
+  done(null, value);
+}
+
+function refuseForm(_request: FastifyRequest, _body: Buffer, done: Done): void {
+  done(
+    ApiError.of('unsupported_media_type', "Unsupported content type. Send JSON with 'content-type: application/json'."),
+  );
+}

@@ -1,0 +1,66 @@
+import { HttpException, NotFoundException } from '@nestjs/common';
+
+import { ApiError, type ErrorCode } from '../protocol/index.js';
+import { StoreUnavailableError } from '../state/index.js';
+import { allowedMethods } from './api-paths.js';
+
+/** What is needed of a request to word a refusal. */
+export interface RefusedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly id: string;
+}
+
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, 'invalid_value'],
+  [408, 'request_timeout'],
+  [413, 'request_too_large'],
+  [415, 'unsupported_media_type'],
+  [429, 'rate_limit_exceeded'],
+  [503, 'service_unavailable'],
+]);
+
+const MESSAGES: Partial<Record<ErrorCode, string>> = {
+  request_too_large: 'The request body is larger than this server accepts.',
+  unsupported_media_type: "Unsupported content type. Send JSON with the header 'content-type: application/json'.",
+};
+
+/**
+ * Whatever was thrown, as the error a client may see. Our own errors stay as they are; those of Nest and Fastify get the
+ * code of their status; everything else is a `server_error` that tells nothing but the request id.
+ */
+export function toApiError(thrown: unknown, request: RefusedRequest): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof NotFoundException) return unknownRoute(request);
+  if (thrown instanceof StoreUnavailableError) {
+    return ApiError.of('service_unavailable', 'The storage is not available. Please retry your request.', {
+      headers: { 'retry-after': '1' },
+      cause: thrown,
+    });
+  }
+  const code = CODE_OF_STATUS.get(statusOf(thrown));
+  if (code !== undefined && thrown instanceof Error) {
+    return ApiError.of(code, MESSAGES[code] ?? thrown.message, { cause: thrown });
+  }
+  return ApiError.of(
+    'server_error',
+    `The server had an error while processing your request. Please retry; if it persists, report request ${request.id}.`,
+    { cause: thrown },
+  );
+}
+
+function statusOf(thrown: unknown): number {
+  if (thrown instanceof HttpException) return thrown.getStatus();
+  const status = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined;
+  return typeof status === 'number' ? status : 500;
+}
+
+function unknownRoute({ method, url }: RefusedRequest): ApiError {
+  const path = url.replace(/[?#].*$/, '').slice(0, 200);
+  const methods = allowedMethods(url);
+  if (methods === undefined) return ApiError.of('unknown_url', `Invalid URL (${method} ${path}).`);
+  const allowed = methods.join(', ');
+  return ApiError.of('method_not_supported', `Not allowed to ${method} on ${path}. Allowed: ${allowed}.`, {
+    headers: { allow: allowed },
+  });
+}

@@ -1,0 +1,14 @@
+import type { Caller } from '../access/index.js';
+import type { Item, ResponseObject, ResponseSettings } from '../protocol/index.js';
+
+/** A turn that was let in: plain data that can be queued, sent elsewhere and executed later. */
+export interface AdmittedTurn {
+  readonly responseId: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly caller: Caller;
+  /** This request's input in stored form: every item has an id and a type. */
+  readonly input: readonly Item[];
+  readonly settings: ResponseSettings;
+  readonly requestedTier: ResponseObject['service_tier'];
+}

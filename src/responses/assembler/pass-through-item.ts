@@ -1,0 +1,88 @@
+import { type ForeignItem, type Item, itemIdPrefix } from '../../protocol/index.js';
+import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError, requireText } from './output-item.js';
+
+/** Item types that have ModelEvents of their own; their inner order is ours to keep, so they cannot be passed through. */
+const NATIVE_TYPES = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+
+/** The events each item type may show on its way (protocol §4). An unknown event would break SDK readers. */
+const EVENTS_OF_TYPE = new Map(
+  Object.entries({
+    web_search_call: ['web_search_call.in_progress', 'web_search_call.searching', 'web_search_call.completed'],
+    file_search_call: ['file_search_call.in_progress', 'file_search_call.searching', 'file_search_call.completed'],
+    code_interpreter_call: [
+      'code_interpreter_call.in_progress',
+      'code_interpreter_call.interpreting',
+      'code_interpreter_call.completed',
+      'code_interpreter_call_code.delta',
+      'code_interpreter_call_code.done',
+    ],
+    image_generation_call: [
+      'image_generation_call.in_progress',
+      'image_generation_call.generating',
+      'image_generation_call.partial_image',
+      'image_generation_call.completed',
+    ],
+    mcp_call: [
+      'mcp_call.in_progress',
+      'mcp_call_arguments.delta',
+      'mcp_call_arguments.done',
+      'mcp_call.completed',
+      'mcp_call.failed',
+    ],
+    mcp_list_tools: ['mcp_list_tools.in_progress', 'mcp_list_tools.completed', 'mcp_list_tools.failed'],
+    shell_call: ['shell_call_command.added', 'shell_call_command.delta', 'shell_call_command.done'],
+    shell_call_output: ['shell_call_output_content.delta', 'shell_call_output_content.done'],
+    apply_patch_call: ['apply_patch_call_operation_diff.delta', 'apply_patch_call_operation_diff.done'],
+    compaction: ['compaction.compacting'],
+  }).map(([type, events]) => [type, new Set(events.map((event) => `response.${event}`))]),
+);
+
+/** Members of an upstream event that the envelope replaces. */
+const ENVELOPE = new Set(['type', 'sequence_number', 'item_id', 'output_index', 'stream_id', 'obfuscation']);
+
+/** An item of a type with no reducer of its own: the envelope is ours, the payload stays as it came. */
+export class PassThroughItem extends OutputItem {
+  private latest: ForeignItem;
+
+  constructor(seat: ItemSeat, item: ForeignItem) {
+    requireText(item.type, 'the type of an item');
+    if (NATIVE_TYPES.has(item.type)) {
+      throw new ProviderContractError(`items of type ${item.type} have events of their own and are not passed through`);
+    }
+    super(seat, itemIdPrefix(item.type));
+    this.latest = item;
+    this.announce(this.ours());
+  }
+
+  /** Passes an event of the item on, if it is one of the item's own family. */
+  event(event: Readonly<Record<string, unknown>>): void {
+    const { type, delta } = event;
+    requireText(type, 'the type of a passed event');
+    if (EVENTS_OF_TYPE.get(this.latest.type)?.has(type) !== true) {
+      throw new ProviderContractError(`an item of type ${this.latest.type} has no event ${type}`);
+    }
+    const payload = Object.entries(event)
+      .filter(([member, value]) => !ENVELOPE.has(member) && value !== undefined)
+      .map(([member, value]) => `,${JSON.stringify(member)}:${JSON.stringify(value)}`)
+      .join('');
+    this.events.write(type, this.position + payload, typeof delta === 'string' ? delta.length : undefined);
+  }
+
+  /** Takes the item's final form; it may not change its type, and it must be JSON. */
+  complete(item: ForeignItem): void {
+    JSON.stringify(item);
+    if (item.type !== this.latest.type) {
+      throw new ProviderContractError(`an item of type ${this.latest.type} ended as ${item.type}`);
+    }
+    this.latest = item;
+  }
+
+  protected override finish(status: ItemStatus): Item {
+    const item = this.ours();
+    return item['status'] === 'in_progress' ? { ...item, status } : item;
+  }
+
+  private ours(): Item {
+    return { ...this.latest, type: this.latest.type, id: this.id };
+  }
+}

@@ -1,0 +1,91 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
+import { apiPaths, setProcessingTime } from '../../http/index.js';
+import { ApiError, type CreateResponseRequest, type Item, type ListObject } from '../../protocol/index.js';
+import { validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
+import { ResponsesService } from '../responses.service.js';
+import { StoredResponsesService } from '../stored-responses.service.js';
+import { forwardHeaders, whenClientGone } from './client-connection.js';
+import { CreateRequestPipe } from './create-request.pipe.js';
+import { type ResponseWithText, withOutputText } from './output-text.js';
+import { SseTransport } from './sse-transport.js';
+
+/** What DELETE answers (protocol §1.1). */
+export interface DeletedResponse {
+  readonly id: string;
+  readonly object: 'response';
+  readonly deleted: true;
+}
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** `/responses` over HTTP: JSON, or SSE with `stream: true` (protocol §1.1). */
+@Controller(apiPaths('responses'))
+@UseGuards(ApiKeyGuard)
+export class ResponsesController {
+  constructor(
+    private readonly responses: ResponsesService,
+    private readonly stored: StoredResponsesService,
+    private readonly sse: SseTransport,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  async create(
+    @Body(CreateRequestPipe) request: CreateResponseRequest,
+    @CurrentCaller() caller: Caller,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const turn = this.responses.admit(request, caller);
+    const onHeaders = (headers: Readonly<Record<string, string>>): void => forwardHeaders(reply, headers);
+    const control = { signal: whenClientGone(reply), onHeaders };
+    if (request.stream === true) {
+      const obfuscate = request.stream_options?.include_obfuscation !== false;
+      await this.sse.send(this.responses.execute(turn, control), reply, obfuscate);
+      return;
+    }
+    const response = await this.responses.complete(turn, control);
+    if (response === undefined) return;
+    setProcessingTime(reply);
+    await reply.send(withOutputText(response));
+  }
+
+  @Get(':id')
+  async retrieve(
+    @Param('id') id: string,
+    @Query() query: Parameters,
+    @CurrentCaller() { owner }: Caller,
+  ): Promise<ResponseWithText> {
+    const { stream } = validateRetrieveQuery(query);
+    const response = await this.stored.retrieve(owner, id);
+    if (stream) {
+      throw ApiError.of('invalid_mode', 'Only a response created with background and stream can be streamed again.', {
+        param: 'stream',
+      });
+    }
+    return withOutputText(response);
+  }
+
+  @Delete(':id')
+  async delete(@Param('id') id: string, @CurrentCaller() { owner }: Caller): Promise<DeletedResponse> {
+    await this.stored.delete(owner, id);
+    return { id, object: 'response', deleted: true };
+  }
+
+  @Get(':id/input_items')
+  inputItems(
+    @Param('id') id: string,
+    @Query() query: Parameters,
+    @CurrentCaller() { owner }: Caller,
+  ): Promise<ListObject<Item>> {
+    return this.stored.inputItems(owner, id, validateInputItemsQuery(query));
+  }
+
+  @Post(':id/cancel')
+  @HttpCode(200)
+  async cancel(@Param('id') id: string, @CurrentCaller() { owner }: Caller): Promise<ResponseWithText> {
+    return withOutputText(await this.stored.cancel(owner, id));
+  }
+}

@@ -1,0 +1,39 @@
+import { randomInt } from 'node:crypto';
+
+import type { StreamEvent } from '../../protocol/index.js';
+
+/** Deltas and their obfuscation add up to a multiple of this many characters (protocol §4). */
+const BLOCK = 16;
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Padding is cut out of this; it hides lengths and is no secret, so one draw per process will do. */
+const NOISE = Array.from({ length: 4096 }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
+
+/** The filler for silence: not part of the response, so it has no sequence number (protocol §1.1). */
+export const KEEPALIVE_FRAME = 'event: keepalive\ndata: {"type":"keepalive"}\n\n';
+
+/** What ends the stream after its terminal event. */
+export const DONE_FRAME = 'data: [DONE]\n\n';
+
+/** Writes events as SSE frames, each whole: `event:`, `data:` and the blank line. */
+export class SseEncoder {
+  private cursor = 0;
+
+  constructor(private readonly obfuscate: boolean) {}
+
+  encode(batch: readonly StreamEvent[]): string {
+    let frames = '';
+    for (const event of batch) {
+      const padding = this.obfuscate && event.deltaLength >= 0 ? this.padding(event.deltaLength) : '';
+      frames += `event: ${event.type}\ndata: ${event.json}${padding}}\n\n`;
+    }
+    return frames;
+  }
+
+  private padding(deltaLength: number): string {
+    const length = BLOCK - (deltaLength % BLOCK);
+    this.cursor = (this.cursor + 1 + deltaLength) % (NOISE.length - BLOCK);
+    return `,"obfuscation":"${NOISE.slice(this.cursor, this.cursor + length)}"`;
+  }
+}

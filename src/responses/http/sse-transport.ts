@@ -1,0 +1,47 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+import { Environment } from '../../config/index.js';
+import { setProcessingTime } from '../../http/index.js';
+import type { StreamEvent } from '../../protocol/index.js';
+import { Clock } from '../../time/index.js';
+import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
+import { SseWriter } from './sse-writer.js';
+
+/** Sends the events of a turn to an HTTP client. */
+@Injectable()
+export class SseTransport {
+  private readonly logger = new Logger(SseTransport.name);
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Streams until the terminal event and `[DONE]`. The head is sent with the first batch, so that what is thrown before it
+   * is still an HTTP error with a body of its own.
+   */
+  async send(
+    events: AsyncGenerator<readonly StreamEvent[], void, undefined>,
+    reply: FastifyReply,
+    obfuscate: boolean,
+  ): Promise<void> {
+    const first = await events.next();
+    if (first.done === true) return;
+    setProcessingTime(reply);
+    const { SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS } = this.environment;
+    const times = { keepaliveMs: SSE_KEEPALIVE_MS, stallTimeoutMs: CLIENT_STALL_TIMEOUT_MS };
+    const writer = SseWriter.open(reply, this.clock, times);
+    const encoder = new SseEncoder(obfuscate);
+    try {
+      await writer.write(encoder.encode(first.value));
+      for await (const batch of events) await writer.write(encoder.encode(batch));
+      writer.end(DONE_FRAME);
+    } catch (error) {
+      // The road throws nothing once it has begun; if it does, a cut stream is the only honest end.
+      this.logger.error(`stream of request ${reply.request.id} broke`, error);
+      reply.raw.destroy();
+    }
+  }
+}

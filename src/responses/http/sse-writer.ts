@@ -1,0 +1,106 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
+import type { FastifyReply } from 'fastify';
+
+import type { Clock, Timer } from '../../time/index.js';
+import { KEEPALIVE_FRAME } from './sse-encoder.js';
+
+/** What is collected in one turn of the event loop leaves early beyond this many characters. */
+const EARLY_FLUSH_CHARACTERS = 64 * 1024;
+
+/** Times of a stream, ms. */
+export interface SseTimes {
+  readonly keepaliveMs: number;
+  readonly stallTimeoutMs: number;
+}
+
+/**
+ * Writes frames to one client. What comes in one turn of the event loop leaves in one write; while the client does not
+ * read, `write` waits, and with it the model. A client that does not read for too long is cut off.
+ */
+export class SseWriter {
+  private pending = '';
+  private scheduled = false;
+  private drained: PromiseWithResolvers<undefined> | null = null;
+  private readonly keepalive: Timer;
+  private readonly stall: Timer;
+
+  private constructor(
+    private readonly response: ServerResponse,
+    clock: Clock,
+    times: SseTimes,
+  ) {
+    this.keepalive = clock.schedule(times.keepaliveMs, () => this.keepAlive());
+    this.stall = clock.schedule(times.stallTimeoutMs, () => {
+      if (this.drained !== null) response.destroy();
+    });
+    response.on('drain', () => this.resume());
+    response.once('close', () => {
+      this.keepalive.cancel();
+      this.stall.cancel();
+      this.resume();
+    });
+  }
+
+  /** Takes the response away from Fastify and sends the head; headers set on the reply so far are kept. */
+  static open(reply: FastifyReply, clock: Clock, times: SseTimes): SseWriter {
+    reply.hijack();
+    reply.raw.writeHead(200, {
+      ...(reply.getHeaders() as OutgoingHttpHeaders),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    });
+    return new SseWriter(reply.raw, clock, times);
+  }
+
+  /** Takes whole frames. Resolves when more may come; at once when the client is gone. */
+  async write(frames: string): Promise<void> {
+    this.pending += frames;
+    if (this.pending.length > EARLY_FLUSH_CHARACTERS) {
+      this.flush();
+      if (this.drained === null) await nextLoopTurn();
+    } else if (!this.scheduled) {
+      this.scheduled = true;
+      setImmediate(() => {
+        this.scheduled = false;
+        this.flush();
+      });
+    }
+    if (this.drained !== null) await this.drained.promise;
+  }
+
+  /** Sends what is left and ends the stream. */
+  end(frames: string): void {
+    const rest = this.pending + frames;
+    this.pending = '';
+    if (!this.isGone()) this.response.end(rest);
+  }
+
+  private flush(): void {
+    if (this.pending === '' || this.isGone()) return;
+    const chunk = this.pending;
+    this.pending = '';
+    this.keepalive.refresh();
+    if (!this.response.write(chunk) && this.drained === null) {
+      this.drained = Promise.withResolvers();
+      this.stall.refresh();
+    }
+  }
+
+  private keepAlive(): void {
+    if (this.drained === null) this.pending += KEEPALIVE_FRAME;
+    this.flush();
+    this.keepalive.refresh();
+  }
+
+  private resume(): void {
+    this.drained?.resolve(undefined);
+    this.drained = null;
+  }
+
+  private isGone(): boolean {
+    return this.response.destroyed || this.response.writableEnded;
+  }
+}

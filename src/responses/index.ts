@@ -1,0 +1,9 @@
+export * from './admission.js';
+export * from './admitted-turn.js';
+export { ProviderContractError } from './assembler/index.js';
+export * from './responses.module.js';
+export * from './responses.service.js';
+export * from './running-turns.js';
+export * from './stop-reason.js';
+export * from './stored-responses.service.js';
+export * from './turn-observer.js';

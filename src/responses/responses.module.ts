@@ -1,0 +1,36 @@
+import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+
+import { ContextModule } from '../context/index.js';
+import { StateModule } from '../state/index.js';
+import { Admission, OpenAdmission } from './admission.js';
+import { CreateRequestPipe } from './http/create-request.pipe.js';
+import { ResponsesController } from './http/responses.controller.js';
+import { SseTransport } from './http/sse-transport.js';
+import { ResponsesService } from './responses.service.js';
+import { RunningTurns } from './running-turns.js';
+import { StoredResponsesService } from './stored-responses.service.js';
+import { TurnLifecycle } from './turn-lifecycle.js';
+import { TurnObservers } from './turn-observer.js';
+import { TurnPreparation } from './turn-preparation.js';
+import { TurnRunner } from './turn-runner.js';
+
+/** The use case: one turn, whole. Transports sit on top of ResponsesService. */
+@Module({
+  imports: [DiscoveryModule, ContextModule, StateModule],
+  controllers: [ResponsesController],
+  providers: [
+    SseTransport,
+    CreateRequestPipe,
+    ResponsesService,
+    StoredResponsesService,
+    TurnPreparation,
+    TurnLifecycle,
+    TurnRunner,
+    RunningTurns,
+    TurnObservers,
+    { provide: Admission, useClass: OpenAdmission },
+  ],
+  exports: [ResponsesService, StoredResponsesService, RunningTurns],
+})
+export class ResponsesModule {}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+
+import { ContextResolver } from '../context/index.js';
+import { ApiError, type ResponseSettings } from '../protocol/index.js';
+import { type ModelInfo, type ModelProviderBase, ProviderRegistry, type Turn } from '../providers/index.js';
+import type { Chain } from '../state/index.js';
+import type { AdmittedTurn } from './admitted-turn.js';
+
+/** A turn with everything it needs to run. */
+export interface PreparedTurn {
+  readonly turn: Turn;
+  readonly provider: ModelProviderBase;
+  readonly providerName: string;
+  readonly chain: Chain | null;
+}
+
+/** Finds a turn's model and context: the last point at which it can be refused for what it asks. */
+@Injectable()
+export class TurnPreparation {
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly contexts: ContextResolver,
+  ) {}
+
+  /** Throws ApiError for an unknown model or parent, items that do not fit, and efforts the model does not have. */
+  async prepare(admitted: AdmittedTurn): Promise<PreparedTurn> {
+    const { responseId, settings, input, caller } = admitted;
+    const { provider, providerName, model } = this.providers.route(settings.model);
+    const previousResponseId = settings.previous_response_id;
+    const { conversation, chain } = await this.contexts.resolve(caller.owner, previousResponseId, input);
+    refuseUnsupportedEffort(settings, model);
+    const turn: Turn = {
+      responseId,
+      input,
+      settings,
+      parent: chain === null ? null : { responseId: chain.responseId, origin: chain.origin },
+      get context() {
+        return conversation.items;
+      },
+    };
+    return { turn, provider, providerName, chain };
+  }
+}
+
+/** Protocol §2, step 8: of all settings only the effort is checked against the model. */
+function refuseUnsupportedEffort({ reasoning }: ResponseSettings, { id, reasoningEfforts }: ModelInfo): void {
+  const effort = reasoning?.effort ?? null;
+  if (effort === null || reasoningEfforts === undefined || reasoningEfforts.includes(effort)) return;
+  if (reasoningEfforts.length === 0) {
+    throw ApiError.of(
+      'unsupported_parameter',
+      `Unsupported parameter: 'reasoning.effort' is not supported with this model.`,
+      { param: 'reasoning.effort' },
+    );
+  }
+  const supported = new Intl.ListFormat('en').format(reasoningEfforts.map((known) => `'${known}'`));
+  throw ApiError.of(
+    'unsupported_value',
+    `Unsupported value: '${effort}' is not supported with the '${id}' model. Supported values are: ${supported}.`,
+    { param: 'reasoning.effort' },
+  );
+}
