@@ -1,0 +1,63 @@
+import { ConsoleLogger, Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+
+import { ApiKeyGuard } from './access/index.js';
+import { AntiphonModule, type AntiphonOptions } from './antiphon.module.js';
+import { Environment } from './config/index.js';
+import { answerBrokenRequests, chooseRequestId, isApiUrl, readJsonBodies } from './http/index.js';
+import { OpenReplies } from './operations/index.js';
+import { IdGenerator } from './protocol/index.js';
+
+/** Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used. */
+export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
+  const app = await NestFactory.create<NestFastifyApplication>(AntiphonModule.forRoot(options), new FastifyAdapter(), {
+    abortOnError: false,
+    bufferLogs: true,
+  });
+  const { LOG_LEVEL, LOG_FORMAT } = app.get(Environment);
+  app.useLogger(new ConsoleLogger('Antiphon', { logLevels: levelsFrom(LOG_LEVEL), json: LOG_FORMAT === 'json' }));
+  return configureApp(app);
+}
+
+/**
+ * Gives an application that imports AntiphonModule what a module cannot: body parsing, request ids, CORS, time limits and
+ * signals. Call it before `init()` or `listen()`; tests and embedding programs do the same as `createApp()`.
+ */
+export async function configureApp(app: NestFastifyApplication): Promise<NestFastifyApplication> {
+  const environment = app.get(Environment);
+  const ids = app.get(IdGenerator);
+  const guard = app.get(ApiKeyGuard);
+  const replies = app.get(OpenReplies);
+  const fastify = app.getHttpAdapter().getInstance();
+
+  fastify.setGenReqId((request) => chooseRequestId(request, ids));
+  fastify.addHook('onRequest', (request, reply, done) => {
+    replies.add(reply.raw);
+    // Strangers are turned away before their body is read.
+    if (isApiUrl(request.url) && request.method !== 'OPTIONS') guard.identify(request);
+    done();
+  });
+  await readJsonBodies(app, environment);
+  answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS);
+  if (environment.CORS_ORIGINS.length > 0) {
+    const any = environment.CORS_ORIGINS.includes('*');
+    app.enableCors({
+      origin: any ? '*' : [...environment.CORS_ORIGINS],
+      exposedHeaders: ['x-request-id', 'openai-processing-ms', 'openai-version', 'retry-after'],
+    });
+  }
+  app.enableShutdownHooks(['SIGTERM', 'SIGINT']);
+  if (environment.API_KEYS.length === 0) warnThatOpen(environment);
+  return app;
+}
+
+function warnThatOpen({ ALLOW_OPEN }: Environment): void {
+  const reach = ALLOW_OPEN ? 'anybody who reaches the port can use it' : 'only this machine can use it';
+  new Logger('Antiphon').warn(`no API_KEYS: the service is open, and ${reach}`);
+}
+
+function levelsFrom(level: Environment['LOG_LEVEL']): Environment['LOG_LEVEL'][] {
+  const levels: Environment['LOG_LEVEL'][] = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
+  return levels.slice(0, levels.indexOf(level) + 1);
+}

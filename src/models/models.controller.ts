@@ -1,0 +1,35 @@
+import { Controller, Get, Param, UseGuards } from '@nestjs/common';
+import type { Model } from 'openai/resources/models';
+
+import { ApiKeyGuard } from '../access/index.js';
+import { apiPaths } from '../http/index.js';
+import { type ModelInfo, ProviderRegistry } from '../providers/index.js';
+
+/** What `GET /models` answers (protocol §1.3). */
+export interface ModelList {
+  readonly object: 'list';
+  readonly data: readonly Model[];
+}
+
+/** The models of all providers. */
+@Controller(apiPaths('models'))
+@UseGuards(ApiKeyGuard)
+export class ModelsController {
+  constructor(private readonly providers: ProviderRegistry) {}
+
+  @Get()
+  async list(): Promise<ModelList> {
+    const models = await this.providers.list();
+    return { object: 'list', data: models.map(toModel) };
+  }
+
+  /** Names may hold slashes, as `org/model` does. */
+  @Get('*')
+  retrieve(@Param('*') id: string): Model {
+    return toModel(this.providers.route(id).model);
+  }
+}
+
+function toModel({ id, created, ownedBy }: ModelInfo): Model {
+  return { id, object: 'model', created, owned_by: ownedBy };
+}

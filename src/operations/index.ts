@@ -1,0 +1,2 @@
+export * from './open-replies.js';
+export * from './operations.module.js';

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+
+import { ResponsesModule } from '../responses/index.js';
+import { StateModule } from '../state/index.js';
+import { HealthController } from './health.controller.js';
+import { OpenReplies } from './open-replies.js';
+import { Readiness } from './readiness.js';
+import { ShutdownCoordinator } from './shutdown-coordinator.js';
+import { TurnLog } from './turn-log.js';
+
+/** What an operator sees of the service: health, logs, and an orderly end. */
+@Module({
+  imports: [ResponsesModule, StateModule],
+  controllers: [HealthController],
+  providers: [Readiness, OpenReplies, ShutdownCoordinator, TurnLog],
+  exports: [OpenReplies],
+})
+export class OperationsModule {}

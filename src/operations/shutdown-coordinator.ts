@@ -1,0 +1,57 @@
+import type { Server } from 'node:http';
+
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+
+import { Environment } from '../config/index.js';
+import { RunningTurns } from '../responses/index.js';
+import { Clock } from '../time/index.js';
+import { OpenReplies } from './open-replies.js';
+import { Readiness } from './readiness.js';
+
+/** How long a client gets to read the last bytes of its answer, ms. */
+const LAST_BYTES_MS = 2000;
+
+/**
+ * Ends the process in order: readiness off, a delay in which balancers notice, no new turns, a grace period for those that
+ * run, and then the connections. One coordinator, because Nest calls modules one after another and two drains would wait
+ * in series.
+ */
+@Injectable()
+export class ShutdownCoordinator implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(ShutdownCoordinator.name);
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly clock: Clock,
+    private readonly runningTurns: RunningTurns,
+    private readonly replies: OpenReplies,
+    private readonly readiness: Readiness,
+    private readonly adapterHost: HttpAdapterHost,
+  ) {}
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.readiness.leave();
+    await this.clock.sleep(this.environment.SHUTDOWN_DELAY_MS);
+    const idle = this.runningTurns.close();
+    if (this.runningTurns.size > 0) this.logger.log(`waiting for ${this.runningTurns.size} running turns`);
+    if (!(await this.within(idle, this.environment.DRAIN_TIMEOUT_MS))) {
+      this.logger.warn(`stopping ${this.runningTurns.size} turns that outlived DRAIN_TIMEOUT_MS`);
+      this.runningTurns.stopAll('drain');
+    }
+    await this.within(this.replies.allClosed(), LAST_BYTES_MS);
+    // Keep-alive connections, and those a client opened and never used, would hold `close()` for ever.
+    (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();
+  }
+
+  /** Whether a promise resolved in time. */
+  private async within(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+    const done = new AbortController();
+    const inTime = await Promise.race([
+      promise.then(() => true),
+      this.clock.sleep(limitMs, done.signal).then(() => false),
+    ]);
+    done.abort();
+    return inTime;
+  }
+}

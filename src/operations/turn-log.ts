@@ -1,0 +1,21 @@
+import { Injectable, Logger } from '@nestjs/common';
+
+import { TurnObserver, type TurnRecord } from '../responses/index.js';
+
+/** One log line per turn: who, what, how it ended and what it cost. Never what was said. */
+@Injectable()
+export class TurnLog extends TurnObserver {
+  private readonly logger = new Logger('Turn');
+
+  override settled(record: TurnRecord): void {
+    const { responseId, caller, model, provider, status, usage, errorCode, durationMs } = record;
+    this.logger.debug(
+      [
+        `${responseId} ${status}${errorCode === null ? '' : ` (${errorCode})`}`,
+        `owner=${caller.owner} request=${caller.requestId}`,
+        `model=${model} provider=${provider ?? '-'}`,
+        `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}`,
+      ].join(' '),
+    );
+  }
+}

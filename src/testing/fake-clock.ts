@@ -1,0 +1,51 @@
+import { Clock, type Timer } from '../time/index.js';
+
+interface FakeTimer {
+  dueAt: number;
+  readonly delayMs: number;
+  readonly callback: () => void;
+}
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock extends Clock {
+  private readonly timers = new Set<FakeTimer>();
+
+  /** `milliseconds` since the Unix epoch. */
+  constructor(private milliseconds = Date.UTC(2026, 0, 1)) {
+    super();
+  }
+
+  override now(): number {
+    return this.milliseconds;
+  }
+
+  override schedule(delayMs: number, callback: () => void): Timer {
+    const timer: FakeTimer = { dueAt: this.milliseconds + delayMs, delayMs, callback };
+    this.timers.add(timer);
+    return {
+      refresh: () => {
+        timer.dueAt = this.milliseconds + delayMs;
+        this.timers.add(timer);
+      },
+      cancel: () => void this.timers.delete(timer),
+    };
+  }
+
+  /** How many timers are waiting. */
+  get pending(): number {
+    return this.timers.size;
+  }
+
+  /** Moves the time on and calls what becomes due on the way, in order. */
+  advance(milliseconds: number): void {
+    const until = this.milliseconds + milliseconds;
+    for (;;) {
+      const due = [...this.timers].filter(({ dueAt }) => dueAt <= until).sort((a, b) => a.dueAt - b.dueAt)[0];
+      if (due === undefined) break;
+      this.timers.delete(due);
+      this.milliseconds = Math.max(this.milliseconds, due.dueAt);
+      due.callback();
+    }
+    this.milliseconds = until;
+  }
+}

@@ -1,0 +1,50 @@
+import type { InjectionToken, Type } from '@nestjs/common';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import OpenAI, { type ClientOptions } from 'openai';
+
+import { AntiphonModule, configureApp, type ModelProviderBase } from '../../src/index.js';
+
+export interface ServiceOptions {
+  readonly environment?: Readonly<Record<string, unknown>>;
+  readonly providers?: readonly Type<ModelProviderBase>[];
+  /** Contracts to replace, by their DI token. */
+  readonly overrides?: readonly (readonly [token: InjectionToken, value: unknown])[];
+}
+
+/** The real service on a free port of the loopback interface. */
+export interface Service extends AsyncDisposable {
+  readonly app: NestFastifyApplication;
+  readonly origin: string;
+  readonly baseURL: string;
+  readonly port: number;
+  client(options?: ClientOptions): OpenAI;
+  close(): Promise<void>;
+}
+
+/** Starts the service the way a user's test does: our module, overridden providers, configureApp. */
+export async function startService({ environment, providers, overrides = [] }: ServiceOptions = {}): Promise<Service> {
+  const module = AntiphonModule.forRoot({
+    environment: { DRAIN_TIMEOUT_MS: 0, ...environment },
+    ...(providers === undefined ? {} : { providers }),
+  });
+  const builder = Test.createTestingModule({ imports: [module] });
+  for (const [token, value] of overrides) builder.overrideProvider(token).useValue(value);
+  const testing = await builder.compile();
+  const app = testing.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+  await configureApp(app);
+  await app.listen(0, '127.0.0.1');
+  const { port } = app.getHttpServer().address() as { port: number };
+  const origin = `http://127.0.0.1:${port}`;
+  const baseURL = `${origin}/v1`;
+  const close = (): Promise<void> => app.close();
+  return {
+    app,
+    origin,
+    baseURL,
+    port,
+    client: (options) => new OpenAI({ apiKey: 'test', baseURL, maxRetries: 0, ...options }),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
