@@ -1,0 +1,2 @@
+export * from './simulator-options.js';
+export * from './simulator.provider.js';

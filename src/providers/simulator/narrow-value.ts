@@ -1,0 +1,116 @@
+import { pickWord, shuffleWords } from './prose.js';
+import type { MergedSchema } from './schema-parts.js';
+import { DeadEnd } from './schema-parts.js';
+import type { SeededRandom } from './seeded-random.js';
+
+/** Formats that json-schema-faker makes, or that `FORMATS` teaches it; a string of any other format is a word. */
+const KNOWN_FORMATS = new Set([
+  ...['date-time', 'date', 'time', 'duration', 'email', 'idn-email', 'uri', 'uri-reference', 'iri', 'iri-reference'],
+  ...['hostname', 'idn-hostname', 'ipv4', 'ipv6', 'uuid', 'json-pointer', 'relative-json-pointer'],
+  ...['iso-time', 'iso-date-time', 'byte', 'json-pointer-uri-fragment', 'url'],
+]);
+
+/** Formats that json-schema-faker lacks, or gets wrong at times. */
+export const FORMATS: Readonly<Record<string, () => string>> = {
+  duration: () => 'PT30M',
+  'iso-time': () => '09:30:00Z',
+  'iso-date-time': () => '2026-01-15T09:30:00Z',
+  byte: () => 'bGFudGVybg==',
+  url: () => 'https://example.com/lantern',
+  'json-pointer-uri-fragment': () => '#/lantern',
+};
+
+const LONGEST_STRING = 20_000;
+/** The range of numbers where the schema leaves it open. */
+const USUAL_RANGE = 100;
+/** Characters a pattern may ask for: a rough count of what json-schema-faker would make of it. */
+const LARGEST_PATTERN = 50_000;
+
+/** A plain word where the schema allows one; what the format or the pattern demands otherwise. */
+export function narrowString(merged: MergedSchema, random: SeededRandom): Record<string, unknown> {
+  const { minLength = 0, maxLength = Infinity } = merged.bounds;
+  if (minLength > LONGEST_STRING || minLength > maxLength) throw new DeadEnd('A string has an impossible length.');
+  const { format, patterns } = merged;
+  const bounds = { ...(minLength > 0 && { minLength }), ...(maxLength < Infinity && { maxLength }) };
+  if (format !== undefined && KNOWN_FORMATS.has(format) && (patterns.length === 0 || random.happens(50))) {
+    return { type: 'string', format, ...bounds };
+  }
+  if (patterns.length === 0) return { const: fitWords(random, minLength, maxLength) };
+  const word = shuffleWords(random).find(
+    ({ length }, index, words) =>
+      length >= minLength &&
+      length <= maxLength &&
+      patterns.every((pattern) => compile(pattern).test(words[index] ?? '')),
+  );
+  if (word !== undefined) return { const: word };
+  const pattern = random.pick(patterns);
+  if (measurePattern(pattern) > LARGEST_PATTERN) throw new DeadEnd('A pattern asks for too much.');
+  return { type: 'string', pattern, ...bounds };
+}
+
+/** Bounds on both sides, so that numbers stay readable. */
+export function narrowNumber(
+  merged: MergedSchema,
+  type: 'number' | 'integer',
+  random: SeededRandom,
+): Record<string, unknown> {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = merged.bounds;
+  const lowest = highestOf(minimum, exclusiveMinimum);
+  const highest = lowestOf(maximum, exclusiveMaximum);
+  const from = lowest ?? (highest === undefined ? 1 : highest - USUAL_RANGE);
+  const to = highest ?? from + Math.max(USUAL_RANGE, 2 * (multipleOf ?? 0));
+  // A half is exact in binary, short in text, and no integer.
+  if (type === 'number' && multipleOf === undefined && to - from > 2 && Number.isSafeInteger(Math.ceil(to - from))) {
+    return { const: Math.floor(from) + random.pickInteger(1, Math.min(Math.floor(to - from) - 1, USUAL_RANGE)) + 0.5 };
+  }
+  const step = type === 'integer' && multipleOf !== undefined && !Number.isInteger(multipleOf) ? 1 : multipleOf;
+  return {
+    type,
+    ...(from === exclusiveMinimum ? { exclusiveMinimum: from } : { minimum: from }),
+    ...(to === exclusiveMaximum ? { exclusiveMaximum: to } : { maximum: to }),
+    ...(step !== undefined && { multipleOf: step }),
+  };
+}
+
+function fitWords(random: SeededRandom, minLength: number, maxLength: number): string {
+  let text = pickWord(random);
+  if (random.happens(50) && text.length + 11 < maxLength) text += ` ${pickWord(random)}`;
+  while (text.length < minLength) text += ` ${pickWord(random)}`;
+  const cut = text.slice(0, maxLength);
+  return cut.endsWith(' ') ? `${cut.slice(0, -1)}s` : cut;
+}
+
+function compile(pattern: string): RegExp {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    // Patterns from other languages have escapes that only the older mode forgives.
+    try {
+      return new RegExp(pattern);
+    } catch {
+      throw new DeadEnd(`The pattern '${pattern}' is not a regular expression.`);
+    }
+  }
+}
+
+function measurePattern(pattern: string): number {
+  let nesting = 0;
+  let deepest = 0;
+  for (const character of pattern) {
+    if (character === '(') deepest = Math.max(deepest, ++nesting);
+    if (character === ')') nesting--;
+  }
+  const repeats = [...pattern.matchAll(/\{(\d+)/g)].reduce(
+    (product, [, count]) => product * Math.max(1, Number(count)),
+    1,
+  );
+  return 3 ** deepest * repeats;
+}
+
+function highestOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : Math.max(one, other ?? one);
+}
+
+function lowestOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : Math.min(one, other ?? one);
+}

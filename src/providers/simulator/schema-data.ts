@@ -1,0 +1,54 @@
+import { generateSync } from 'json-schema-faker';
+
+import { SchemaFlattener } from './flatten-schema.js';
+import { SchemaNarrower } from './narrow-schema.js';
+import { FORMATS } from './narrow-value.js';
+import { DeadEnd, isSchemaObject } from './schema-parts.js';
+import { compileSchema } from './schema-validator.js';
+import { SeededRandom } from './seeded-random.js';
+
+/** How often, in a hundred, an optional property is made: plentiful at first, then only what has to be there. */
+const ATTEMPTS = [70, 70, 40, 40, 0, 0, 0, 0, 0, 0, 0, 0] as const;
+/** Places of a schema that are looked at in one attempt; real ones have a few hundred. */
+const MOST_STEPS = 10_000;
+
+/** Made of a schema: a valid value, or why there is none. */
+export type SchemaData =
+  { readonly found: true; readonly value: unknown } | { readonly found: false; readonly reason: string };
+
+/** A value that a JSON Schema allows: the same for the same seed, checked before it is given away. */
+export function makeSchemaData(schema: unknown, seed: number): SchemaData {
+  if (!isSchemaObject(schema) && typeof schema !== 'boolean') return { found: false, reason: 'It is not an object.' };
+  let reason = 'No valid value was found.';
+  let validate: ReturnType<typeof compileSchema> | undefined;
+  let exhausted = false;
+  for (const [attempt, optional] of ATTEMPTS.entries()) {
+    if (exhausted && optional > 0) continue;
+    const flattener = new SchemaFlattener(schema, new SeededRandom(seed, attempt), MOST_STEPS);
+    try {
+      const value = generateValue(schema, flattener, optional);
+      // Only now: most schemas that nothing fits are found out before, at less cost.
+      validate ??= compileSchema(schema);
+      if (validate(value)) return { found: true, value };
+    } catch (error) {
+      reason = error instanceof Error ? error.message : reason;
+      if (!(error instanceof DeadEnd)) break;
+      if (flattener.isExhausted && optional === 0) break;
+      exhausted = flattener.isExhausted;
+    }
+  }
+  return { found: false, reason };
+}
+
+function generateValue(schema: unknown, flattener: SchemaFlattener, optional: number): unknown {
+  const { random } = flattener;
+  const narrowed = new SchemaNarrower(flattener, random, optional).narrow(schema);
+  const value = generateSync(narrowed, {
+    seed: random.pickInteger(0, 0x7fffffff),
+    alwaysFakeOptionals: true,
+    maxDepth: Infinity,
+    formats: FORMATS,
+  });
+  // What is checked has to be what will be on the wire.
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+
+import { beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ERROR_CODES } from '../src/index.js';
+
+describe('the README', () => {
+  let readme: string;
+
+  beforeAll(async () => {
+    readme = await readFile('README.md', 'utf8');
+  });
+
+  it('lists every error code beside its status and type', () => {
+    const rows = readme.split('\n').filter((line) => /^\| \d{3}/.test(line));
+    for (const [code, { status, type }] of Object.entries(ERROR_CODES)) {
+      const row = rows.find((line) => line.includes(`\`${code}\``) && line.includes(String(status)));
+      expect([code, row?.includes(`\`${type}\``)]).toEqual([code, true]);
+    }
+  });
+
+  it('names no file that is not there', async () => {
+    const links = [...readme.matchAll(/\]\(((?!https?:)[^)#]+)\)/g)].map(([, path]) => path ?? '');
+    expect(links.length).toBeGreaterThan(10);
+    for (const link of links) await expect(readFile(link, 'utf8')).resolves.not.toBe('');
+  });
+});
