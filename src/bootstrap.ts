@@ -47,7 +47,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
       exposedHeaders: ['x-request-id', 'openai-processing-ms', 'openai-version', 'retry-after'],
     });
   }
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT']);
+  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   if (environment.API_KEYS.length === 0) warnThatOpen(environment);
   return app;
 }

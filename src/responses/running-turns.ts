@@ -48,10 +48,6 @@ export class RunningTurns {
     if (this.closed && this.turns.size === 0) this.whenIdle.resolve(undefined);
   }
 
-  get(responseId: string): RunningTurn | undefined {
-    return this.turns.get(responseId);
-  }
-
   /** Lets no new turn in; resolves when the last running one has ended. */
   close(): Promise<void> {
     this.closed = true;

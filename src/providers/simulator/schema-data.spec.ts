@@ -2,11 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-import type { ResponseSettings } from '../../protocol/index.js';
-import { SystemClock } from '../../time/index.js';
-import type { ModelEvent } from '../model-event.js';
-import type { Turn } from '../turn.js';
-import { SimulatorOptions, SimulatorProvider } from './index.js';
+import { answer, callTool } from '../../../test/support/simulated-data.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -244,33 +240,6 @@ describe('structured output', () => {
     expect([validate(await answer(schema, 5)), validate.errors]).toEqual([true, null]);
   });
 });
-
-async function callTool(parameters: unknown, seed: number): Promise<unknown> {
-  const tools = [{ type: 'function', name: 'act', parameters, strict: true }];
-  return JSON.parse(await run({ tools, tool_choice: 'required' }, seed, 'function_call_arguments'));
-}
-
-async function answer(schema: unknown, seed: number): Promise<unknown> {
-  return JSON.parse(await run({ text: { format: { type: 'json_schema', name: 'answer', schema } } }, seed, 'text'));
-}
-
-async function run(over: object, seed: number, type: ModelEvent['type']): Promise<string> {
-  const provider = new SimulatorProvider(new SimulatorOptions(seed), new SystemClock());
-  const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
-  const context = [{ type: 'message', id: 'msg_1', role: 'user', content: 'Go on.' }];
-  const turn: Turn = {
-    responseId: 'resp_1',
-    input: context,
-    context,
-    settings: settings as unknown as ResponseSettings,
-    parent: null,
-  };
-  let text = '';
-  for await (const batch of provider.generate(turn, { signal: new AbortController().signal })) {
-    for (const event of batch) if (event.type === type && 'delta' in event) text += event.delta;
-  }
-  return text;
-}
 
 function compile(schema: Schema): ReturnType<Ajv2020['compile']> {
   const ajv = new Ajv2020({ strict: false, validateSchema: false, logger: false, unicodeRegExp: false });

@@ -1,20 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiError } from '../../protocol/index.js';
-import { validateCreateRequest } from './index.js';
+import { faultOf } from '../../../test/support/fault-of.js';
 
 type Row = [object, string | null, string | null, string];
 
 const NOTHING = `One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.`;
-
-function faultOf(body: unknown, unknownParameters: 'ignore' | 'reject' = 'ignore'): unknown {
-  try {
-    validateCreateRequest(body, { unknownParameters });
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return [error.status, error.code, error.param, error.message];
-  }
-  return null;
-}
 
 const body = { model: 'm', input: 'hi' };
 

@@ -1,16 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiError } from '../../protocol/index.js';
-import { validateCreateRequest } from './index.js';
-
-function faultOf(body: unknown, unknownParameters: 'ignore' | 'reject' = 'ignore'): unknown {
-  try {
-    validateCreateRequest(body, { unknownParameters });
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return [error.status, error.code, error.param, error.message];
-  }
-  return null;
-}
+import { faultOf } from '../../../test/support/fault-of.js';
 
 const body = { model: 'm', input: 'hi' };
 const lookup = { type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: true };

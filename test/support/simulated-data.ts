@@ -1,0 +1,33 @@
+import type { ResponseSettings } from '../../src/protocol/index.js';
+import type { ModelEvent, Turn } from '../../src/providers/index.js';
+import { SimulatorOptions, SimulatorProvider } from '../../src/providers/simulator/index.js';
+import { SystemClock } from '../../src/time/index.js';
+
+/** The arguments the simulator calls a tool of this schema with. */
+export async function callTool(parameters: unknown, seed: number): Promise<unknown> {
+  const tools = [{ type: 'function', name: 'act', parameters, strict: true }];
+  return JSON.parse(await run({ tools, tool_choice: 'required' }, seed, 'function_call_arguments'));
+}
+
+/** What the simulator answers when this schema is asked for. */
+export async function answer(schema: unknown, seed: number): Promise<unknown> {
+  return JSON.parse(await run({ text: { format: { type: 'json_schema', name: 'answer', schema } } }, seed, 'text'));
+}
+
+async function run(over: object, seed: number, type: ModelEvent['type']): Promise<string> {
+  const provider = new SimulatorProvider(new SimulatorOptions(seed), new SystemClock());
+  const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
+  const context = [{ type: 'message', id: 'msg_1', role: 'user', content: 'Go on.' }];
+  const turn: Turn = {
+    responseId: 'resp_1',
+    input: context,
+    context,
+    settings: settings as unknown as ResponseSettings,
+    parent: null,
+  };
+  let text = '';
+  for await (const batch of provider.generate(turn, { signal: new AbortController().signal })) {
+    for (const event of batch) if (event.type === type && 'delta' in event) text += event.delta;
+  }
+  return text;
+}
