@@ -1,17 +1,19 @@
-import { ConsoleLogger, Logger } from '@nestjs/common';
+import { ConsoleLogger, Logger, NotFoundException } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+import type { FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard } from './access/index.js';
 import { AntiphonModule, type AntiphonOptions } from './antiphon.module.js';
 import { Environment } from './config/index.js';
-import { answerBrokenRequests, chooseRequestId, isApiUrl, readJsonBodies } from './http/index.js';
+import { answerBrokenRequests, chooseRequestId, createAdapter, isApiPath, readJsonBodies } from './http/index.js';
 import { OpenReplies } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 
 /** Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used. */
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
-  const app = await NestFactory.create<NestFastifyApplication>(AntiphonModule.forRoot(options), new FastifyAdapter(), {
+  const app = await NestFactory.create<NestFastifyApplication>(AntiphonModule.forRoot(options), createAdapter(), {
     abortOnError: false,
     bufferLogs: true,
   });
@@ -34,8 +36,10 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   fastify.setGenReqId((request) => chooseRequestId(request, ids));
   fastify.addHook('onRequest', (request, reply, done) => {
     replies.add(reply.raw);
-    // Strangers are turned away before their body is read.
-    if (isApiUrl(request.url) && request.method !== 'OPTIONS') guard.identify(request);
+    // Strangers, and what has no route, are turned away before their body is read. The pattern of the route decides: a URL
+    // has many spellings.
+    if (isApiPath(request.routeOptions.url ?? request.url) && request.method !== 'OPTIONS') guard.identify(request);
+    if (request.is404 && hasBody(request)) throw new NotFoundException();
     done();
   });
   await readJsonBodies(app, environment);
@@ -44,12 +48,17 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
     const any = environment.CORS_ORIGINS.includes('*');
     app.enableCors({
       origin: any ? '*' : [...environment.CORS_ORIGINS],
-      exposedHeaders: ['x-request-id', 'openai-processing-ms', 'openai-version', 'retry-after'],
+      methods: ['GET', 'HEAD', 'POST', 'DELETE'],
+      exposedHeaders: ['x-request-id', 'openai-processing-ms', 'openai-version', 'retry-after', 'retry-after-ms'],
     });
   }
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   if (environment.API_KEYS.length === 0) warnThatOpen(environment);
   return app;
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 function warnThatOpen({ ALLOW_OPEN }: Environment): void {

@@ -3,6 +3,7 @@ export * from './access/index.js';
 export * from './antiphon.module.js';
 export * from './bootstrap.js';
 export { Environment, EnvironmentError, listenAddress } from './config/index.js';
+export { createAdapter } from './http/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';
 export * from './providers/simulator/index.js';

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import OpenAI from 'openai';
 
 import {
   AntiphonModule,
   configureApp,
+  createAdapter,
   Environment,
   IdGenerator,
   ModelProvider,
@@ -26,7 +27,7 @@ describe('a program that embeds AntiphonModule', () => {
       .overrideProvider(IdGenerator)
       .useValue(new SequentialIdGenerator())
       .compile();
-    app = module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+    app = module.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
     await configureApp(app);
     await app.listen(0, '127.0.0.1');
     client = new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
@@ -90,7 +91,7 @@ describe('a program that adds to AntiphonModule', () => {
       ],
       providers: [BrokenObserver, Meter],
     }).compile();
-    app = module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+    app = module.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
     await configureApp(app);
     await app.listen(0, '127.0.0.1');
     baseURL = `${await app.getUrl()}/v1`;
@@ -127,7 +128,7 @@ describe('a program that adds to AntiphonModule', () => {
     const module = await Test.createTestingModule({
       imports: [AntiphonModule.forRoot({ providers: [ScriptedProvider, Impostor] })],
     }).compile();
-    const twice = module.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+    const twice = module.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
     await expect(twice.init()).rejects.toThrow("Two providers are named 'scripted'.");
     await twice.close();
   });

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
+import { digestOfKey } from '../config/index.js';
 import { asOwner, type Owner } from './owner.js';
 
 interface KnownKey {
@@ -15,9 +16,7 @@ export class ApiKeys {
   constructor(entries: readonly string[]) {
     this.keys = entries.map((entry) => {
       const colon = entry.indexOf(':');
-      const key = entry.slice(colon + 1);
-      const digest = /^sha256:/i.test(key) ? Buffer.from(key.slice('sha256:'.length), 'hex') : digestOf(key);
-      return { owner: asOwner(entry.slice(0, colon)), digest };
+      return { owner: asOwner(entry.slice(0, colon)), digest: digestOfKey(entry.slice(colon + 1)) };
     });
   }
 
@@ -27,13 +26,9 @@ export class ApiKeys {
 
   /** The owner of a key. Looks at every key whether or not one fits, so that time tells nothing. */
   ownerOf(key: string): Owner | undefined {
-    const digest = digestOf(key);
+    const digest = createHash('sha256').update(key).digest();
     let owner: Owner | undefined;
     for (const known of this.keys) if (timingSafeEqual(digest, known.digest)) owner = known.owner;
     return owner;
   }
-}
-
-function digestOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
 }

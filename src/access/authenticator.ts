@@ -27,7 +27,7 @@ export class EnvironmentAuthenticator extends Authenticator {
     super();
     this.keys = new ApiKeys(environment.API_KEYS);
     this.webPages = {
-      loopbackHostOnly: !environment.ALLOW_OPEN && isLoopback(listenAddress(environment)),
+      loopbackHostOnly: isLoopback(listenAddress(environment)),
       allowedOrigins: environment.CORS_ORIGINS,
     };
   }

@@ -1,9 +1,11 @@
 import 'reflect-metadata';
 
+import { createHash } from 'node:crypto';
+
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 
-import { Choice, Flag, Text, TextList, WholeNumber } from './variables.js';
+import { Choice, Flag, Milliseconds, Text, TextList, WholeNumber } from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
@@ -46,7 +48,7 @@ export class Environment {
   readonly BODY_LIMIT_BYTES: number = 64 * MEGABYTE;
 
   /** How long a client may take to send a whole request, ms. */
-  @WholeNumber(1000)
+  @Milliseconds(1000)
   readonly REQUEST_TIMEOUT_MS: number = 60_000;
 
   /** What becomes of request fields that the API does not know. */
@@ -69,12 +71,20 @@ export class Environment {
   @WholeNumber(1)
   readonly RESPONSE_TTL: number = 30 * DAY_IN_SECONDS;
 
+  /** Most turns that run at once; beyond it turns are refused with 503 `server_is_overloaded`. */
+  @WholeNumber(1)
+  readonly MAX_RUNNING_TURNS: number = 10_000;
+
+  /** How long a provider may take to list its models, ms; then it is listed as it was last. */
+  @Milliseconds(1)
+  readonly MODEL_LIST_TIMEOUT_MS: number = 5000;
+
   /** How long a model's refusal still becomes an HTTP error, ms; after that the stream begins and the response fails. */
-  @WholeNumber(0)
+  @Milliseconds(0)
   readonly MODEL_ACCEPT_TIMEOUT_MS: number = 1000;
 
   /** How long a model may be silent within a turn, ms; then the response fails. 0: for ever. */
-  @WholeNumber(0)
+  @Milliseconds(0)
   readonly MODEL_IDLE_TIMEOUT_MS: number = 300_000;
 
   /** Most characters a model may write in one response; then the response fails. */
@@ -82,19 +92,19 @@ export class Environment {
   readonly MAX_OUTPUT_CHARACTERS: number = 16 * MEGABYTE;
 
   /** Silence on a stream after which a keepalive event is sent, ms. */
-  @WholeNumber(1)
+  @Milliseconds(1)
   readonly SSE_KEEPALIVE_MS: number = 15_000;
 
   /** How long a client may leave a stream unread before it is cut off, ms. */
-  @WholeNumber(1)
+  @Milliseconds(1)
   readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
 
   /** From SIGTERM to the refusal of new turns, ms; `/readyz` says no meanwhile, so that balancers can move away. */
-  @WholeNumber(0)
+  @Milliseconds(0)
   readonly SHUTDOWN_DELAY_MS: number = 0;
 
   /** How long running turns may go on after that, ms; then they fail. */
-  @WholeNumber(0)
+  @Milliseconds(0)
   readonly DRAIN_TIMEOUT_MS: number = 30_000;
 
   /** Seed of the simulator: the same seed and request give the same answer. */
@@ -102,7 +112,7 @@ export class Environment {
   readonly SIMULATOR_SEED: number = 1;
 
   /** How long the simulator waits before each piece of text, ms. */
-  @WholeNumber(0)
+  @Milliseconds(0)
   readonly SIMULATOR_DELAY_MS: number = 0;
 }
 
@@ -121,6 +131,15 @@ const CROSS_CHECKS: readonly ((environment: Environment) => string | undefined)[
     const position = API_KEYS.findIndex((entry) => !/^[^:]+:(?:sha256:[0-9a-f]{64}|(?!sha256:).+)$/i.test(entry));
     if (position < 0) return undefined;
     return `API_KEYS: entry ${position + 1} is not tenant:key or tenant:sha256:<64 hex digits>.`;
+  },
+  ({ API_KEYS }) => {
+    const keys = API_KEYS.map((entry) => digestOfKey(entry.slice(entry.indexOf(':') + 1)).toString('hex'));
+    const position = keys.findIndex((key, index) => keys.indexOf(key) !== index);
+    return position < 0 ? undefined : `API_KEYS: entry ${position + 1} repeats a key; a key belongs to one tenant.`;
+  },
+  ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
+    if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;
+    return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, or silent streams would be cut off.';
   },
   ({ HOST, API_KEYS, ALLOW_OPEN }) => {
     if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
@@ -143,6 +162,12 @@ export function readEnvironment(variables: Readonly<Record<string, unknown>>): E
   if (faults.length === 0) faults.push(...CROSS_CHECKS.flatMap((check) => check(environment) ?? []));
   if (faults.length > 0) throw new EnvironmentError(faults);
   return environment;
+}
+
+/** The SHA-256 of a key, whether it is written out or given as `sha256:<hex>`. */
+export function digestOfKey(key: string): Buffer {
+  if (/^sha256:/i.test(key)) return Buffer.from(key.slice('sha256:'.length), 'hex');
+  return createHash('sha256').update(key).digest();
 }
 
 /** Whether an address or host name can only mean this machine. */

@@ -18,6 +18,14 @@ export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Propert
   );
 }
 
+/** What Node's timers can hold; more would make them fire at once. */
+const LONGEST_DELAY_MS = 2_147_483_647;
+
+/** A time in milliseconds. */
+export function Milliseconds(min: number): PropertyDecorator {
+  return WholeNumber(min, LONGEST_DELAY_MS);
+}
+
 /** `true` or `false`. */
 export function Flag(): PropertyDecorator {
   const words = new Map<unknown, boolean>([

@@ -6,9 +6,9 @@ export function apiPaths(resource: string): string[] {
   return API_PREFIXES.map((prefix) => `${prefix}/${resource}`);
 }
 
-/** Whether a URL belongs to the API, and so needs a caller. */
-export function isApiUrl(url: string): boolean {
-  return API_PREFIXES.some((prefix) => url.startsWith(`/${prefix}/`));
+/** Whether a URL, or the pattern of a route, belongs to the API and so needs a caller. */
+export function isApiPath(path: string): boolean {
+  return API_PREFIXES.some((prefix) => path.startsWith(`/${prefix}/`));
 }
 
 const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [

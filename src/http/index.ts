@@ -1,3 +1,4 @@
+export * from './adapter.js';
 export * from './api-paths.js';
 export * from './broken-requests.js';
 export * from './http.module.js';

@@ -1,28 +1,13 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
-import { toApiError } from './to-api-error.js';
+import { answerError } from './answer-error.js';
 
-/** Makes the OpenAI error body of whatever was thrown (protocol §7), and logs what was not meant for clients. */
+/** Makes the OpenAI error body of whatever a route, guard, pipe or hook threw. */
 @Catch()
 export class OpenAiExceptionFilter implements ExceptionFilter {
-  private readonly logger = new Logger(OpenAiExceptionFilter.name);
-
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<FastifyRequest>();
-    const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const error = toApiError(thrown, request);
-    if (error.status >= 500 && error !== thrown) {
-      this.logger.error(`request ${request.id} failed: ${request.method} ${request.url}`, thrown);
-    }
-    if (reply.sent || reply.raw.headersSent) return;
-    setOpenAiHeaders(reply);
-    setProcessingTime(reply);
-    void reply
-      .status(error.status)
-      .headers(error.headers)
-      .header('content-type', 'application/json; charset=utf-8')
-      .send(error.toBody());
+    const http = host.switchToHttp();
+    answerError(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 }

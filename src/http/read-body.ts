@@ -9,6 +9,11 @@ const ENCODINGS = ['zstd', 'br', 'gzip', 'deflate'] as const;
 
 /** Makes the application read JSON bodies, compressed or not, up to the limit on both sides of the decompression. */
 export async function readJsonBodies(app: NestFastifyApplication, environment: Environment): Promise<void> {
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    normalizeEncoding(request);
+    done();
+  });
   await app.register(compress, {
     globalCompression: false,
     requestEncodings: [...ENCODINGS],
@@ -20,17 +25,28 @@ export async function readJsonBodies(app: NestFastifyApplication, environment: E
     onInvalidRequestPayload: (encoding: string) =>
       ApiError.of('invalid_value', `The request body is not valid ${encoding}.`),
   });
-  const fastify = app.getHttpAdapter().getInstance();
-  fastify.removeContentTypeParser('text/plain');
   const bodyLimit = environment.BODY_LIMIT_BYTES;
+  fastify.removeContentTypeParser('text/plain');
   app.useBodyParser('application/json', { bodyLimit }, parseJson);
   // Nest would read forms if nobody said no.
-  app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit }, refuseForm);
+  app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit }, refuseMediaType);
+}
+
+/** Codings are case-insensitive, and `identity` is none (RFC 9110 section 8.4.1). */
+function normalizeEncoding({ headers }: FastifyRequest): void {
+  const encoding = headers['content-encoding']?.trim().toLowerCase();
+  if (encoding === 'identity' || encoding === '') delete headers['content-encoding'];
+  else if (encoding !== undefined) headers['content-encoding'] = encoding;
 }
 
 type Done = (error: Error | null, body?: unknown) => void;
 
-function parseJson(_request: FastifyRequest, body: Buffer, done: Done): void {
+function parseJson(request: FastifyRequest, body: Buffer, done: Done): void {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    refuseMediaType(request, body, done);
+    return;
+  }
   if (body.length === 0) {
     done(null, undefined);
     return;
@@ -46,8 +62,11 @@ function parseJson(_request: FastifyRequest, body: Buffer, done: Done): void {
   done(null, value);
 }
 
-function refuseForm(_request: FastifyRequest, _body: Buffer, done: Done): void {
+function refuseMediaType(_request: FastifyRequest, _body: Buffer, done: Done): void {
   done(
-    ApiError.of('unsupported_media_type', "Unsupported content type. Send JSON with 'content-type: application/json'."),
+    ApiError.of(
+      'unsupported_media_type',
+      "Unsupported content type. Send UTF-8 JSON with 'content-type: application/json'.",
+    ),
   );
 }

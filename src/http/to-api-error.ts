@@ -22,7 +22,7 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
 
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   request_too_large: 'The request body is larger than this server accepts.',
-  unsupported_media_type: "Unsupported content type. Send JSON with the header 'content-type: application/json'.",
+  unsupported_media_type: "Unsupported content type. Send UTF-8 JSON with 'content-type: application/json'.",
 };
 
 /**
@@ -31,22 +31,32 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
  */
 export function toApiError(thrown: unknown, request: RefusedRequest): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof NotFoundException) return unknownRoute(request);
+  if (isUnknownRoute(thrown)) return unknownRoute(request);
   if (thrown instanceof StoreUnavailableError) {
     return ApiError.of('service_unavailable', 'The storage is not available. Please retry your request.', {
       headers: { 'retry-after': '1' },
       cause: thrown,
     });
   }
-  const code = CODE_OF_STATUS.get(statusOf(thrown));
+  const status = statusOf(thrown);
+  const code = CODE_OF_STATUS.get(status);
   if (code !== undefined && thrown instanceof Error) {
     return ApiError.of(code, MESSAGES[code] ?? thrown.message, { cause: thrown });
+  }
+  // A guard or pipe of the embedding program refuses in its own words.
+  if (thrown instanceof HttpException && status < 500) {
+    return new ApiError(status, 'invalid_request_error', null, null, thrown.message, {}, thrown);
   }
   return ApiError.of(
     'server_error',
     `The server had an error while processing your request. Please retry; if it persists, report request ${request.id}.`,
     { cause: thrown },
   );
+}
+
+/** The router's own words; a guard of the embedding program may well say "not found" of something else. */
+function isUnknownRoute(thrown: unknown): boolean {
+  return thrown instanceof NotFoundException && /^(?:Cannot |Not Found$)/.test(thrown.message);
 }
 
 function statusOf(thrown: unknown): number {

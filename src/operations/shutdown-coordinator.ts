@@ -42,6 +42,8 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     await this.within(this.replies.allClosed(), LAST_BYTES_MS);
     // Keep-alive connections, and those a client opened and never used, would hold `close()` for ever.
     (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();
+    // A turn that waited for its client goes on only now: it still has to be saved, counted and seen out.
+    await this.within(idle, LAST_BYTES_MS);
   }
 
   /** Whether a promise resolved in time. */

@@ -42,15 +42,14 @@ export const ERROR_CODES = {
   request_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   unsupported_content_encoding: { status: 415, type: 'invalid_request_error' },
+  request_header_too_large: { status: 431, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   server_error: { status: 500, type: 'server_error' },
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
   service_unavailable: { status: 503, type: 'service_unavailable_error' },
 } as const satisfies Record<string, { status: number; type: string }>;
 
-/**
- *
- */
+/** A code of ERROR_CODES. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** What an ApiError says beyond its code and message. */
@@ -92,7 +91,8 @@ export class ApiError extends Error {
 
   /** A 404 without a code: what is missing and what is another owner's look the same (protocol §7). */
   static notFound(kind: 'Response' | 'Item', id: string): ApiError {
-    return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
+    const shown = id.length <= 128 ? id : `${id.slice(0, 128)}…`;
+    return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${shown}' not found.`);
   }
 
   toBody(): ErrorBody {

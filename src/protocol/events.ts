@@ -22,7 +22,5 @@ export const TERMINAL_EVENTS = {
   failed: 'response.failed',
 } as const;
 
-/**
- *
- */
+/** The status a foreground response can end with. */
 export type TerminalStatus = keyof typeof TERMINAL_EVENTS;

@@ -87,41 +87,19 @@ export type ResponseSettings = Pick<
   | 'user'
 >;
 
-/**
- *
- */
-export type ResponseStatus = OpenAI.ResponseStatus;
-/**
- *
- */
+/** Why a response is incomplete (protocol §5). */
 export type IncompleteReason = NonNullable<OpenAI.Response.IncompleteDetails['reason']>;
-/**
- *
- */
+/** Any tool of a request (protocol §3.4). */
 export type Tool = OpenAI.Tool;
-/**
- *
- */
-export type FunctionTool = OpenAI.FunctionTool;
-/**
- *
- */
+/** How the model may choose among the tools (protocol §3.4). */
 export type ToolChoice = OpenAI.Response['tool_choice'];
-/**
- *
- */
+/** Tokens as a Response shows them (protocol §8). */
 export type Usage = OpenAI.ResponseUsage;
-/**
- *
- */
+/** A citation or file reference within output text (protocol §3.2). */
 export type Annotation = OpenAI.ResponseOutputText['annotations'][number];
-/**
- *
- */
+/** The log probability of a token and of its alternatives. */
 export type Logprob = OpenAI.ResponseOutputText.Logprob;
-/**
- *
- */
+/** What `include` may ask for beyond the default (protocol §2). */
 export type Includable = OpenAI.ResponseIncludable;
 
 /** `error` of a Response that failed after it was accepted (protocol §5). Codes beyond the typed ones are on the wire. */

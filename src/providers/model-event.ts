@@ -55,8 +55,12 @@ export type ModelEvent =
       readonly output?: number;
       readonly reasoning?: number;
     }
-  /** Headers that must reach the client. They do if this comes before anything else. */
-  | { readonly type: 'metadata'; readonly headers: Readonly<Record<string, string>> }
+  /** Headers that must reach the client (they do if this comes first), and the upstream's own id of the response. */
+  | {
+      readonly type: 'metadata';
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly upstreamId?: string;
+    }
   /** Ends the pass; nothing after it is read. */
   | { readonly type: 'finish'; readonly reason: FinishReason };
 

@@ -2,6 +2,8 @@ import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common'
 import { DiscoveryService } from '@nestjs/core';
 
 import { ApiError } from '../protocol/index.js';
+import { Environment } from '../config/index.js';
+import { Clock } from '../time/index.js';
 import { type ModelInfo, ModelProvider, ModelProviderBase } from './model-provider.js';
 
 /** Where a model's turns go. */
@@ -17,8 +19,13 @@ export class ProviderRegistry implements OnApplicationBootstrap {
   private readonly logger = new Logger(ProviderRegistry.name);
   private providers: ReadonlyMap<string, ModelProviderBase> = new Map();
   private routes: ReadonlyMap<string, ModelRoute> = new Map();
+  private refreshing: Promise<void> | null = null;
 
-  constructor(private readonly discovery: DiscoveryService) {}
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
 
   /** Finds the providers. Throws when two share a name or one does not extend ModelProviderBase: the start fails. */
   async onApplicationBootstrap(): Promise<void> {
@@ -37,7 +44,7 @@ export class ProviderRegistry implements OnApplicationBootstrap {
     await this.refresh();
   }
 
-  /** All models of all providers, asked anew. A provider that does not answer is left out. */
+  /** All models of all providers, asked anew. A provider that does not answer is listed as it was last. */
   async list(): Promise<readonly ModelInfo[]> {
     await this.refresh();
     return [...this.routes.values()].map(({ model }) => model);
@@ -56,19 +63,33 @@ export class ProviderRegistry implements OnApplicationBootstrap {
     });
   }
 
-  private async refresh(): Promise<void> {
-    const answers = await Promise.all(
-      [...this.providers].map(async ([providerName, provider]) => {
-        try {
-          return (await provider.models()).map((model) => ({ providerName, provider, model }));
-        } catch (error) {
-          this.logger.warn(`The provider '${providerName}' did not list its models: ${String(error)}`);
-          return [...this.routes.values()].filter((route) => route.providerName === providerName);
-        }
-      }),
-    );
+  /** Everybody who asks at the same time shares one round of questions. */
+  private refresh(): Promise<void> {
+    this.refreshing ??= this.askAll().finally(() => (this.refreshing = null));
+    return this.refreshing;
+  }
+
+  private async askAll(): Promise<void> {
+    const answers = await Promise.all([...this.providers].map(([name, provider]) => this.ask(name, provider)));
     const routes = new Map<string, ModelRoute>();
     for (const route of answers.flat()) if (!routes.has(route.model.id)) routes.set(route.model.id, route);
     this.routes = routes;
+  }
+
+  /** What a provider lists now, or what it listed last when it does not answer. */
+  private async ask(providerName: string, provider: ModelProviderBase): Promise<readonly ModelRoute[]> {
+    const late = Promise.withResolvers<never>();
+    const timer = this.clock.schedule(this.environment.MODEL_LIST_TIMEOUT_MS, () =>
+      late.reject(new Error('no answer')),
+    );
+    try {
+      const models = await Promise.race([provider.models(), late.promise]);
+      return models.map((model) => ({ providerName, provider, model }));
+    } catch (error) {
+      this.logger.warn(`the provider '${providerName}' did not list its models: ${String(error)}`);
+      return [...this.routes.values()].filter((route) => route.providerName === providerName);
+    } finally {
+      timer.cancel();
+    }
   }
 }

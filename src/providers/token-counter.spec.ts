@@ -136,14 +136,17 @@ describe(countItemTokens.name, () => {
     await expect(countItemTokens([{ ...item, id: 'item_1' }])).resolves.toBe(FRAMING + tokens);
   });
 
-  it('counts an item of an unknown type as its JSON text', async () => {
+  it('counts an item of an unknown type as its JSON text without the id', async () => {
+    const text = JSON.stringify({ type: 'hologram', depth: 12 });
     const item = { type: 'hologram', id: 'item_1', depth: 12 };
-    await expect(countItemTokens([item])).resolves.toBe(FRAMING + uncut(JSON.stringify(item)));
+    await expect(countItemTokens([item])).resolves.toBe(FRAMING + uncut(text));
   });
 
   it.each(['constructor', 'toString', '__proto__'])('counts an item of type %s like any unknown one', async (type) => {
     const item: Item = { type, id: 'item_1', content: [{ type: 'constructor', text: 'hello' }] };
-    await expect(countItemTokens([item])).resolves.toBe(countTokens(JSON.stringify(item)) + 3);
+    await expect(countItemTokens([item])).resolves.toBe(
+      countTokens(JSON.stringify({ type, content: item.content })) + 3,
+    );
   });
 
   it('remembers an item', async () => {

@@ -93,7 +93,7 @@ async function countTools(tools: ResponseSettings['tools'], meter: Meter): Promi
 }
 
 async function countItem(item: Item, meter: Meter): Promise<number> {
-  const parts = PARTS_OF_ITEM.get(item.type)?.(item) ?? [{ type: 'unknown', value: item }];
+  const parts = PARTS_OF_ITEM.get(item.type)?.(item) ?? [toUnknown(item)];
   let tokens = ITEM_FRAMING;
   for (const part of parts) {
     const flat = FLAT_TOKENS.get(part.type)?.(part);
@@ -141,6 +141,11 @@ function countImage(part: ContentPart): number {
 
 function quarterOf(data: unknown): number {
   return typeof data === 'string' ? Math.ceil(data.length / BASE64_PER_TOKEN) : 0;
+}
+
+/** An id is the service's, not the model's. */
+function toUnknown({ id: _id, ...value }: Item): ContentPart {
+  return { type: 'unknown', value };
 }
 
 function toEncrypted(item: Item): readonly ContentPart[] {

@@ -3,17 +3,19 @@ import { DiscoveryModule } from '@nestjs/core';
 
 import { ContextModule } from '../context/index.js';
 import { StateModule } from '../state/index.js';
-import { Admission, OpenAdmission } from './admission.js';
+import { Admission, BoundedAdmission } from './admission.js';
 import { CreateRequestPipe } from './http/create-request.pipe.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { ResponsesService } from './responses.service.js';
 import { RunningTurns } from './running-turns.js';
 import { StoredResponsesService } from './stored-responses.service.js';
+import { TurnFailures } from './turn-failures.js';
 import { TurnLifecycle } from './turn-lifecycle.js';
 import { TurnObservers } from './turn-observer.js';
 import { TurnPreparation } from './turn-preparation.js';
 import { TurnRunner } from './turn-runner.js';
+import { UsageCounter } from './usage-counter.js';
 
 /** The use case: one turn, whole. Transports sit on top of ResponsesService. */
 @Module({
@@ -27,9 +29,11 @@ import { TurnRunner } from './turn-runner.js';
     TurnPreparation,
     TurnLifecycle,
     TurnRunner,
+    TurnFailures,
+    UsageCounter,
     RunningTurns,
     TurnObservers,
-    { provide: Admission, useClass: OpenAdmission },
+    { provide: Admission, useClass: BoundedAdmission },
   ],
   exports: [ResponsesService, StoredResponsesService, RunningTurns],
 })

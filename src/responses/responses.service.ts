@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 
 import type { Caller } from '../access/index.js';
 import {
@@ -7,17 +7,18 @@ import {
   IdGenerator,
   type ResponseObject,
   type StreamEvent,
+  toUsage,
 } from '../protocol/index.js';
 import { ResponseStore } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { admitTurn } from './admit-turn.js';
 import type { AdmittedTurn } from './admitted-turn.js';
-import type { Outcome, ResponseAssembler } from './assembler/index.js';
-import { TurnStoppedError } from './stop-reason.js';
-import { isExpected, toRefusal, toResponseError } from './turn-failure.js';
+import { isDisconnect } from './stop-reason.js';
+import { TurnFailures } from './turn-failures.js';
 import { type LiveTurn, TurnLifecycle } from './turn-lifecycle.js';
-import { type PreparedTurn, TurnPreparation } from './turn-preparation.js';
-import { TurnRunner } from './turn-runner.js';
+import { TurnPreparation } from './turn-preparation.js';
+import { type FinishedRun, type Run, TurnRunner } from './turn-runner.js';
+import { untilAborted } from './until-aborted.js';
 
 /** What a transport gives along with a turn. */
 export interface TurnControl {
@@ -27,18 +28,21 @@ export interface TurnControl {
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
 }
 
+type Batches<R = void> = AsyncGenerator<readonly StreamEvent[], R, undefined>;
+
+const NOT_SAVED = 'The response could not be saved. Please retry your request.';
+
 /**
  * The one road of a turn, for every transport: admit, then execute (resolve the context, run the model, assemble, save,
  * and only then the terminal event).
  */
 @Injectable()
 export class ResponsesService {
-  private readonly logger = new Logger(ResponsesService.name);
-
   constructor(
     private readonly preparation: TurnPreparation,
     private readonly lifecycle: TurnLifecycle,
     private readonly runner: TurnRunner,
+    private readonly failures: TurnFailures,
     private readonly store: ResponseStore,
     private readonly ids: IdGenerator,
     private readonly clock: Clock,
@@ -54,7 +58,7 @@ export class ResponsesService {
    * ApiError for what is refused before `response.created`, and nothing after it. Ends without a terminal event only when
    * the client is gone.
    */
-  execute(turn: AdmittedTurn, control: TurnControl): AsyncGenerator<readonly StreamEvent[], void, undefined> {
+  execute(turn: AdmittedTurn, control: TurnControl): Batches {
     return this.travel(turn, control, false);
   }
 
@@ -70,20 +74,20 @@ export class ResponsesService {
     return undefined;
   }
 
-  private async *travel(
-    turn: AdmittedTurn,
-    control: TurnControl,
-    silent: boolean,
-  ): AsyncGenerator<readonly StreamEvent[], void, undefined> {
-    const live = await this.lifecycle.begin(turn, control.signal);
+  private async *travel(admitted: AdmittedTurn, control: TurnControl, silent: boolean): Batches {
+    const live = this.lifecycle.open(admitted, control.signal);
     try {
-      const prepared = await this.preparation.prepare(turn);
+      await live.enter();
+      const prepared = await untilAborted(this.preparation.prepare(admitted), live.signal);
       live.chose(prepared.providerName);
-      yield* this.generate(turn, prepared, live, control, silent);
+      const assembler = this.runner.assemble(admitted, silent);
+      const run: Run = { admitted, prepared, assembler, live, onHeaders: (headers) => control.onHeaders?.(headers) };
+      const finished = yield* this.meter(run, live);
+      await this.conclude(run, finished, live, silent);
+      yield assembler.take();
     } catch (error) {
       if (isDisconnect(error)) return;
-      const refusal = toRefusal(error, turn.caller.requestId);
-      this.report(turn, error);
+      const refusal = this.failures.toRefusal(error, admitted);
       live.refused(refusal.code);
       throw refusal;
     } finally {
@@ -91,91 +95,39 @@ export class ResponsesService {
     }
   }
 
-  private async *generate(
-    turn: AdmittedTurn,
-    prepared: PreparedTurn,
-    live: LiveTurn,
-    control: TurnControl,
-    silent: boolean,
-  ): AsyncGenerator<readonly StreamEvent[], void, undefined> {
-    const assembler = this.runner.assemble(turn, silent);
-    const steps = this.runner.run({ prepared, assembler, live, onHeaders: (headers) => control.onHeaders?.(headers) });
+  /** Runs the model; what it reported counts however the run ends. */
+  private async *meter(run: Run, live: LiveTurn): Batches<FinishedRun> {
     try {
-      assembler.start();
-      const first = steps.next();
-      await this.runner.acceptance(first);
-      // The response exists from here on: `created` leaves even if the model is still thinking.
-      yield* unlessEmpty(assembler.take());
-      let outcome = await this.advance(first, turn, assembler);
-      while (outcome === undefined) {
-        yield* unlessEmpty(assembler.take());
-        outcome = await this.advance(steps.next(), turn, assembler);
-      }
-      yield* unlessEmpty(assembler.take());
-      await this.conclude(turn, prepared, assembler, outcome, live, silent);
-      yield assembler.take();
+      return yield* this.runner.run(run);
     } finally {
-      // Not awaited: a provider that hangs must not hold the end of the turn.
-      void steps.return({ status: 'failed', usage: null }).catch(() => undefined);
-    }
-  }
-
-  /** Waits for one step of the model; gives how the turn ended once it has. */
-  private async advance(
-    step: Promise<IteratorResult<undefined, Outcome>>,
-    turn: AdmittedTurn,
-    assembler: ResponseAssembler,
-  ): Promise<Outcome | undefined> {
-    try {
-      const result = await step;
-      return result.done === true ? result.value : undefined;
-    } catch (error) {
-      if (isDisconnect(error)) throw error;
-      this.report(turn, error);
-      return this.runner.fail(assembler, toResponseError(error, turn.caller.requestId));
+      const { tokens } = run.assembler;
+      if (tokens !== null) live.used(toUsage(tokens));
     }
   }
 
   /** Saves, then writes the terminal event: whoever reads it can continue from it on any replica. */
-  private async conclude(
-    turn: AdmittedTurn,
-    prepared: PreparedTurn,
-    assembler: ResponseAssembler,
-    outcome: Outcome,
-    live: LiveTurn,
-    silent: boolean,
-  ): Promise<void> {
-    if (isDisconnect(live.signal.reason)) throw live.signal.reason;
-    let response = assembler.conclude(outcome, this.clock.nowInSeconds());
+  private async conclude(run: Run, finished: FinishedRun, live: LiveTurn, silent: boolean): Promise<void> {
+    if (isDisconnect(live.signal.reason)) live.signal.throwIfAborted();
+    const { assembler, admitted } = run;
+    let response = assembler.conclude(finished.outcome, this.clock.nowInSeconds());
     try {
-      await this.save(turn, prepared, response);
+      await this.save(run, finished, response);
     } catch (error) {
-      this.logger.error(`${turn.responseId} could not be saved (request ${turn.caller.requestId})`, error);
-      const message = 'The response could not be saved. Please retry your request.';
-      if (silent) throw ApiError.of('service_unavailable', message, { headers: { 'retry-after': '1' } });
-      const failed = this.runner.fail(assembler, { code: 'server_error', message });
+      this.failures.log(error, admitted);
+      const failed = this.runner.fail(assembler, { code: 'server_error', message: NOT_SAVED });
       response = assembler.conclude(failed, this.clock.nowInSeconds());
+      live.ended(response);
+      if (silent) throw ApiError.of('service_unavailable', NOT_SAVED, { headers: { 'retry-after': '1' } });
     }
-    live.ended(response.status, response.usage, response.error?.code ?? null);
+    live.ended(response);
     assembler.terminate(response);
   }
 
-  private async save(turn: AdmittedTurn, prepared: PreparedTurn, response: ResponseObject): Promise<void> {
-    if (!turn.settings.store) return;
-    const origin = { provider: prepared.providerName };
-    await this.store.save(turn.caller.owner, { response, input: turn.input, parent: prepared.chain, origin });
+  private async save({ admitted, prepared }: Run, { origin }: FinishedRun, response: ResponseObject): Promise<void> {
+    const { settings, caller, input } = admitted;
+    if (!settings.store) return;
+    const { chain } = prepared;
+    const inherited = chain?.items ?? [];
+    await this.store.save(caller.owner, { response, input, inherited, parentId: chain?.responseId ?? null, origin });
   }
-
-  private report(turn: AdmittedTurn, error: unknown): void {
-    if (isExpected(error)) return;
-    this.logger.error(`${turn.responseId} failed (request ${turn.caller.requestId})`, error);
-  }
-}
-
-function* unlessEmpty(batch: readonly StreamEvent[]): Generator<readonly StreamEvent[], void, undefined> {
-  if (batch.length > 0) yield batch;
-}
-
-function isDisconnect(error: unknown): boolean {
-  return error instanceof TurnStoppedError && error.reason === 'disconnect';
 }

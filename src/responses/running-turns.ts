@@ -14,9 +14,9 @@ export class RunningTurn {
     return this.aborter.signal;
   }
 
-  /** Ends the turn from outside; the first reason counts. */
+  /** Stops the turn; the first reason counts. */
   stop(reason: StopReason): void {
-    this.aborter.abort(new TurnStoppedError(reason));
+    if (!this.signal.aborted) this.aborter.abort(new TurnStoppedError(reason));
   }
 }
 
@@ -32,15 +32,13 @@ export class RunningTurns {
   }
 
   /** Adds a turn. Throws 503 `service_unavailable` once the process is shutting down. */
-  begin(responseId: string): RunningTurn {
+  begin(turn: RunningTurn): void {
     if (this.closed) {
       throw ApiError.of('service_unavailable', 'The server is shutting down. Please retry your request.', {
         headers: { 'retry-after': '1', connection: 'close' },
       });
     }
-    const turn = new RunningTurn(responseId);
-    this.turns.set(responseId, turn);
-    return turn;
+    this.turns.set(turn.responseId, turn);
   }
 
   end(turn: RunningTurn): void {

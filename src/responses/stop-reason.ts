@@ -1,17 +1,24 @@
-/** Why a running turn was stopped from outside; it decides how the response ends. */
+/** Why a running turn was stopped; it decides how the response ends. */
 export type StopReason =
   /** The client went away: nobody listens, nothing is stored. */
   | 'disconnect'
   /** The model said nothing for too long. */
   | 'timeout'
   /** The process is shutting down and the turn outlived its grace. */
-  | 'drain';
+  | 'drain'
+  /** The turn is over without the model's own end; what still runs for it is to stop. */
+  | 'over';
 
-/** Thrown inside a turn that was stopped. */
+/** Thrown inside a turn that was stopped, and the reason that the model's signal gives. */
 export class TurnStoppedError extends Error {
   override readonly name = 'TurnStoppedError';
 
   constructor(readonly reason: StopReason) {
     super(`the turn was stopped: ${reason}`);
   }
+}
+
+/** Whether a turn stopped because its client went away. */
+export function isDisconnect(error: unknown): boolean {
+  return error instanceof TurnStoppedError && error.reason === 'disconnect';
 }

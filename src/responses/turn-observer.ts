@@ -25,7 +25,7 @@ export interface TurnRecord {
  */
 export abstract class TurnObserver {
   /** Called exactly once per admitted turn, on every transport. What it throws is logged and goes no further. */
-  abstract settled(record: TurnRecord): void;
+  abstract settled(record: TurnRecord): void | Promise<void>;
 }
 
 /** All observers of the application. */
@@ -42,12 +42,14 @@ export class TurnObservers implements OnModuleInit {
   }
 
   settled(record: TurnRecord): void {
-    for (const observer of this.observers) {
-      try {
-        observer.settled(record);
-      } catch (error) {
-        this.logger.error(`${observer.constructor.name} failed for ${record.responseId}`, error);
-      }
+    for (const observer of this.observers) void this.tell(observer, record);
+  }
+
+  private async tell(observer: TurnObserver, record: TurnRecord): Promise<void> {
+    try {
+      await observer.settled(record);
+    } catch (error) {
+      this.logger.error(`${observer.constructor.name} failed for ${record.responseId}`, error);
     }
   }
 }

@@ -1,22 +1,38 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
-import { IdGenerator, type ResponseErrorBody, toUsage, type Usage } from '../protocol/index.js';
-import { type FinishReason, ModelError } from '../providers/index.js';
+import { IdGenerator, type ResponseErrorBody, type StreamEvent, toUsage } from '../protocol/index.js';
+import { type FinishReason, ModelError, type Origin } from '../providers/index.js';
 import { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { type Outcome, ProviderContractError, ResponseAssembler } from './assembler/index.js';
 import { readProvider } from './read-provider.js';
+import { isDisconnect } from './stop-reason.js';
+import { TurnFailures } from './turn-failures.js';
 import type { LiveTurn } from './turn-lifecycle.js';
 import type { PreparedTurn } from './turn-preparation.js';
+import { UsageCounter } from './usage-counter.js';
 
 /** A turn on its way through the runner. */
 export interface Run {
+  readonly admitted: AdmittedTurn;
   readonly prepared: PreparedTurn;
   readonly assembler: ResponseAssembler;
   readonly live: Pick<LiveTurn, 'signal' | 'timeOut'>;
   /** Takes the headers a provider wants the client to see. */
   readonly onHeaders: (headers: Readonly<Record<string, string>>) => void;
+}
+
+/** How a run ended, and where its upstream keeps it. */
+export interface FinishedRun {
+  readonly outcome: Outcome;
+  readonly origin: Origin;
+}
+
+/** What is known of a pass while it runs. */
+interface Pass {
+  readonly run: Run;
+  upstreamId?: string;
 }
 
 const OUTCOME_OF_FINISH: Readonly<Record<FinishReason, Omit<Outcome, 'usage'>>> = {
@@ -32,6 +48,8 @@ export class TurnRunner {
     private readonly clock: Clock,
     private readonly ids: IdGenerator,
     private readonly environment: Environment,
+    private readonly failures: TurnFailures,
+    private readonly usage: UsageCounter,
   ) {}
 
   /** The assembler of a turn's response. A silent one writes only the terminal event. */
@@ -50,22 +68,43 @@ export class TurnRunner {
   }
 
   /**
-   * Runs the turn; each yield means that the assembler may hold new events, the first that the model took the turn. A
-   * `finish` ends a pass, and here it is decided what follows: today always the end of the turn. Server-run tools and
-   * compaction would push into the same assembler and ask the model again.
+   * Runs the turn up to, but without, its terminal event. Throws what the model refused with before it took the turn, and
+   * TurnStoppedError when the client is gone; every later failure is an outcome.
    */
-  async *run(run: Run): AsyncGenerator<undefined, Outcome, undefined> {
-    const finish = yield* this.pass(run);
-    const outcome = OUTCOME_OF_FINISH[finish];
-    run.assembler.closeItems(outcome.status === 'completed' ? 'completed' : 'incomplete');
-    return { ...outcome, usage: await this.usageOf(run) };
+  async *run(run: Run): AsyncGenerator<readonly StreamEvent[], FinishedRun, undefined> {
+    const pass: Pass = { run };
+    const steps = this.passes(pass);
+    try {
+      run.assembler.start();
+      let step = steps.next();
+      await this.acceptance(step);
+      // The response exists from here on: `created` leaves even if the model is still thinking.
+      yield* whatIsReady(run.assembler);
+      let outcome = await this.settle(step, run);
+      while (outcome === undefined) {
+        yield* whatIsReady(run.assembler);
+        step = steps.next();
+        outcome = await this.settle(step, run);
+      }
+      yield* whatIsReady(run.assembler);
+      return { outcome, origin: { provider: run.prepared.providerName, ...upstreamOf(pass) } };
+    } finally {
+      // Not awaited: a provider that hangs must not hold the end of the turn.
+      void steps.return({ status: 'failed', usage: null }).catch(() => undefined);
+    }
+  }
+
+  /** How a turn ends that failed: what was open is cut off, and what the model reported so far counts. */
+  fail(assembler: ResponseAssembler, error: ResponseErrorBody): Outcome {
+    assembler.cutItems();
+    return { status: 'failed', usage: assembler.tokens === null ? null : toUsage(assembler.tokens), error };
   }
 
   /**
    * Waits until the model took the turn with its first step, but no longer than MODEL_ACCEPT_TIMEOUT_MS. Throws what the
    * model refused with in that time; what goes wrong later is the response's failure.
    */
-  async acceptance(firstStep: Promise<unknown>): Promise<void> {
+  private async acceptance(firstStep: Promise<unknown>): Promise<void> {
     const waited = new AbortController();
     try {
       await Promise.race([firstStep, this.clock.sleep(this.environment.MODEL_ACCEPT_TIMEOUT_MS, waited.signal)]);
@@ -74,18 +113,33 @@ export class TurnRunner {
     }
   }
 
-  /** How a turn ends that failed: what was open is cut off, and what the model reported so far counts. */
-  fail(assembler: ResponseAssembler, error: ResponseErrorBody): Outcome {
-    assembler.closeItems('incomplete');
-    return { status: 'failed', usage: assembler.tokens === null ? null : toUsage(assembler.tokens), error };
+  /** Waits for one step of the model; gives how the turn ended once it has. */
+  private async settle(step: Promise<IteratorResult<undefined, Outcome>>, run: Run): Promise<Outcome | undefined> {
+    try {
+      const result = await step;
+      return result.done === true ? result.value : undefined;
+    } catch (error) {
+      if (isDisconnect(error)) throw error;
+      return this.fail(run.assembler, this.failures.toResponseError(error, run.admitted));
+    }
   }
 
-  private async *pass({
-    prepared,
-    assembler,
-    live,
-    onHeaders,
-  }: Run): AsyncGenerator<undefined, FinishReason, undefined> {
+  /**
+   * Each yield means that the assembler may hold new events, the first that the model took the turn. A `finish` ends a
+   * pass, and here it is decided what follows: today always the end of the turn. Server-run tools and compaction would
+   * push into the same assembler and ask the model again.
+   */
+  private async *passes(pass: Pass): AsyncGenerator<undefined, Outcome, undefined> {
+    const { assembler, prepared, live } = pass.run;
+    const outcome = OUTCOME_OF_FINISH[yield* this.ask(pass)];
+    assembler.closeItems(outcome.status === 'completed' ? 'completed' : 'incomplete');
+    const { tokens } = assembler;
+    if (tokens !== null) return { ...outcome, usage: toUsage(tokens) };
+    return { ...outcome, usage: await this.usage.count(prepared, assembler.output, live.signal) };
+  }
+
+  private async *ask(pass: Pass): AsyncGenerator<undefined, FinishReason, undefined> {
+    const { prepared, assembler, live, onHeaders } = pass.run;
     const batches = readProvider(prepared.provider.generate(prepared.turn, { signal: live.signal }), {
       signal: live.signal,
       clock: this.clock,
@@ -95,20 +149,24 @@ export class TurnRunner {
     for await (const batch of batches) {
       for (const event of batch) {
         if (event.type === 'finish') return requireFinishReason(event.reason);
-        if (event.type === 'metadata') onHeaders(event.headers);
-        else assembler.push(event);
+        if (event.type === 'metadata') {
+          pass.upstreamId = event.upstreamId ?? pass.upstreamId;
+          onHeaders(event.headers ?? {});
+        } else assembler.push(event);
       }
       yield;
     }
     throw new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
   }
+}
 
-  /** What the model reported, or else our own count. */
-  private async usageOf({ prepared: { provider, turn }, assembler }: Run): Promise<Usage> {
-    if (assembler.tokens !== null) return toUsage(assembler.tokens);
-    const input = await provider.countTokens(turn);
-    return toUsage({ input, output: await provider.countOutputTokens(assembler.output) });
-  }
+function* whatIsReady(assembler: ResponseAssembler): Generator<readonly StreamEvent[], void, undefined> {
+  const batch = assembler.take();
+  if (batch.length > 0) yield batch;
+}
+
+function upstreamOf({ upstreamId }: Pass): { readonly upstreamId?: string } {
+  return upstreamId === undefined ? {} : { upstreamId };
 }
 
 function requireFinishReason(reason: FinishReason): FinishReason {

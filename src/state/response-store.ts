@@ -7,8 +7,12 @@ export interface ResponseRecord {
   readonly response: ResponseObject;
   /** This request's own input items, oldest first; ancestors keep theirs. */
   readonly input: readonly Item[];
-  /** What `chain()` gave for the parent: it stays the parent even if it was deleted while this turn ran. */
-  readonly parent: Chain | null;
+  readonly parentId: string | null;
+  /**
+   * Everything before `input`. A store that still has the parent links to it and keeps none of this; one that does not (it
+   * was deleted meanwhile, or never stored) keeps these items with the child.
+   */
+  readonly inherited: readonly Item[];
   readonly origin: Origin | null;
 }
 

@@ -2,7 +2,6 @@ import { Clock, type Timer } from '../time/index.js';
 
 interface FakeTimer {
   dueAt: number;
-  readonly delayMs: number;
   readonly callback: () => void;
 }
 
@@ -20,14 +19,18 @@ export class FakeClock extends Clock {
   }
 
   override schedule(delayMs: number, callback: () => void): Timer {
-    const timer: FakeTimer = { dueAt: this.milliseconds + delayMs, delayMs, callback };
+    const timer: FakeTimer = { dueAt: this.milliseconds + delayMs, callback };
+    let cancelled = false;
     this.timers.add(timer);
     return {
       refresh: () => {
         timer.dueAt = this.milliseconds + delayMs;
-        this.timers.add(timer);
+        if (!cancelled) this.timers.add(timer);
       },
-      cancel: () => void this.timers.delete(timer),
+      cancel: () => {
+        cancelled = true;
+        this.timers.delete(timer);
+      },
     };
   }
 

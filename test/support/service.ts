@@ -1,13 +1,15 @@
-import type { InjectionToken, Type } from '@nestjs/common';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { InjectionToken, ModuleMetadata, Type } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import OpenAI, { type ClientOptions } from 'openai';
 
-import { AntiphonModule, configureApp, type ModelProviderBase } from '../../src/index.js';
+import { AntiphonModule, configureApp, createAdapter, type ModelProviderBase } from '../../src/index.js';
 
 export interface ServiceOptions {
   readonly environment?: Readonly<Record<string, unknown>>;
   readonly providers?: readonly Type<ModelProviderBase>[];
+  /** Modules of the test's own, such as one with an observer. */
+  readonly imports?: NonNullable<ModuleMetadata['imports']>;
   /** Contracts to replace, by their DI token. */
   readonly overrides?: readonly (readonly [token: InjectionToken, value: unknown])[];
 }
@@ -23,15 +25,17 @@ export interface Service extends AsyncDisposable {
 }
 
 /** Starts the service the way a user's test does: our module, overridden providers, configureApp. */
-export async function startService({ environment, providers, overrides = [] }: ServiceOptions = {}): Promise<Service> {
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { environment, providers, imports = [], overrides = [] } = options;
   const module = AntiphonModule.forRoot({
     environment: { DRAIN_TIMEOUT_MS: 0, ...environment },
+    imports,
     ...(providers === undefined ? {} : { providers }),
   });
   const builder = Test.createTestingModule({ imports: [module] });
   for (const [token, value] of overrides) builder.overrideProvider(token).useValue(value);
   const testing = await builder.compile();
-  const app = testing.createNestApplication<NestFastifyApplication>(new FastifyAdapter(), { logger: false });
+  const app = testing.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
   await configureApp(app);
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as { port: number };

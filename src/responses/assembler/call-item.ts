@@ -61,7 +61,6 @@ export class CallItem extends OutputItem {
   }
 
   append(delta: string): void {
-    requireText(delta, `a delta of ${this.family.payload}`);
     this.text += delta;
     this.events.writeDelta(this.family.deltaType, this.deltaPrefix, delta);
   }

@@ -1,5 +1,5 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
-import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError, requireText } from './output-item.js';
+import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError } from './output-item.js';
 
 type PartKind = 'output_text' | 'refusal';
 
@@ -26,7 +26,7 @@ export class MessageItem extends OutputItem {
   }
 
   text(delta: string, logprobs?: readonly Logprob[]): void {
-    requireText(delta, 'a text delta');
+    if (logprobs !== undefined) requireList(logprobs);
     const part = this.open('output_text');
     part.text += delta;
     if (logprobs === undefined || logprobs.length === 0) {
@@ -39,14 +39,13 @@ export class MessageItem extends OutputItem {
   }
 
   refusal(delta: string): void {
-    requireText(delta, 'a refusal delta');
     const part = this.open('refusal');
     part.text += delta;
     this.events.writeDelta(part.deltaType, part.deltaPrefix, delta);
   }
 
   annotate(annotation: Annotation): void {
-    if (typeof annotation !== 'object') throw new ProviderContractError('an annotation must be an object');
+    if (!isObject(annotation)) throw new ProviderContractError('an annotation must be an object');
     const part = this.open('output_text');
     const index = part.annotations.push(annotation) - 1;
     this.events.write(
@@ -101,4 +100,12 @@ export class MessageItem extends OutputItem {
 function toContentPart(part: OpenPart): ContentPart {
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text };
   return { type: 'output_text', text: part.text, annotations: part.annotations, logprobs: part.logprobs };
+}
+
+function requireList(logprobs: unknown): void {
+  if (!Array.isArray(logprobs)) throw new ProviderContractError('logprobs must be a list');
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -22,9 +22,9 @@ export class ProviderContractError extends Error {
   override readonly name = 'ProviderContractError';
 }
 
-/** Throws ProviderContractError unless `value` is a string: providers are not always written in TypeScript. */
+/** Throws ProviderContractError unless `value` is a text with something in it: not every provider is TypeScript. */
 export function requireText(value: unknown, what: string): asserts value is string {
-  if (typeof value !== 'string') throw new ProviderContractError(`${what} must be a string, not ${typeof value}`);
+  if (typeof value !== 'string' || value === '') throw new ProviderContractError(`${what} must be a text`);
 }
 
 /** An output item while the model is writing it. Each family of events has a subclass that knows its order (protocol §4). */

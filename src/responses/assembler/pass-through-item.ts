@@ -40,6 +40,22 @@ const EVENTS_OF_TYPE = new Map(
 /** Members of an upstream event that the envelope replaces. */
 const ENVELOPE = new Set(['type', 'sequence_number', 'item_id', 'output_index', 'stream_id', 'obfuscation']);
 
+/** What an event of a kind must carry for SDKs to read it, and the type of it (protocol §4). */
+const REQUIRED_MEMBERS: readonly (readonly [event: RegExp, member: string, type: string])[] = [
+  [/shell_call_output_content\.delta$/, 'delta', 'object'],
+  [/(?<!shell_call_output_content)\.delta$/, 'delta', 'string'],
+  [/_arguments\.done$/, 'arguments', 'string'],
+  [/_code\.done$/, 'code', 'string'],
+  [/_diff\.done$/, 'diff', 'string'],
+  [/shell_call_command\.(?:added|done)$/, 'command', 'string'],
+  [/shell_call_(?:command|output_content)\./, 'command_index', 'number'],
+  [/\.partial_image$/, 'partial_image_b64', 'string'],
+  [/\.partial_image$/, 'partial_image_index', 'number'],
+];
+
+/** The one family of events that names its item by index only (protocol §4). */
+const WITHOUT_ITEM_ID = 'response.shell_call_command.';
+
 /** An item of a type with no reducer of its own: the envelope is ours, the payload stays as it came. */
 export class PassThroughItem extends OutputItem {
   private latest: ForeignItem;
@@ -61,16 +77,20 @@ export class PassThroughItem extends OutputItem {
     if (EVENTS_OF_TYPE.get(this.latest.type)?.has(type) !== true) {
       throw new ProviderContractError(`an item of type ${this.latest.type} has no event ${type}`);
     }
-    const payload = Object.entries(event)
-      .filter(([member, value]) => !ENVELOPE.has(member) && value !== undefined)
-      .map(([member, value]) => `,${JSON.stringify(member)}:${JSON.stringify(value)}`)
-      .join('');
-    this.events.write(type, this.position + payload, typeof delta === 'string' ? delta.length : undefined);
+    for (const [pattern, member, memberType] of REQUIRED_MEMBERS) {
+      if (pattern.test(type) && (typeof event[member] !== memberType || event[member] === null)) {
+        throw new ProviderContractError(`the member ${member} of ${type} must be of type ${memberType}`);
+      }
+    }
+    const payload = Object.fromEntries(Object.entries(event).filter(([member]) => !ENVELOPE.has(member)));
+    const members = JSON.stringify(payload).slice(1, -1);
+    const position = type.startsWith(WITHOUT_ITEM_ID) ? `,"output_index":${this.outputIndex}` : this.position;
+    const deltaLength = typeof delta === 'string' ? delta.length : undefined;
+    this.events.write(type, members === '' ? position : `${position},${members}`, deltaLength);
   }
 
-  /** Takes the item's final form; it may not change its type, and it must be JSON. */
+  /** Takes the item's final form; it may not change its type. */
   complete(item: ForeignItem): void {
-    JSON.stringify(item);
     if (item.type !== this.latest.type) {
       throw new ProviderContractError(`an item of type ${this.latest.type} ended as ${item.type}`);
     }

@@ -1,5 +1,5 @@
 import type { ContentPart, Item } from '../../protocol/index.js';
-import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError, requireText } from './output-item.js';
+import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError } from './output-item.js';
 
 /** A reasoning item: summary parts, raw reasoning text, and the encrypted form that stateless clients replay. */
 export class ReasoningItem extends OutputItem {
@@ -14,7 +14,6 @@ export class ReasoningItem extends OutputItem {
   }
 
   summary(delta: string, part: number | undefined): void {
-    requireText(delta, 'a reasoning summary delta');
     const current = this.summaries.length;
     if (part !== undefined && part !== current) {
       if (part !== current + 1 || this.openSummary === null) {
@@ -28,14 +27,12 @@ export class ReasoningItem extends OutputItem {
   }
 
   text(delta: string): void {
-    requireText(delta, 'a reasoning delta');
     this.openText ??= this.beginText();
     this.openText.text += delta;
     this.events.writeDelta('response.reasoning_text.delta', this.openText.deltaPrefix, delta);
   }
 
   encrypt(content: string): void {
-    requireText(content, 'encrypted reasoning');
     this.encrypted = content;
   }
 

@@ -4,21 +4,31 @@ import type { FastifyReply } from 'fastify';
 const VENDOR_HEADER = /^x-[a-z0-9-]+$/;
 
 /** A signal that aborts when the client goes away before it has its whole answer. */
-export function whenClientGone(reply: FastifyReply): AbortSignal {
+export function whenClientGone({ raw }: FastifyReply): AbortSignal {
   const aborter = new AbortController();
+  // It may have gone while its body was still being read and decompressed.
+  if (raw.destroyed) aborter.abort();
   // On the response: the request closes as soon as its body is read.
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) aborter.abort();
+  raw.once('close', () => {
+    if (!raw.writableFinished) aborter.abort();
   });
   return aborter.signal;
 }
 
-/** Puts a provider's headers on the reply, as far as they are vendor headers. */
+/**
+ * Cuts a client off that takes nothing of its answer for `timeoutMs`. Set it when the answer begins: before, silence is the
+ * model's. Any progress of the socket counts, even in the middle of a large write.
+ */
+export function cutOffWhenStalled({ raw }: FastifyReply, timeoutMs: number): void {
+  raw.setTimeout(timeoutMs, () => raw.destroy());
+}
+
+/** Puts a provider's vendor headers on the reply; what the service says itself stays. */
 export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (reply.raw.headersSent) return;
-  for (const [name, value] of Object.entries(headers)) {
-    if (VENDOR_HEADER.test(name.toLowerCase()) && typeof value === 'string' && !/[^\t\x20-\x7e]/.test(value)) {
-      void reply.header(name, value);
-    }
+  for (const [given, value] of Object.entries(headers)) {
+    const name = given.toLowerCase();
+    const isSafe = VENDOR_HEADER.test(name) && typeof value === 'string' && !/[^\t\x20-\x7e]/.test(value);
+    if (isSafe && !reply.hasHeader(name)) void reply.header(name, value);
   }
 }

@@ -2,12 +2,13 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res, UseGu
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
 import { apiPaths, setProcessingTime } from '../../http/index.js';
 import { ApiError, type CreateResponseRequest, type Item, type ListObject } from '../../protocol/index.js';
 import { validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
-import { forwardHeaders, whenClientGone } from './client-connection.js';
+import { cutOffWhenStalled, forwardHeaders, whenClientGone } from './client-connection.js';
 import { CreateRequestPipe } from './create-request.pipe.js';
 import { type ResponseWithText, withOutputText } from './output-text.js';
 import { SseTransport } from './sse-transport.js';
@@ -29,6 +30,7 @@ export class ResponsesController {
     private readonly responses: ResponsesService,
     private readonly stored: StoredResponsesService,
     private readonly sse: SseTransport,
+    private readonly environment: Environment,
   ) {}
 
   @Post()
@@ -49,6 +51,7 @@ export class ResponsesController {
     const response = await this.responses.complete(turn, control);
     if (response === undefined) return;
     setProcessingTime(reply);
+    cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
     await reply.send(withOutputText(response));
   }
 

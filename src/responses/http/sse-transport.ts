@@ -5,6 +5,7 @@ import { Environment } from '../../config/index.js';
 import { setProcessingTime } from '../../http/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
+import { cutOffWhenStalled } from './client-connection.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
 
@@ -29,12 +30,11 @@ export class SseTransport {
   ): Promise<void> {
     const first = await events.next();
     if (first.done === true) return;
-    setProcessingTime(reply);
-    const { SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS } = this.environment;
-    const times = { keepaliveMs: SSE_KEEPALIVE_MS, stallTimeoutMs: CLIENT_STALL_TIMEOUT_MS };
-    const writer = SseWriter.open(reply, this.clock, times);
-    const encoder = new SseEncoder(obfuscate);
     try {
+      setProcessingTime(reply);
+      const writer = SseWriter.open(reply, this.clock, this.environment.SSE_KEEPALIVE_MS);
+      cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
+      const encoder = new SseEncoder(obfuscate);
       await writer.write(encoder.encode(first.value));
       for await (const batch of events) await writer.write(encoder.encode(batch));
       writer.end(DONE_FRAME);
@@ -42,6 +42,8 @@ export class SseTransport {
       // The road throws nothing once it has begun; if it does, a cut stream is the only honest end.
       this.logger.error(`stream of request ${reply.request.id} broke`, error);
       reply.raw.destroy();
+    } finally {
+      await events.return();
     }
   }
 }

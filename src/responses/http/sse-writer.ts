@@ -9,42 +9,29 @@ import { KEEPALIVE_FRAME } from './sse-encoder.js';
 /** What is collected in one turn of the event loop leaves early beyond this many characters. */
 const EARLY_FLUSH_CHARACTERS = 64 * 1024;
 
-/** Times of a stream, ms. */
-export interface SseTimes {
-  readonly keepaliveMs: number;
-  readonly stallTimeoutMs: number;
-}
-
 /**
  * Writes frames to one client. What comes in one turn of the event loop leaves in one write; while the client does not
- * read, `write` waits, and with it the model. A client that does not read for too long is cut off.
+ * read, `write` waits, and with it the model.
  */
 export class SseWriter {
   private pending = '';
   private scheduled = false;
   private drained: PromiseWithResolvers<undefined> | null = null;
   private readonly keepalive: Timer;
-  private readonly stall: Timer;
 
   private constructor(
     private readonly response: ServerResponse,
     clock: Clock,
-    times: SseTimes,
+    keepaliveMs: number,
   ) {
-    this.keepalive = clock.schedule(times.keepaliveMs, () => this.keepAlive());
-    this.stall = clock.schedule(times.stallTimeoutMs, () => {
-      if (this.drained !== null) response.destroy();
-    });
+    this.keepalive = clock.schedule(keepaliveMs, () => this.keepAlive());
     response.on('drain', () => this.resume());
-    response.once('close', () => {
-      this.keepalive.cancel();
-      this.stall.cancel();
-      this.resume();
-    });
+    response.once('close', () => this.abandon());
+    if (response.destroyed) this.abandon();
   }
 
   /** Takes the response away from Fastify and sends the head; headers set on the reply so far are kept. */
-  static open(reply: FastifyReply, clock: Clock, times: SseTimes): SseWriter {
+  static open(reply: FastifyReply, clock: Clock, keepaliveMs: number): SseWriter {
     reply.hijack();
     reply.raw.writeHead(200, {
       ...(reply.getHeaders() as OutgoingHttpHeaders),
@@ -52,11 +39,12 @@ export class SseWriter {
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
     });
-    return new SseWriter(reply.raw, clock, times);
+    return new SseWriter(reply.raw, clock, keepaliveMs);
   }
 
   /** Takes whole frames. Resolves when more may come; at once when the client is gone. */
   async write(frames: string): Promise<void> {
+    if (this.isGone()) return;
     this.pending += frames;
     if (this.pending.length > EARLY_FLUSH_CHARACTERS) {
       this.flush();
@@ -83,13 +71,11 @@ export class SseWriter {
     const chunk = this.pending;
     this.pending = '';
     this.keepalive.refresh();
-    if (!this.response.write(chunk) && this.drained === null) {
-      this.drained = Promise.withResolvers();
-      this.stall.refresh();
-    }
+    if (!this.response.write(chunk)) this.drained ??= Promise.withResolvers();
   }
 
   private keepAlive(): void {
+    // A client that does not read needs no sign of life.
     if (this.drained === null) this.pending += KEEPALIVE_FRAME;
     this.flush();
     this.keepalive.refresh();
@@ -98,6 +84,12 @@ export class SseWriter {
   private resume(): void {
     this.drained?.resolve(undefined);
     this.drained = null;
+  }
+
+  private abandon(): void {
+    this.keepalive.cancel();
+    this.pending = '';
+    this.resume();
   }
 
   private isGone(): boolean {

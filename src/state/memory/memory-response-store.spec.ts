@@ -20,7 +20,13 @@ describe(MemoryResponseStore.name, () => {
 
   const save = async (id: string, parent: Chain | null = null, text = '', owner = ALICE): Promise<void> => {
     const response = { id, status: 'completed', output: [message(`${id}-out`)] } as unknown as ResponseObject;
-    await store.save(owner, { response, input: [message(`${id}-in`, text)], parent, origin: null });
+    await store.save(owner, {
+      response,
+      input: [message(`${id}-in`, text)],
+      parentId: parent?.responseId ?? null,
+      inherited: parent?.items ?? [],
+      origin: null,
+    });
   };
   const chain = async (id: string, owner = ALICE): Promise<Chain> => {
     const found = await store.chain(owner, id);
@@ -60,7 +66,7 @@ describe(MemoryResponseStore.name, () => {
 
   it('does not continue what failed', async () => {
     const response = { id: 'f', status: 'failed', output: [] } as unknown as ResponseObject;
-    await store.save(ALICE, { response, input: [], parent: null, origin: null });
+    await store.save(ALICE, { response, input: [], parentId: null, inherited: [], origin: null });
     expect(await found('f')).toEqual([true]);
     await expect(store.chain(ALICE, 'f')).resolves.toBeUndefined();
   });
@@ -121,7 +127,7 @@ describe(MemoryResponseStore.name, () => {
   it('pages through the input of one request', async () => {
     const input = ['1', '2', '3'].map((id) => message(id));
     const response = { id: 'p', status: 'completed', output: [] } as unknown as ResponseObject;
-    await store.save(ALICE, { response, input, parent: null, origin: null });
+    await store.save(ALICE, { response, input, parentId: null, inherited: [], origin: null });
     const page = async (order: 'asc' | 'desc', after?: string): Promise<unknown> => {
       const given = await store.inputItems(ALICE, 'p', { limit: 2, order, ...(after === undefined ? {} : { after }) });
       return [given?.data.map(({ id }) => id), given?.hasMore];

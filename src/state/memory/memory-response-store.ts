@@ -16,8 +16,12 @@ import { estimateBytes } from './record-size.js';
 /** A response in memory. Children point at their parent, so a chain shares every item it has in common with others. */
 interface Node {
   readonly key: string;
-  readonly record: ResponseRecord;
+  readonly response: ResponseObject;
+  readonly input: readonly Item[];
+  readonly origin: ResponseRecord['origin'];
   readonly parent: Node | null;
+  /** What came before where the parent is not there any more; else empty. */
+  readonly inherited: readonly Item[];
   readonly bytes: number;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
@@ -34,8 +38,6 @@ interface Node {
 export class MemoryResponseStore extends ResponseStore {
   /** By owner and id, in the order of creation, which is also the order of expiry. */
   private readonly nodes = new Map<string, Node>();
-  /** Which node a chain ends in; it keeps a dropped parent reachable for the turns that continue it just now. */
-  private readonly ends = new WeakMap<Chain, Node>();
   private bytes = 0;
 
   constructor(
@@ -46,16 +48,18 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override async save(owner: Owner, record: ResponseRecord): Promise<void> {
-    const bytes = estimateBytes(record.input) + estimateBytes(record.response);
+    const { response, input, origin, parentId } = record;
     const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES, RESPONSE_TTL } = this.limits;
+    const parent = parentId === null ? null : (this.find(owner, parentId) ?? null);
+    const inherited = parent === null ? record.inherited : [];
+    const bytes = estimateBytes([response, input, inherited]);
     if (bytes > MEMORY_MAX_BYTES) {
       throw new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
     }
-    const parent = record.parent === null ? null : (this.ends.get(record.parent) ?? null);
-    const key = keyOf(owner, record.response.id);
+    const key = keyOf(owner, response.id);
     const expiresAt = this.clock.now() + RESPONSE_TTL * 1000;
-    const node: Node = { key, record, parent, bytes, expiresAt, children: 0, alive: true };
-    this.hold(parent);
+    const node: Node = { key, response, input, origin, parent, inherited, bytes, expiresAt, children: 0, alive: true };
+    if (parent !== null) parent.children += 1;
     this.nodes.set(key, node);
     this.bytes += bytes;
     this.dropExpired();
@@ -63,7 +67,7 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override async get(owner: Owner, responseId: string): Promise<ResponseObject | undefined> {
-    return this.find(owner, responseId)?.record.response;
+    return this.find(owner, responseId)?.response;
   }
 
   override async delete(owner: Owner, responseId: string): Promise<boolean> {
@@ -74,19 +78,19 @@ export class MemoryResponseStore extends ResponseStore {
 
   override async chain(owner: Owner, responseId: string): Promise<Chain | undefined> {
     const node = this.find(owner, responseId);
-    const status = node?.record.response.status;
+    const status = node?.response.status;
     if (node === undefined || (status !== 'completed' && status !== 'incomplete')) return undefined;
-    const path: ResponseRecord[] = [];
-    for (let current: Node | null = node; current !== null; current = current.parent) path.push(current.record);
-    const items = path.reverse().flatMap(({ input, response }) => [...input, ...response.output]);
-    const chain: Chain = { responseId, items, origin: node.record.origin };
-    this.ends.set(chain, node);
-    return chain;
+    const path: Node[] = [];
+    for (let current: Node | null = node; current !== null; current = current.parent) path.push(current);
+    const items = path
+      .reverse()
+      .flatMap(({ inherited, input, response }) => [...inherited, ...input, ...response.output]);
+    return { responseId, items, origin: node.origin };
   }
 
   override async inputItems(owner: Owner, responseId: string, page: PageRequest): Promise<Page<Item> | undefined> {
     const node = this.find(owner, responseId);
-    return node === undefined ? undefined : paginate(node.record.input, page);
+    return node === undefined ? undefined : paginate(node.input, page);
   }
 
   override async check(): Promise<void> {
@@ -102,6 +106,7 @@ export class MemoryResponseStore extends ResponseStore {
     return node;
   }
 
+  /** Every response lives equally long, so those that expired are the first. */
   private dropExpired(): void {
     const now = this.clock.now();
     for (const node of this.nodes.values()) {
@@ -114,16 +119,6 @@ export class MemoryResponseStore extends ResponseStore {
     for (const node of this.nodes.values()) {
       this.drop(node);
       return;
-    }
-  }
-
-  /** Counts a new child; ancestors that were freed while the child's turn ran are needed again. */
-  private hold(parent: Node | null): void {
-    for (let current = parent; current !== null; current = current.parent) {
-      const freed = !current.alive && current.children === 0;
-      current.children += 1;
-      if (!freed) return;
-      this.bytes += current.bytes;
     }
   }
 

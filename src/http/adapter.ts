@@ -1,0 +1,18 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+
+import { answerError } from './answer-error.js';
+
+/** Ids in paths may be long; what no header can hold cannot come. */
+const LONGEST_PATH_PARAMETER = 16 * 1024;
+
+/** How often Node looks for requests that take too long to arrive, ms. */
+const CONNECTIONS_CHECKING_INTERVAL_MS = 5000;
+
+/** The HTTP adapter with what only its constructor can be told: the form of errors that come before any route. */
+export function createAdapter(): FastifyAdapter {
+  return new FastifyAdapter({
+    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    frameworkErrors: answerError,
+    http: { connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS },
+  });
+}

@@ -1,0 +1,45 @@
+import type { ModelEvent } from '../../providers/index.js';
+import { CallItem, CUSTOM_TOOL_CALL, FUNCTION_CALL } from './call-item.js';
+import { MessageItem } from './message-item.js';
+import { ProviderContractError } from './output-item.js';
+import type { OutputItems } from './output-items.js';
+import { PassThroughItem } from './pass-through-item.js';
+import { ReasoningItem } from './reasoning-item.js';
+
+/** The ModelEvents that belong to an output item. */
+export type ItemEvent = Exclude<ModelEvent, { type: 'usage' | 'metadata' | 'finish' }>;
+
+type Reducers = {
+  readonly [K in ItemEvent['type']]: (items: OutputItems, event: Extract<ItemEvent, { type: K }>) => void;
+};
+
+/** What each event does to the items. */
+const REDUCERS: Reducers = {
+  text: (items, { key, delta, logprobs }) => items.at(key, MessageItem).text(delta, logprobs),
+  refusal: (items, { key, delta }) => items.at(key, MessageItem).refusal(delta),
+  annotation: (items, { key, annotation }) => items.at(key, MessageItem).annotate(annotation),
+  reasoning: (items, { key, delta }) => items.at(key, ReasoningItem).text(delta),
+  reasoning_summary: (items, { key, delta, part }) => items.at(key, ReasoningItem).summary(delta, part),
+  reasoning_encrypted: (items, { key, content }) => items.at(key, ReasoningItem).encrypt(content),
+  function_call: (items, event) => void items.begin(event.key, (seat) => new CallItem(seat, FUNCTION_CALL, event)),
+  function_call_arguments: (items, { key, delta }) => items.call(key, 'function_call').append(delta),
+  custom_tool_call: (items, event) =>
+    void items.begin(event.key, (seat) => new CallItem(seat, CUSTOM_TOOL_CALL, event)),
+  custom_tool_call_input: (items, { key, delta }) => items.call(key, 'custom_tool_call').append(delta),
+  end: (items, { key }) => items.end(key),
+  'item.open': (items, { key, item }) => void items.begin(key, (seat) => new PassThroughItem(seat, item)),
+  'item.event': (items, { key, event }) => items.existing(key, PassThroughItem).event(event),
+  'item.close': (items, { key, item }) => {
+    items.existing(key, PassThroughItem).complete(item);
+    items.end(key);
+  },
+};
+
+/** Lets an event change the items. Throws ProviderContractError for one that no model may yield. */
+export function reduceEvent(items: OutputItems, event: ItemEvent): void {
+  if (typeof event.type !== 'string' || !Object.hasOwn(REDUCERS, event.type)) {
+    throw new ProviderContractError(`there is no model event of type ${event.type}`);
+  }
+  const reduce = REDUCERS[event.type] as (items: OutputItems, event: ItemEvent) => void;
+  reduce(items, event);
+}

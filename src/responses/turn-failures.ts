@@ -1,0 +1,70 @@
+import { Injectable, Logger } from '@nestjs/common';
+
+import { ApiError, type ResponseErrorBody } from '../protocol/index.js';
+import { ModelError } from '../providers/index.js';
+import { StoreUnavailableError } from '../state/index.js';
+import type { AdmittedTurn } from './admitted-turn.js';
+import { TurnStoppedError } from './stop-reason.js';
+
+const STOP_MESSAGES = {
+  disconnect: 'The client disconnected.',
+  timeout: 'The model did not answer in time. Please retry your request.',
+  drain: 'The server is shutting down. Please retry your request.',
+  over: 'The turn is over.',
+} as const;
+
+/** Puts what went wrong in a turn into words for the client; what was not meant for clients is logged instead. */
+@Injectable()
+export class TurnFailures {
+  private readonly logger = new Logger('Turn');
+
+  /** A failure after `response.created`, as `response.error` shows it (protocol §5). */
+  toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
+    if (error instanceof ModelError) return { code: error.code, message: error.message };
+    if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
+    if (error instanceof TurnStoppedError) return { code: 'server_error', message: STOP_MESSAGES[error.reason] };
+    this.log(error, turn);
+    return { code: 'server_error', message: unexpected(turn) };
+  }
+
+  /** A failure before `response.created`, as an HTTP error or error frame (protocol §7). */
+  toRefusal(error: unknown, turn: AdmittedTurn): ApiError {
+    if (error instanceof ApiError) return error;
+    if (error instanceof ModelError) return fromModelError(error);
+    if (error instanceof StoreUnavailableError) {
+      this.log(error, turn);
+      const message = 'The storage is not available. Please retry your request.';
+      return ApiError.of('service_unavailable', message, { headers: { 'retry-after': '1' }, cause: error });
+    }
+    if (error instanceof TurnStoppedError) {
+      return ApiError.of('service_unavailable', STOP_MESSAGES[error.reason], { headers: { 'retry-after': '1' } });
+    }
+    this.log(error, turn);
+    return ApiError.of('server_error', unexpected(turn), { cause: error });
+  }
+
+  /** Tells only our log. */
+  log(error: unknown, { responseId, caller }: AdmittedTurn): void {
+    this.logger.error(`${responseId} of request ${caller.requestId} failed`, error);
+  }
+}
+
+/** A provider's status counts only where it can be an error's; a success with an error in it would mislead every SDK. */
+function fromModelError(error: ModelError): ApiError {
+  const { status: given = 500, param = null, retryAfterMs = NaN } = error.options;
+  const status = Number.isInteger(given) && given >= 400 && given <= 599 ? given : 500;
+  const headers: Record<string, string> = {};
+  if (retryAfterMs >= 0 && Number.isFinite(retryAfterMs))
+    headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000));
+  return new ApiError(status, error.options.type ?? typeOf(status), error.code, param, error.message, headers, error);
+}
+
+function typeOf(status: number): string {
+  if (status === 429) return 'rate_limit_error';
+  if (status === 503) return 'service_unavailable_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}
+
+function unexpected({ caller }: AdmittedTurn): string {
+  return `The server had an error while processing your request. Please retry; if it persists, report request ${caller.requestId}.`;
+}
