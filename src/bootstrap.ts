@@ -6,19 +6,21 @@ import type { FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard } from './access/index.js';
 import { AntiphonModule, type AntiphonOptions } from './antiphon.module.js';
-import { Environment } from './config/index.js';
+import { Environment, readEnvironment } from './config/index.js';
 import { answerBrokenRequests, chooseRequestId, createAdapter, isApiPath, readJsonBodies } from './http/index.js';
 import { OpenReplies } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 
 /** Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used. */
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
-  const app = await NestFactory.create<NestFastifyApplication>(AntiphonModule.forRoot(options), createAdapter(), {
+  const module = AntiphonModule.forRoot(options);
+  // Read here as well, after the module has loaded `.env`: what is wrong is told in a line, before Nest logs a stack.
+  const { LOG_LEVEL, LOG_FORMAT } = readEnvironment({ ...process.env, ...options.environment });
+  const logger = new ConsoleLogger('Antiphon', { logLevels: levelsFrom(LOG_LEVEL), json: LOG_FORMAT === 'json' });
+  const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
     abortOnError: false,
-    bufferLogs: true,
+    logger,
   });
-  const { LOG_LEVEL, LOG_FORMAT } = app.get(Environment);
-  app.useLogger(new ConsoleLogger('Antiphon', { logLevels: levelsFrom(LOG_LEVEL), json: LOG_FORMAT === 'json' }));
   return configureApp(app);
 }
 

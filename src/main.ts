@@ -1,5 +1,6 @@
 import { createApp } from './bootstrap.js';
-import { Environment, EnvironmentError, listenAddress } from './config/index.js';
+import { Environment, listenAddress } from './config/index.js';
+import { describeStartFailure } from './start-failure.js';
 
 try {
   const app = await createApp();
@@ -7,9 +8,6 @@ try {
   await app.listen(environment.PORT, listenAddress(environment));
   process.stdout.write(`Antiphon listens on ${await app.getUrl()}\n`);
 } catch (error) {
-  // A wrong variable is the operator's to mend: one line each, no stack.
-  process.stderr.write(
-    error instanceof EnvironmentError ? `${error.message}\n` : `${String((error as Error).stack)}\n`,
-  );
-  process.exitCode = 1;
+  process.stderr.write(`${describeStartFailure(error)}\n`);
+  process.exit(1);
 }

@@ -15,6 +15,9 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
   if (reply.sent || reply.raw.headersSent) return;
   setOpenAiHeaders(reply);
   setProcessingTime(reply);
+  // Fastify would close the connection on a body it does not want, while the client still sends it and so never gets to
+  // read why. Left open, Node throws the rest of the body away.
+  void reply.removeHeader('connection');
   void reply
     .status(error.status)
     .headers(error.headers)

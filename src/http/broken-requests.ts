@@ -22,9 +22,7 @@ export function answerBrokenRequests(server: Server, requestTimeoutMs: number): 
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => answers.set(socket, response));
   server.removeAllListeners('clientError');
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // What is written while an answer is under way would end up in the middle of it.
-    const isAnswering = answers.get(socket)?.writableFinished === false;
-    if (isAnswering || !socket.writable || error.code === 'ECONNRESET') {
+    if (isAnswering(answers.get(socket)) || !socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
@@ -41,4 +39,9 @@ export function answerBrokenRequests(server: Server, requestTimeoutMs: number): 
       ].join('\r\n'),
     );
   });
+}
+
+/** Whether a whole request is being answered: what is written now would end up in its answer, or be taken for it. */
+function isAnswering(answer: ServerResponse | undefined): boolean {
+  return answer !== undefined && !answer.writableFinished && (answer.headersSent || answer.req.complete);
 }

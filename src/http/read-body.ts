@@ -22,8 +22,9 @@ export async function readJsonBodies(app: NestFastifyApplication, environment: E
         'unsupported_content_encoding',
         `Unsupported content encoding '${encoding.slice(0, 40)}'. Supported are: ${ENCODINGS.join(', ')}.`,
       ),
+    // The plugin copies these members onto the error of the decompressor.
     onInvalidRequestPayload: (encoding: string) =>
-      ApiError.of('invalid_value', `The request body is not valid ${encoding}.`),
+      Object.assign(new Error(), { statusCode: 400, message: `The request body is not valid ${encoding}.` }),
   });
   const bodyLimit = environment.BODY_LIMIT_BYTES;
   fastify.removeContentTypeParser('text/plain');

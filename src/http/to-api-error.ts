@@ -40,9 +40,7 @@ export function toApiError(thrown: unknown, request: RefusedRequest): ApiError {
   }
   const status = statusOf(thrown);
   const code = CODE_OF_STATUS.get(status);
-  if (code !== undefined && thrown instanceof Error) {
-    return ApiError.of(code, MESSAGES[code] ?? thrown.message, { cause: thrown });
-  }
+  if (code !== undefined) return ApiError.of(code, MESSAGES[code] ?? messageOf(thrown), { cause: thrown });
   // A guard or pipe of the embedding program refuses in its own words.
   if (thrown instanceof HttpException && status < 500) {
     return new ApiError(status, 'invalid_request_error', null, null, thrown.message, {}, thrown);
@@ -59,10 +57,19 @@ function isUnknownRoute(thrown: unknown): boolean {
   return thrown instanceof NotFoundException && /^(?:Cannot |Not Found$)/.test(thrown.message);
 }
 
+/** Fastify, its plugins and Node's streams put a `statusCode` on what they throw. */
 function statusOf(thrown: unknown): number {
   if (thrown instanceof HttpException) return thrown.getStatus();
-  const status = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined;
+  const status = hasMember(thrown, 'statusCode') ? thrown.statusCode : undefined;
   return typeof status === 'number' ? status : 500;
+}
+
+function messageOf(thrown: unknown): string {
+  return hasMember(thrown, 'message') ? String(thrown.message) : 'The request could not be read.';
+}
+
+function hasMember<K extends string>(thrown: unknown, member: K): thrown is Readonly<Record<K, unknown>> {
+  return typeof thrown === 'object' && thrown !== null && member in thrown;
 }
 
 function unknownRoute({ method, url }: RefusedRequest): ApiError {

@@ -32,7 +32,8 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
 
   async beforeApplicationShutdown(): Promise<void> {
     this.readiness.leave();
-    await this.clock.sleep(this.environment.SHUTDOWN_DELAY_MS);
+    const { SHUTDOWN_DELAY_MS } = this.environment;
+    if (SHUTDOWN_DELAY_MS > 0) await this.clock.sleep(SHUTDOWN_DELAY_MS);
     const idle = this.runningTurns.close();
     if (this.runningTurns.size > 0) this.logger.log(`waiting for ${this.runningTurns.size} running turns`);
     if (!(await this.within(idle, this.environment.DRAIN_TIMEOUT_MS))) {

@@ -62,6 +62,9 @@ export interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
+/** Messages quote what the client sent, which may be of any length. */
+const MAX_MESSAGE_LENGTH = 1000;
+
 /** A refusal the client is meant to read. Thrown anywhere; each transport gives it its own form (protocol §7). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -75,7 +78,7 @@ export class ApiError extends Error {
     readonly headers: Readonly<Record<string, string>> = {},
     cause?: unknown,
   ) {
-    super(message, { cause });
+    super(message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, MAX_MESSAGE_LENGTH)}…`, { cause });
   }
 
   /** The error of a known code: status and type come from ERROR_CODES. */
@@ -91,8 +94,7 @@ export class ApiError extends Error {
 
   /** A 404 without a code: what is missing and what is another owner's look the same (protocol §7). */
   static notFound(kind: 'Response' | 'Item', id: string): ApiError {
-    const shown = id.length <= 128 ? id : `${id.slice(0, 128)}…`;
-    return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${shown}' not found.`);
+    return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }
 
   toBody(): ErrorBody {

@@ -26,8 +26,9 @@ export class UsageCounter {
     } catch (error) {
       signal.throwIfAborted();
       this.logger.warn(`the tokens of ${turn.responseId} were estimated: ${String(error)}`);
-      const input = (await countSettingsTokens(turn.settings)) + (await countItemTokens(turn.context));
-      return toUsage({ input, output: await countItemTokens(output) });
+      const estimated = Promise.all([countSettingsTokens(turn.settings), countItemTokens(turn.context)]);
+      const [settings, context] = await untilAborted(estimated, signal);
+      return toUsage({ input: settings + context, output: await untilAborted(countItemTokens(output), signal) });
     }
   }
 

@@ -3,6 +3,7 @@ import { generateSync } from 'json-schema-faker';
 import { SchemaFlattener } from './flatten-schema.js';
 import { SchemaNarrower } from './narrow-schema.js';
 import { FORMATS } from './narrow-value.js';
+import { runBounded } from './run-bounded.js';
 import { DeadEnd, isSchemaObject } from './schema-parts.js';
 import { compileSchema } from './schema-validator.js';
 import { SeededRandom } from './seeded-random.js';
@@ -11,6 +12,8 @@ import { SeededRandom } from './seeded-random.js';
 const ATTEMPTS = [70, 70, 40, 40, 0, 0, 0, 0, 0, 0, 0, 0] as const;
 /** Places of a schema that are looked at in one attempt; real ones have a few hundred. */
 const MOST_STEPS = 10_000;
+/** Milliseconds for one schema. Real ones take one or two; only a pattern that backtracks for ever takes more. */
+const LONGEST_WORK_MS = 500;
 
 /** Made of a schema: a valid value, or why there is none. */
 export type SchemaData =
@@ -18,6 +21,14 @@ export type SchemaData =
 
 /** A value that a JSON Schema allows: the same for the same seed, checked before it is given away. */
 export function makeSchemaData(schema: unknown, seed: number): SchemaData {
+  try {
+    return runBounded(() => tryToMake(schema, seed), LONGEST_WORK_MS);
+  } catch (error) {
+    return { found: false, reason: `It takes too long: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function tryToMake(schema: unknown, seed: number): SchemaData {
   if (!isSchemaObject(schema) && typeof schema !== 'boolean') return { found: false, reason: 'It is not an object.' };
   let reason = 'No valid value was found.';
   let validate: ReturnType<typeof compileSchema> | undefined;

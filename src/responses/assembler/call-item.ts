@@ -1,5 +1,5 @@
 import type { Item } from '../../protocol/index.js';
-import { type ItemSeat, type ItemStatus, OutputItem, requireText } from './output-item.js';
+import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError, requireText } from './output-item.js';
 
 /** What distinguishes the two kinds of call that a client answers: the item type, its payload's name and its events. */
 interface CallFamily {
@@ -32,6 +32,9 @@ export const CUSTOM_TOOL_CALL: CallFamily = {
   whenEmpty: '',
 };
 
+/** Clients could not send a longer one back (protocol §2). */
+const LONGEST_CALL_ID = 64;
+
 /** What a call is opened with. */
 export interface CallHead {
   readonly name: string;
@@ -56,6 +59,9 @@ export class CallItem extends OutputItem {
     this.type = family.type;
     this.callId = head.callId ?? seat.ids.next('call');
     requireText(this.callId, 'the id of a call');
+    if (this.callId.length > LONGEST_CALL_ID) {
+      throw new ProviderContractError(`the id of a call has at most ${LONGEST_CALL_ID} characters`);
+    }
     this.deltaPrefix = `${this.position},"delta":`;
     this.announce(this.toItem('in_progress'));
   }
