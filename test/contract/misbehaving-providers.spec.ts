@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+
+import { ScriptedProvider, type Script } from '../../src/testing/index.js';
+import { RecordingObserver } from '../support/recording-observer.js';
+import { type Service, startService } from '../support/service.js';
+import { Refusal, TRANSPORTS, type TurnResult } from '../support/transports.js';
+import { ENDLESS, FALSE_STARTS, NONSENSE, startsWellThen, yieldsThen } from './misbehaviours.js';
+
+const SERVER_ERROR = /^The server had an error while processing your request\. .* report request req_[0-9a-f]{32}\.$/;
+const MOST_CHARACTERS = 1000;
+
+describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
+  const observer = new RecordingObserver();
+  let service: Service;
+  let provider: ScriptedProvider;
+  let turns = 0;
+
+  beforeAll(async () => {
+    service = await startService({
+      providers: [ScriptedProvider],
+      imports: [observer.asModule()],
+      environment: { MAX_OUTPUT_CHARACTERS: MOST_CHARACTERS },
+    });
+    provider = service.app.get(ScriptedProvider);
+  });
+
+  afterAll(() => service.close());
+
+  const run = async (script: Script): Promise<TurnResult> => {
+    provider.play(script);
+    turns += 1;
+    return transport.run(service, { model: 'scripted', input: 'Go on.' });
+  };
+
+  /** The turn ends as `status`, once for the client and once for the observers, and is stored as it was sent. */
+  const expectEnd = async (
+    script: Script,
+    status: string,
+    errorCode: string | null,
+  ): Promise<TurnResult['response']> => {
+    const { response } = await run(script);
+    expect(response.status).toBe(status);
+    const records = await observer.whenSettled(turns);
+    expect(records).toHaveLength(turns);
+    expect(records.at(-1)).toMatchObject({ responseId: response.id, status, errorCode });
+    const stored = await fetch(`${service.baseURL}/responses/${response.id}`);
+    expect(await stored.json()).toMatchObject({ id: response.id, status, output: response['output'] });
+    return response;
+  };
+
+  const expectFailure = async (script: Script): Promise<void> => {
+    const response = await expectEnd(script, 'failed', 'server_error');
+    expect(response['error']).toMatchObject({ code: 'server_error', message: expect.stringMatching(SERVER_ERROR) });
+  };
+
+  it.each(NONSENSE)('fails the turn when it yields %s', async (_, batch) => {
+    await expectFailure(startsWellThen(batch));
+  });
+
+  it.each(FALSE_STARTS.filter(([what]) => what !== 'ends without a word'))(
+    'answers 500 and no secrets when it %s',
+    async (_, generate) => {
+      const refusal = await run(generate as Script).catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(Refusal);
+      expect(refusal).toMatchObject({
+        status: 500,
+        body: {
+          error: {
+            type: 'server_error',
+            code: 'server_error',
+            param: null,
+            message: expect.stringMatching(SERVER_ERROR),
+          },
+        },
+      });
+      const records = await observer.whenSettled(turns);
+      expect(records).toHaveLength(turns);
+      expect(records.at(-1)).toMatchObject({ status: 'refused', errorCode: 'server_error', provider: 'scripted' });
+    },
+  );
+
+  it('refuses when it ends without a word', async () => {
+    const refusal = await run(() => yieldsThen([])).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
+  });
+
+  it('fails the turn when it throws after the first yield', async () => {
+    await expectFailure(() =>
+      yieldsThen([{ type: 'text', delta: 'before' }], () => {
+        throw new Error('secret of the provider');
+      }),
+    );
+  });
+
+  it('fails the turn when it ends without finish', async () => {
+    const script: Script = () => yieldsThen([{ type: 'text', delta: 'before' }]);
+    const response = await expectEnd(script, 'failed', 'server_error');
+    expect(response['error']).toMatchObject({
+      message: 'The model ended its answer early. Please retry your request.',
+    });
+  });
+
+  it('reads nothing after finish', async () => {
+    const finish = { type: 'finish', reason: 'stop' };
+    let pulled = false;
+    const script: Script = () =>
+      yieldsThen(
+        [{ type: 'text', delta: 'all' }, [finish, { type: 'text', delta: 'more' }, null]],
+        () => (pulled = true),
+      );
+    const response = await expectEnd(script, 'completed', null);
+    expect(response['output']).toMatchObject([{ content: [{ text: 'all' }] }]);
+    expect(pulled).toBe(false);
+  });
+
+  it.each(ENDLESS)('stops reading endless %s', async (_, batch) => {
+    let rounds = 0;
+    await expectFailure(async function* () {
+      yield { type: 'text', delta: 'before' };
+      // Far beyond the limit, but with an end: a service without the limit must not hang the test.
+      for (; rounds < 400; rounds += 1) yield batch(rounds) as never;
+      yield { type: 'finish', reason: 'stop' };
+    });
+    expect(rounds).toBeLessThan(400);
+  });
+
+  it.each([
+    ['throws', (): never => fail()],
+    ['rejects', () => Promise.reject(new Error('secret'))],
+    ['is not a number', () => Promise.resolve(NaN)],
+    ['is negative', () => Promise.resolve(-1)],
+    ['is a fraction', () => Promise.resolve(1.5)],
+    ['is a text', () => Promise.resolve('7' as never)],
+  ])('counts by itself when its token count %s: an answer is not lost for a number', async (_, count) => {
+    const script: Script = () =>
+      yieldsThen([
+        { type: 'text', delta: 'x' },
+        { type: 'finish', reason: 'stop' },
+      ]);
+    const { usage: honestUsage } = await expectEnd(script, 'completed', null);
+    for (const method of ['countTokens', 'countOutputTokens'] as const) {
+      const spy = jest.spyOn(provider, method).mockImplementation(count);
+      const response = await expectEnd(script, 'completed', null).finally(() => spy.mockRestore());
+      expect(response['usage']).toEqual(honestUsage);
+    }
+  });
+
+  it('told the observers of every turn once', () => {
+    const ids = observer.records.map(({ responseId }) => responseId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toHaveLength(turns);
+  });
+});
+
+function fail(): never {
+  throw new Error('secret');
+}

@@ -1,0 +1,163 @@
+import type { ModelEvent } from '../../src/index.js';
+import type { Script } from '../../src/testing/index.js';
+
+const cyclic: Record<string, unknown> = {};
+cyclic['self'] = cyclic;
+
+const call = { type: 'function_call', name: 'look', key: 'c' };
+const search = { type: 'web_search_call', status: 'in_progress' };
+const openSearch = { type: 'item.open', key: 's', item: search };
+const event = (type: string, members: object = {}): object => ({
+  type: 'item.event',
+  key: 's',
+  event: { type: `response.${type}`, ...members },
+});
+const opened = (type: string, ...more: readonly unknown[]): readonly unknown[] => [
+  { type: 'item.open', key: 's', item: { type, status: 'in_progress' } },
+  ...more,
+];
+
+/** What a provider must not yield once the turn has begun. Each array is one batch. */
+export const NONSENSE: readonly (readonly [what: string, batch: unknown])[] = [
+  ['null', null],
+  ['undefined', undefined],
+  ['a number', 42],
+  ['a bare text', 'Hello'],
+  ['an object without a type', {}],
+  ['an unknown type', { type: 'telepathy' }],
+  ['a type that every object has', { type: 'constructor' }],
+  ['a type that is no text', { type: { toString: () => 'text' } }],
+  ['null in a batch', [null]],
+  ['a batch in a batch', [[{ type: 'text', delta: 'x' }]]],
+  ['a text delta that is a number', { type: 'text', delta: 5 }],
+  ['a text without a delta', { type: 'text' }],
+  ['a refusal that is an object', { type: 'refusal', delta: {} }],
+  ['reasoning that is null', { type: 'reasoning', delta: null }],
+  ['a summary part that is skipped', { type: 'reasoning_summary', delta: 'x', part: 5 }],
+  ['a summary part that is a text', { type: 'reasoning_summary', delta: 'x', part: 'one' }],
+  ['encrypted reasoning that is a number', { type: 'reasoning_encrypted', content: 1 }],
+  ['an annotation that is null', { type: 'annotation', annotation: null }],
+  ['an annotation that is a text', { type: 'annotation', annotation: 'see there' }],
+  ['an annotation that is a list', { type: 'annotation', annotation: [] }],
+  ['an annotation with a BigInt', { type: 'annotation', annotation: { type: 'file_path', index: 1n } }],
+  ['an annotation with a cycle', { type: 'annotation', annotation: cyclic }],
+  ['logprobs that are a number', { type: 'text', delta: 'x', logprobs: 5 }],
+  ['logprobs that are a text', { type: 'text', delta: 'x', logprobs: 'abc' }],
+  ['logprobs with a BigInt', { type: 'text', delta: 'x', logprobs: [{ logprob: 1n }] }],
+  ['logprobs with a cycle', { type: 'text', delta: 'x', logprobs: [cyclic] }],
+  ['a call without a name', { type: 'function_call' }],
+  ['a call with an empty name', { type: 'function_call', name: '' }],
+  ['a call with an empty id', { type: 'function_call', name: 'look', callId: '' }],
+  ['a call whose id is a number', { type: 'function_call', name: 'look', callId: 7 }],
+  ['a call whose namespace is a BigInt', { type: 'function_call', name: 'look', namespace: 1n }],
+  ['arguments without a call', { type: 'function_call_arguments', delta: '{}' }],
+  ['arguments for an unknown key', [call, { type: 'function_call_arguments', delta: '{}', key: 'other' }]],
+  ['arguments that are an object', [call, { type: 'function_call_arguments', delta: {}, key: 'c' }]],
+  ['the input of a custom tool for a function', [call, { type: 'custom_tool_call_input', delta: 'x', key: 'c' }]],
+  ['text for the key of a call', [call, { type: 'text', delta: 'x', key: 'c' }]],
+  ['the same key twice', [call, call]],
+  ['the end of an unknown key', { type: 'end', key: 'nobody' }],
+  ['negative usage', { type: 'usage', input: -1 }],
+  ['usage in fractions', { type: 'usage', output: 1.5 }],
+  ['usage that is not a number', { type: 'usage', output: NaN }],
+  ['usage that is a text', { type: 'usage', input: '7' }],
+  ['usage that is a BigInt', { type: 'usage', input: 7n }],
+  ['an unknown reason to finish', { type: 'finish', reason: 'boredom' }],
+  ['a reason that every object has', { type: 'finish', reason: 'toString' }],
+  ['no reason to finish', { type: 'finish' }],
+  ['an item that is null', { type: 'item.open', key: 's', item: null }],
+  ['an item without a type', { type: 'item.open', key: 's', item: {} }],
+  ['an item that has events of its own', { type: 'item.open', key: 's', item: { type: 'message' } }],
+  ['an item with a BigInt', { type: 'item.open', key: 's', item: { ...search, size: 1n } }],
+  ['an item with a cycle', { type: 'item.open', key: 's', item: { ...search, cyclic } }],
+  ['an event of an item that is not open', event('web_search_call.searching')],
+  ['an event of another family', [openSearch, event('file_search_call.searching')]],
+  ['an event of the response itself', [openSearch, event('completed', { response: {} })]],
+  ['an event of a native item', [openSearch, event('output_text.delta', { delta: 'x' })]],
+  ['an event without a type', [openSearch, { type: 'item.event', key: 's', event: {} }]],
+  ['an event that is null', [openSearch, { type: 'item.event', key: 's', event: null }]],
+  ['an event with a BigInt', [openSearch, event('web_search_call.searching', { size: 1n })]],
+  ['an event with a cycle', [openSearch, event('web_search_call.searching', { cyclic })]],
+  ['a passed delta without its text', opened('mcp_call', event('mcp_call_arguments.delta'))],
+  ['a passed delta that is a number', opened('mcp_call', event('mcp_call_arguments.delta', { delta: 5 }))],
+  ['a passed image without its data', opened('image_generation_call', event('image_generation_call.partial_image'))],
+  ['an item that ends as another type', [openSearch, { type: 'item.close', key: 's', item: { type: 'mcp_call' } }]],
+  ['an item that ends as null', [openSearch, { type: 'item.close', key: 's', item: null }]],
+  ['an item that ends in a cycle', [openSearch, { type: 'item.close', key: 's', item: { ...search, cyclic } }]],
+  ['an item that ends twice', [openSearch, ...[1, 2].map(() => ({ type: 'item.close', key: 's', item: search }))]],
+];
+
+/** How a provider may fail before it yields anything. None of it is told to the client. */
+export const FALSE_STARTS: readonly (readonly [what: string, generate: () => unknown])[] = [
+  ['throws at once', () => fail()],
+  ['throws before the first yield', () => yieldsThen([], fail)],
+  ['throws a text', () => yieldsThen([], () => throwThis('secret'))],
+  ['throws null', () => yieldsThen([], () => throwThis(null))],
+  ['gives undefined', () => undefined],
+  ['gives null', () => null],
+  ['gives a list', () => [{ type: 'text', delta: 'x' }]],
+  ['gives a promise', () => Promise.resolve([])],
+  ['gives a broken iterable', () => ({ [Symbol.asyncIterator]: () => null })],
+  ['gives an iterator without next', () => ({ [Symbol.asyncIterator]: () => ({}) })],
+  ['gives an iterator that throws', () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) })],
+  [
+    'gives an iterator that promises nothing',
+    () => ({ [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }),
+  ],
+  ['ends without a word', () => yieldsThen([])],
+  ['begins with nonsense', () => yieldsThen([null])],
+];
+
+const filler = 'x'.repeat(50);
+
+/** Output without end: what is yielded again and again. */
+export const ENDLESS: readonly (readonly [what: string, batch: (round: number) => readonly unknown[]])[] = [
+  ['text', () => [{ type: 'text', delta: filler }]],
+  ['refusals', () => [{ type: 'refusal', delta: filler }]],
+  ['reasoning', () => [{ type: 'reasoning', delta: filler }]],
+  ['encrypted reasoning', () => [{ type: 'reasoning_encrypted', content: filler }]],
+  ['summaries', (part) => [{ type: 'reasoning_summary', delta: filler, part }]],
+  [
+    'arguments',
+    (round) => [...(round === 0 ? [call] : []), { type: 'function_call_arguments', delta: filler, key: 'c' }],
+  ],
+  ['calls', () => [{ type: 'function_call', name: filler }]],
+  ['annotations', () => [{ type: 'annotation', annotation: { type: 'file_path', file_id: filler, index: 0 } }]],
+  [
+    'logprobs',
+    () => [
+      { type: 'text', delta: '', logprobs: [] },
+      { type: 'text', delta: 'x', logprobs: [{ token: filler }] },
+    ],
+  ],
+  [
+    'items',
+    (round) => [
+      { type: 'item.open', key: `${round}`, item: { ...search, query: filler } },
+      { type: 'end', key: `${round}` },
+    ],
+  ],
+  [
+    'passed deltas',
+    (round) => [...(round === 0 ? opened('mcp_call') : []), event('mcp_call_arguments.delta', { delta: filler })],
+  ],
+];
+
+/** A script that begins well, then yields what no provider may yield. */
+export function startsWellThen(batch: unknown): Script {
+  return () => yieldsThen([{ type: 'text', delta: 'before' }, batch]);
+}
+
+/** A generator of anything at all, typed as what the service expects. */
+export async function* yieldsThen(batches: Iterable<unknown>, end?: () => unknown): AsyncGenerator<ModelEvent> {
+  for (const batch of batches) yield batch as ModelEvent;
+  await end?.();
+}
+
+function fail(): never {
+  throw new Error('secret of the provider');
+}
+
+function throwThis(value: unknown): never {
+  throw value;
+}
