@@ -7,9 +7,9 @@ import { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { type Outcome, ProviderContractError, ResponseAssembler } from './assembler/index.js';
 import { readProvider } from './read-provider.js';
+import type { LiveTurn } from './live-turn.js';
 import { isDisconnect } from './stop-reason.js';
 import { TurnFailures } from './turn-failures.js';
-import type { LiveTurn } from './turn-lifecycle.js';
 import type { PreparedTurn } from './turn-preparation.js';
 import { UsageCounter } from './usage-counter.js';
 

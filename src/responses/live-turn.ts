@@ -1,0 +1,74 @@
+import type { ResponseObject, TerminalStatus, Usage } from '../protocol/index.js';
+import type { Release } from './admission.js';
+import type { RunningTurn } from './running-turns.js';
+import type { TurnRecord } from './turn-observer.js';
+
+/** How a turn ended, as far as it is known. */
+export type Ending = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
+
+/** A turn from its admission to its end. */
+export class LiveTurn {
+  private release: Release = () => undefined;
+  private readonly ending: { -readonly [K in keyof Ending]: Ending[K] } = {
+    provider: null,
+    status: 'disconnected',
+    usage: null,
+    errorCode: null,
+  };
+  private readonly onClientGone = (): void => this.running.stop('disconnect');
+
+  constructor(
+    private readonly running: RunningTurn,
+    private readonly clientGone: AbortSignal,
+    private readonly doors: {
+      readonly enter: () => Promise<Release>;
+      readonly leave: (ending: Ending, release: Release) => void;
+    },
+  ) {
+    if (clientGone.aborted) this.onClientGone();
+    clientGone.addEventListener('abort', this.onClientGone);
+  }
+
+  /** Aborts when the turn is to stop, whoever wants it. */
+  get signal(): AbortSignal {
+    return this.running.signal;
+  }
+
+  /** The model has been silent too long. */
+  readonly timeOut = (): void => this.running.stop('timeout');
+
+  /** Waits to be let in. Throws what the admission refuses with, and 503 when the process is shutting down. */
+  async enter(): Promise<void> {
+    this.release = await this.doors.enter();
+  }
+
+  chose(provider: string): void {
+    this.ending.provider = provider;
+  }
+
+  /** What the model has cost so far counts even if the client leaves now. */
+  used(usage: Usage | null): void {
+    this.ending.usage = usage;
+  }
+
+  /** Notes a refusal, unless the turn has ended already. */
+  refused(errorCode: string | null): void {
+    if (this.ending.status !== 'disconnected') return;
+    this.ending.status = 'refused';
+    this.ending.errorCode = errorCode;
+  }
+
+  ended({ status, usage, error }: ResponseObject & { readonly status: TerminalStatus }): void {
+    this.ending.status = status;
+    this.ending.usage = usage;
+    this.ending.errorCode = error?.code ?? null;
+  }
+
+  /** Stops what may still run for the turn, gives its place back and tells the observers. */
+  settle(): void {
+    this.clientGone.removeEventListener('abort', this.onClientGone);
+    // After its own end a model has nothing to stop, and an abort would look like one to its upstream.
+    if (this.ending.status !== 'completed' && this.ending.status !== 'incomplete') this.running.stop('over');
+    this.doors.leave(this.ending, this.release);
+  }
+}
