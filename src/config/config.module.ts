@@ -1,7 +1,8 @@
 import { type DynamicModule, type FactoryProvider, Module, type ModuleMetadata } from '@nestjs/common';
 import { ConfigModule as NestConfigModule, ConfigService } from '@nestjs/config';
 
-import { Environment, readEnvironment } from './environment.js';
+import { Environment } from './environment.js';
+import { readEnvironment } from './read-environment.js';
 
 /** Variables by name, as text or already in their type. */
 export type Variables = Readonly<Record<string, unknown>>;

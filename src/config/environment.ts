@@ -1,10 +1,5 @@
 import 'reflect-metadata';
 
-import { createHash } from 'node:crypto';
-
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
-
 import { Choice, Flag, Milliseconds, Text, TextList, WholeNumber } from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
@@ -114,70 +109,4 @@ export class Environment {
   /** How long the simulator waits before each piece of text, ms. */
   @Milliseconds(0)
   readonly SIMULATOR_DELAY_MS: number = 0;
-}
-
-/** The environment cannot be used; the message has one line per fault. */
-export class EnvironmentError extends Error {
-  override readonly name = 'EnvironmentError';
-
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'));
-  }
-}
-
-/** Checks that look at more than one variable. Each gives a fault or undefined. */
-const CROSS_CHECKS: readonly ((environment: Environment) => string | undefined)[] = [
-  ({ API_KEYS }) => {
-    const position = API_KEYS.findIndex((entry) => !/^[^:]+:(?:sha256:[0-9a-f]{64}|(?!sha256:).+)$/i.test(entry));
-    if (position < 0) return undefined;
-    return `API_KEYS: entry ${position + 1} is not tenant:key or tenant:sha256:<64 hex digits>.`;
-  },
-  ({ API_KEYS }) => {
-    const keys = API_KEYS.map((entry) => digestOfKey(entry.slice(entry.indexOf(':') + 1)).toString('hex'));
-    const position = keys.findIndex((key, index) => keys.indexOf(key) !== index);
-    return position < 0 ? undefined : `API_KEYS: entry ${position + 1} repeats a key; a key belongs to one tenant.`;
-  },
-  ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
-    if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;
-    return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, or silent streams would be cut off.';
-  },
-  ({ HOST, API_KEYS, ALLOW_OPEN }) => {
-    if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
-    return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to let anybody in.`;
-  },
-  ({ CORS_ORIGINS, API_KEYS }) => {
-    if (!CORS_ORIGINS.includes('*') || API_KEYS.length > 0) return undefined;
-    return 'CORS_ORIGINS: * without API_KEYS would let any web page use the service.';
-  },
-];
-
-/** Reads and checks the environment. Throws EnvironmentError with every fault at once. */
-export function readEnvironment(variables: Readonly<Record<string, unknown>>): Environment {
-  const set = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '');
-  const known = set.filter(([name]) => name in new Environment());
-  const environment = plainToInstance(Environment, Object.fromEntries(known), { exposeDefaultValues: true });
-  const faults = validateSync(environment, { stopAtFirstError: true }).flatMap((error) =>
-    Object.values(error.constraints ?? {}),
-  );
-  if (faults.length === 0) faults.push(...CROSS_CHECKS.flatMap((check) => check(environment) ?? []));
-  if (faults.length > 0) throw new EnvironmentError(faults);
-  return environment;
-}
-
-/** The SHA-256 of a key, whether it is written out or given as `sha256:<hex>`. */
-export function digestOfKey(key: string): Buffer {
-  if (/^sha256:/i.test(key)) return Buffer.from(key.slice('sha256:'.length), 'hex');
-  return createHash('sha256').update(key).digest();
-}
-
-/** Whether an address or host name can only mean this machine. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase();
-  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
-}
-
-/** The address to listen on: HOST, or the default that fits whether callers are known. */
-export function listenAddress({ HOST, API_KEYS }: Environment): string {
-  if (HOST !== '') return HOST;
-  return API_KEYS.length > 0 ? '0.0.0.0' : '127.0.0.1';
 }

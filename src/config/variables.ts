@@ -12,9 +12,9 @@ export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Propert
     Transform(({ value }: { value: unknown }) =>
       isText(value) && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
     ),
-    IsInt({ message: ({ property, value }) => `${property}: expected a whole number, but got '${String(value)}'.` }),
-    Min(min, { message: ({ property, value }) => `${property}: must be ${min} or more, but got ${String(value)}.` }),
-    Max(max, { message: ({ property, value }) => `${property}: must be ${max} or less, but got ${String(value)}.` }),
+    IsInt({ message: ({ property, value }) => `${property}: expected a whole number, but got '${show(value)}'.` }),
+    Min(min, { message: ({ property, value }) => `${property}: must be ${min} or more, but got ${show(value)}.` }),
+    Max(max, { message: ({ property, value }) => `${property}: must be ${max} or less, but got ${show(value)}.` }),
   );
 }
 
@@ -38,14 +38,14 @@ export function Flag(): PropertyDecorator {
     Transform(({ value }: { value: unknown }) =>
       isText(value) ? (words.get(value.trim().toLowerCase()) ?? value) : value,
     ),
-    IsBoolean({ message: ({ property, value }) => `${property}: expected true or false, but got '${String(value)}'.` }),
+    IsBoolean({ message: ({ property, value }) => `${property}: expected true or false, but got '${show(value)}'.` }),
   );
 }
 
 /** One of a few words. */
 export function Choice(...words: readonly string[]): PropertyDecorator {
   return IsIn(words, {
-    message: ({ property, value }) => `${property}: expected one of ${words.join(', ')}, but got '${String(value)}'.`,
+    message: ({ property, value }) => `${property}: expected one of ${words.join(', ')}, but got '${show(value)}'.`,
   });
 }
 
@@ -77,4 +77,9 @@ function compose(...decorators: readonly PropertyDecorator[]): PropertyDecorator
   return (target, property) => {
     for (const decorate of decorators) decorate(target, property);
   };
+}
+
+/** A value on one line, whatever is in it. */
+function show(value: unknown): string {
+  return JSON.stringify(String(value)).slice(1, -1);
 }

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 import compress from '@fastify/compress';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
@@ -50,6 +52,11 @@ function parseJson(request: FastifyRequest, body: Buffer, done: Done): void {
   }
   if (body.length === 0) {
     done(null, undefined);
+    return;
+  }
+  if (!isUtf8(body)) {
+    // Read leniently, it would not be what the client sent.
+    done(ApiError.of('invalid_json', 'We could not parse the JSON body of your request: it is not valid UTF-8.'));
     return;
   }
   let value: unknown;

@@ -1,0 +1,60 @@
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+
+import { digestOfKey } from './digest-of-key.js';
+import { Environment } from './environment.js';
+import { isLoopback } from './listen-address.js';
+
+/** The environment cannot be used; the message has one line per fault. */
+export class EnvironmentError extends Error {
+  override readonly name = 'EnvironmentError';
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+  }
+}
+
+/** Checks that look at more than one variable. Each gives a fault or undefined. */
+const CROSS_CHECKS: readonly ((environment: Environment) => string | undefined)[] = [
+  ({ API_KEYS }) => {
+    const position = API_KEYS.findIndex(
+      (entry) => !/^[^:]+:(?:sha256:[0-9a-f]{64}|(?!sha256:)[\x21-\x7e]+)$/i.test(entry),
+    );
+    if (position >= 0) return `API_KEYS: entry ${position + 1} is not tenant:key or tenant:sha256:<64 hex digits>.`;
+    const keys = API_KEYS.map((entry) => digestOfKey(entry.slice(entry.indexOf(':') + 1)).toString('hex'));
+    const repeated = keys.findIndex((key, index) => keys.indexOf(key) !== index);
+    return repeated < 0 ? undefined : `API_KEYS: entry ${repeated + 1} repeats a key; a key belongs to one tenant.`;
+  },
+  ({ CORS_ORIGINS }) => {
+    const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entry).origin === entry;
+    const position = CORS_ORIGINS.findIndex((entry) => entry !== '*' && !isOrigin(entry));
+    return position < 0
+      ? undefined
+      : `CORS_ORIGINS: entry ${position + 1} is not an origin such as https://app.example.com.`;
+  },
+  ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
+    if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;
+    return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, or silent streams would be cut off.';
+  },
+  ({ HOST, API_KEYS, ALLOW_OPEN }) => {
+    if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
+    return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to let anybody in.`;
+  },
+  ({ CORS_ORIGINS, API_KEYS }) => {
+    if (!CORS_ORIGINS.includes('*') || API_KEYS.length > 0) return undefined;
+    return 'CORS_ORIGINS: * without API_KEYS would let any web page use the service.';
+  },
+];
+
+/** Reads and checks the environment. Throws EnvironmentError with every fault at once. */
+export function readEnvironment(variables: Readonly<Record<string, unknown>>): Environment {
+  const set = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '');
+  const known = set.filter(([name]) => name in new Environment());
+  const environment = plainToInstance(Environment, Object.fromEntries(known), { exposeDefaultValues: true });
+  const faults = validateSync(environment, { stopAtFirstError: true }).flatMap((error) =>
+    Object.values(error.constraints ?? {}),
+  );
+  if (faults.length === 0) faults.push(...CROSS_CHECKS.flatMap((check) => check(environment) ?? []));
+  if (faults.length > 0) throw new EnvironmentError(faults);
+  return environment;
+}
