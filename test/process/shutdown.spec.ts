@@ -1,0 +1,221 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+
+import { endProcesses, type Exit, type ServiceProcess, startProcess } from '../support/process-service.js';
+import type { OpenAnswer } from '../support/raw-client.js';
+
+jest.setTimeout(30_000);
+
+/** An answer of a second or so; with much text, of three. */
+const SLOW = { SIMULATOR_DELAY_MS: '30' };
+/** The model says one word, and then nothing for the rest of the test. */
+const STUCK = { SIMULATOR_DELAY_MS: '60000' };
+/** Longer than any test may take: what waits for it never ends by itself. */
+const FOR_EVER = '600000';
+
+let sockets: Socket[] = [];
+
+async function openSocket(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  sockets.push(socket);
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function readinessGone({ client }: ServiceProcess): Promise<string> {
+  for (;;) {
+    const { status, text } = await client.send({ path: '/readyz' });
+    if (status === 503) return text;
+  }
+}
+
+/** Asks for turns until one is refused. */
+async function refusal({ client }: ServiceProcess): Promise<OpenAnswer> {
+  for (;;) {
+    const answer = await client.stream({ max_output_tokens: 16 });
+    if (answer.status !== 200) return answer;
+    answer.vanish();
+  }
+}
+
+function expectOrderlyEnd({ code, signal, stderr }: Exit): void {
+  expect({ code, signal }).toEqual({ code: 0, signal: null });
+  expect(stderr).not.toMatch(/\n\s+at /);
+}
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets = [];
+  await endProcesses();
+});
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('ends an idle service with exit code 0', async () => {
+    const { exited, kill } = await startProcess();
+    kill(signal);
+    expectOrderlyEnd(await exited);
+  });
+
+  it('ends it once when it comes twice', async () => {
+    const { exited, kill } = await startProcess({ SHUTDOWN_DELAY_MS: '200' });
+    kill(signal);
+    kill(signal);
+    kill('SIGTERM');
+    expectOrderlyEnd(await exited);
+  });
+
+  it('lets a running stream finish', async () => {
+    const { client, exited, kill } = await startProcess({ ...SLOW, DRAIN_TIMEOUT_MS: FOR_EVER });
+    const stream = await client.stream({});
+    await stream.until('response.output_text.delta');
+    kill(signal);
+    const text = await stream.whole;
+    expect(text).toMatch(/event: response\.completed\ndata: .*"status":"completed".*\n\ndata: \[DONE\]\n\n$/);
+    expectOrderlyEnd(await exited);
+  });
+
+  it('lets a running JSON answer finish', async () => {
+    const { client, exited, kill } = await startProcess({
+      ...SLOW,
+      SHUTDOWN_DELAY_MS: '500',
+      DRAIN_TIMEOUT_MS: FOR_EVER,
+    });
+    const [running, stream] = [client.post('{"model":"gpt-4.1","input":"Hi"}'), await client.stream({})];
+    kill(signal);
+    const answer = await running;
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toMatchObject({ object: 'response', status: 'completed' });
+    await stream.until('[DONE]');
+    expectOrderlyEnd(await exited);
+  });
+});
+
+describe('a shutdown while a stream is running', () => {
+  it('says no to balancers at once, serves on during the delay, then refuses turns until it ends', async () => {
+    const running = await startProcess({ ...SLOW, SHUTDOWN_DELAY_MS: '500', DRAIN_TIMEOUT_MS: FOR_EVER });
+    const long = await running.client.stream({ text: { verbosity: 'high' } });
+    await long.until('response.output_text.delta');
+    running.kill('SIGTERM');
+
+    expect(JSON.parse(await readinessGone(running))).toEqual({ status: 'leaving' });
+    expect(await running.client.send({ path: '/healthz' })).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+    const served = await running.client.stream({ max_output_tokens: 16 });
+    expect(served.status).toBe(200);
+
+    const refused = await refusal(running);
+    expect(refused.status).toBe(503);
+    expect(refused.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'retry-after': expect.stringMatching(/^[1-9]\d*$/),
+      'x-request-id': expect.stringMatching(/^req_/),
+    });
+    expect(JSON.parse(await refused.whole)).toEqual({
+      error: {
+        message: 'The server is shutting down. Please retry your request.',
+        type: 'service_unavailable_error',
+        param: null,
+        code: 'service_unavailable',
+      },
+    });
+
+    expect(await served.whole).toContain('data: [DONE]');
+    expect(await long.whole).toMatch(/event: response\.completed\ndata: .*\n\ndata: \[DONE\]\n\n$/);
+    expectOrderlyEnd(await running.exited);
+  });
+
+  it('fails the stream when it outlives DRAIN_TIMEOUT_MS', async () => {
+    const { client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
+    const stream = await client.stream({});
+    await stream.until('response.created');
+    kill('SIGTERM');
+    const text = await stream.whole;
+    expect(text).toMatch(/event: response\.failed\ndata: .*\n\ndata: \[DONE\]\n\n$/);
+    const terminal: unknown = JSON.parse(/event: response\.failed\ndata: (.*)/.exec(text)?.[1] ?? '');
+    expect(terminal).toMatchObject({
+      response: {
+        status: 'failed',
+        error: { code: 'server_error', message: expect.stringContaining('shutting down') },
+      },
+    });
+    expectOrderlyEnd(await exited);
+  });
+
+  it('fails a JSON answer when it outlives DRAIN_TIMEOUT_MS', async () => {
+    const { client, exited, kill } = await startProcess({
+      ...STUCK,
+      SHUTDOWN_DELAY_MS: '300',
+      DRAIN_TIMEOUT_MS: '300',
+    });
+    const stream = await client.stream({});
+    const running = client.post('{"model":"gpt-4.1","input":"Hi"}');
+    await stream.until('response.created');
+    kill('SIGTERM');
+    const { status, text } = await running;
+    expect({ status, body: JSON.parse(text) as unknown }).toMatchObject({
+      status: 200,
+      body: { object: 'response', status: 'failed', error: { code: 'server_error' } },
+    });
+    expectOrderlyEnd(await exited);
+  });
+
+  it('does not wait for a client that reads nothing', async () => {
+    const { port, client, exited, kill } = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
+    const socket = await openSocket(port);
+    const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+        `content-length: ${body.length}\r\n\r\n${body}`,
+    );
+    await once(socket, 'readable');
+    await (await client.stream({})).until('response.created');
+    kill('SIGTERM');
+    expectOrderlyEnd(await exited);
+  });
+});
+
+describe('connections that nobody uses', () => {
+  it('do not hold the exit, kept alive or opened in advance', async () => {
+    const { port, client, exited, kill } = await startProcess();
+    await client.send({ path: '/healthz' });
+    await openSocket(port);
+    const halfHead = await openSocket(port);
+    halfHead.write('POST /v1/responses HTTP/1.1\r\nhost: loc');
+    const halfBody = await openSocket(port);
+    halfBody.write('POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n');
+    halfBody.write('content-length: 1000\r\n\r\n{"model":');
+    await client.send({ path: '/healthz' });
+    kill('SIGTERM');
+    expectOrderlyEnd(await exited);
+  });
+
+  it('do not hold the exit when the client opens them again as soon as they close', async () => {
+    const { port, exited, kill } = await startProcess();
+    const reopen = (): void => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      sockets.push(socket);
+      socket.once('connect', () => socket.once('close', reopen));
+    };
+    for (let count = 0; count < 16; count += 1) reopen();
+    await openSocket(port);
+    kill('SIGTERM');
+    expectOrderlyEnd(await exited);
+  });
+});
+
+describe('a client that dies', () => {
+  it('leaves the service serving', async () => {
+    const { client, exited, kill } = await startProcess(SLOW);
+    for (let count = 0; count < 5; count += 1) {
+      const stream = await client.stream({});
+      await stream.until('response.output_text.delta');
+      stream.vanish();
+    }
+    const answer = await client.post('{"model":"gpt-4.1","input":"Hi","max_output_tokens":16}');
+    expect(answer.status).toBe(200);
+    kill('SIGTERM');
+    // Nothing is running any more, or this would take DRAIN_TIMEOUT_MS.
+    expectOrderlyEnd(await exited);
+  });
+});

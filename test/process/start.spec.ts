@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+
+import { endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
+
+const STACK = /\n\s+at |node_modules|file:\/\//;
+
+function expectRefusal(exit: Exit, lines: readonly RegExp[]): void {
+  const written = exit.stderr.trimEnd().split('\n');
+  expect({ code: exit.code, signal: exit.signal }).toEqual({ code: 1, signal: null });
+  expect(exit.stderr + exit.stdout).not.toMatch(STACK);
+  expect(exit.stdout).not.toContain('listens on');
+  expect(written).toEqual(lines.map((line) => expect.stringMatching(line)));
+}
+
+afterEach(endProcesses);
+
+describe('a start without any configuration', () => {
+  it('listens on the loopback interface and answers the SDK', async () => {
+    const { origin } = await startProcess();
+    expect(new URL(origin).hostname).toBe('127.0.0.1');
+    const client = new OpenAI({ apiKey: 'none', baseURL: `${origin}/v1`, maxRetries: 0 });
+    const response = await client.responses.create({ model: 'gpt-5', input: 'Hello' });
+    expect(response.status).toBe('completed');
+    expect(response.output_text).not.toBe('');
+    const final = await client.responses.stream({ model: 'gpt-5', input: 'Hello' }).finalResponse();
+    expect(final.output_text).toBe(response.output_text);
+  });
+
+  it('says in one line of its own where it listens', async () => {
+    const { port, exited, kill } = await startProcess();
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    expect(stdout.split('\n').filter((line) => line === `Antiphon listens on http://127.0.0.1:${port}`)).toHaveLength(
+      1,
+    );
+  });
+
+  it('warns that it is open', async () => {
+    const { exited, kill } = await startProcess();
+    kill('SIGTERM');
+    const { stdout, stderr } = await exited;
+    expect(stdout + stderr).toContain('no API_KEYS: the service is open, and only this machine can use it');
+  });
+});
+
+describe('a start that cannot be', () => {
+  it('says in one clear line that the port is taken', async () => {
+    const { port } = await startProcess();
+    const exit = await runToEnd({ PORT: String(port), LOG_LEVEL: 'fatal' });
+    expectRefusal(exit, [new RegExp(`${port}.*in use|in use.*${port}`, 'i')]);
+  });
+
+  it('says in one clear line that the address is not of this machine', async () => {
+    const exit = await runToEnd({ PORT: '0', HOST: '192.0.2.1', ALLOW_OPEN: 'true', LOG_LEVEL: 'fatal' });
+    expectRefusal(exit, [/192\.0\.2\.1/]);
+  });
+
+  it('names a bad variable in one line', async () => {
+    expectRefusal(await runToEnd({ PORT: 'eighty' }), [/^PORT: expected a whole number, but got 'eighty'\.$/]);
+  });
+
+  it('names every bad variable in a line of its own', async () => {
+    const exit = await runToEnd({ PORT: '-1', LOG_LEVEL: 'loud', ALLOW_OPEN: 'maybe', BODY_LIMIT_BYTES: '1e6' });
+    expectRefusal(exit, [/^PORT: /, /^ALLOW_OPEN: /, /^LOG_LEVEL: /, /^BODY_LIMIT_BYTES: /]);
+  });
+
+  it('listens nowhere when a variable is bad', async () => {
+    const probe = createServer().listen(0, '127.0.0.1');
+    await once(probe, 'listening');
+    const { port } = probe.address() as { port: number };
+    probe.close();
+    await once(probe, 'close');
+    const exit = await runToEnd({ PORT: String(port), LOG_FORMAT: 'xml' });
+    expectRefusal(exit, [/^LOG_FORMAT: expected one of text, json, but got 'xml'\.$/]);
+    const socket = connect(port, '127.0.0.1');
+    await expect(once(socket, 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('refuses a public address without keys', async () => {
+    expectRefusal(await runToEnd({ PORT: '0', HOST: '0.0.0.0' }), [
+      /^HOST: '0\.0\.0\.0' is public.*API_KEYS.*ALLOW_OPEN/,
+    ]);
+  });
+});
+
+describe('a public address', () => {
+  it('may be open when the operator says so', async () => {
+    const { client, exited, kill } = await startProcess({ HOST: '0.0.0.0', ALLOW_OPEN: 'true' });
+    const answer = await client.post('{"model":"gpt-4.1","input":"Hi"}', { host: 'antiphon.example.com' });
+    expect(answer.status).toBe(200);
+    kill('SIGTERM');
+    const { stdout, stderr } = await exited;
+    expect(stdout + stderr).toContain('anybody who reaches the port can use it');
+  });
+
+  it('is the default where there are keys', async () => {
+    const { client } = await startProcess({ API_KEYS: 'tenant:key' });
+    const answer = await client.post('{"model":"gpt-4.1","input":"Hi"}', { authorization: 'Bearer key' });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe('what a run writes', () => {
+  const KEYS = ['plain-secret-1f2e', 'other-secret-3d4c'];
+
+  it.each(['verbose', 'log'])('never holds a key at LOG_LEVEL=%s', async (LOG_LEVEL) => {
+    const API_KEYS = KEYS.map((key, index) => `tenant${index}:${key}`).join(',');
+    const { client, exited, kill } = await startProcess({ API_KEYS, LOG_LEVEL, LOG_FORMAT: 'json' });
+    for (const key of KEYS) {
+      const right = await client.post('{"model":"gpt-4.1","input":"Hi"}', { authorization: `Bearer ${key}` });
+      expect(right.status).toBe(200);
+      const wrong = await client.post('{}', { authorization: `Bearer ${key}wrong` });
+      expect(wrong.status).toBe(401);
+      const broken = await client.post('{"model":', { authorization: `Bearer ${key}` });
+      expect(broken.status).toBe(400);
+      for (const answer of [right, wrong, broken]) expect(JSON.stringify(answer)).not.toContain(key);
+    }
+    kill('SIGTERM');
+    const { stdout, stderr } = await exited;
+    expect(stdout).toContain('listens on');
+    for (const key of KEYS) expect(stdout + stderr).not.toContain(key);
+  });
+
+  it('never holds a key that is refused at the start', async () => {
+    const exit = await runToEnd({ API_KEYS: `tenant:sha256:${KEYS[0] ?? ''},${KEYS[1] ?? ''}` });
+    expectRefusal(exit, [/^API_KEYS: entry 1 /]);
+    for (const key of KEYS) expect(exit.stderr + exit.stdout).not.toContain(key);
+  });
+});

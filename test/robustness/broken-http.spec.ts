@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { METHODS } from 'node:http';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { findErrorFault } from '../support/raw-checks.js';
+import { RawClient } from '../support/raw-client.js';
+import { exchange, openSocket, receiveAll } from '../support/raw-socket.js';
+import { type Service, startService } from '../support/service.js';
+
+const GOOD = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+const POST = 'POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
+
+let service: Service;
+let client: RawClient;
+
+beforeAll(async () => {
+  service = await startService();
+  client = new RawClient(service.port);
+});
+
+afterAll(async () => {
+  client.close();
+  await service.close();
+});
+
+describe('a URL that nobody should ask for', () => {
+  const PATHS = [
+    '/v1/responses/%00',
+    '/v1/responses/%ff',
+    '/v1/responses/%',
+    '/v1/responses/%zz',
+    '/v1/responses/%c0%ae',
+    '/v1/responses/..',
+    '/v1/responses/%2e%2e%2f%2e%2e%2fetc%2fpasswd',
+    '/v1/responses/../../etc/passwd',
+    '/v1/responses/__proto__',
+    '/v1/responses/constructor/input_items',
+    '/v1/responses/resp_1/input_items?limit=1e9&order=%00&after=%ff',
+    '/v1/responses/resp_1/input_items?limit=-1&limit=2&__proto__[x]=1',
+    '/v1/responses/resp_1?stream=true&stream=false&include[]=%ff',
+    `/v1/responses/${'r'.repeat(101)}`,
+    `/v1/responses/${'r'.repeat(10_000)}`,
+    `/v1/responses/resp_1/${'r'.repeat(10_000)}`,
+    `/v1/responses/resp_1?include=${'r'.repeat(10_000)}`,
+    '/v1/models/%ff',
+    '/v1/models/%',
+    '/openai/v1/responses/%ff',
+    '/%ff',
+    '//v1/responses/x',
+    '/v1//responses',
+    '/V1/responses',
+    '/v1/responses/x/',
+    '/v1',
+    '*',
+    'http://127.0.0.1/v1/nowhere',
+  ];
+
+  it.each(PATHS.map((path) => [path.slice(0, 80), path] as const))('%s', async (_name, path) => {
+    for (const method of ['GET', 'DELETE', 'POST', 'OPTIONS']) {
+      const { status, headers, text } = await client.send({ method, path, headers: { 'content-type': '' } });
+      if (method === 'OPTIONS' && status === 204) continue;
+      expect([400, 404, 405, 414, 415]).toContain(status);
+      expect(findErrorFault(text)).toBeUndefined();
+      expect(headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'x-request-id': expect.any(String),
+        'openai-version': '2020-10-01',
+      });
+    }
+  });
+});
+
+describe('a method that a route does not have', () => {
+  // CONNECT asks for a tunnel: Node closes the connection, as a server that is no proxy does.
+  it.each(METHODS.filter((method) => method !== 'CONNECT'))('%s', async (method) => {
+    for (const path of ['/v1/responses', '/v1/responses/resp_1', '/v1/models', '/healthz', '/nowhere']) {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await client.send({ method, path, headers });
+      expect(answer.status).toBeLessThan(500);
+      if (answer.status >= 400 && method !== 'HEAD') expect(findErrorFault(answer.text)).toBeUndefined();
+      if (method === 'HEAD') expect(answer.text).toBe('');
+      if (answer.status === 405) expect(answer.headers.allow).toMatch(/^[A-Z]+(, [A-Z]+)*$/);
+    }
+  });
+});
+
+describe('what is not HTTP', () => {
+  it.each([
+    ['garbage', 'garbage\r\n\r\n', 400],
+    ['bytes of every kind', Uint8Array.from({ length: 256 }, (_, index) => 255 - index), 400],
+    ['the beginning of TLS', Uint8Array.of(0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3), 400],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
+    ['a version that does not exist', 'GET / HTTP/9.9\r\nhost: localhost\r\n\r\n', 400],
+    ['a method that does not exist', 'BREW /v1/responses HTTP/1.1\r\nhost: localhost\r\n\r\n', 400],
+    ['a header without a name', 'GET / HTTP/1.1\r\nhost: localhost\r\n: x\r\n\r\n', 400],
+    ['a header with NUL', 'GET / HTTP/1.1\r\nhost: localhost\r\nx: a\0b\r\n\r\n', 400],
+    ['two lengths', `${POST}content-length: 2\r\ncontent-length: 3\r\n\r\n{}`, 400],
+    ['a length and chunks', `${POST}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
+    ['a negative length', `${POST}content-length: -2\r\n\r\n{}`, 400],
+    ['a chunk of no size', `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`, 400],
+    ['an unknown transfer encoding', `${POST}transfer-encoding: brotli\r\n\r\n{}`, 400],
+    ['headers of 64 kB', `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(65_536)}\r\n\r\n`, 431],
+    ['ten thousand headers', `GET / HTTP/1.1\r\nhost: localhost\r\n${'x: y\r\n'.repeat(10_000)}\r\n`, 431],
+    ['a URL of 64 kB', `GET /${'x'.repeat(65_536)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 431],
+  ])('%s is refused in the form of OpenAI', async (_name, bytes, status) => {
+    const [answer, ...others] = await exchange(service.port, bytes);
+    expect(others).toEqual([]);
+    expect(answer).toMatchObject({ status, headers: { 'content-type': 'application/json; charset=utf-8' } });
+    expect(findErrorFault(answer?.text ?? '')).toBeUndefined();
+  });
+
+  // Node answers these two by itself, without a body.
+  it.each([
+    ['a request without host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
+    ['an expectation that nobody meets', `${POST}expect: a-miracle\r\nconnection: close\r\n\r\n`, 417],
+  ])('%s is refused', async (_name, bytes, status) => {
+    const socket = await openSocket(service.port);
+    socket.write(bytes);
+    expect(await receiveAll(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
+  it('is never taken for the answer to the good requests before it', async () => {
+    const answers = await exchange(service.port, `${GOOD}${GOOD}garbage\r\n\r\n`);
+    const statuses = answers.map(({ status }) => status);
+    expect([[200, 200, 400], [200, 200], [200], []]).toContainEqual(statuses);
+  });
+
+  it('is never mixed into a stream that is running', async () => {
+    const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
+    const socket = await openSocket(service.port);
+    socket.write(`${POST}content-length: ${body.length}\r\n\r\n${body}`);
+    socket.once('readable', () => socket.write('garbage\r\n\r\n'));
+    await once(socket, 'readable');
+    const text = await receiveAll(socket);
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});
+
+describe('a client that goes away', () => {
+  it('in the middle of a head, of a body or of an answer harms nobody', async () => {
+    const body = '{"model":"gpt-5","input":"Hi","stream":true}';
+    const beginnings = [
+      '',
+      'POST /v1/resp',
+      `${POST}content-length: 100\r\n\r\n`,
+      `${POST}content-length: 100\r\n\r\n{"model":`,
+      `${POST}transfer-encoding: chunked\r\n\r\n5\r\n{"mod`,
+      `${POST}content-encoding: gzip\r\ncontent-length: 100\r\n\r\n\x1f\x8b`,
+      `${POST}content-length: ${body.length}\r\n\r\n${body}`,
+    ];
+    await Promise.all(
+      Array.from({ length: 20 }, () => beginnings)
+        .flat()
+        .map(async (bytes, index) => {
+          const socket = await openSocket(service.port);
+          const gone = receiveAll(socket);
+          socket.write(bytes, () => (index % 2 === 0 ? socket.resetAndDestroy() : socket.destroy()));
+          await gone;
+        }),
+    );
+    const answer = await client.post('{"model":"gpt-4.1","input":"Hi"}');
+    expect(answer.status).toBe(200);
+  });
+});

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { Environment, EnvironmentError, readEnvironment } from '../../src/config/index.js';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+const DEFAULTS = new Environment() as unknown as Readonly<Record<string, unknown>>;
+const NAMES = Object.keys(DEFAULTS);
+const DIGEST = 'a'.repeat(64);
+
+/** The lines an operator would read; none when the variables can be used. */
+function faultsOf(variables: Variables): readonly string[] {
+  try {
+    readEnvironment(variables);
+    return [];
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    return error.message.split('\n');
+  }
+}
+
+function readFile(name: string): string {
+  return readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8');
+}
+
+/** A default as an operator would write it. */
+function toText(value: unknown): string {
+  return Array.isArray(value) ? value.join() : String(value);
+}
+
+const WHOLE_NUMBERS = NAMES.filter((name) => typeof DEFAULTS[name] === 'number');
+
+describe('a variable that cannot be used', () => {
+  const BAD_NUMBERS = ['x', '1.5', '-1', '1e3', '0x10', 'Infinity', 'NaN', '99999999999999999999', ' ', '1 2', '٣'];
+
+  it.each(WHOLE_NUMBERS)('%s: every bad number gives one line that names it', (name) => {
+    for (const value of BAD_NUMBERS) {
+      const faults = faultsOf({ [name]: value });
+      expect(faults).toEqual([expect.stringMatching(new RegExp(`^${name}: (?:expected|must be) .+\\.$`))]);
+    }
+  });
+
+  it.each([
+    ['PORT', '65536'],
+    ['PORT', null],
+    ['PORT', {}],
+    ['HOST', 8080],
+    ['API_KEYS', 'key'],
+    ['API_KEYS', 'tenant:'],
+    ['API_KEYS', ':key'],
+    ['API_KEYS', 'tenant:sha256:abc'],
+    ['API_KEYS', `tenant:sha256:${DIGEST}0`],
+    ['API_KEYS', `alpha:key,beta:key`],
+    ['API_KEYS', `tenant:key,tenant:key`],
+    ['API_KEYS', 'tenant:a key that no header can hold'],
+    ['API_KEYS', 'tenant:schlüssel'],
+    ['API_KEYS', 5],
+    ['ALLOW_OPEN', 'yes'],
+    ['ALLOW_OPEN', '2'],
+    ['CORS_ORIGINS', 5],
+    ['CORS_ORIGINS', 'app.example.com'],
+    ['CORS_ORIGINS', 'https://app.example.com/page'],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_LEVEL', 'LOG'],
+    ['LOG_FORMAT', 'xml'],
+    ['UNKNOWN_PARAMETERS', 'drop'],
+    ['STATE', 'postgres'],
+    ['BODY_LIMIT_BYTES', '1023'],
+    ['REQUEST_TIMEOUT_MS', '999'],
+    ['REQUEST_TIMEOUT_MS', '2147483648'],
+    ['MEMORY_MAX_RESPONSES', '0'],
+    ['SIMULATOR_SEED', '4294967296'],
+    ['PORT', 'two\nlines'],
+    ['LOG_LEVEL', 'two\r\nlines'],
+  ])('%s=%p gives one line that names it', (name, value) => {
+    expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: [^\\r]+\\.$`))]);
+  });
+
+  it('is one of several, each with a line of its own', () => {
+    const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', LOG_FORMAT: 'x', RESPONSE_TTL: '0', ALLOW_OPEN: 'x' });
+    const named = faults.map((line) => line.split(':')[0]);
+    expect(named.sort()).toEqual(['ALLOW_OPEN', 'LOG_FORMAT', 'LOG_LEVEL', 'PORT', 'RESPONSE_TTL']);
+  });
+
+  it('never shows a key', () => {
+    for (const API_KEYS of ['secret-1', 'a:sha256:secret-1', 'a:secret-1,b:secret-1', 'a:secret-1,secret-1']) {
+      const faults = faultsOf({ API_KEYS });
+      expect(faults).toHaveLength(1);
+      expect(faults.join()).not.toContain('secret-1');
+    }
+  });
+});
+
+describe('variables that do not go together', () => {
+  it.each([
+    [{ HOST: '0.0.0.0' }, /^HOST: '0\.0\.0\.0' is public.*API_KEYS.*ALLOW_OPEN/],
+    [{ HOST: '::' }, /^HOST: /],
+    [{ HOST: 'example.com', ALLOW_OPEN: 'false' }, /^HOST: /],
+    [{ HOST: '127.0.0.1.example.com' }, /^HOST: /],
+    [{ CORS_ORIGINS: '*' }, /^CORS_ORIGINS: /],
+    [{ CORS_ORIGINS: 'https://a.example.com,*', ALLOW_OPEN: 'true' }, /^CORS_ORIGINS: /],
+    [{ SSE_KEEPALIVE_MS: '1000', CLIENT_STALL_TIMEOUT_MS: '1000' }, /^SSE_KEEPALIVE_MS: /],
+  ])('%p', (variables, line) => {
+    expect(faultsOf(variables)).toEqual([expect.stringMatching(line)]);
+  });
+
+  it.each<Variables>([
+    { HOST: '0.0.0.0', API_KEYS: 'tenant:key' },
+    { HOST: '0.0.0.0', ALLOW_OPEN: '1' },
+    { HOST: 'localhost' },
+    { HOST: '::1' },
+    { HOST: '127.1.2.3' },
+    { CORS_ORIGINS: '*', API_KEYS: `tenant:sha256:${DIGEST}` },
+    { CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' },
+    { API_KEYS: 'tenant:with:colons' },
+  ])('%p do', (variables) => {
+    expect(faultsOf(variables)).toEqual([]);
+  });
+});
+
+describe('a variable that is not there', () => {
+  it('has its default, and so has an empty one', () => {
+    expect(readEnvironment({})).toEqual(new Environment());
+    expect(readEnvironment(Object.fromEntries(NAMES.map((name) => [name, ''])))).toEqual(new Environment());
+    expect(readEnvironment(Object.fromEntries(NAMES.map((name) => [name, undefined])))).toEqual(new Environment());
+  });
+
+  it('is not invented by names that we do not know', () => {
+    const others = { PATH: '/bin', toString: 'x', constructor: 'x', port: 'x', ANTIPHON_PORT: 'x' };
+    expect(readEnvironment(others)).toEqual(new Environment());
+  });
+
+  it('may be written out with its default', () => {
+    const written = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
+    expect(readEnvironment(written)).toEqual(new Environment());
+  });
+});
+
+describe('a variable that is there', () => {
+  it('is read as what it is, blanks around it aside', () => {
+    const variables = { PORT: ' 0 ', ALLOW_OPEN: ' TRUE ', API_KEYS: ' a:b , ,c:d,', LOG_LEVEL: 'debug', HOST: '::1' };
+    expect(readEnvironment(variables)).toMatchObject({
+      PORT: 0,
+      ALLOW_OPEN: true,
+      API_KEYS: ['a:b', 'c:d'],
+      LOG_LEVEL: 'debug',
+      HOST: '::1',
+    });
+  });
+
+  it('may come in its own type from a program that embeds the service', () => {
+    expect(readEnvironment({ PORT: 0, ALLOW_OPEN: true })).toMatchObject({ PORT: 0, ALLOW_OPEN: true });
+  });
+});
+
+describe('the list of all variables', () => {
+  const expected = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
+
+  it('is in .env.example, each with its default and a comment', () => {
+    const lines = readFile('.env.example').split('\n');
+    const found = lines.flatMap((line, index) => {
+      const [, name, value] = /^(?:# ?)?([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
+      if (name === undefined || value === undefined) return [];
+      expect(lines[index - 1]).toMatch(/^# \S/);
+      return [[name, value] as const];
+    });
+    expect(found.map(([name]) => name)).toEqual(NAMES);
+    expect(Object.fromEntries(found)).toEqual(expected);
+  });
+
+  it('is in the README, each with its default', () => {
+    const rows = readFile('README.md').matchAll(/^\| `([A-Z][A-Z0-9_]*)` \| ([^|]*)\|/gm);
+    const found = [...rows].map(([, name, value = '']) => [name, value.trim().replace(/^`(.*)`$/, '$1')] as const);
+    expect(found.map(([name]) => name)).toEqual(NAMES);
+    expect(Object.fromEntries(found)).toEqual(expected);
+  });
+});
