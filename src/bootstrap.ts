@@ -16,7 +16,11 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
   const module = AntiphonModule.forRoot(options);
   // Read here as well, after the module has loaded `.env`: what is wrong is told in a line, before Nest logs a stack.
   const { LOG_LEVEL, LOG_FORMAT } = readEnvironment({ ...process.env, ...options.environment });
-  const logger = new ConsoleLogger('Antiphon', { logLevels: levelsFrom(LOG_LEVEL), json: LOG_FORMAT === 'json' });
+  const logger = new ConsoleLogger('Antiphon', {
+    logLevels: levelsFrom(LOG_LEVEL),
+    json: LOG_FORMAT === 'json',
+    colors: LOG_FORMAT === 'text' && process.stdout.isTTY,
+  });
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
     abortOnError: false,
     logger,

@@ -1,3 +1,5 @@
+import { Logger } from '@nestjs/common';
+
 import { createApp } from './bootstrap.js';
 import { Environment, listenAddress } from './config/index.js';
 import { describeStartFailure } from './start-failure.js';
@@ -6,7 +8,9 @@ try {
   const app = await createApp();
   const environment = app.get(Environment);
   await app.listen(environment.PORT, listenAddress(environment));
-  process.stdout.write(`Antiphon listens on ${await app.getUrl()}\n`);
+  const line = `Antiphon listens on ${await app.getUrl()}`;
+  if (environment.LOG_FORMAT === 'json') new Logger('Antiphon').log(line);
+  else process.stdout.write(`${line}\n`);
 } catch (error) {
   process.stderr.write(`${describeStartFailure(error)}\n`);
   process.exit(1);

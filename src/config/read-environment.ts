@@ -14,36 +14,54 @@ export class EnvironmentError extends Error {
   }
 }
 
-/** Checks that look at more than one variable. Each gives a fault or undefined. */
-const CROSS_CHECKS: readonly ((environment: Environment) => string | undefined)[] = [
-  ({ API_KEYS }) => {
-    const position = API_KEYS.findIndex(
-      (entry) => !/^[^:]+:(?:sha256:[0-9a-f]{64}|(?!sha256:)[\x21-\x7e]+)$/i.test(entry),
-    );
-    if (position >= 0) return `API_KEYS: entry ${position + 1} is not tenant:key or tenant:sha256:<64 hex digits>.`;
-    const keys = API_KEYS.map((entry) => digestOfKey(entry.slice(entry.indexOf(':') + 1)).toString('hex'));
-    const repeated = keys.findIndex((key, index) => keys.indexOf(key) !== index);
-    return repeated < 0 ? undefined : `API_KEYS: entry ${repeated + 1} repeats a key; a key belongs to one tenant.`;
-  },
-  ({ CORS_ORIGINS }) => {
-    const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entry).origin === entry;
-    const position = CORS_ORIGINS.findIndex((entry) => entry !== '*' && !isOrigin(entry));
-    return position < 0
-      ? undefined
-      : `CORS_ORIGINS: entry ${position + 1} is not an origin such as https://app.example.com.`;
-  },
-  ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
-    if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;
-    return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, or silent streams would be cut off.';
-  },
-  ({ HOST, API_KEYS, ALLOW_OPEN }) => {
-    if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
-    return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to let anybody in.`;
-  },
-  ({ CORS_ORIGINS, API_KEYS }) => {
-    if (!CORS_ORIGINS.includes('*') || API_KEYS.length > 0) return undefined;
-    return 'CORS_ORIGINS: * without API_KEYS would let any web page use the service.';
-  },
+/** Checks that no decorator can say. Each gives a fault or undefined, and is left out where its variables have one already. */
+const CROSS_CHECKS: readonly (readonly [
+  variables: readonly (keyof Environment)[],
+  check: (environment: Environment) => string | undefined,
+])[] = [
+  [
+    ['API_KEYS'],
+    ({ API_KEYS }) => {
+      const position = API_KEYS.findIndex(
+        (entry) => !/^[^:]+:(?:sha256:[0-9a-f]{64}|(?!sha256:)[\x21-\x7e]+)$/i.test(entry),
+      );
+      if (position >= 0) return `API_KEYS: entry ${position + 1} is not tenant:key or tenant:sha256:<64 hex digits>.`;
+      const keys = API_KEYS.map((entry) => digestOfKey(entry.slice(entry.indexOf(':') + 1)).toString('hex'));
+      const repeated = keys.findIndex((key, index) => keys.indexOf(key) !== index);
+      return repeated < 0 ? undefined : `API_KEYS: entry ${repeated + 1} repeats a key; a key belongs to one tenant.`;
+    },
+  ],
+  [
+    ['CORS_ORIGINS'],
+    ({ CORS_ORIGINS }) => {
+      const isOrigin = (entry: string): boolean => URL.canParse(entry) && new URL(entry).origin === entry;
+      const position = CORS_ORIGINS.findIndex((entry) => entry !== '*' && !isOrigin(entry));
+      return position < 0
+        ? undefined
+        : `CORS_ORIGINS: entry ${position + 1} is not an origin such as https://app.example.com.`;
+    },
+  ],
+  [
+    ['SSE_KEEPALIVE_MS', 'CLIENT_STALL_TIMEOUT_MS'],
+    ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
+      if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;
+      return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, or silent streams would be cut off.';
+    },
+  ],
+  [
+    ['HOST', 'API_KEYS', 'ALLOW_OPEN'],
+    ({ HOST, API_KEYS, ALLOW_OPEN }) => {
+      if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
+      return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to let anybody in.`;
+    },
+  ],
+  [
+    ['CORS_ORIGINS', 'API_KEYS'],
+    ({ CORS_ORIGINS, API_KEYS }) => {
+      if (!CORS_ORIGINS.includes('*') || API_KEYS.length > 0) return undefined;
+      return 'CORS_ORIGINS: * without API_KEYS would let any web page use the service.';
+    },
+  ],
 ];
 
 /** Reads and checks the environment. Throws EnvironmentError with every fault at once. */
@@ -51,10 +69,15 @@ export function readEnvironment(variables: Readonly<Record<string, unknown>>): E
   const set = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '');
   const known = set.filter(([name]) => name in new Environment());
   const environment = plainToInstance(Environment, Object.fromEntries(known), { exposeDefaultValues: true });
-  const faults = validateSync(environment, { stopAtFirstError: true }).flatMap((error) =>
-    Object.values(error.constraints ?? {}),
-  );
-  if (faults.length === 0) faults.push(...CROSS_CHECKS.flatMap((check) => check(environment) ?? []));
+  const errors = validateSync(environment, { stopAtFirstError: true });
+  const faulty = new Set(errors.map(({ property }) => property));
+  const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  for (const [variables, check] of CROSS_CHECKS) {
+    const fault = variables.some((name) => faulty.has(name)) ? undefined : check(environment);
+    if (fault === undefined) continue;
+    faults.push(fault);
+    for (const name of variables) faulty.add(name);
+  }
   if (faults.length > 0) throw new EnvironmentError(faults);
   return environment;
 }

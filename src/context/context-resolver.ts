@@ -7,6 +7,8 @@ import { Conversation } from './conversation.js';
 
 /** What a turn starts from: everything before it with its own input, and the stored chain it continues, if any. */
 export interface TurnContext {
+  /** The request's input with its references resolved. */
+  readonly input: readonly Item[];
   readonly conversation: Conversation;
   readonly chain: Chain | null;
 }
@@ -18,16 +20,41 @@ export class ContextResolver {
 
   /**
    * Resolves and checks the whole context. Throws ApiError 400 `previous_response_not_found` when the parent is missing,
-   * another owner's or not continuable, and the pairing errors of protocol §3.1.
+   * another owner's or not continuable, 404 for a reference to no item, and the pairing errors of protocol §3.1.
    */
-  async resolve(owner: Owner, previousResponseId: string | null, input: readonly Item[]): Promise<TurnContext> {
-    if (previousResponseId === null) return { conversation: Conversation.of([]).accept(input), chain: null };
+  async resolve(owner: Owner, previousResponseId: string | null, items: readonly Item[]): Promise<TurnContext> {
+    const input = await this.resolveReferences(owner, items);
+    if (previousResponseId === null) {
+      return { input, conversation: Conversation.of([]).accept(input), chain: null };
+    }
     const chain = await this.store.chain(owner, previousResponseId);
     if (chain === undefined) {
       throw ApiError.of('previous_response_not_found', `Previous response with id '${previousResponseId}' not found.`, {
         param: 'previous_response_id',
       });
     }
-    return { conversation: Conversation.of(chain.items).accept(input), chain };
+    return { input, conversation: Conversation.of(chain.items).accept(input), chain };
   }
+
+  /** Puts the stored items in the place of `item_reference`s (protocol §3.1). */
+  private async resolveReferences(owner: Owner, items: readonly Item[]): Promise<readonly Item[]> {
+    const ids = items.filter(isReference).map(({ id }) => id);
+    if (ids.length === 0) return items;
+    const found = await this.store.items(owner, ids);
+    return items.map((item) => (isReference(item) ? (found.get(item.id) ?? refuseReference(item.id)) : item));
+  }
+}
+
+function isReference({ type }: Item): boolean {
+  return type === 'item_reference';
+}
+
+function refuseReference(id: string): never {
+  throw new ApiError(
+    404,
+    'invalid_request_error',
+    null,
+    'input',
+    `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
+  );
 }

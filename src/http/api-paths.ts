@@ -13,7 +13,7 @@ export function isApiPath(path: string): boolean {
 
 const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
   [/^responses$/, ['POST']],
-  [/^responses\/[^/]+$/, ['GET', 'HEAD', 'DELETE']],
+  [/^responses\/(?!(?:compact|input_tokens)$)[^/]+$/, ['GET', 'HEAD', 'DELETE']],
   [/^responses\/[^/]+\/input_items$/, ['GET', 'HEAD']],
   [/^responses\/[^/]+\/cancel$/, ['POST']],
   [/^models$/, ['GET', 'HEAD']],

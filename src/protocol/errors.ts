@@ -42,6 +42,7 @@ export const ERROR_CODES = {
   request_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   unsupported_content_encoding: { status: 415, type: 'invalid_request_error' },
+  websocket_not_supported: { status: 426, type: 'invalid_request_error' },
   request_header_too_large: { status: 431, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   server_error: { status: 500, type: 'server_error' },

@@ -9,6 +9,7 @@ import {
 } from '../protocol/index.js';
 import type { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
+import { typeOfItem } from './dto/index.js';
 import { resolveSettings } from './resolve-settings.js';
 
 /** Makes a turn of a validated request: ids and time are given here, the model is not asked yet. */
@@ -31,7 +32,7 @@ export function admitTurn(
 function toItems(input: string | readonly InputItem[], ids: IdGenerator): readonly Item[] {
   if (typeof input === 'string') return [toMessage({ role: 'user', content: input }, ids)];
   return input.map((item) => {
-    const type = item.type ?? 'message';
+    const type = String(typeOfItem(item));
     return type === 'message' ? toMessage(item, ids) : { ...item, type, id: item.id ?? ids.next(itemIdPrefix(type)) };
   });
 }

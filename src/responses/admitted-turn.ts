@@ -7,7 +7,7 @@ export interface AdmittedTurn {
   /** Unix seconds. */
   readonly createdAt: number;
   readonly caller: Caller;
-  /** This request's input in stored form: every item has an id and a type. */
+  /** This request's input in stored form: every item has an id and a type; references are not resolved yet. */
   readonly input: readonly Item[];
   readonly settings: ResponseSettings;
   readonly requestedTier: ResponseObject['service_tier'];

@@ -125,10 +125,16 @@ export class ResponsesService {
   }
 
   private async save({ admitted, prepared }: Run, { origin }: FinishedRun, response: ResponseObject): Promise<void> {
-    const { settings, caller, input } = admitted;
+    const { settings, caller } = admitted;
     if (!settings.store) return;
-    const { chain } = prepared;
+    const { chain, turn } = prepared;
     const inherited = chain?.items ?? [];
-    await this.store.save(caller.owner, { response, input, inherited, parentId: chain?.responseId ?? null, origin });
+    await this.store.save(caller.owner, {
+      response,
+      input: turn.input,
+      inherited,
+      parentId: chain?.responseId ?? null,
+      origin,
+    });
   }
 }

@@ -24,10 +24,14 @@ export class TurnPreparation {
 
   /** Throws ApiError for an unknown model or parent, items that do not fit, and efforts the model does not have. */
   async prepare(admitted: AdmittedTurn): Promise<PreparedTurn> {
-    const { responseId, settings, input, caller } = admitted;
+    const { responseId, settings, caller } = admitted;
     const { provider, providerName, model } = this.providers.route(settings.model);
     const previousResponseId = settings.previous_response_id;
-    const { conversation, chain } = await this.contexts.resolve(caller.owner, previousResponseId, input);
+    const { input, conversation, chain } = await this.contexts.resolve(
+      caller.owner,
+      previousResponseId,
+      admitted.input,
+    );
     refuseUnsupportedEffort(settings, model);
     const turn: Turn = {
       responseId,

@@ -71,6 +71,9 @@ export abstract class ResponseStore {
   /** The items of one request's own input; undefined when the response is not there. */
   abstract inputItems(owner: Owner, responseId: string, page: PageRequest): Promise<Page<Item> | undefined>;
 
+  /** Stored items by id, of any of the owner's responses; those that are not there are left out. */
+  abstract items(owner: Owner, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
+
   /** Resolves when the backend can serve, rejects when it cannot: readiness asks. */
   abstract check(): Promise<void>;
 }

@@ -72,7 +72,7 @@ export async function startProcess(environment: Readonly<Record<string, string>>
     let text = '';
     child.stdout.on('data', (chunk: string) => {
       text += chunk;
-      const origin = /^Antiphon listens on (\S+)$/m.exec(text)?.[1];
+      const origin = /Antiphon listens on ([^\s"]+)/.exec(text)?.[1];
       if (origin !== undefined) resolve(origin);
     });
   });

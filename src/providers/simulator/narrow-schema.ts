@@ -36,9 +36,9 @@ export class SchemaNarrower {
       case 'array':
         return this.narrowArray(merged, depth);
       case 'number':
-        return narrowNumber(merged, 'number', this.random);
+        return narrowNumber(merged, 'number', this.random, this.optional > 0);
       case 'integer':
-        return narrowNumber(merged, 'integer', this.random);
+        return narrowNumber(merged, 'integer', this.random, this.optional > 0);
       case 'boolean':
         return { const: this.random.happens(50) };
       case 'null':

@@ -48,18 +48,24 @@ export function narrowString(merged: MergedSchema, random: SeededRandom): Record
   return { type: 'string', pattern, ...bounds };
 }
 
-/** Bounds on both sides, so that numbers stay readable. */
+/** Bounds on both sides, so that numbers stay readable. `preferSmall` is given up where such a number did not fit. */
 export function narrowNumber(
   merged: MergedSchema,
   type: 'number' | 'integer',
   random: SeededRandom,
+  preferSmall: boolean,
 ): Record<string, unknown> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = merged.bounds;
   const lowest = highestOf(minimum, exclusiveMinimum);
   const highest = lowestOf(maximum, exclusiveMaximum);
+  // Small and whole where the schema allows it: tools often mean a count, whatever their schema says.
+  const isRoomy = multipleOf === undefined && (lowest ?? 0) <= 1 && (highest ?? USUAL_RANGE) >= USUAL_RANGE;
+  if (isRoomy && preferSmall) {
+    return { const: random.pickInteger(2, USUAL_RANGE - 1) };
+  }
   const from = lowest ?? (highest === undefined ? 1 : highest - USUAL_RANGE);
   const to = highest ?? from + Math.max(USUAL_RANGE, 2 * (multipleOf ?? 0));
-  // A half is exact in binary, short in text, and no integer.
+  // A half is exact in binary, short in text, and no integer: some schemas want just that.
   if (type === 'number' && multipleOf === undefined && to - from > 2 && Number.isSafeInteger(Math.ceil(to - from))) {
     return { const: Math.floor(from) + random.pickInteger(1, Math.min(Math.floor(to - from) - 1, USUAL_RANGE)) + 0.5 };
   }

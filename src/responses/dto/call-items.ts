@@ -1,5 +1,5 @@
 import { IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
-import { IsNullable, listOf, Satisfies, stringOr } from '../../validation/index.js';
+import { listOf, Satisfies, stringOr } from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { toolOutputPart } from './content-parts.js';
 import { ITEM_STATUSES } from './item-status.js';
@@ -43,13 +43,13 @@ export class CustomToolCall extends CallMembers {
   readonly input!: string;
 }
 
-/** `function_call_output` (protocol §3.1): `call_id` is nullable by now, but it is there. */
+/** `function_call_output` (protocol §3.1). Codex sends some without `call_id`; they pair with nothing. */
 export class FunctionCallOutput extends AnyItem {
-  @IsNullable()
+  @IsOptional()
   @IsString()
   @MinLength(1)
   @MaxLength(64)
-  readonly call_id!: string | null;
+  readonly call_id?: string | null;
 
   @Satisfies(toolOutput)
   readonly output!: string | readonly object[];

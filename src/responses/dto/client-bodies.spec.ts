@@ -18,6 +18,7 @@ const codex = {
   stream: true,
   service_tier: 'priority',
   input: [
+    { type: 'function_call_output', id: 'fco_1', name: 'goal_objective', namespace: 'agent', output: 'careful' },
     { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'You are Codex.' }] },
     { ...user, id: 'msg_1', internal_chat_message_metadata_passthrough: { a: 1 } },
     { type: 'message', role: 'user', content: [{ type: 'input_image', image_url: 'data:', detail: 'original' }] },

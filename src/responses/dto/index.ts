@@ -4,4 +4,5 @@ export {
   type InputItemsQuery,
   type RetrieveQuery,
 } from './query-parameters.js';
+export { typeOfItem } from './input-item.js';
 export { validateCreateRequest } from './validate-create-request.js';

@@ -21,7 +21,7 @@ const ITEMS: ReadonlyMap<string, Check> = new Map([
 ]);
 
 /** The type of an item, told by its other members where it is not given (protocol §3.1). */
-export function typeOfItem(item: Record<string, unknown>): unknown {
+export function typeOfItem(item: Readonly<Record<string, unknown>>): unknown {
   if (item.type != null) return item.type;
   return item.id != null && item.role == null && item.content == null ? 'item_reference' : 'message';
 }

@@ -146,12 +146,6 @@ describe('the items of input', () => {
       "Invalid type for 'input[1].arguments': expected a string, but got an object instead.",
     ],
     [
-      { type: 'function_call_output', output: '' },
-      'missing_required_parameter',
-      'input[1].call_id',
-      "Missing required parameter: 'input[1].call_id'.",
-    ],
-    [
       { type: 'function_call_output', call_id: 'c' },
       'missing_required_parameter',
       'input[1].output',

@@ -14,7 +14,7 @@ const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: Cre
   },
 ];
 
-const UNBUILT_ITEMS: ReadonlySet<unknown> = new Set(['item_reference', 'compaction_trigger']);
+const UNBUILT_ITEMS: ReadonlySet<unknown> = new Set(['compaction_trigger']);
 
 /** Refuses features that this service knows but does not have yet. */
 export function refuseUnbuiltFeatures(request: CreateResponseRequest): void {

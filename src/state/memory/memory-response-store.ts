@@ -16,6 +16,7 @@ import { estimateBytes } from './record-size.js';
 /** A response in memory. Children point at their parent, so a chain shares every item it has in common with others. */
 interface Node {
   readonly key: string;
+  readonly owner: Owner;
   readonly response: ResponseObject;
   readonly input: readonly Item[];
   readonly origin: ResponseRecord['origin'];
@@ -38,6 +39,8 @@ interface Node {
 export class MemoryResponseStore extends ResponseStore {
   /** By owner and id, in the order of creation, which is also the order of expiry. */
   private readonly nodes = new Map<string, Node>();
+  /** The node that holds an item, by owner and item id. */
+  private readonly holders = new Map<string, Node>();
   private bytes = 0;
 
   constructor(
@@ -58,9 +61,22 @@ export class MemoryResponseStore extends ResponseStore {
     }
     const key = keyOf(owner, response.id);
     const expiresAt = this.clock.now() + RESPONSE_TTL * 1000;
-    const node: Node = { key, response, input, origin, parent, inherited, bytes, expiresAt, children: 0, alive: true };
+    const node: Node = {
+      key,
+      owner,
+      response,
+      input,
+      origin,
+      parent,
+      inherited,
+      bytes,
+      expiresAt,
+      children: 0,
+      alive: true,
+    };
     if (parent !== null) parent.children += 1;
     this.nodes.set(key, node);
+    for (const item of itemsOf(node)) this.holders.set(keyOf(owner, item.id), node);
     this.bytes += bytes;
     this.dropExpired();
     while (this.nodes.size > MEMORY_MAX_RESPONSES || this.bytes > MEMORY_MAX_BYTES) this.dropOldest();
@@ -91,6 +107,17 @@ export class MemoryResponseStore extends ResponseStore {
   override async inputItems(owner: Owner, responseId: string, page: PageRequest): Promise<Page<Item> | undefined> {
     const node = this.find(owner, responseId);
     return node === undefined ? undefined : paginate(node.input, page);
+  }
+
+  override async items(owner: Owner, ids: readonly string[]): Promise<ReadonlyMap<string, Item>> {
+    this.dropExpired();
+    const found = new Map<string, Item>();
+    for (const id of ids) {
+      const holder = this.holders.get(keyOf(owner, id));
+      const item = holder === undefined ? undefined : itemsOf(holder).find((candidate) => candidate.id === id);
+      if (item !== undefined) found.set(id, item);
+    }
+    return found;
   }
 
   override async check(): Promise<void> {
@@ -125,6 +152,10 @@ export class MemoryResponseStore extends ResponseStore {
   /** Takes a node out of reach, and frees it and the ancestors that nobody needs any more. */
   private drop(node: Node): void {
     this.nodes.delete(node.key);
+    for (const item of itemsOf(node)) {
+      const key = keyOf(node.owner, item.id);
+      if (this.holders.get(key) === node) this.holders.delete(key);
+    }
     node.alive = false;
     let current: Node | null = node;
     while (current !== null && !current.alive && current.children === 0) {
@@ -133,6 +164,10 @@ export class MemoryResponseStore extends ResponseStore {
       if (current !== null) current.children -= 1;
     }
   }
+}
+
+function itemsOf({ input, response }: Node): readonly Item[] {
+  return [...input, ...response.output];
 }
 
 /** The length keeps apart what a separator would not: ids in requests may hold any character. */

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { type Service, startService } from '../support/service.js';
+
+describe('references to stored items', () => {
+  let service: Service;
+  let alice: OpenAI;
+  let bob: OpenAI;
+  let provider: ScriptedProvider;
+
+  beforeAll(async () => {
+    service = await startService({
+      environment: { API_KEYS: 'alice:sk-a,bob:sk-b' },
+      providers: [ScriptedProvider],
+    });
+    alice = service.client({ apiKey: 'sk-a' });
+    bob = service.client({ apiKey: 'sk-b' });
+    provider = service.app.get(ScriptedProvider);
+  });
+
+  afterAll(() => service.close());
+
+  const reference = (id: string): OpenAI.Responses.ResponseInputItem => ({ type: 'item_reference', id });
+  const missing = (id: string): object => ({
+    status: 404,
+    code: null,
+    param: 'input',
+    error: expect.objectContaining({ message: expect.stringContaining(`Item with id '${id}' not found.`) }),
+  });
+
+  it('are what they refer to: for the model, for pairing, and for what comes after', async () => {
+    provider.reply(
+      { type: 'reasoning_summary', delta: 'I look it up.' },
+      { type: 'function_call', name: 'look', callId: 'call_1' },
+    );
+    const first = await alice.responses.create({ model: 'm', input: 'Look!' });
+    const second = await alice.responses.create({
+      model: 'm',
+      input: [
+        { role: 'user', content: 'Look!' },
+        ...first.output.map(({ id }) => reference(String(id))),
+        { type: 'function_call_output', call_id: 'call_1', output: 'nothing' },
+      ],
+    });
+    expect(provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual([
+      'message',
+      'reasoning',
+      'function_call',
+      'function_call_output',
+    ]);
+    expect(provider.turns.at(-1)?.context[2]).toMatchObject(first.output[1] ?? {});
+    await alice.responses.create({ model: 'm', previous_response_id: second.id, input: 'And now?' });
+    expect(provider.turns.at(-1)?.context.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(first.output.map(({ id }) => id)),
+    );
+  });
+
+  it('find items of the input as well, by id alone', async () => {
+    const response = await alice.responses.create({ model: 'm', input: 'Remember me.' });
+    const [item] = (await alice.responses.inputItems.list(response.id)).data;
+    const bare = { id: String(item?.id) } as OpenAI.Responses.ResponseInputItem;
+    await alice.responses.create({ model: 'm', input: [bare] });
+    expect(provider.turns.at(-1)?.context).toEqual([item]);
+  });
+
+  it('to nothing, to what was not stored, was deleted or is another owner’s are refused alike', async () => {
+    const unstored = await alice.responses.create({ model: 'm', input: 'Forget me.', store: false });
+    const deleted = await alice.responses.create({ model: 'm', input: 'Delete me.' });
+    const foreign = await bob.responses.create({ model: 'm', input: 'Not yours.' });
+    await alice.responses.delete(deleted.id);
+    for (const { output } of [unstored, deleted, foreign]) {
+      const id = String(output[0]?.id);
+      await expect(alice.responses.create({ model: 'm', input: [reference(id)] })).rejects.toMatchObject(missing(id));
+    }
+    await expect(alice.responses.create({ model: 'm', input: [reference('msg_no')] })).rejects.toMatchObject(
+      missing('msg_no'),
+    );
+  });
+});
+
+describe('an upgrade to WebSocket', () => {
+  it('is refused with 426, so that clients go on over HTTP', async () => {
+    await using service = await startService();
+    const { request } = await import('node:http');
+    const answer = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+      const sent = request(`${service.baseURL}/responses`, { headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.once('error', reject);
+      sent.end();
+    });
+    expect(answer).toBe(426);
+  });
+});
