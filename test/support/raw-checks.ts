@@ -2,7 +2,7 @@ import type { RawAnswer } from './raw-client.js';
 
 /** What no client may ever be shown. */
 const INSIDES =
-  /node_modules|file:\/\/|\.[jt]s:\d+|\n\s+at |\/src\/|\/dist\/|\/work\/|FST_ERR|TypeError|RangeError|ERR_[A-Z]/;
+  /node_modules|file:\/\/|\.[jt]s:\d+|\n\s+at |\/src\/|\/dist\/|FST_ERR|TypeError|RangeError|ERR_[A-Z]/;
 
 interface Envelope {
   readonly object?: unknown;

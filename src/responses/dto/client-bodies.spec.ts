@@ -12,7 +12,7 @@ const schema = {
 };
 const weather = { type: 'function', name: 'get_weather', description: 'Weather', parameters: schema, strict: false };
 
-/** What Codex 0.169 sends (codex-as-client §2.2 to §2.4). */
+/** What Codex 0.169 sends. */
 const codex = {
   model: 'gpt-5.5',
   stream: true,

@@ -1,7 +1,7 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { typeOfItem } from './input-item.js';
 
-/** Known, but not built: ignoring these would change what the request means (decisions.md). */
+/** Known, but not built: ignoring these would change what the request means (docs/decisions). */
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
   { param: 'conversation', isUsed: ({ conversation }) => conversation != null },
   { param: 'prompt', isUsed: ({ prompt }) => prompt != null },

@@ -69,7 +69,7 @@ export class FileSearchToolBody {
 
 const anyTool: Check = (value) => (isObject(value) ? null : wrongType('an object', value));
 
-/** A tool. Hosted ones and those nobody told us about are only echoed: a type is all they need (decisions.md). */
+/** A tool. Hosted ones and those nobody told us about are only echoed: a type is all they need (docs/decisions). */
 export const tool: Check = unionBy(
   'type',
   new Map([
