@@ -1,8 +1,7 @@
 import type { RawAnswer } from './raw-client.js';
 
 /** What no client may ever be shown. */
-const INSIDES =
-  /node_modules|file:\/\/|\.[jt]s:\d+|\n\s+at |\/src\/|\/dist\/|FST_ERR|TypeError|RangeError|ERR_[A-Z]/;
+const INSIDES = /node_modules|file:\/\/|\.[jt]s:\d+|\n\s+at |\/src\/|\/dist\/|FST_ERR|TypeError|RangeError|ERR_[A-Z]/;
 
 interface Envelope {
   readonly object?: unknown;
