@@ -1,6 +1,5 @@
 export * from './admission.js';
 export * from './admitted-turn.js';
-export { ProviderContractError } from './assembler/index.js';
 export * from './responses.module.js';
 export * from './responses.service.js';
 export * from './running-turns.js';
