@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify';
 
 import type { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
+import { WRONG_MEDIA_TYPE } from './to-api-error.js';
 
 const ENCODINGS = ['zstd', 'br', 'gzip', 'deflate'] as const;
 
@@ -71,10 +72,5 @@ function parseJson(request: FastifyRequest, body: Buffer, done: Done): void {
 }
 
 function refuseMediaType(_request: FastifyRequest, _body: Buffer, done: Done): void {
-  done(
-    ApiError.of(
-      'unsupported_media_type',
-      "Unsupported content type. Send UTF-8 JSON with 'content-type: application/json'.",
-    ),
-  );
+  done(ApiError.of('unsupported_media_type', WRONG_MEDIA_TYPE));
 }

@@ -21,9 +21,12 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [503, 'service_unavailable'],
 ]);
 
+/** Why a body of another kind than JSON is refused, whoever finds out first. */
+export const WRONG_MEDIA_TYPE = "Unsupported content type. Send UTF-8 JSON with 'content-type: application/json'.";
+
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
   request_too_large: 'The request body is larger than this server accepts.',
-  unsupported_media_type: "Unsupported content type. Send UTF-8 JSON with 'content-type: application/json'.",
+  unsupported_media_type: WRONG_MEDIA_TYPE,
 };
 
 /**
@@ -33,12 +36,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
 export function toApiError(thrown: unknown, request: RefusedRequest): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isUnknownRoute(thrown)) return unknownRoute(request);
-  if (thrown instanceof StoreUnavailableError) {
-    return ApiError.of('service_unavailable', 'The storage is not available. Please retry your request.', {
-      headers: { 'retry-after': '1' },
-      cause: thrown,
-    });
-  }
+  if (thrown instanceof StoreUnavailableError) return thrown.toApiError();
   const status = statusOf(thrown);
   const code = CODE_OF_STATUS.get(status);
   if (code !== undefined) return ApiError.of(code, MESSAGES[code] ?? messageOf(thrown), { cause: thrown });
@@ -46,11 +44,7 @@ export function toApiError(thrown: unknown, request: RefusedRequest): ApiError {
   if (thrown instanceof HttpException && status < 500) {
     return new ApiError(status, 'invalid_request_error', null, null, thrown.message, {}, thrown);
   }
-  return ApiError.of(
-    'server_error',
-    `The server had an error while processing your request. Please retry; if it persists, report request ${request.id}.`,
-    { cause: thrown },
-  );
+  return ApiError.unexpected(request.id, thrown);
 }
 
 /** The router's own words; a guard of the embedding program may well say "not found" of something else. */

@@ -36,25 +36,14 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     if (SHUTDOWN_DELAY_MS > 0) await this.clock.sleep(SHUTDOWN_DELAY_MS);
     const idle = this.runningTurns.close();
     if (this.runningTurns.size > 0) this.logger.log(`waiting for ${this.runningTurns.size} running turns`);
-    if (!(await this.within(idle, this.environment.DRAIN_TIMEOUT_MS))) {
+    if ((await this.clock.within(idle, this.environment.DRAIN_TIMEOUT_MS)) === undefined) {
       this.logger.warn(`stopping ${this.runningTurns.size} turns that outlived DRAIN_TIMEOUT_MS`);
       this.runningTurns.stopAll('drain');
     }
-    await this.within(this.replies.allClosed(), LAST_BYTES_MS);
+    await this.clock.within(this.replies.allClosed(), LAST_BYTES_MS);
     // Keep-alive connections, and those a client opened and never used, would hold `close()` for ever.
     (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();
     // A turn that waited for its client goes on only now: it still has to be saved, counted and seen out.
-    await this.within(idle, LAST_BYTES_MS);
-  }
-
-  /** Whether a promise resolved in time. */
-  private async within(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
-    const done = new AbortController();
-    const inTime = await Promise.race([
-      promise.then(() => true),
-      this.clock.sleep(limitMs, done.signal).then(() => false),
-    ]);
-    done.abort();
-    return inTime;
+    await this.clock.within(idle, LAST_BYTES_MS);
   }
 }

@@ -88,6 +88,17 @@ export class ApiError extends Error {
     return new ApiError(status, type, code, options.param ?? null, message, options.headers, options.cause);
   }
 
+  /** What passes by itself: a 503 that tells clients to try again in a second. */
+  static retryLater(message: string, cause?: unknown): ApiError {
+    return ApiError.of('service_unavailable', message, { headers: { 'retry-after': '1' }, cause });
+  }
+
+  /** What clients cannot mend and must not see: nothing but the id under which our log has it. */
+  static unexpected(requestId: string, cause: unknown): ApiError {
+    const message = `The server had an error while processing your request. Please retry; if it persists, report request ${requestId}.`;
+    return ApiError.of('server_error', message, { cause });
+  }
+
   /** A 400 without a code, as protocol §3.1 has it for items that do not fit together. */
   static badRequest(message: string, param: string | null): ApiError {
     return new ApiError(400, 'invalid_request_error', null, param, message);

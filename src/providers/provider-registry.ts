@@ -78,18 +78,13 @@ export class ProviderRegistry implements OnApplicationBootstrap {
 
   /** What a provider lists now, or what it listed last when it does not answer. */
   private async ask(providerName: string, provider: ModelProviderBase): Promise<readonly ModelRoute[]> {
-    const late = Promise.withResolvers<never>();
-    const timer = this.clock.schedule(this.environment.MODEL_LIST_TIMEOUT_MS, () =>
-      late.reject(new Error('no answer')),
-    );
     try {
-      const models = await Promise.race([provider.models(), late.promise]);
-      return models.map((model) => ({ providerName, provider, model }));
+      const answer = await this.clock.within(provider.models(), this.environment.MODEL_LIST_TIMEOUT_MS);
+      if (answer === undefined) throw new Error('no answer');
+      return answer.value.map((model) => ({ providerName, provider, model }));
     } catch (error) {
       this.logger.warn(`the provider '${providerName}' did not list its models: ${String(error)}`);
       return [...this.routes.values()].filter((route) => route.providerName === providerName);
-    } finally {
-      timer.cancel();
     }
   }
 }

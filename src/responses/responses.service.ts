@@ -118,7 +118,7 @@ export class ResponsesService {
       const failed = this.runner.fail(assembler, { code: 'server_error', message: NOT_SAVED });
       response = assembler.conclude(failed, this.clock.nowInSeconds());
       live.ended(response);
-      if (silent) throw ApiError.of('service_unavailable', NOT_SAVED, { headers: { 'retry-after': '1' } });
+      if (silent) throw ApiError.retryLater(NOT_SAVED);
     }
     live.ended(response);
     assembler.terminate(response);

@@ -24,23 +24,17 @@ export class TurnFailures {
     if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
     if (error instanceof TurnStoppedError) return { code: 'server_error', message: STOP_MESSAGES[error.reason] };
     this.log(error, turn);
-    return { code: 'server_error', message: unexpected(turn) };
+    return { code: 'server_error', message: ApiError.unexpected(turn.caller.requestId, error).message };
   }
 
   /** A failure before `response.created`, as an HTTP error or error frame (protocol §7). */
   toRefusal(error: unknown, turn: AdmittedTurn): ApiError {
     if (error instanceof ApiError) return error;
     if (error instanceof ModelError) return fromModelError(error);
-    if (error instanceof StoreUnavailableError) {
-      this.log(error, turn);
-      const message = 'The storage is not available. Please retry your request.';
-      return ApiError.of('service_unavailable', message, { headers: { 'retry-after': '1' }, cause: error });
-    }
-    if (error instanceof TurnStoppedError) {
-      return ApiError.of('service_unavailable', STOP_MESSAGES[error.reason], { headers: { 'retry-after': '1' } });
-    }
+    if (error instanceof TurnStoppedError) return ApiError.retryLater(STOP_MESSAGES[error.reason]);
     this.log(error, turn);
-    return ApiError.of('server_error', unexpected(turn), { cause: error });
+    if (error instanceof StoreUnavailableError) return error.toApiError();
+    return ApiError.unexpected(turn.caller.requestId, error);
   }
 
   /** Tells only our log. */
@@ -63,8 +57,4 @@ function typeOf(status: number): string {
   if (status === 429) return 'rate_limit_error';
   if (status === 503) return 'service_unavailable_error';
   return status < 500 ? 'invalid_request_error' : 'server_error';
-}
-
-function unexpected({ caller }: AdmittedTurn): string {
-  return `The server had an error while processing your request. Please retry; if it persists, report request ${caller.requestId}.`;
 }

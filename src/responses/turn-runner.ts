@@ -105,12 +105,7 @@ export class TurnRunner {
    * model refused with in that time; what goes wrong later is the response's failure.
    */
   private async acceptance(firstStep: Promise<unknown>): Promise<void> {
-    const waited = new AbortController();
-    try {
-      await Promise.race([firstStep, this.clock.sleep(this.environment.MODEL_ACCEPT_TIMEOUT_MS, waited.signal)]);
-    } finally {
-      waited.abort();
-    }
+    await this.clock.within(firstStep, this.environment.MODEL_ACCEPT_TIMEOUT_MS);
   }
 
   /** Waits for one step of the model; gives how the turn ended once it has. */

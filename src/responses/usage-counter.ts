@@ -35,9 +35,9 @@ export class UsageCounter {
   private async inTime<T>(counted: Promise<T>): Promise<T> {
     const limitMs = this.environment.MODEL_IDLE_TIMEOUT_MS;
     if (limitMs === 0) return counted;
-    const late = Promise.withResolvers<never>();
-    const timer = this.clock.schedule(limitMs, () => late.reject(new Error('the provider did not count in time')));
-    return Promise.race([counted, late.promise]).finally(() => timer.cancel());
+    const inTime = await this.clock.within(counted, limitMs);
+    if (inTime === undefined) throw new Error('the provider did not count in time');
+    return inTime.value;
   }
 }
 

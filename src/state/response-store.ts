@@ -1,5 +1,5 @@
 import type { Owner } from '../access/index.js';
-import type { Item, ResponseObject } from '../protocol/index.js';
+import { ApiError, type Item, type ResponseObject } from '../protocol/index.js';
 import type { Origin } from '../providers/index.js';
 
 /** A response as it is kept: the body clients see, the input that belongs to it, and where it hangs in its chain. */
@@ -41,6 +41,11 @@ export interface Page<T> {
 /** A store that cannot take a record just now or never will: the turn that made it fails. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
+
+  /** What a client gets to know of it. */
+  toApiError(): ApiError {
+    return ApiError.retryLater('The storage is not available. Please retry your request.', this);
+  }
 }
 
 /** `after` names nothing in the list. */

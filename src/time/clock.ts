@@ -18,6 +18,16 @@ export abstract class Clock {
     return Math.floor(this.now() / 1000);
   }
 
+  /**
+   * Waits for a promise, but no longer than `limitMs`: undefined when the time is up. Throws what the promise rejects with
+   * in that time; what it does later is nobody's business any more.
+   */
+  within<T>(promise: Promise<T>, limitMs: number): Promise<{ readonly value: T } | undefined> {
+    const late = Promise.withResolvers<undefined>();
+    const timer = this.schedule(limitMs, () => late.resolve(undefined));
+    return Promise.race([promise.then((value) => ({ value })), late.promise]).finally(() => timer.cancel());
+  }
+
   /** Resolves after `delayMs`, or at once when `signal` aborts; it never rejects. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve();
