@@ -94,6 +94,82 @@ export class Environment {
   @Milliseconds(1)
   readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
 
+  /** WebSocket mode on the path of `POST /responses`. Without it upgrades are answered 426, and clients go on over HTTP. */
+  @Flag()
+  readonly WS_ENABLED: boolean = true;
+
+  /** Most WebSocket connections of this process. */
+  @WholeNumber(1)
+  readonly WS_MAX_CONNECTIONS: number = 100;
+
+  /** Most WebSocket connections of one owner. 0: only WS_MAX_CONNECTIONS counts. */
+  @WholeNumber(0)
+  readonly WS_MAX_CONNECTIONS_PER_OWNER: number = 0;
+
+  /** How long a connection lives, ms. */
+  @Milliseconds(1)
+  readonly WS_MAX_LIFETIME_MS: number = 3_600_000;
+
+  /** How long before its end a connection is told so with `connection_expiring`, ms. */
+  @Milliseconds(0)
+  readonly WS_EXPIRY_NOTICE_MS: number = 300_000;
+
+  /** How long running turns may go on when their connection is at its end, ms; new ones are refused meanwhile. */
+  @Milliseconds(0)
+  readonly WS_EXPIRY_GRACE_MS: number = 30_000;
+
+  /** Close code of a connection that reached its end. Official SDKs that may reconnect do so on 1001 and not on 1000. */
+  @WholeNumber(1000, 4999)
+  readonly WS_EXPIRY_CLOSE_CODE: number = 1000;
+
+  /** How long a connection may carry no turn and no message before it is closed, ms. 0: for ever. */
+  @Milliseconds(0)
+  readonly WS_IDLE_TIMEOUT_MS: number = 0;
+
+  /** How often connections are pinged, ms; one that gives no sign of life for two pings is dropped. */
+  @Milliseconds(1)
+  readonly WS_PING_INTERVAL_MS: number = 25_000;
+
+  /** Silence of a running turn after which a keepalive event is sent, ms: some clients do not count pings. */
+  @Milliseconds(1)
+  readonly WS_KEEPALIVE_MS: number = 60_000;
+
+  /** Largest message from a client, bytes, decompressed; a larger one closes the connection with 1009. */
+  @WholeNumber(1024, 1024 * MEGABYTE)
+  readonly WS_MAX_MESSAGE_BYTES: number = 16 * MEGABYTE;
+
+  /** Compresses messages (permessage-deflate) for clients that offer it. */
+  @Flag()
+  readonly WS_COMPRESSION: boolean = true;
+
+  /** A `response.create` without `stream_id` while another one runs: `reject` it with 409, or `queue` it. */
+  @Choice('reject', 'queue')
+  readonly WS_OVERLAP: 'reject' | 'queue' = 'reject';
+
+  /** Most turns that wait on one connection; beyond it they are refused with 429 `too_many_queued_requests`. */
+  @WholeNumber(0)
+  readonly WS_QUEUE_MAX_TURNS: number = 128;
+
+  /** Most bytes of turns that wait on one connection. */
+  @WholeNumber(1024)
+  readonly WS_QUEUE_MAX_BYTES: number = 64 * MEGABYTE;
+
+  /** Most bytes of turns that wait on all connections together. */
+  @WholeNumber(1024)
+  readonly WS_QUEUE_TOTAL_BYTES: number = 256 * MEGABYTE;
+
+  /** Most bytes of conversations remembered for one connection, estimated; beyond it the oldest lanes are forgotten. */
+  @WholeNumber(1024)
+  readonly WS_CACHE_MAX_BYTES: number = 64 * MEGABYTE;
+
+  /** Most bytes of conversations remembered for all connections together. */
+  @WholeNumber(1024)
+  readonly WS_CACHE_TOTAL_BYTES: number = 512 * MEGABYTE;
+
+  /** Most bytes a client may leave unread; beyond it the connection is closed with 1013. Models are held back long before. */
+  @WholeNumber(1024)
+  readonly WS_MAX_BUFFERED_BYTES: number = 16 * MEGABYTE;
+
   /** From SIGTERM to the refusal of new turns, ms; `/readyz` says no meanwhile, so that balancers can move away. */
   @Milliseconds(0)
   readonly SHUTDOWN_DELAY_MS: number = 0;

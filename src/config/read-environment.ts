@@ -49,6 +49,20 @@ const CROSS_CHECKS: readonly (readonly [
     },
   ],
   [
+    ['WS_EXPIRY_CLOSE_CODE'],
+    ({ WS_EXPIRY_CLOSE_CODE: code }) => {
+      const isSendable = code >= 3000 || (code <= 1014 && ![1004, 1005, 1006].includes(code));
+      return isSendable ? undefined : `WS_EXPIRY_CLOSE_CODE: ${code} is no code a server may close with.`;
+    },
+  ],
+  [
+    ['WS_EXPIRY_NOTICE_MS', 'WS_MAX_LIFETIME_MS'],
+    ({ WS_EXPIRY_NOTICE_MS, WS_MAX_LIFETIME_MS }) => {
+      if (WS_EXPIRY_NOTICE_MS < WS_MAX_LIFETIME_MS) return undefined;
+      return 'WS_EXPIRY_NOTICE_MS: must be less than WS_MAX_LIFETIME_MS.';
+    },
+  ],
+  [
     ['HOST', 'API_KEYS', 'ALLOW_OPEN'],
     ({ HOST, API_KEYS, ALLOW_OPEN }) => {
       if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;

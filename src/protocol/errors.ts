@@ -21,17 +21,22 @@ export const ERROR_CODES = {
   invalid_json: { status: 400, type: 'invalid_request_error' },
   invalid_json_schema: { status: 400, type: 'invalid_request_error' },
   invalid_mode: { status: 400, type: 'invalid_request_error' },
+  invalid_stream_id: { status: 400, type: 'invalid_request_error' },
   invalid_type: { status: 400, type: 'invalid_request_error' },
   invalid_value: { status: 400, type: 'invalid_request_error' },
   missing_required_parameter: { status: 400, type: 'invalid_request_error' },
   mutually_exclusive_parameters: { status: 400, type: 'invalid_request_error' },
   object_above_max_properties: { status: 400, type: 'invalid_request_error' },
   previous_response_not_found: { status: 400, type: 'invalid_request_error' },
+  steering_not_supported: { status: 400, type: 'invalid_request_error' },
   string_above_max_length: { status: 400, type: 'invalid_request_error' },
   string_below_min_length: { status: 400, type: 'invalid_request_error' },
+  unknown_event_type: { status: 400, type: 'invalid_request_error' },
   unknown_parameter: { status: 400, type: 'invalid_request_error' },
   unsupported_parameter: { status: 400, type: 'invalid_request_error' },
   unsupported_value: { status: 400, type: 'invalid_request_error' },
+  websocket_connection_limit_reached: { status: 400, type: 'invalid_request_error' },
+  websocket_stream_limit_reached: { status: 400, type: 'invalid_request_error' },
   invalid_api_key: { status: 401, type: 'invalid_request_error' },
   forbidden_host: { status: 403, type: 'invalid_request_error' },
   forbidden_origin: { status: 403, type: 'invalid_request_error' },
@@ -39,12 +44,15 @@ export const ERROR_CODES = {
   unknown_url: { status: 404, type: 'invalid_request_error' },
   method_not_supported: { status: 405, type: 'invalid_request_error' },
   request_timeout: { status: 408, type: 'invalid_request_error' },
+  concurrent_request: { status: 409, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   unsupported_content_encoding: { status: 415, type: 'invalid_request_error' },
   websocket_not_supported: { status: 426, type: 'invalid_request_error' },
   request_header_too_large: { status: 431, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  too_many_queued_requests: { status: 429, type: 'rate_limit_error' },
+  processing_error: { status: 500, type: 'server_error' },
   server_error: { status: 500, type: 'server_error' },
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
   service_unavailable: { status: 503, type: 'service_unavailable_error' },
@@ -105,7 +113,7 @@ export class ApiError extends Error {
   }
 
   /** A 404 without a code: what is missing and what is another owner's look the same (protocol §7). */
-  static notFound(kind: 'Response' | 'Item', id: string): ApiError {
+  static notFound(kind: 'Response' | 'Item' | 'Connection', id: string): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }
 

@@ -1,3 +1,4 @@
+export * from './error-frame.js';
 export * from './errors.js';
 export * from './events.js';
 export * from './ids.js';
