@@ -2,15 +2,16 @@ import { Injectable } from '@nestjs/common';
 
 import type { Owner } from '../access/index.js';
 import { ApiError, type Item } from '../protocol/index.js';
-import { type Chain, ResponseStore } from '../state/index.js';
+import { ResponseStore } from '../state/index.js';
+import type { Continuation, Continuations } from './continuation.js';
 import { Conversation } from './conversation.js';
 
-/** What a turn starts from: everything before it with its own input, and the stored chain it continues, if any. */
+/** What a turn starts from: everything before it with its own input, and the response it continues, if any. */
 export interface TurnContext {
   /** The request's input with its references resolved. */
   readonly input: readonly Item[];
   readonly conversation: Conversation;
-  readonly chain: Chain | null;
+  readonly parent: Continuation | null;
 }
 
 /** Finds what the model sees: the chain behind `previous_response_id`, then the input (protocol §9). */
@@ -19,21 +20,31 @@ export class ContextResolver {
   constructor(private readonly store: ResponseStore) {}
 
   /**
-   * Resolves and checks the whole context. Throws ApiError 400 `previous_response_not_found` when the parent is missing,
-   * another owner's or not continuable, 404 for a reference to no item, and the pairing errors of protocol §3.1.
+   * Resolves and checks the whole context. A connection's own memory comes before the store (protocol §6.6). Throws ApiError
+   * 400 `previous_response_not_found` when the parent is missing, another owner's or not continuable, 404 for a reference
+   * to no item, and the pairing errors of protocol §3.1.
    */
-  async resolve(owner: Owner, previousResponseId: string | null, items: readonly Item[]): Promise<TurnContext> {
+  async resolve(
+    owner: Owner,
+    previousResponseId: string | null,
+    items: readonly Item[],
+    remembered?: Continuations,
+  ): Promise<TurnContext> {
+    const parent =
+      previousResponseId === null
+        ? null
+        : (remembered?.find(previousResponseId) ?? (await this.hydrate(owner, previousResponseId)));
     const input = await this.resolveReferences(owner, items);
-    if (previousResponseId === null) {
-      return { input, conversation: Conversation.of([]).accept(input), chain: null };
-    }
-    const chain = await this.store.chain(owner, previousResponseId);
-    if (chain === undefined) {
-      throw ApiError.of('previous_response_not_found', `Previous response with id '${previousResponseId}' not found.`, {
-        param: 'previous_response_id',
-      });
-    }
-    return { input, conversation: Conversation.of(chain.items).accept(input), chain };
+    return { input, conversation: (parent?.conversation ?? Conversation.of([])).accept(input), parent };
+  }
+
+  /** A stored response as something to continue. */
+  private async hydrate(owner: Owner, responseId: string): Promise<Continuation> {
+    const chain = await this.store.chain(owner, responseId);
+    if (chain !== undefined) return { responseId, conversation: Conversation.of(chain.items), origin: chain.origin };
+    throw ApiError.of('previous_response_not_found', `Previous response with id '${responseId}' not found.`, {
+      param: 'previous_response_id',
+    });
   }
 
   /** Puts the stored items in the place of `item_reference`s (protocol §3.1). */

@@ -2,7 +2,12 @@ import { Module } from '@nestjs/common';
 
 import { StateModule } from '../state/index.js';
 import { ContextResolver } from './context-resolver.js';
+import { ContinuationCaches } from './continuation-caches.js';
 
-/** What the model sees. */
-@Module({ imports: [StateModule], providers: [ContextResolver], exports: [ContextResolver] })
+/** What the model sees, and what connections remember of it. */
+@Module({
+  imports: [StateModule],
+  providers: [ContextResolver, ContinuationCaches],
+  exports: [ContextResolver, ContinuationCaches],
+})
 export class ContextModule {}

@@ -42,6 +42,11 @@ export class Conversation {
     return this.backing.items.slice(0, this.length);
   }
 
+  /** What this conversation has beyond an earlier state of itself. */
+  itemsAfter(earlier: Conversation): readonly Item[] {
+    return this.backing.items.slice(earlier.length, this.length);
+  }
+
   /**
    * Adds what a client sent. Throws ApiError 400 for an item that is there already, an output without its call, and a call
    * that has no output even now.

@@ -1,3 +1,6 @@
 export * from './context.module.js';
 export * from './context-resolver.js';
+export * from './continuation.js';
+export * from './continuation-cache.js';
+export * from './continuation-caches.js';
 export * from './conversation.js';

@@ -11,7 +11,7 @@ import {
   ResponseStore,
   StoreUnavailableError,
 } from '../response-store.js';
-import { estimateBytes } from './record-size.js';
+import { estimateBytes } from '../estimate-bytes.js';
 
 /** A response in memory. Children point at their parent, so a chain shares every item it has in common with others. */
 interface Node {

@@ -1,0 +1,17 @@
+import type { Origin } from '../providers/index.js';
+import type { Conversation } from './conversation.js';
+
+/** A response that can be continued, with everything up to and including its output. */
+export interface Continuation {
+  readonly responseId: string;
+  readonly conversation: Conversation;
+  readonly origin: Origin | null;
+}
+
+/** What a transport remembers of its own turns, so that they can be continued without the store, stored or not. */
+export interface Continuations {
+  find(responseId: string): Continuation | undefined;
+
+  /** Takes a response that has just ended, with the one it continued. */
+  remember(continuation: Continuation, parent: Continuation | null): void;
+}
