@@ -16,6 +16,7 @@ import { resolveSettings } from './resolve-settings.js';
 export function admitTurn(
   request: CreateResponseRequest,
   caller: Caller,
+  generate: boolean,
   ids: IdGenerator,
   clock: Clock,
 ): AdmittedTurn {
@@ -25,6 +26,7 @@ export function admitTurn(
     caller,
     input: toItems(request.input ?? [], ids),
     settings: resolveSettings(request),
+    generate,
     requestedTier: request.service_tier ?? 'auto',
   };
 }

@@ -10,5 +10,7 @@ export interface AdmittedTurn {
   /** This request's input in stored form: every item has an id and a type; references are not resolved yet. */
   readonly input: readonly Item[];
   readonly settings: ResponseSettings;
+  /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
+  readonly generate: boolean;
   readonly requestedTier: ResponseObject['service_tier'];
 }

@@ -1,6 +1,7 @@
 import type { ResponseObject, TerminalStatus, Usage } from '../protocol/index.js';
 import type { Release } from './admission.js';
 import type { RunningTurn } from './running-turns.js';
+import { stopReasonOf } from './stop-reason.js';
 import type { TurnRecord } from './turn-observer.js';
 
 /** How a turn ended, as far as it is known. */
@@ -15,18 +16,18 @@ export class LiveTurn {
     usage: null,
     errorCode: null,
   };
-  private readonly onClientGone = (): void => this.running.stop('disconnect');
+  private readonly onStop = (): void => this.running.stop(stopReasonOf(this.transport));
 
   constructor(
     private readonly running: RunningTurn,
-    private readonly clientGone: AbortSignal,
+    private readonly transport: AbortSignal,
     private readonly doors: {
       readonly enter: () => Promise<Release>;
       readonly leave: (ending: Ending, release: Release) => void;
     },
   ) {
-    if (clientGone.aborted) this.onClientGone();
-    clientGone.addEventListener('abort', this.onClientGone);
+    if (transport.aborted) this.onStop();
+    transport.addEventListener('abort', this.onStop);
   }
 
   /** Aborts when the turn is to stop, whoever wants it. */
@@ -66,7 +67,7 @@ export class LiveTurn {
 
   /** Stops what may still run for the turn, gives its place back and tells the observers. */
   settle(): void {
-    this.clientGone.removeEventListener('abort', this.onClientGone);
+    this.transport.removeEventListener('abort', this.onStop);
     // After its own end a model has nothing to stop, and an abort would look like one to its upstream.
     if (this.ending.status !== 'completed' && this.ending.status !== 'incomplete') this.running.stop('over');
     this.doors.leave(this.ending, this.release);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Caller } from '../access/index.js';
+import type { Continuations } from '../context/index.js';
 import {
   ApiError,
   type CreateResponseRequest,
@@ -23,10 +24,15 @@ import { untilAborted } from './until-aborted.js';
 
 /** What a transport gives along with a turn. */
 export interface TurnControl {
-  /** Aborts when the client is gone: the model is stopped at once and nothing is stored. */
+  /**
+   * Aborts when the client is gone: the model is stopped at once and nothing is stored. With a TurnStoppedError as its
+   * reason the turn ends as that says.
+   */
   readonly signal: AbortSignal;
   /** Takes headers for the client; they come before the first batch or not at all. */
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
+  /** What the transport remembers of its own turns; asked before the store, told before the terminal event. */
+  readonly continuations?: Continuations;
 }
 
 type Batches<R = void> = AsyncGenerator<readonly StreamEvent[], R, undefined>;
@@ -49,9 +55,12 @@ export class ResponsesService {
     private readonly clock: Clock,
   ) {}
 
-  /** Makes a turn of a validated request. The turn is plain data: it may be executed later, or elsewhere. */
-  admit(request: CreateResponseRequest, caller: Caller): AdmittedTurn {
-    return admitTurn(request, caller, this.ids, this.clock);
+  /**
+   * Makes a turn of a validated request. The turn is plain data: it may be executed later, or elsewhere. Without `generate`
+   * it only prepares a context to be continued (protocol §6.4).
+   */
+  admit(request: CreateResponseRequest, caller: Caller, generate = true): AdmittedTurn {
+    return admitTurn(request, caller, generate, this.ids, this.clock);
   }
 
   /**
@@ -79,12 +88,12 @@ export class ResponsesService {
     const live = this.lifecycle.open(admitted, control.signal);
     try {
       await live.enter();
-      const prepared = await untilAborted(this.preparation.prepare(admitted), live.signal);
+      const prepared = await untilAborted(this.preparation.prepare(admitted, control.continuations), live.signal);
       live.chose(prepared.providerName);
       const assembler = this.runner.assemble(admitted, silent);
       const run: Run = { admitted, prepared, assembler, live, onHeaders: (headers) => control.onHeaders?.(headers) };
       const finished = yield* this.meter(run, live);
-      await this.conclude(run, finished, live, silent);
+      await this.conclude(run, finished, control, silent);
       yield assembler.take();
     } catch (error) {
       if (isDisconnect(error)) return;
@@ -107,12 +116,13 @@ export class ResponsesService {
   }
 
   /** Saves, then writes the terminal event: whoever reads it can continue from it on any replica. */
-  private async conclude(run: Run, finished: FinishedRun, live: LiveTurn, silent: boolean): Promise<void> {
+  private async conclude(run: Run, finished: FinishedRun, control: TurnControl, silent: boolean): Promise<void> {
+    const { assembler, admitted, live } = run;
     if (isDisconnect(live.signal.reason)) live.signal.throwIfAborted();
-    const { assembler, admitted } = run;
     let response = assembler.conclude(finished.outcome, this.clock.nowInSeconds());
     try {
       await this.save(run, finished, response);
+      remember(run, finished, response, control.continuations);
     } catch (error) {
       this.failures.log(error, admitted);
       const failed = this.runner.fail(assembler, { code: 'server_error', message: NOT_SAVED });
@@ -127,14 +137,28 @@ export class ResponsesService {
   private async save({ admitted, prepared }: Run, { origin }: FinishedRun, response: ResponseObject): Promise<void> {
     const { settings, caller } = admitted;
     if (!settings.store) return;
-    const { chain, turn } = prepared;
-    const inherited = chain?.items ?? [];
+    const { parent, turn } = prepared;
     await this.store.save(caller.owner, {
       response,
       input: turn.input,
-      inherited,
-      parentId: chain?.responseId ?? null,
+      parentId: parent?.responseId ?? null,
       origin,
+      // A store that has the parent does not look, and a long conversation is not copied.
+      get inherited() {
+        return parent?.conversation.items ?? [];
+      },
     });
   }
+}
+
+/** What ended well can be continued at once, whether it is stored or not. */
+function remember(
+  { prepared }: Run,
+  { origin }: FinishedRun,
+  { id, status, output }: ResponseObject,
+  continuations?: Continuations,
+): void {
+  if (continuations === undefined || status === 'failed') return;
+  const conversation = prepared.conversation.append(output);
+  continuations.remember({ responseId: id, conversation, origin }, prepared.parent);
 }

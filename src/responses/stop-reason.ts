@@ -6,6 +6,8 @@ export type StopReason =
   | 'timeout'
   /** The process is shutting down and the turn outlived its grace. */
   | 'drain'
+  /** The connection of the turn is at its end and the turn outlived its grace. */
+  | 'expiry'
   /** The turn is over without the model's own end; what still runs for it is to stop. */
   | 'over';
 
@@ -16,6 +18,11 @@ export class TurnStoppedError extends Error {
   constructor(readonly reason: StopReason) {
     super(`the turn was stopped: ${reason}`);
   }
+}
+
+/** Why a transport's signal aborted: what it says itself, else that the client went away. */
+export function stopReasonOf({ reason }: AbortSignal): StopReason {
+  return reason instanceof TurnStoppedError ? reason.reason : 'disconnect';
 }
 
 /** Whether a turn stopped because its client went away. */

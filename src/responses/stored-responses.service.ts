@@ -1,13 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Owner } from '../access/index.js';
+import { ContinuationCaches } from '../context/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject } from '../protocol/index.js';
 import { type PageRequest, ResponseStore, UnknownCursorError } from '../state/index.js';
 
 /** What can be done with a response that is stored. Another owner's responses do not exist. */
 @Injectable()
 export class StoredResponsesService {
-  constructor(private readonly store: ResponseStore) {}
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly caches: ContinuationCaches,
+  ) {}
 
   /** Throws ApiError 404. */
   async retrieve(owner: Owner, responseId: string): Promise<ResponseObject> {
@@ -19,6 +23,7 @@ export class StoredResponsesService {
   /** Throws ApiError 404, also the second time. */
   async delete(owner: Owner, responseId: string): Promise<void> {
     if (!(await this.store.delete(owner, responseId))) throw ApiError.notFound('Response', responseId);
+    this.caches.forget(owner, responseId);
   }
 
   /** Only background responses can be cancelled (protocol §1.1). Throws ApiError 404, or 400 for a foreground response. */

@@ -10,6 +10,7 @@ const STOP_MESSAGES = {
   disconnect: 'The client disconnected.',
   timeout: 'The model did not answer in time. Please retry your request.',
   drain: 'The server is shutting down. Please retry your request.',
+  expiry: 'The connection reached its end before the response was complete. Please retry on a new connection.',
   over: 'The turn is over.',
 } as const;
 

@@ -20,11 +20,11 @@ export class TurnLifecycle {
     private readonly clock: Clock,
   ) {}
 
-  /** A turn that ends when `clientGone` aborts. It is not let in yet: call `enter`, and `settle` in every case. */
-  open(turn: AdmittedTurn, clientGone: AbortSignal): LiveTurn {
+  /** A turn that ends when its transport's signal aborts. It is not let in yet: call `enter`, and `settle` in every case. */
+  open(turn: AdmittedTurn, transport: AbortSignal): LiveTurn {
     const startedAt = this.clock.now();
     const running = new RunningTurn(turn.responseId);
-    return new LiveTurn(running, clientGone, {
+    return new LiveTurn(running, transport, {
       enter: () => this.enter(turn, running),
       leave: (ending, release) => {
         this.runningTurns.end(running);

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
-import { ContextResolver } from '../context/index.js';
+import { ContextResolver, type Continuation, type Continuations, type Conversation } from '../context/index.js';
 import { ApiError, type ResponseSettings } from '../protocol/index.js';
 import { type ModelInfo, type ModelProviderBase, ProviderRegistry, type Turn } from '../providers/index.js';
-import type { Chain } from '../state/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 
 /** A turn with everything it needs to run. */
@@ -11,7 +10,9 @@ export interface PreparedTurn {
   readonly turn: Turn;
   readonly provider: ModelProviderBase;
   readonly providerName: string;
-  readonly chain: Chain | null;
+  /** What the model sees before it answers. */
+  readonly conversation: Conversation;
+  readonly parent: Continuation | null;
 }
 
 /** Finds a turn's model and context: the last point at which it can be refused for what it asks. */
@@ -23,26 +24,26 @@ export class TurnPreparation {
   ) {}
 
   /** Throws ApiError for an unknown model or parent, items that do not fit, and efforts the model does not have. */
-  async prepare(admitted: AdmittedTurn): Promise<PreparedTurn> {
+  async prepare(admitted: AdmittedTurn, remembered?: Continuations): Promise<PreparedTurn> {
     const { responseId, settings, caller } = admitted;
     const { provider, providerName, model } = this.providers.route(settings.model);
-    const previousResponseId = settings.previous_response_id;
-    const { input, conversation, chain } = await this.contexts.resolve(
+    const { input, conversation, parent } = await this.contexts.resolve(
       caller.owner,
-      previousResponseId,
+      settings.previous_response_id,
       admitted.input,
+      remembered,
     );
     refuseUnsupportedEffort(settings, model);
     const turn: Turn = {
       responseId,
       input,
       settings,
-      parent: chain === null ? null : { responseId: chain.responseId, origin: chain.origin },
+      parent: parent === null ? null : { responseId: parent.responseId, origin: parent.origin },
       get context() {
         return conversation.items;
       },
     };
-    return { turn, provider, providerName, chain };
+    return { turn, provider, providerName, conversation, parent };
   }
 }
 

@@ -18,7 +18,7 @@ export interface Run {
   readonly admitted: AdmittedTurn;
   readonly prepared: PreparedTurn;
   readonly assembler: ResponseAssembler;
-  readonly live: Pick<LiveTurn, 'signal' | 'timeOut'>;
+  readonly live: LiveTurn;
   /** Takes the headers a provider wants the client to see. */
   readonly onHeaders: (headers: Readonly<Record<string, string>>) => void;
 }
@@ -72,6 +72,7 @@ export class TurnRunner {
    * TurnStoppedError when the client is gone; every later failure is an outcome.
    */
   async *run(run: Run): AsyncGenerator<readonly StreamEvent[], FinishedRun, undefined> {
+    if (!run.admitted.generate) return yield* this.warmUp(run);
     const pass: Pass = { run };
     const steps = this.passes(pass);
     try {
@@ -92,6 +93,13 @@ export class TurnRunner {
       // Not awaited: a provider that hangs must not hold the end of the turn.
       void steps.return({ status: 'failed', usage: null }).catch(() => undefined);
     }
+  }
+
+  /** Prepares a context for later: the model is not asked, its input is counted (protocol §6.4). */
+  private async *warmUp({ assembler, prepared, live }: Run): AsyncGenerator<readonly StreamEvent[], FinishedRun> {
+    assembler.create();
+    const usage = await this.usage.count(prepared, [], live.signal);
+    return { outcome: { status: 'completed', usage }, origin: { provider: prepared.providerName } };
   }
 
   /** How a turn ends that failed: what was open is cut off, and what the model reported so far counts. */

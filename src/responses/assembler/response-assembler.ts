@@ -51,9 +51,14 @@ export class ResponseAssembler {
     this.budget = new OutputBudget(options.maxOutputCharacters);
   }
 
+  /** Writes `response.created`. */
+  create(): void {
+    this.events.writeSnapshot('response.created', () => this.snapshots.startJson());
+  }
+
   /** Writes `response.created` and `response.in_progress`. */
   start(): void {
-    this.events.writeSnapshot('response.created', () => this.snapshots.startJson());
+    this.create();
     this.events.writeSnapshot('response.in_progress', () => this.snapshots.startJson());
   }
 

@@ -5,4 +5,5 @@ export {
   type RetrieveQuery,
 } from './query-parameters.js';
 export { typeOfItem } from './input-item.js';
-export { validateCreateRequest } from './validate-create-request.js';
+export { requireReadableBody } from './readable-body.js';
+export { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

@@ -1,6 +1,9 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { typeOfItem } from './input-item.js';
 
+/** Over HTTP it would be a warm-up that nobody can see. */
+const PREWARM = 'prompt_cache_options.prewarm';
+
 /** Known, but not built: ignoring these would change what the request means (docs/decisions). */
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
   { param: 'conversation', isUsed: ({ conversation }) => conversation != null },
@@ -9,7 +12,7 @@ const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: Cre
   { param: 'context_management', isUsed: ({ context_management }) => context_management != null },
   { param: 'moderation', isUsed: ({ moderation }) => moderation != null },
   {
-    param: 'prompt_cache_options.prewarm',
+    param: PREWARM,
     isUsed: ({ prompt_cache_options }) => prompt_cache_options?.prewarm === true,
   },
 ];
@@ -17,9 +20,9 @@ const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: Cre
 const UNBUILT_ITEMS: ReadonlySet<unknown> = new Set(['compaction_trigger']);
 
 /** Refuses features that this service knows but does not have yet. */
-export function refuseUnbuiltFeatures(request: CreateResponseRequest): void {
+export function refuseUnbuiltFeatures(request: CreateResponseRequest, isWarmUp: boolean): void {
   for (const { param, isUsed } of UNBUILT) {
-    if (isUsed(request)) {
+    if (isUsed(request) && !(isWarmUp && param === PREWARM)) {
       const message = `Unsupported parameter: '${param}' is not supported by this server.`;
       throw ApiError.of('unsupported_parameter', message, { param });
     }

@@ -1,5 +1,6 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
-import { compile, type CheckOptions } from '../../validation/index.js';
+import { type CheckOptions, compile, isObject, type Validate } from '../../validation/index.js';
+import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody, ModelMember } from './create-request-body.js';
 import { refuseTwoHistories, requireInput, requireSomethingToAnswer, requireToolsOfChoice } from './cross-checks.js';
 import { requireReadableBody } from './readable-body.js';
@@ -7,6 +8,7 @@ import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 
 const requireModel = compile(ModelMember);
 const checkMembers = compile(CreateRequestBody);
+const checkEventMembers = compile(CreateEventBody);
 
 function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions): void {
   if (unknownParameters === 'ignore' || !Object.hasOwn(body, 'messages')) return;
@@ -23,19 +25,50 @@ function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions
  * @throws ApiError with status 400 for the first fault
  */
 export function validateCreateRequest(body: unknown, options: CheckOptions): CreateResponseRequest {
+  return validate(requireReadableBody(body), options, checkMembers, false);
+}
+
+/** A validated `response.create`. */
+export interface CreateEvent {
+  readonly request: CreateResponseRequest;
+  /** False for a warm-up (protocol §6.4). */
+  readonly generate: boolean;
+}
+
+/**
+ * Checks a `response.create` without its envelope, like the body of `POST /responses`. A warm-up needs no input.
+ *
+ * @throws ApiError with status 400 for the first fault
+ */
+export function validateCreateEvent(body: unknown, options: CheckOptions): CreateEvent {
   const members = requireReadableBody(body);
+  const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
+  return { request: validate(members, options, checkEventMembers, !generate), generate };
+}
+
+function validate(
+  members: Record<string, unknown>,
+  options: CheckOptions,
+  check: Validate,
+  isWarmUp: boolean,
+): CreateResponseRequest {
   requireModel(members, options);
   if (members.model === '') {
     const message = "The requested model '' does not exist.";
     throw new ApiError(400, 'invalid_request_error', 'model_not_found', 'model', message);
   }
-  requireInput(members);
+  if (!isWarmUp) requireInput(members);
   refuseChatCompletions(members, options);
-  checkMembers(members, options);
+  check(members, options);
   const request = members as unknown as CreateResponseRequest;
   refuseTwoHistories(request);
-  refuseUnbuiltFeatures(request);
-  requireSomethingToAnswer(request);
+  refuseUnbuiltFeatures(request, isWarmUp);
+  if (!isWarmUp) requireSomethingToAnswer(request);
   requireToolsOfChoice(request);
   return request;
+}
+
+/** `prewarm` is another way to ask for a warm-up (protocol §6.4). */
+function isPrewarm(cacheOptions: unknown): boolean {
+  return isObject(cacheOptions) && cacheOptions.prewarm === true;
 }

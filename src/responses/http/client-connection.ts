@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** Headers a provider may send to the client: vendor headers, never those that shape the HTTP message itself. */
-const VENDOR_HEADER = /^x-[a-z0-9-]+$/;
+import { pickVendorHeaders } from '../vendor-headers.js';
 
 /** A signal that aborts when the client goes away before it has its whole answer. */
 export function whenClientGone({ raw }: FastifyReply): AbortSignal {
@@ -26,9 +25,7 @@ export function cutOffWhenStalled({ raw }: FastifyReply, timeoutMs: number): voi
 /** Puts a provider's vendor headers on the reply; what the service says itself stays. */
 export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (reply.raw.headersSent) return;
-  for (const [given, value] of Object.entries(headers)) {
-    const name = given.toLowerCase();
-    const isSafe = VENDOR_HEADER.test(name) && typeof value === 'string' && !/[^\t\x20-\x7e]/.test(value);
-    if (isSafe && !reply.hasHeader(name)) void reply.header(name, value);
+  for (const [name, value] of Object.entries(pickVendorHeaders(headers))) {
+    if (!reply.hasHeader(name)) void reply.header(name, value);
   }
 }

@@ -1,0 +1,12 @@
+import { IsBoolean, IsOptional } from 'class-validator';
+
+import { Closed } from '../../validation/index.js';
+import { CreateRequestBody } from './create-request-body.js';
+
+/** A `response.create` without its envelope: the body of `POST /responses`, and what only sockets have (protocol §6.2). */
+@Closed()
+export class CreateEventBody extends CreateRequestBody {
+  @IsOptional()
+  @IsBoolean()
+  readonly generate?: boolean | null;
+}
