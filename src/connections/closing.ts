@@ -1,0 +1,78 @@
+import type { Environment } from '../config/index.js';
+import { ApiError } from '../protocol/index.js';
+import type { StopCause } from './connection-work.js';
+
+/** How a connection is brought to its end (protocol §6.10). */
+export interface Closing {
+  readonly code: number;
+  readonly reason: string;
+  /** What turns get to hear that come or wait from now on. */
+  readonly refusal: ApiError;
+  /** How long running turns may go on, ms. */
+  readonly graceMs: number;
+  /** How turns end that outlive it. */
+  readonly stop: StopCause;
+  /** A last error frame for the connection itself. */
+  readonly farewell?: ApiError;
+}
+
+/** How long a client that was refused or does not read has for the closing handshake, ms. */
+export const SHORT_HANDSHAKE_MS = 1000;
+
+/** The same for one that was served, ms: it may still be reading the end of its answer. */
+export const HANDSHAKE_MS = 10_000;
+
+/** The connection is as old as it may become. Clients know the code and go on over a new connection. */
+export function expired({ WS_EXPIRY_CLOSE_CODE, WS_EXPIRY_GRACE_MS, WS_MAX_LIFETIME_MS }: Environment): Closing {
+  const limit = ApiError.of(
+    'websocket_connection_limit_reached',
+    `Responses websocket connection limit reached (${inWords(WS_MAX_LIFETIME_MS)}). ` +
+      'Create a new websocket connection to continue.',
+  );
+  return {
+    code: WS_EXPIRY_CLOSE_CODE,
+    reason: 'connection_expired',
+    refusal: limit,
+    farewell: limit,
+    graceMs: WS_EXPIRY_GRACE_MS,
+    stop: 'expiry',
+  };
+}
+
+/** The process is shutting down; another replica takes the client on. */
+export function restarting({ DRAIN_TIMEOUT_MS }: Environment): Closing {
+  return {
+    code: 1012,
+    reason: 'service_restarting',
+    refusal: ApiError.retryLater('The server is shutting down. Please retry on a new connection.'),
+    graceMs: DRAIN_TIMEOUT_MS,
+    stop: 'drain',
+  };
+}
+
+/** The owner asked for it. */
+export function retired({ WS_EXPIRY_GRACE_MS }: Environment): Closing {
+  return {
+    code: 1000,
+    reason: 'connection_retired',
+    refusal: ApiError.retryLater('This connection is being closed. Please retry on a new connection.'),
+    graceMs: WS_EXPIRY_GRACE_MS,
+    stop: 'expiry',
+  };
+}
+
+/** Nothing has happened for WS_IDLE_TIMEOUT_MS. */
+export function idle(): Closing {
+  return {
+    code: 1000,
+    reason: 'idle_timeout',
+    refusal: ApiError.retryLater('This connection was idle for too long. Please retry on a new connection.'),
+    graceMs: 0,
+    stop: 'expiry',
+  };
+}
+
+function inWords(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000);
+  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`;
+}

@@ -1,0 +1,152 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import { Injectable } from '@nestjs/common';
+import type { WebSocket } from 'ws';
+
+import type { Caller, Owner } from '../access/index.js';
+import { Environment } from '../config/index.js';
+import { ApiError, IdGenerator, toErrorFrame } from '../protocol/index.js';
+import { Clock } from '../time/index.js';
+import { type Closing, restarting, SHORT_HANDSHAKE_MS } from './closing.js';
+import { Connection } from './connection.js';
+import { FrameWriter } from './frame-writer.js';
+
+/** Clients that are being told that there is no room; beyond this many at once nobody is told any more. */
+const MAX_TURNED_AWAY = 64;
+
+/** An upgrade that was let through so far. */
+export interface Upgraded {
+  readonly socket: WebSocket;
+  /** The transport under the socket. */
+  readonly stream: Duplex;
+  readonly headers: IncomingHttpHeaders;
+  readonly caller: Caller;
+}
+
+/** Decides who may connect, names connections, knows all of them, and sees them out. */
+@Injectable()
+export class ConnectionRegistry {
+  private readonly connections = new Map<string, Connection>();
+  private readonly countByOwner = new Map<Owner, number>();
+  private readonly turnedAway = new Set<WebSocket>();
+  private closed = false;
+  private whenEmpty: PromiseWithResolvers<undefined> | null = null;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly clock: Clock,
+    private readonly ids: IdGenerator,
+  ) {}
+
+  /** Says whether an upgrade is worth a handshake. Throws ApiError 503 when the process is leaving or overrun. */
+  requireOpen(): void {
+    if (this.closed) throw ApiError.retryLater('The server is shutting down. Please retry your request.');
+    if (this.turnedAway.size >= MAX_TURNED_AWAY) {
+      throw ApiError.of('server_is_overloaded', 'The server has too many connections. Please retry later.', {
+        headers: { 'retry-after': '1' },
+      });
+    }
+  }
+
+  /**
+   * Takes a connection in. Where there is no room the client is told so in an error frame, because a refused handshake has
+   * no body that clients would show, and closed; then the result is undefined.
+   */
+  open(upgraded: Upgraded): Connection | undefined {
+    const { socket, stream, caller, headers } = upgraded;
+    const refusal = this.refusalFor(caller.owner);
+    if (refusal !== null) {
+      this.turnAway(socket, refusal, caller);
+      return undefined;
+    }
+    const connection: Connection = new Connection({
+      id: this.ids.next('ws').replace('_', '-'),
+      caller,
+      headers,
+      socket,
+      writer: new FrameWriter(socket, stream, this.environment.WS_MAX_BUFFERED_BYTES, () =>
+        connection.dropSlowReader(),
+      ),
+      clock: this.clock,
+      environment: this.environment,
+    });
+    this.connections.set(connection.id, connection);
+    this.countByOwner.set(caller.owner, this.countOf(caller.owner) + 1);
+    socket.once('close', () => this.remove(connection));
+    return connection;
+  }
+
+  /** An owner's connections, oldest first. */
+  list(owner: Owner): readonly Connection[] {
+    return [...this.connections.values()].filter((connection) => connection.owner === owner);
+  }
+
+  /** Brings an owner's connection to its end; false when there is no such connection. */
+  retire(owner: Owner, id: string, closing: Closing): boolean {
+    const connection = this.connections.get(id);
+    if (connection?.owner !== owner) return false;
+    void connection.retire(closing);
+    return true;
+  }
+
+  get size(): number {
+    return this.connections.size;
+  }
+
+  /** Lets nobody in any more and brings every connection to its end; resolves when the last one is closed. */
+  close(): Promise<unknown> {
+    this.closed = true;
+    for (const connection of this.connections.values()) void connection.retire(restarting(this.environment));
+    if (this.size === 0) return Promise.resolve();
+    this.whenEmpty ??= Promise.withResolvers();
+    return this.whenEmpty.promise;
+  }
+
+  /** Ends at once whoever is still there. */
+  terminate(): void {
+    for (const socket of this.turnedAway) socket.terminate();
+    for (const connection of this.connections.values()) connection.terminate();
+  }
+
+  private refusalFor(owner: Owner): ApiError | null {
+    const { WS_MAX_CONNECTIONS, WS_MAX_CONNECTIONS_PER_OWNER } = this.environment;
+    if (this.size >= WS_MAX_CONNECTIONS) return tooMany(`the server's limit of ${WS_MAX_CONNECTIONS} is reached`);
+    if (WS_MAX_CONNECTIONS_PER_OWNER === 0 || this.countOf(owner) < WS_MAX_CONNECTIONS_PER_OWNER) return null;
+    return tooMany(`your limit of ${WS_MAX_CONNECTIONS_PER_OWNER} is reached`);
+  }
+
+  private turnAway(socket: WebSocket, refusal: ApiError, { requestId }: Caller): void {
+    this.turnedAway.add(socket);
+    socket.send(toErrorFrame(refusal, { requestId }));
+    socket.close(1013, 'websocket_connection_limit_reached');
+    const timer = this.clock.schedule(SHORT_HANDSHAKE_MS, () => socket.terminate());
+    socket.once('close', () => {
+      timer.cancel();
+      this.turnedAway.delete(socket);
+    });
+  }
+
+  private countOf(owner: Owner): number {
+    return this.countByOwner.get(owner) ?? 0;
+  }
+
+  private remove(connection: Connection): void {
+    this.connections.delete(connection.id);
+    const left = this.countOf(connection.owner) - 1;
+    if (left > 0) this.countByOwner.set(connection.owner, left);
+    else this.countByOwner.delete(connection.owner);
+    if (this.size === 0) this.whenEmpty?.resolve(undefined);
+  }
+}
+
+function tooMany(why: string): ApiError {
+  return new ApiError(
+    429,
+    'invalid_request_error',
+    'websocket_connection_limit_reached',
+    null,
+    `Too many WebSocket connections: ${why}. Close one, or retry later.`,
+    { 'retry-after': '1' },
+  );
+}

@@ -1,0 +1,169 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import type { WebSocket } from 'ws';
+
+import type { Caller, Owner } from '../access/index.js';
+import type { Environment } from '../config/index.js';
+import { type ApiError, toErrorFrame } from '../protocol/index.js';
+import type { Clock, Timer } from '../time/index.js';
+import { type Closing, expired, HANDSHAKE_MS, idle, SHORT_HANDSHAKE_MS } from './closing.js';
+import type { ConnectionWork } from './connection-work.js';
+import type { Backlog, FrameWriter } from './frame-writer.js';
+
+/** What a connection is made of. */
+export interface ConnectionParts {
+  readonly id: string;
+  readonly caller: Caller;
+  /** Of the upgrade: the credential is checked again at every turn. */
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: WebSocket;
+  readonly writer: FrameWriter;
+  readonly clock: Clock;
+  readonly environment: Environment;
+}
+
+/** Pings without an answer after which a client is gone. */
+const MAX_SILENT_BEATS = 2;
+
+/** One client's socket from its upgrade to its end: signs of life, age, and the one way to close it. */
+export class Connection {
+  readonly id: string;
+  readonly owner: Owner;
+  readonly headers: IncomingHttpHeaders;
+  readonly writer: FrameWriter;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  private readonly timers: Timer[] = [];
+  private idleTimer: Timer | null = null;
+  private work: ConnectionWork | null = null;
+  private closing: Closing | null = null;
+  private heard = true;
+  private silentBeats = 0;
+  private backlog: Backlog | null = null;
+
+  constructor(private readonly parts: ConnectionParts) {
+    const { id, caller, headers, writer, clock, socket, environment } = parts;
+    this.id = id;
+    this.owner = caller.owner;
+    this.headers = headers;
+    this.writer = writer;
+    this.since = clock.now();
+    socket.on('ping', (data: Buffer) => {
+      this.heard = true;
+      writer.pong(data);
+    });
+    socket.on('pong', () => (this.heard = true));
+    socket.once('close', () => this.end());
+    const { WS_PING_INTERVAL_MS, WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
+    const beat = clock.schedule(WS_PING_INTERVAL_MS, () => {
+      if (this.beat()) beat.refresh();
+    });
+    this.timers.push(beat);
+    this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice()));
+    this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS, () => void this.retire(expired(environment))));
+    if (WS_IDLE_TIMEOUT_MS > 0) {
+      this.idleTimer = clock.schedule(WS_IDLE_TIMEOUT_MS, () => this.leaveIfIdle());
+      this.timers.push(this.idleTimer);
+    }
+  }
+
+  /** Gives the connection what it carries. */
+  carry(work: ConnectionWork): void {
+    this.work = work;
+  }
+
+  /** What the connection carries as its owner sees it. */
+  lanes(): ReturnType<ConnectionWork['lanes']> {
+    return this.work?.lanes() ?? [];
+  }
+
+  /** The refusal for new turns once the connection is on its way out. */
+  get refusal(): ApiError | null {
+    return this.closing?.refusal ?? null;
+  }
+
+  /** A message came, or a turn ended: the connection is alive and in use. */
+  touch(): void {
+    this.heard = true;
+    this.idleTimer?.refresh();
+  }
+
+  /**
+   * The one way out for age, idleness, shutdown and owners: no new turns, a grace period for those that run, a last word,
+   * and the close code. The first reason counts.
+   */
+  async retire(closing: Closing): Promise<void> {
+    if (this.closing !== null) return;
+    this.closing = closing;
+    const { work } = this;
+    const { clock } = this.parts;
+    work?.refuse(closing.refusal);
+    const whenIdle = work?.whenIdle() ?? Promise.resolve();
+    if (work?.isIdle === false && (await clock.within(whenIdle, closing.graceMs)) === undefined) {
+      work.stop(closing.stop);
+      await clock.within(whenIdle, SHORT_HANDSHAKE_MS);
+    }
+    if (closing.farewell !== undefined) this.writer.send([toErrorFrame(closing.farewell)]);
+    this.close(closing.code, closing.reason, HANDSHAKE_MS);
+  }
+
+  /** The client left too much unread: what is buffered will not reach it in time either. */
+  dropSlowReader(): void {
+    this.work?.stop('disconnect');
+    this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
+  }
+
+  /** Ends the connection without a handshake. */
+  terminate(): void {
+    this.parts.socket.terminate();
+  }
+
+  private close(code: number, reason: string, handshakeMs: number): void {
+    const { socket, clock } = this.parts;
+    socket.close(code, reason);
+    this.writer.flush();
+    this.timers.push(clock.schedule(handshakeMs, () => socket.terminate()));
+  }
+
+  /** Pings; false when the client has given no sign of life for two pings. */
+  private beat(): boolean {
+    const { socket } = this.parts;
+    this.silentBeats = this.heard || this.hasRead() ? 0 : this.silentBeats + 1;
+    if (this.silentBeats === MAX_SILENT_BEATS) {
+      socket.terminate();
+      return false;
+    }
+    this.heard = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+    return true;
+  }
+
+  /** Whether the client took something of a backlog: a ping that waits behind it cannot be answered yet. */
+  private hasRead(): boolean {
+    const { backlog } = this;
+    this.backlog = this.writer.backlog;
+    return backlog !== null && (this.backlog === null || this.backlog.taken > backlog.taken);
+  }
+
+  private giveNotice(): void {
+    if (this.closing !== null) return;
+    const { WS_EXPIRY_NOTICE_MS, WS_MAX_LIFETIME_MS } = this.parts.environment;
+    const message = {
+      type: 'connection_expiring',
+      code: 'connection_expiring',
+      message: `This connection will be closed in ${Math.round(WS_EXPIRY_NOTICE_MS / 1000)} seconds. Open a new one to continue.`,
+      expires_at: Math.floor((this.since + WS_MAX_LIFETIME_MS) / 1000),
+    };
+    this.writer.send([JSON.stringify(message)]);
+  }
+
+  private leaveIfIdle(): void {
+    if (this.work?.isIdle === false) this.idleTimer?.refresh();
+    else void this.retire(idle());
+  }
+
+  private end(): void {
+    for (const timer of this.timers) timer.cancel();
+    this.work?.end();
+  }
+}

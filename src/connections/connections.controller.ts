@@ -1,0 +1,71 @@
+import { Controller, Delete, Get, Param, UseGuards } from '@nestjs/common';
+
+import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
+import { Environment } from '../config/index.js';
+import { apiPaths } from '../http/index.js';
+import { ApiError, type ListObject } from '../protocol/index.js';
+import { retired } from './closing.js';
+import type { Connection } from './connection.js';
+import { ConnectionRegistry } from './connection-registry.js';
+import type { LaneSummary } from './connection-work.js';
+
+/** One of the caller's own connections. */
+export interface ConnectionBody {
+  readonly id: string;
+  readonly object: 'connection';
+  /** Unix seconds. */
+  readonly since: number;
+  readonly lanes: readonly LaneSummary[];
+  /** Turns that run, on all lanes. */
+  readonly in_flight: number;
+  /** Turns that wait, on all lanes. */
+  readonly queued: number;
+}
+
+/** What DELETE answers. */
+export interface RetiredConnection {
+  readonly id: string;
+  readonly object: 'connection';
+  readonly deleted: true;
+}
+
+/** `/connections`: what the caller has open on this replica. */
+@Controller(apiPaths('connections'))
+@UseGuards(ApiKeyGuard)
+export class ConnectionsController {
+  constructor(
+    private readonly registry: ConnectionRegistry,
+    private readonly environment: Environment,
+  ) {}
+
+  @Get()
+  list(@CurrentCaller() { owner }: Caller): ListObject<ConnectionBody> {
+    const data = this.registry.list(owner).map(toBody);
+    return {
+      object: 'list',
+      data,
+      first_id: data.at(0)?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: false,
+    };
+  }
+
+  /** Retires a connection: its running turns may end, new ones are refused, then it is closed. */
+  @Delete(':id')
+  retire(@Param('id') id: string, @CurrentCaller() { owner }: Caller): RetiredConnection {
+    if (!this.registry.retire(owner, id, retired(this.environment))) throw ApiError.notFound('Connection', id);
+    return { id, object: 'connection', deleted: true };
+  }
+}
+
+function toBody(connection: Connection): ConnectionBody {
+  const lanes = connection.lanes();
+  return {
+    id: connection.id,
+    object: 'connection',
+    since: Math.floor(connection.since / 1000),
+    lanes,
+    in_flight: lanes.reduce((sum, lane) => sum + lane.in_flight, 0),
+    queued: lanes.reduce((sum, lane) => sum + lane.queued, 0),
+  };
+}

@@ -1,0 +1,5 @@
+export { Connection } from './connection.js';
+export { ConnectionRegistry, type Upgraded } from './connection-registry.js';
+export type { ConnectionWork, LaneSummary, StopCause } from './connection-work.js';
+export { ConnectionsModule } from './connections.module.js';
+export type { FrameWriter } from './frame-writer.js';
