@@ -10,6 +10,7 @@ import { Environment, readEnvironment } from './config/index.js';
 import { answerBrokenRequests, chooseRequestId, createAdapter, isApiPath, readJsonBodies } from './http/index.js';
 import { OpenReplies } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
+import { SocketAdapter } from './responses/socket/index.js';
 
 /** Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used. */
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
@@ -58,6 +59,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
       exposedHeaders: ['x-request-id', 'openai-processing-ms', 'openai-version', 'retry-after', 'retry-after-ms'],
     });
   }
+  app.useWebSocketAdapter(new SocketAdapter(app));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   if (environment.API_KEYS.length === 0) warnThatOpen(environment);
   return app;

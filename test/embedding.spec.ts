@@ -129,6 +129,7 @@ describe('a program that adds to AntiphonModule', () => {
       imports: [AntiphonModule.forRoot({ providers: [ScriptedProvider, Impostor] })],
     }).compile();
     const twice = module.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
+    await configureApp(twice);
     await expect(twice.init()).rejects.toThrow("Two providers are named 'scripted'.");
     await twice.close();
   });

@@ -13,6 +13,10 @@ export function createAdapter(): FastifyAdapter {
   return new FastifyAdapter({
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     frameworkErrors: answerError,
-    http: { connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS },
+    http: {
+      connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
+      // Some HTTP clients offer h2c with every request, and it is theirs to go on without.
+      shouldUpgradeCallback: ({ headers }) => /^websocket$/i.test(headers.upgrade ?? ''),
+    },
   });
 }

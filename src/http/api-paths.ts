@@ -16,6 +16,8 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^responses\/(?!(?:compact|input_tokens)$)[^/]+$/, ['GET', 'HEAD', 'DELETE']],
   [/^responses\/[^/]+\/input_items$/, ['GET', 'HEAD']],
   [/^responses\/[^/]+\/cancel$/, ['POST']],
+  [/^connections$/, ['GET', 'HEAD']],
+  [/^connections\/[^/]+$/, ['DELETE']],
   [/^models$/, ['GET', 'HEAD']],
   [/^models\/.+$/, ['GET', 'HEAD']],
 ];

@@ -9,7 +9,6 @@ export interface RefusedRequest {
   readonly method: string;
   readonly url: string;
   readonly id: string;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
@@ -67,11 +66,7 @@ function hasMember<K extends string>(thrown: unknown, member: K): thrown is Read
   return typeof thrown === 'object' && thrown !== null && member in thrown;
 }
 
-function unknownRoute({ method, url, headers }: RefusedRequest): ApiError {
-  if (/websocket/i.test(String(headers['upgrade']))) {
-    // The status that makes clients with a WebSocket mode go on over HTTP at once.
-    return ApiError.of('websocket_not_supported', 'This server has no WebSocket mode. Use HTTP.');
-  }
+function unknownRoute({ method, url }: RefusedRequest): ApiError {
   const path = url.replace(/[?#].*$/, '').slice(0, 200);
   const methods = allowedMethods(url);
   if (methods === undefined) return ApiError.of('unknown_url', `Invalid URL (${method} ${path}).`);

@@ -4,6 +4,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { HttpAdapterHost } from '@nestjs/core';
 
 import { Environment } from '../config/index.js';
+import { ConnectionRegistry } from '../connections/index.js';
 import { RunningTurns } from '../responses/index.js';
 import { Clock } from '../time/index.js';
 import { OpenReplies } from './open-replies.js';
@@ -25,6 +26,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     private readonly environment: Environment,
     private readonly clock: Clock,
     private readonly runningTurns: RunningTurns,
+    private readonly connections: ConnectionRegistry,
     private readonly replies: OpenReplies,
     private readonly readiness: Readiness,
     private readonly adapterHost: HttpAdapterHost,
@@ -35,12 +37,14 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     const { SHUTDOWN_DELAY_MS } = this.environment;
     if (SHUTDOWN_DELAY_MS > 0) await this.clock.sleep(SHUTDOWN_DELAY_MS);
     const idle = this.runningTurns.close();
+    const disconnected = this.connections.close();
     if (this.runningTurns.size > 0) this.logger.log(`waiting for ${this.runningTurns.size} running turns`);
     if ((await this.clock.within(idle, this.environment.DRAIN_TIMEOUT_MS)) === undefined) {
       this.logger.warn(`stopping ${this.runningTurns.size} turns that outlived DRAIN_TIMEOUT_MS`);
       this.runningTurns.stopAll('drain');
     }
-    await this.clock.within(this.replies.allClosed(), LAST_BYTES_MS);
+    await this.clock.within(Promise.all([this.replies.allClosed(), disconnected]), LAST_BYTES_MS);
+    this.connections.terminate();
     // Keep-alive connections, and those a client opened and never used, would hold `close()` for ever.
     (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();
     // A turn that waited for its client goes on only now: it still has to be saved, counted and seen out.

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 
+import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
 import { StateModule } from '../state/index.js';
 import { Admission, BoundedAdmission } from './admission.js';
@@ -9,6 +10,9 @@ import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { ResponsesService } from './responses.service.js';
 import { RunningTurns } from './running-turns.js';
+import { QueueBudget } from './socket/queue-budget.js';
+import { ResponsesGateway } from './socket/responses.gateway.js';
+import { Upgrades } from './socket/upgrades.js';
 import { StoredResponsesService } from './stored-responses.service.js';
 import { TurnFailures } from './turn-failures.js';
 import { TurnLifecycle } from './turn-lifecycle.js';
@@ -19,10 +23,13 @@ import { UsageCounter } from './usage-counter.js';
 
 /** The use case: one turn, whole. Transports sit on top of ResponsesService. */
 @Module({
-  imports: [DiscoveryModule, ContextModule, StateModule],
+  imports: [DiscoveryModule, ConnectionsModule, ContextModule, StateModule],
   controllers: [ResponsesController],
   providers: [
     SseTransport,
+    ResponsesGateway,
+    Upgrades,
+    QueueBudget,
     CreateRequestPipe,
     ResponsesService,
     StoredResponsesService,
@@ -35,6 +42,6 @@ import { UsageCounter } from './usage-counter.js';
     TurnObservers,
     { provide: Admission, useClass: BoundedAdmission },
   ],
-  exports: [ResponsesService, StoredResponsesService, RunningTurns],
+  exports: [ResponsesService, StoredResponsesService, RunningTurns, ConnectionsModule],
 })
 export class ResponsesModule {}

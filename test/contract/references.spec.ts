@@ -79,20 +79,3 @@ describe('references to stored items', () => {
     );
   });
 });
-
-describe('an upgrade to WebSocket', () => {
-  it('is refused with 426, so that clients go on over HTTP', async () => {
-    await using service = await startService();
-    const { request } = await import('node:http');
-    const answer = await new Promise<number | undefined>((resolve, reject) => {
-      const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
-      const sent = request(`${service.baseURL}/responses`, { headers }, (response) => {
-        response.resume();
-        resolve(response.statusCode);
-      });
-      sent.once('error', reject);
-      sent.end();
-    });
-    expect(answer).toBe(426);
-  });
-});

@@ -1,0 +1,156 @@
+import { ApiError } from '../../protocol/index.js';
+import type { QueueBudget, QueueShare } from './queue-budget.js';
+
+/** Turns that run at once on one connection, all lanes together (protocol §6.5). */
+const MAX_IN_FLIGHT = 16;
+/** Lane names one connection may use in its life (protocol §6.5). */
+const MAX_STREAM_IDS = 32;
+
+/** One turn as the lanes see it. */
+export interface LaneTask {
+  /** The lane's name; undefined is the default lane. */
+  readonly streamId: string | undefined;
+  /** What it weighs while it waits. */
+  readonly bytes: number;
+  /** Runs the turn; `free` gives the lane to the next one, at the latest when the promise settles. */
+  run(free: () => void): Promise<void>;
+  /** Called instead of `run` for a turn that will not get its turn. */
+  refuse(error: ApiError): void;
+}
+
+/** What is known of a lane from outside. */
+export interface LaneState {
+  readonly streamId: string | undefined;
+  readonly running: boolean;
+  readonly queued: number;
+}
+
+interface Lane {
+  readonly streamId: string | undefined;
+  readonly queue: LaneTask[];
+  running: boolean;
+}
+
+/** How a connection's lanes behave where the protocol leaves it open. */
+export interface LaneOptions {
+  /** What happens to a turn on the busy default lane. */
+  readonly overlap: 'reject' | 'queue';
+  readonly budget: QueueBudget;
+  /** Called when the last running turn has ended. */
+  readonly onIdle: () => void;
+}
+
+/** The lanes of one connection (protocol §6.5): strict order within a lane, lanes side by side, no more than 16 at once. */
+export class Lanes {
+  private readonly lanes = new Map<string | undefined, Lane>();
+  /** Lanes that could go on if there were fewer than MAX_IN_FLIGHT, in the order in which they became ready. */
+  private readonly ready: Lane[] = [];
+  private readonly share: QueueShare;
+  private running = 0;
+
+  constructor(private readonly options: LaneOptions) {
+    this.share = options.budget.open();
+  }
+
+  /**
+   * Runs a turn when it is at the head of its lane. Throws ApiError `websocket_stream_limit_reached`, `concurrent_request` or
+   * `too_many_queued_requests` for one that is not taken; that harms no other.
+   */
+  submit(task: LaneTask): void {
+    const lane = this.laneOf(task.streamId);
+    const isBusy = lane.running || lane.queue.length > 0;
+    if (isBusy && lane.streamId === undefined && this.options.overlap === 'reject') throw concurrentRequest();
+    if (!isBusy && this.running < MAX_IN_FLIGHT) {
+      this.start(lane, task);
+      return;
+    }
+    this.share.take(task.bytes);
+    lane.queue.push(task);
+    if (!isBusy) this.ready.push(lane);
+  }
+
+  /** Refuses everything that waits. */
+  refuseQueued(error: ApiError): void {
+    for (const task of this.takeQueued()) task.refuse(error);
+  }
+
+  /** Forgets everything that waits. */
+  end(): void {
+    this.takeQueued();
+  }
+
+  /** Turns that run now. */
+  get inFlight(): number {
+    return this.running;
+  }
+
+  /** The lanes that were used so far, in the order of their first use. */
+  states(): readonly LaneState[] {
+    return [...this.lanes.values()].map(({ streamId, running, queue }) => ({
+      streamId,
+      running,
+      queued: queue.length,
+    }));
+  }
+
+  private laneOf(streamId: string | undefined): Lane {
+    const known = this.lanes.get(streamId);
+    if (known !== undefined) return known;
+    const named = this.lanes.size - (this.lanes.has(undefined) ? 1 : 0);
+    if (streamId !== undefined && named >= MAX_STREAM_IDS) throw tooManyStreams();
+    const lane: Lane = { streamId, queue: [], running: false };
+    this.lanes.set(streamId, lane);
+    return lane;
+  }
+
+  private start(lane: Lane, task: LaneTask): void {
+    lane.running = true;
+    this.running += 1;
+    let isFree = false;
+    const free = (): void => {
+      if (isFree) return;
+      isFree = true;
+      lane.running = false;
+      this.running -= 1;
+      if (lane.queue.length > 0) this.ready.push(lane);
+      // Later, because whoever frees a lane has its last frame still to write.
+      queueMicrotask(() => this.goOn());
+    };
+    void task.run(free).finally(free);
+  }
+
+  private goOn(): void {
+    while (this.running < MAX_IN_FLIGHT) {
+      const lane = this.ready.shift();
+      if (lane === undefined) break;
+      const task = lane.queue.shift();
+      if (task === undefined || lane.running) continue;
+      this.share.giveBack(task.bytes);
+      this.start(lane, task);
+    }
+    if (this.running === 0) this.options.onIdle();
+  }
+
+  private takeQueued(): readonly LaneTask[] {
+    const tasks = [...this.lanes.values()].flatMap(({ queue }) => queue.splice(0));
+    this.ready.length = 0;
+    for (const { bytes } of tasks) this.share.giveBack(bytes);
+    return tasks;
+  }
+}
+
+function concurrentRequest(): ApiError {
+  return ApiError.of(
+    'concurrent_request',
+    'A response is already being generated on this connection. Wait for it, or name another lane with stream_id.',
+  );
+}
+
+function tooManyStreams(): ApiError {
+  return ApiError.of(
+    'websocket_stream_limit_reached',
+    `This WebSocket connection has reached its maximum number of distinct stream IDs (${MAX_STREAM_IDS}). ` +
+      'Reuse an existing stream_id or open a new WebSocket connection.',
+    { param: 'stream_id' },
+  );
+}

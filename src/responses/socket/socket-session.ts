@@ -1,0 +1,172 @@
+import { setMaxListeners } from 'node:events';
+
+import type { MessageMappingProperties } from '@nestjs/websockets';
+import { lastValueFrom, type Observable } from 'rxjs';
+import type { RawData, WebSocket } from 'ws';
+
+import type { Caller } from '../../access/index.js';
+import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../connections/index.js';
+import type { ContinuationCaches } from '../../context/index.js';
+import { type ContinuationCache } from '../../context/index.js';
+import type { Environment } from '../../config/index.js';
+import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
+import type { Clock, Timer } from '../../time/index.js';
+import { TurnStoppedError } from '../stop-reason.js';
+import { AppendableRequests } from './appendable-requests.js';
+import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
+import { Lanes } from './lanes.js';
+import type { QueueBudget } from './queue-budget.js';
+import { SocketTurn, type TurnHost } from './socket-turn.js';
+import { answerSteer } from './steer.js';
+
+/** What sessions share. */
+export interface SessionSurroundings {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly ids: IdGenerator;
+  readonly caches: ContinuationCaches;
+  readonly budget: QueueBudget;
+}
+
+/** What one connection carries: its lanes, what it remembers, and the frames that come in. */
+export class SocketSession implements ConnectionWork, TurnHost {
+  readonly cache: ContinuationCache;
+  readonly requests: AppendableRequests;
+  private readonly lanesOfTurns: Lanes;
+  private readonly aborter = new AbortController();
+  private readonly handlers = new Map<unknown, (turn: SocketTurn) => Promise<unknown>>();
+  private idle: PromiseWithResolvers<undefined> | null = null;
+
+  constructor(
+    readonly connection: Connection,
+    socket: WebSocket,
+    private readonly surroundings: SessionSurroundings,
+  ) {
+    const { caches, budget, environment } = surroundings;
+    this.cache = caches.open(connection.owner);
+    this.requests = new AppendableRequests(environment.WS_CACHE_MAX_BYTES);
+    this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
+    // One for each turn in flight.
+    setMaxListeners(0, this.signal);
+    socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
+    connection.carry(this);
+  }
+
+  /** Aborts when the connection's turns are to stop. */
+  get signal(): AbortSignal {
+    return this.aborter.signal;
+  }
+
+  /** Takes the gateway's handlers, each with its guards and filters around it, and what makes Observables of results. */
+  handleWith(
+    handlers: readonly MessageMappingProperties[],
+    toObservable: (result: unknown) => Observable<unknown>,
+  ): void {
+    for (const { message, callback } of handlers) {
+      // With an interceptor in the application, a handler runs when its result is subscribed to.
+      this.handlers.set(message, (turn) => lastValueFrom(toObservable(callback(turn)), { defaultValue: undefined }));
+    }
+  }
+
+  async dispatch(turn: SocketTurn): Promise<void> {
+    await this.handlers.get(turn.type)?.(turn);
+  }
+
+  /** Calls `send` whenever a turn has been silent for WS_KEEPALIVE_MS; refresh it when the turn says something. */
+  keepalive(send: () => void): Timer {
+    const timer: Timer = this.surroundings.clock.schedule(this.surroundings.environment.WS_KEEPALIVE_MS, () => {
+      // A client that does not read needs no sign of life.
+      if (!this.connection.writer.isBehind) send();
+      timer.refresh();
+    });
+    return timer;
+  }
+
+  lanes(): readonly LaneSummary[] {
+    return this.lanesOfTurns.states().map(({ streamId, running, queued }) => ({
+      stream_id: streamId ?? null,
+      in_flight: running ? 1 : 0,
+      queued,
+    }));
+  }
+
+  get isIdle(): boolean {
+    return this.lanesOfTurns.inFlight === 0;
+  }
+
+  whenIdle(): Promise<unknown> {
+    if (this.isIdle) return Promise.resolve();
+    this.idle ??= Promise.withResolvers();
+    return this.idle.promise;
+  }
+
+  refuse(error: ApiError): void {
+    this.lanesOfTurns.refuseQueued(error);
+  }
+
+  stop(cause: StopCause): void {
+    if (!this.signal.aborted) this.aborter.abort(new TurnStoppedError(cause));
+  }
+
+  end(): void {
+    this.stop('disconnect');
+    this.lanesOfTurns.end();
+    this.requests.clear();
+    this.surroundings.caches.close(this.cache);
+  }
+
+  /** Every frame gets its answer, and none can end the connection or disturb a running turn. */
+  private receive(data: Buffer, isBinary: boolean): void {
+    this.connection.touch();
+    try {
+      this.accept(readFrame(data, isBinary), data.length);
+    } catch (error) {
+      this.answer(error);
+    }
+  }
+
+  private accept(frame: ClientFrame, bytes: number): void {
+    const { type } = frame;
+    switch (type) {
+      case 'response.create':
+      case 'response.append':
+        this.submit(new SocketTurn(this, this.nextCaller(), type, streamIdOf(frame), frame, bytes));
+        return;
+      case 'response.steer':
+        this.connection.writer.send([answerSteer(frame)]);
+        return;
+      case 'response.processed':
+        // Codex said so in the spring of 2026; there is nothing to answer.
+        return;
+      default:
+        throw refuseEventType(type);
+    }
+  }
+
+  private submit(turn: SocketTurn): void {
+    try {
+      if (this.connection.refusal !== null) throw this.connection.refusal;
+      this.lanesOfTurns.submit(turn);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      turn.refuse(error);
+    }
+  }
+
+  private answer(error: unknown): void {
+    const { requestId } = this.nextCaller();
+    const refusal = error instanceof ApiError ? error : ApiError.unexpected(requestId, error);
+    this.connection.writer.send([toErrorFrame(refusal, { requestId })]);
+  }
+
+  /** Every frame has a request id of its own. */
+  private nextCaller(): Caller {
+    return { owner: this.connection.owner, requestId: this.surroundings.ids.next('req') };
+  }
+
+  private onIdle(): void {
+    this.connection.touch();
+    this.idle?.resolve(undefined);
+    this.idle = null;
+  }
+}
