@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ScriptedProvider, type Script } from '../../src/testing/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
-import { Refusal, TRANSPORTS, type TurnResult } from '../support/transports.js';
+import { Refusal, type TurnResult } from '../support/transport.js';
+import { TRANSPORTS } from '../support/transports.js';
 import { ENDLESS, FALSE_STARTS, NONSENSE, startsWellThen, yieldsThen } from './misbehaviours.js';
 
 const SERVER_ERROR = /^The server had an error while processing your request\. .* report request req_[0-9a-f]{32}\.$/;

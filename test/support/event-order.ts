@@ -7,6 +7,8 @@ export interface EventOrderOptions {
   readonly transport: 'sse' | 'ws';
   /** Whether deltas are padded; by default on SSE and nowhere else. */
   readonly obfuscated?: boolean;
+  /** A turn that only prepares its context: created and completed, and nothing between (protocol §6.4). */
+  readonly warmUp?: boolean;
 }
 
 /**
@@ -41,7 +43,10 @@ class EventOrder {
   accept(event: WireEvent): void {
     requireRule(!this.ended, 'nothing may follow the terminal event');
     if (event.type === 'keepalive') {
-      requireRule(this.options.transport === 'sse', 'keepalive is only allowed on SSE');
+      return;
+    }
+    if (event.type === 'response.metadata') {
+      requireRule(this.options.transport === 'ws', 'response.metadata is only allowed on sockets');
       return;
     }
     requireFields(event);
@@ -67,7 +72,7 @@ class EventOrder {
       'response.created must be the first event and only that',
     );
     requireRule(
-      (number === 1) === (type === 'response.in_progress'),
+      (number === 1 && this.options.warmUp !== true) === (type === 'response.in_progress'),
       'response.in_progress must be the second event and only that',
     );
   }

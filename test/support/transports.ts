@@ -1,36 +1,8 @@
 import { checkEventOrder } from './event-order.js';
-import type { WireEvent } from './rule.js';
-import type { Service } from './service.js';
+
+import { SocketClient } from './socket-client.js';
 import { openStream, postJson } from './sse.js';
-
-/** A Response as it was on the wire. */
-export type WireResponse = Readonly<Record<string, unknown>> & { readonly id: string; readonly status: string };
-
-/** What a turn gave. */
-export interface TurnResult {
-  /** Every event, for transports that have them. */
-  readonly events?: readonly WireEvent[];
-  readonly response: WireResponse;
-}
-
-/** A way for a turn to reach the service and come back. */
-export interface Transport {
-  readonly name: string;
-  /** Runs one turn to its end; its events, if any, have passed the checker. Rejects with Refusal when it is refused. */
-  run(service: Service, body: object): Promise<TurnResult>;
-}
-
-/** A turn that was refused before `response.created`. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
-
-  constructor(
-    readonly status: number,
-    readonly body: unknown,
-  ) {
-    super(`refused with ${status}: ${JSON.stringify(body)}`);
-  }
-}
+import { Refusal, type Transport, type WireResponse } from './transport.js';
 
 /** `POST /responses`, answered with one JSON body. */
 export const JSON_TRANSPORT: Transport = {
@@ -54,5 +26,14 @@ export const SSE_TRANSPORT: Transport = {
   },
 };
 
+/** `response.create` on a socket of its own. */
+export const WS_TRANSPORT: Transport = {
+  name: 'ws',
+  async run(service, body) {
+    await using client = await SocketClient.open(service);
+    return await client.turn(body as { readonly stream_id?: string });
+  },
+};
+
 /** Every transport a turn can take. What is true of one has to be true of all. */
-export const TRANSPORTS: readonly Transport[] = [JSON_TRANSPORT, SSE_TRANSPORT];
+export const TRANSPORTS: readonly Transport[] = [JSON_TRANSPORT, SSE_TRANSPORT, WS_TRANSPORT];

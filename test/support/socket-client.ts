@@ -1,0 +1,155 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+
+import { type ClientOptions, WebSocket } from 'ws';
+
+import { checkEventOrder } from './event-order.js';
+import type { WireEvent } from './rule.js';
+import { Refusal, type TurnResult, type WireResponse } from './transport.js';
+
+/** How a socket ended. */
+export interface SocketEnd {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** An upgrade that was answered with HTTP instead. */
+export interface RefusedUpgrade {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: unknown;
+}
+
+const TERMINAL = new Set(['response.completed', 'response.failed', 'response.incomplete']);
+
+/** A bare WebSocket client: every frame as it came, in order, whoever it is for. */
+export class SocketClient implements AsyncDisposable {
+  /** Frames that nobody has asked for yet. */
+  private readonly frames: WireEvent[] = [];
+  private wake = Promise.withResolvers<undefined>();
+  private ended = false;
+  /** Resolves when the socket is closed. */
+  readonly closed: Promise<SocketEnd>;
+
+  private constructor(readonly socket: WebSocket) {
+    socket.on('message', (data: Buffer) => {
+      this.frames.push(JSON.parse(data.toString('utf8')) as WireEvent);
+      this.tell();
+    });
+    socket.on('error', () => undefined);
+    this.closed = once(socket, 'close').then(([code, reason]) => {
+      this.ended = true;
+      this.tell();
+      return { code: code as number, reason: String(reason) };
+    });
+  }
+
+  /** Opens a socket at a service's `/v1/responses`; rejects when the upgrade is refused. */
+  static async open(
+    service: { readonly port: number },
+    options: ClientOptions = {},
+    path = '/v1/responses',
+  ): Promise<SocketClient> {
+    const client = new SocketClient(new WebSocket(`ws://127.0.0.1:${service.port}${path}`, options));
+    await once(client.socket, 'open');
+    return client;
+  }
+
+  /** Asks for an upgrade that is expected to be refused. */
+  static async refused(
+    service: { readonly port: number },
+    options: ClientOptions = {},
+    path = '/v1/responses',
+  ): Promise<RefusedUpgrade> {
+    const socket = new WebSocket(`ws://127.0.0.1:${service.port}${path}`, options);
+    socket.on('error', () => undefined);
+    const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    let text = '';
+    for await (const chunk of response) text += String(chunk);
+    return { status: response.statusCode ?? 0, headers: response.headers, body: JSON.parse(text) as unknown };
+  }
+
+  /** Sends an object as JSON, or a text or bytes as they are. */
+  send(frame: object | string | Buffer): void {
+    this.socket.send(typeof frame === 'string' || Buffer.isBuffer(frame) ? frame : JSON.stringify(frame));
+  }
+
+  /** Sends a `response.create`. */
+  create(body: object): void {
+    this.send({ type: 'response.create', model: 'scripted', ...body });
+  }
+
+  /** The next frame of anybody. Rejects when the socket closes first. */
+  async next(): Promise<WireEvent> {
+    return this.take(() => true);
+  }
+
+  /** The next frame of one lane; undefined is the default lane, and what belongs to no lane. */
+  async nextOf(streamId?: string): Promise<WireEvent> {
+    return this.take(({ stream_id }) => stream_id === streamId);
+  }
+
+  /** Frames that have come and were not asked for. */
+  get unread(): readonly WireEvent[] {
+    return this.frames;
+  }
+
+  /** Runs a warm-up (protocol §6.4). */
+  warmUp(body: { readonly stream_id?: string; readonly [member: string]: unknown }): Promise<TurnResult> {
+    this.create({ ...body, generate: false });
+    return this.finish(body.stream_id, { warmUp: true });
+  }
+
+  /** The rest of a turn on a lane, up to its terminal event. Rejects with Refusal for an error frame. */
+  async finish(streamId?: string, { warmUp = false } = {}): Promise<TurnResult> {
+    const events: WireEvent[] = [];
+    for (;;) {
+      const event = await this.nextOf(streamId);
+      if (event.type === 'error') throw new Refusal(event['status'] as number, { error: event['error'] });
+      events.push(event);
+      if (TERMINAL.has(event.type)) break;
+    }
+    const plain = events.map(({ stream_id: _lane, ...event }) => event);
+    checkEventOrder(plain, { transport: 'ws', warmUp });
+    return { events: plain, response: plain.at(-1)?.['response'] as WireResponse };
+  }
+
+  /** Runs one turn on the lane that its body names. */
+  turn(body: { readonly stream_id?: string; readonly [member: string]: unknown }): Promise<TurnResult> {
+    this.create(body);
+    return this.finish(body.stream_id);
+  }
+
+  /** The error frame that answers a `response.create`. */
+  async refusal(body: { readonly stream_id?: string; readonly [member: string]: unknown }): Promise<WireEvent> {
+    this.create(body);
+    const frame = await this.nextOf(body.stream_id);
+    if (frame.type !== 'error') throw new Error(`expected an error frame, not ${JSON.stringify(frame)}`);
+    return frame;
+  }
+
+  async close(): Promise<SocketEnd> {
+    this.socket.close();
+    return this.closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.socket.terminate();
+    await this.closed;
+  }
+
+  private async take(wanted: (frame: WireEvent) => boolean): Promise<WireEvent> {
+    for (;;) {
+      const index = this.frames.findIndex(wanted);
+      const [frame] = index < 0 ? [] : this.frames.splice(index, 1);
+      if (frame !== undefined) return frame;
+      if (this.ended) throw new Error('the socket was closed before the frame came');
+      await this.wake.promise;
+    }
+  }
+
+  private tell(): void {
+    this.wake.resolve(undefined);
+    this.wake = Promise.withResolvers();
+  }
+}
