@@ -114,12 +114,27 @@ describe(checkEventOrder.name, () => {
     expect(() => checkEventOrder(numbered(goodStream()), { transport: 'sse' })).not.toThrow();
   });
 
-  it('passes it without padding on a socket, and with keepalives on SSE only', () => {
+  it('passes it without padding on a socket, and with keepalives everywhere', () => {
     const bare = numbered(goodStream()).map(({ obfuscation: _, ...event }) => event);
     const kept = bare.toSpliced(5, 0, { type: 'keepalive' });
     expect(() => checkEventOrder(bare, { transport: 'ws' })).not.toThrow();
     expect(() => checkEventOrder(kept, { transport: 'sse', obfuscated: false })).not.toThrow();
-    expect(() => checkEventOrder(kept, { transport: 'ws' })).toThrow('keepalive is only allowed on SSE');
+    expect(() => checkEventOrder(kept, { transport: 'ws' })).not.toThrow();
+  });
+
+  it('allows a frame with headers on sockets only', () => {
+    const bare = numbered(goodStream()).map(({ obfuscation: _, ...event }) => event);
+    const told = bare.toSpliced(5, 0, { type: 'response.metadata', headers: { 'x-turn': '1' } });
+    expect(() => checkEventOrder(told, { transport: 'ws' })).not.toThrow();
+    expect(() => checkEventOrder(told, { transport: 'sse', obfuscated: false })).toThrow('only allowed on sockets');
+  });
+
+  it('expects no more of a warm-up than its begin and its end', () => {
+    const [created, inProgress, ...rest] = goodStream();
+    const ended = { ...rest.at(-1), response: { ...(rest.at(-1)?.['response'] as Json), output: [] } };
+    const warmUp = { transport: 'ws', warmUp: true } as const;
+    expect(() => checkEventOrder(numbered([created ?? {}, ended]), warmUp)).not.toThrow();
+    expect(() => checkEventOrder(numbered([created ?? {}, inProgress ?? {}, ended]), warmUp)).toThrow('second event');
   });
 
   it.each<[fault: string, mutate: (events: Json[]) => Json[], message: string]>([
