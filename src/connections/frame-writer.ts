@@ -8,6 +8,12 @@ const HOLD_BACK_BYTES = 256 * 1024;
 /** Longest frame that clients take; a longer message is sent in fragments (RFC 6455 section 5.4). */
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
+/** Shorter messages cost more to compress than to send, and a threshold of `ws` would not hold for them. */
+const COMPRESSION_THRESHOLD = 1024;
+
+const PLAIN = { binary: false, compress: false } as const;
+const COMPRESSED = { binary: false, compress: true } as const;
+
 /** A UTF-16 unit becomes at most this many bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -44,7 +50,8 @@ export class FrameWriter {
     for (const [index, message] of messages.entries()) {
       if (!this.makeReady()) return;
       const onWritten = index === last ? this.onWritten : undefined;
-      if (message.length * MAX_BYTES_PER_UNIT <= MAX_FRAME_BYTES) this.socket.send(message, onWritten);
+      const options = message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED;
+      if (message.length * MAX_BYTES_PER_UNIT <= MAX_FRAME_BYTES) this.socket.send(message, options, onWritten);
       else this.sendInFragments(Buffer.from(message), onWritten);
     }
   }

@@ -15,9 +15,6 @@ import { QueueBudget } from './queue-budget.js';
 import { refuseUpgrade } from './refuse-upgrade.js';
 import { SocketSession } from './socket-session.js';
 
-/** Small messages are not worth the compression. */
-const COMPRESSION_THRESHOLD_BYTES = 1024;
-
 /** Messages that are compressed at the same time, of all connections. */
 const CONCURRENT_COMPRESSIONS = 10;
 
@@ -48,7 +45,6 @@ export class Upgrades {
       // Pongs count as unread output like everything else.
       autoPong: false,
       perMessageDeflate: WS_COMPRESSION && {
-        threshold: COMPRESSION_THRESHOLD_BYTES,
         concurrencyLimit: CONCURRENT_COMPRESSIONS,
         // About 50 kB per direction and connection, instead of 256 and 32.
         serverMaxWindowBits: 13,
