@@ -10,6 +10,7 @@ export type Ending = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCo
 /** A turn from its admission to its end. */
 export class LiveTurn {
   private release: Release = () => undefined;
+  private settled = false;
   private readonly ending: { -readonly [K in keyof Ending]: Ending[K] } = {
     provider: null,
     status: 'disconnected',
@@ -65,8 +66,10 @@ export class LiveTurn {
     this.ending.errorCode = error?.code ?? null;
   }
 
-  /** Stops what may still run for the turn, gives its place back and tells the observers. */
+  /** Stops what may still run for the turn, gives its place back and tells the observers. Once; later calls do nothing. */
   settle(): void {
+    if (this.settled) return;
+    this.settled = true;
     this.transport.removeEventListener('abort', this.onStop);
     // After its own end a model has nothing to stop, and an abort would look like one to its upstream.
     if (this.ending.status !== 'completed' && this.ending.status !== 'incomplete') this.running.stop('over');

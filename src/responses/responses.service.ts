@@ -94,6 +94,8 @@ export class ResponsesService {
       const run: Run = { admitted, prepared, assembler, live, onHeaders: (headers) => control.onHeaders?.(headers) };
       const finished = yield* this.meter(run, live);
       await this.conclude(run, finished, control, silent);
+      // Before the terminal event leaves: who answers it at once must find the place free.
+      live.settle();
       yield assembler.take();
     } catch (error) {
       if (isDisconnect(error)) return;

@@ -105,7 +105,10 @@ export class SocketClient implements AsyncDisposable {
     const events: WireEvent[] = [];
     for (;;) {
       const event = await this.nextOf(streamId);
-      if (event.type === 'error') throw new Refusal(event['status'] as number, { error: event['error'] });
+      if (event.type === 'error') {
+        const { headers: _headers, ...error } = event['error'] as Readonly<Record<string, unknown>>;
+        throw new Refusal(event['status'] as number, { error });
+      }
       events.push(event);
       if (TERMINAL.has(event.type)) break;
     }
