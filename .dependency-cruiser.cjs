@@ -26,7 +26,7 @@ module.exports = {
       name: 'adapters-do-not-know-the-use-case',
       comment: 'State and providers implement contracts; they never call up into responses.',
       severity: 'error',
-      from: { path: '^src/(state|providers|context|access|config|time)/' },
+      from: { path: '^src/(state|providers|context|connections|access|config|time)/' },
       to: { path: '^src/(responses|models|operations)/' },
     },
     {

@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nes
 
 import { AccessModule } from './access/index.js';
 import { type AsyncVariables, ConfigModule, Environment, type Variables } from './config/index.js';
+import { ConnectionsModule } from './connections/index.js';
 import { HttpModule } from './http/index.js';
 import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
@@ -56,6 +57,7 @@ export class AntiphonModule {
         AccessModule,
         HttpModule,
         ResponsesModule,
+        ConnectionsModule,
         ModelsModule,
         ProvidersModule.with(providers ?? [SimulatorProvider], imports),
         OperationsModule,

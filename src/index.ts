@@ -3,6 +3,8 @@ export * from './access/index.js';
 export * from './antiphon.module.js';
 export * from './bootstrap.js';
 export { Environment, EnvironmentError, listenAddress } from './config/index.js';
+export { type Connection, ConnectionRegistry, type LaneSummary, type StopCause } from './connections/index.js';
+export type { Continuation, Continuations, Conversation } from './context/index.js';
 export { createAdapter } from './http/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';
@@ -12,11 +14,14 @@ export {
   type AdmittedTurn,
   type Release,
   ResponsesService,
+  type RunningTurn,
   RunningTurns,
+  type StopReason,
   StoredResponsesService,
   type TurnControl,
   TurnObserver,
   type TurnRecord,
 } from './responses/index.js';
+export { SocketAdapter } from './responses/socket/index.js';
 export * from './state/index.js';
 export * from './time/index.js';

@@ -8,7 +8,7 @@ interface KnownKey {
   readonly digest: Buffer;
 }
 
-/** The keys of API_KEYS. Only digests are kept, so a dump of the memory shows no key. */
+/** The keys of API_KEYS. Only digests of them are kept. */
 export class ApiKeys {
   private readonly keys: readonly KnownKey[];
 

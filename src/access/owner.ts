@@ -13,4 +13,6 @@ export interface Caller {
   readonly owner: Owner;
   /** The `x-request-id` of the request, for logs and error texts. */
   readonly requestId: string;
+  /** The WebSocket connection the turn came over. */
+  readonly connectionId?: string;
 }

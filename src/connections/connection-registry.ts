@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
 import type { Caller, Owner } from '../access/index.js';
@@ -27,6 +27,7 @@ export interface Upgraded {
 /** Decides who may connect, names connections, knows all of them, and sees them out. */
 @Injectable()
 export class ConnectionRegistry {
+  private readonly logger = new Logger('Connection');
   private readonly connections = new Map<string, Connection>();
   private readonly countByOwner = new Map<Owner, number>();
   private readonly turnedAway = new Set<WebSocket>();
@@ -38,6 +39,11 @@ export class ConnectionRegistry {
     private readonly clock: Clock,
     private readonly ids: IdGenerator,
   ) {}
+
+  /** A name for a connection to be: `ws-` and 32 hex digits. */
+  nextId(): string {
+    return this.ids.next('ws').replace('_', '-');
+  }
 
   /** Says whether an upgrade is worth a handshake. Throws ApiError 503 when the process is leaving or overrun. */
   requireOpen(): void {
@@ -61,13 +67,17 @@ export class ConnectionRegistry {
       return undefined;
     }
     const connection: Connection = new Connection({
-      id: this.ids.next('ws').replace('_', '-'),
+      id: caller.connectionId ?? this.nextId(),
       caller,
       headers,
       socket,
-      writer: new FrameWriter(socket, stream, this.environment.WS_MAX_BUFFERED_BYTES, () =>
-        connection.dropSlowReader(),
-      ),
+      writer: new FrameWriter({
+        socket,
+        stream,
+        maxBufferedBytes: this.environment.WS_MAX_BUFFERED_BYTES,
+        clock: this.clock,
+        onOverflow: () => connection.dropSlowReader(),
+      }),
       clock: this.clock,
       environment: this.environment,
     });
@@ -116,7 +126,8 @@ export class ConnectionRegistry {
     return tooMany(`your limit of ${WS_MAX_CONNECTIONS_PER_OWNER} is reached`);
   }
 
-  private turnAway(socket: WebSocket, refusal: ApiError, { requestId }: Caller): void {
+  private turnAway(socket: WebSocket, refusal: ApiError, { owner, requestId }: Caller): void {
+    this.logger.warn(`no room for a connection of ${owner}: ${refusal.message}`);
     this.turnedAway.add(socket);
     socket.send(toErrorFrame(refusal, { requestId }));
     socket.close(1013, 'websocket_connection_limit_reached');

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import { Logger } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
 import type { Caller, Owner } from '../access/index.js';
@@ -8,7 +9,7 @@ import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
-import type { Backlog, FrameWriter } from './frame-writer.js';
+import type { FrameWriter } from './frame-writer.js';
 
 /** What a connection is made of. */
 export interface ConnectionParts {
@@ -33,18 +34,21 @@ export class Connection {
   readonly writer: FrameWriter;
   /** Milliseconds since the epoch. */
   readonly since: number;
+  private readonly logger = new Logger('Connection');
   private readonly timers: Timer[] = [];
   private idleTimer: Timer | null = null;
   private work: ConnectionWork | null = null;
   private closing: Closing | null = null;
+  private ended = false;
   private heard = true;
   private silentBeats = 0;
-  private backlog: Backlog | null = null;
+  private taken: number | null = null;
 
   constructor(private readonly parts: ConnectionParts) {
     const { id, caller, headers, writer, clock, socket, environment } = parts;
     this.id = id;
     this.owner = caller.owner;
+    this.logger.debug(`${id} of ${caller.owner} opened by request ${caller.requestId}`);
     this.headers = headers;
     this.writer = writer;
     this.since = clock.now();
@@ -53,13 +57,16 @@ export class Connection {
       writer.pong(data);
     });
     socket.on('pong', () => (this.heard = true));
-    socket.once('close', () => this.end());
+    socket.once('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
     const { WS_PING_INTERVAL_MS, WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
     const beat = clock.schedule(WS_PING_INTERVAL_MS, () => {
-      if (this.beat()) beat.refresh();
+      this.beat();
+      if (!this.ended) beat.refresh();
     });
     this.timers.push(beat);
-    this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice()));
+    if (WS_EXPIRY_NOTICE_MS > 0) {
+      this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice()));
+    }
     this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS, () => void this.retire(expired(environment))));
     if (WS_IDLE_TIMEOUT_MS > 0) {
       this.idleTimer = clock.schedule(WS_IDLE_TIMEOUT_MS, () => this.leaveIfIdle());
@@ -82,9 +89,8 @@ export class Connection {
     return this.closing?.refusal ?? null;
   }
 
-  /** A message came, or a turn ended: the connection is alive and in use. */
+  /** A message came, or a turn ended: the connection is in use. */
   touch(): void {
-    this.heard = true;
     this.idleTimer?.refresh();
   }
 
@@ -103,12 +109,13 @@ export class Connection {
       work.stop(closing.stop);
       await clock.within(whenIdle, SHORT_HANDSHAKE_MS);
     }
-    if (closing.farewell !== undefined) this.writer.send([toErrorFrame(closing.farewell)]);
+    if (closing.farewell !== undefined) this.writer.answer(toErrorFrame(closing.farewell));
     this.close(closing.code, closing.reason, HANDSHAKE_MS);
   }
 
   /** The client left too much unread: what is buffered will not reach it in time either. */
   dropSlowReader(): void {
+    this.logger.warn(`${this.id} of ${this.owner} leaves too much unread`);
     this.work?.stop('disconnect');
     this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
   }
@@ -120,29 +127,32 @@ export class Connection {
 
   private close(code: number, reason: string, handshakeMs: number): void {
     const { socket, clock } = this.parts;
+    if (this.ended) return;
     socket.close(code, reason);
     this.writer.flush();
     this.timers.push(clock.schedule(handshakeMs, () => socket.terminate()));
   }
 
-  /** Pings; false when the client has given no sign of life for two pings. */
-  private beat(): boolean {
+  /**
+   * Pings, and drops a client that has given no sign of life for two pings. What it sends is none: who only talks and never
+   * reads would hold its models for ever.
+   */
+  private beat(): void {
     const { socket } = this.parts;
-    this.silentBeats = this.heard || this.hasRead() ? 0 : this.silentBeats + 1;
-    if (this.silentBeats === MAX_SILENT_BEATS) {
-      socket.terminate();
-      return false;
-    }
+    const hasRead = this.hasRead();
+    this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
     this.heard = false;
-    if (socket.readyState === socket.OPEN) socket.ping();
-    return true;
+    if (this.silentBeats === MAX_SILENT_BEATS) {
+      this.logger.debug(`${this.id} gave no sign of life`);
+      socket.terminate();
+    } else if (socket.readyState === socket.OPEN) socket.ping();
   }
 
   /** Whether the client took something of a backlog: a ping that waits behind it cannot be answered yet. */
   private hasRead(): boolean {
-    const { backlog } = this;
-    this.backlog = this.writer.backlog;
-    return backlog !== null && (this.backlog === null || this.backlog.taken > backlog.taken);
+    const before = this.taken;
+    this.taken = this.writer.taken;
+    return before !== null && (this.taken === null || this.taken > before);
   }
 
   private giveNotice(): void {
@@ -154,7 +164,7 @@ export class Connection {
       message: `This connection will be closed in ${Math.round(WS_EXPIRY_NOTICE_MS / 1000)} seconds. Open a new one to continue.`,
       expires_at: Math.floor((this.since + WS_MAX_LIFETIME_MS) / 1000),
     };
-    this.writer.send([JSON.stringify(message)]);
+    this.writer.answer(JSON.stringify(message));
   }
 
   private leaveIfIdle(): void {
@@ -162,8 +172,10 @@ export class Connection {
     else void this.retire(idle());
   }
 
-  private end(): void {
+  private end(code: number, reason: string): void {
+    this.ended = true;
     for (const timer of this.timers) timer.cancel();
     this.work?.end();
+    this.logger.debug(`${this.id} of ${this.owner} closed with ${code} ${JSON.stringify(reason)}`);
   }
 }

@@ -2,8 +2,13 @@ import type { Duplex } from 'node:stream';
 
 import type { WebSocket } from 'ws';
 
+import type { Clock, Timer } from '../time/index.js';
+
 /** Unread bytes beyond which turns wait for the client. */
 const HOLD_BACK_BYTES = 256 * 1024;
+
+/** How long a client that has left too much unread may take nothing before it is given up, ms. */
+const STANDSTILL_MS = 1000;
 
 /** Longest frame that clients take; a longer message is sent in fragments (RFC 6455 section 5.4). */
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
@@ -17,105 +22,148 @@ const COMPRESSED = { binary: false, compress: true } as const;
 /** A UTF-16 unit becomes at most this many bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Messages that the client has not taken yet. */
-export interface Backlog {
-  /** Bytes it has taken since the connection began. */
-  readonly taken: number;
+/** What a writer writes to, and when it gives up. */
+export interface FrameWriterOptions {
+  readonly socket: WebSocket;
+  /** The transport under the socket. */
+  readonly stream: Duplex;
+  readonly maxBufferedBytes: number;
+  readonly clock: Clock;
+  /** Called when the client has left too much unread and takes nothing of it. */
+  readonly onOverflow: () => void;
 }
 
+/** What `net.Socket` knows beyond its types. */
+type NetInternals = Duplex & {
+  readonly bytesWritten?: number;
+  readonly _handle?: { readonly writeQueueSize?: number } | null;
+};
+
 /**
- * Writes messages to one client. What comes in one turn of the event loop leaves in one write. A writer never waits by
- * itself: turns ask `isBehind` and wait for `caughtUp`; whoever writes on although the client does not read at all is
- * stopped at `maxBufferedBytes`.
+ * Writes messages to one client. What comes in one turn of the event loop leaves in one write. It never waits by itself:
+ * turns ask `isBehind` before each message and wait for `caughtUp`; what cannot wait, such as error frames, is an `answer`. A
+ * client is given up that leaves more than `maxBufferedBytes` of answers unread, or of anything while it takes nothing.
  */
 export class FrameWriter {
   private corked = false;
-  private waiting: PromiseWithResolvers<undefined> | null = null;
+  private readonly waiting: (() => void)[] = [];
   private readonly holdBackBytes: number;
+  private watch: Timer | null = null;
+  private answered = 0;
 
-  /** `stream` is the transport under the socket; `onOverflow` is called when the client has left too much unread. */
-  constructor(
-    private readonly socket: WebSocket,
-    private readonly stream: Duplex,
-    private readonly maxBufferedBytes: number,
-    private readonly onOverflow: () => void,
-  ) {
-    this.holdBackBytes = Math.min(HOLD_BACK_BYTES, maxBufferedBytes / 2);
-    socket.once('close', () => this.release());
+  constructor(private readonly options: FrameWriterOptions) {
+    this.holdBackBytes = Math.min(HOLD_BACK_BYTES, options.maxBufferedBytes / 2);
+    options.socket.once('close', () => this.end());
   }
 
-  /** Sends messages, each a JSON text. Sends nothing once the socket is closing. */
-  send(messages: readonly string[]): void {
-    const last = messages.length - 1;
-    for (const [index, message] of messages.entries()) {
-      if (!this.makeReady()) return;
-      const onWritten = index === last ? this.onWritten : undefined;
-      const options = message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED;
-      if (message.length * MAX_BYTES_PER_UNIT <= MAX_FRAME_BYTES) this.socket.send(message, options, onWritten);
-      else this.sendInFragments(Buffer.from(message), onWritten);
-    }
+  /** Sends a message, a JSON text. Sends nothing once the socket is closing. */
+  send(message: string): void {
+    if (!this.makeReady()) return;
+    const { socket } = this.options;
+    if (message.length * MAX_BYTES_PER_UNIT > MAX_FRAME_BYTES) this.sendInFragments(Buffer.from(message));
+    else socket.send(message, message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED, this.onWritten);
+    this.watchOver();
   }
 
-  /** Answers a ping; a client that pings and never reads must not fill our memory either. */
+  /** Sends a message that cannot wait. A client that asks and never reads must not fill our memory with answers. */
+  answer(message: string): void {
+    if (this.charge(message.length)) this.send(message);
+  }
+
+  /** Answers a ping, which is nothing else. */
   pong(data: Buffer): void {
-    if (this.makeReady()) this.socket.pong(data);
+    if (this.charge(data.length) && this.makeReady()) this.options.socket.pong(data);
   }
 
   /** Whether the client is so far behind that its turns should wait. */
   get isBehind(): boolean {
-    return this.socket.bufferedAmount > this.holdBackBytes;
+    return this.options.socket.bufferedAmount > this.holdBackBytes;
   }
 
-  /** Resolves when the client has caught up, or is gone. */
-  caughtUp(): Promise<unknown> {
-    if (!this.isBehind || this.socket.readyState === this.socket.CLOSED) return Promise.resolve();
-    this.waiting ??= Promise.withResolvers();
-    return this.waiting.promise;
+  /** Resolves when the client has caught up and it is the caller's turn to write, or when the client is gone. */
+  caughtUp(): Promise<void> {
+    const { socket } = this.options;
+    if (!this.isBehind || socket.readyState === socket.CLOSED) return Promise.resolve();
+    return new Promise((resolve) => this.waiting.push(resolve));
   }
 
-  /** What waits because the client does not read fast enough; null when nothing does. */
-  get backlog(): Backlog | null {
-    const { bytesWritten = 0 } = this.stream as Duplex & { readonly bytesWritten?: number };
-    const waiting = this.stream.writableLength;
-    return waiting === 0 ? null : { taken: bytesWritten - waiting };
+  /** Bytes that the client's side has taken so far, or null when nothing waits for it. */
+  get taken(): number | null {
+    const { stream } = this.options;
+    // One write may be large, and what is left of it only the handle knows; net's own inactivity timer looks there too.
+    const { bytesWritten = 0, _handle: handle } = stream as NetInternals;
+    const inFlight = handle?.writeQueueSize ?? 0;
+    const waiting = stream.writableLength;
+    return waiting === 0 && inFlight === 0 ? null : bytesWritten - Math.max(waiting, inFlight);
   }
 
   /** Lets go what was collected in this turn of the event loop. */
-  flush(): void {
+  readonly flush = (): void => {
     if (!this.corked) return;
     this.corked = false;
-    this.stream.uncork();
-  }
+    this.options.stream.uncork();
+  };
 
   /** Holds writes until the end of the turn of the event loop; false when nothing can be sent. */
   private makeReady(): boolean {
-    if (this.socket.readyState !== this.socket.OPEN) return false;
-    if (this.socket.bufferedAmount > this.maxBufferedBytes) {
-      this.onOverflow();
-      return false;
-    }
+    const { socket, stream } = this.options;
+    if (socket.readyState !== socket.OPEN) return false;
     if (!this.corked) {
       this.corked = true;
-      this.stream.cork();
-      setImmediate(() => this.flush());
+      stream.cork();
+      setImmediate(this.flush);
     }
     return true;
   }
 
-  private sendInFragments(message: Buffer, onWritten: (() => void) | undefined): void {
+  private sendInFragments(message: Buffer): void {
+    const { socket } = this.options;
     for (let start = 0; start < message.length; start += MAX_FRAME_BYTES) {
       const end = start + MAX_FRAME_BYTES;
-      const fin = end >= message.length;
-      this.socket.send(message.subarray(start, end), { binary: false, fin }, fin ? onWritten : undefined);
+      socket.send(message.subarray(start, end), { ...COMPRESSED, fin: end >= message.length }, this.onWritten);
     }
   }
 
-  private readonly onWritten = (): void => {
-    if (this.waiting !== null && !this.isBehind) this.release();
+  /** Gives up a client that has left too much unread, unless it is reading: an answer may be larger than the limit. */
+  private watchOver(): void {
+    const { clock, maxBufferedBytes, onOverflow, socket } = this.options;
+    if (this.watch !== null || socket.bufferedAmount <= maxBufferedBytes) return;
+    let before = this.taken;
+    this.watch = clock.schedule(STANDSTILL_MS, () => {
+      if (socket.bufferedAmount <= maxBufferedBytes) {
+        this.watch = null;
+        return;
+      }
+      const { taken } = this;
+      if (taken !== null && taken === before) {
+        onOverflow();
+        return;
+      }
+      before = taken;
+      this.watch?.refresh();
+    });
+  }
+
+  /** Whether there is room for an answer that cannot wait: all that were written since the client last kept up count. */
+  private charge(bytes: number): boolean {
+    if (!this.isBehind) this.answered = 0;
+    this.answered += bytes;
+    if (this.answered <= this.options.maxBufferedBytes) return true;
+    this.options.onOverflow();
+    return false;
+  }
+
+  private readonly onWritten = (): void => this.wakeNext();
+
+  /** One at a time: what the first one writes may be all that the client can take now. */
+  private readonly wakeNext = (): void => {
+    if (this.waiting.length === 0 || this.isBehind) return;
+    this.waiting.shift()?.();
+    if (this.waiting.length > 0) setImmediate(this.wakeNext);
   };
 
-  private release(): void {
-    this.waiting?.resolve(undefined);
-    this.waiting = null;
+  private end(): void {
+    this.watch?.cancel();
+    for (const wake of this.waiting.splice(0)) wake();
   }
 }

@@ -1,28 +1,29 @@
-import type { Item } from '../protocol/index.js';
-import { estimateBytes } from '../state/index.js';
 import type { Continuation, Continuations } from './continuation.js';
+import { HeldItems } from './held-items.js';
 
-/** What a cache tells the process about its size. */
-export interface CacheBudget {
-  /** Bytes one cache may hold, estimated. */
+/** Bounds a cache. */
+export interface CacheLimits {
+  /** Bytes it may hold, estimated. */
   readonly maxBytes: number;
-  /** Called whenever the estimate changed, with the change in bytes. */
+  /** Called after the cache has grown or shrunk, with the change in bytes. */
   readonly onChange: (bytes: number) => void;
 }
 
 /**
- * The latest response of each lane of one connection (protocol §6.6), in memory only, so that it works with `store: false`.
- * Lanes that forked share their items. Bounded in bytes: what was added is summed up as it comes, and only when that is
- * too much are the distinct items counted, and the lanes forgotten that were used longest ago.
+ * What one connection remembers, in memory only, so that it works with `store: false` (protocol §6.6): the latest response of
+ * each lane, and for `response.append` the messages of each lane's last request. Lanes that forked share their items, and
+ * a turn costs its new items. When it is too much, the requests go first, then the lanes that were used longest ago.
  */
 export class ContinuationCache {
   /** By lane, least recently used first. */
   private readonly latest = new Map<string, Continuation>();
-  /** What this cache gave out or took in: their items are in the estimate already. */
-  private readonly counted = new WeakSet<Continuation>();
-  private estimate = 0;
+  private readonly items = new HeldItems();
+  private readonly requests = new Map<string, readonly Buffer[]>();
+  private requestBytes = 0;
+  private reported = 0;
+  private closed = false;
 
-  constructor(private readonly budget: CacheBudget) {}
+  constructor(private readonly limits: CacheLimits) {}
 
   /** The memory as the turns of one lane see it. */
   lane(name: string): Continuations {
@@ -32,70 +33,97 @@ export class ContinuationCache {
     };
   }
 
+  /** The messages that made up a lane's last request. */
+  requestOf(lane: string): readonly Buffer[] | undefined {
+    return this.requests.get(lane);
+  }
+
+  /** Keeps the messages of a lane's latest request instead of those before. */
+  keepRequest(lane: string, messages: readonly Buffer[]): void {
+    if (this.closed) return;
+    this.dropRequest(lane);
+    this.requests.set(lane, messages);
+    this.requestBytes += byteLength(messages);
+    this.settle();
+  }
+
   /** Takes a response out of the cache, but only where it is the given lane's own: a fork's failure harms nobody else. */
   evict(lane: string, responseId: string): void {
-    if (this.latest.get(lane)?.responseId === responseId) this.latest.delete(lane);
+    if (this.latest.get(lane)?.responseId === responseId) this.drop(lane);
+    this.settle();
   }
 
   /** Takes a response out of the cache wherever it is: it was deleted. */
   forget(responseId: string): void {
-    for (const lane of this.latest.keys()) this.evict(lane, responseId);
+    for (const lane of [...this.latest.keys()]) this.evict(lane, responseId);
   }
 
-  /** Forgets everything. */
-  clear(): void {
-    this.latest.clear();
-    this.setEstimate(0);
+  /** Forgets everything, for good: a turn that ends after its connection leaves nothing behind. */
+  close(): void {
+    this.closed = true;
+    this.shrinkTo(-1);
   }
 
-  /** Counts what is really there, and forgets old lanes until it is no more than `maxBytes`. */
+  /** Forgets what is least needed until no more than `maxBytes` are left. */
   shrinkTo(maxBytes: number): void {
-    this.setEstimate(this.countBytes());
-    for (const lane of this.latest.keys()) {
-      if (this.estimate <= maxBytes) return;
-      this.latest.delete(lane);
-      this.setEstimate(this.countBytes());
-    }
+    for (const lane of [...this.requests.keys()]) if (this.bytes > maxBytes) this.dropRequest(lane);
+    for (const lane of [...this.latest.keys()]) if (this.bytes > maxBytes) this.drop(lane);
+    this.report();
   }
 
-  /** Estimated bytes, never too few. */
+  /** Bytes it holds, estimated. */
   get bytes(): number {
-    return this.estimate;
+    return this.items.bytes + this.requestBytes;
   }
 
   private find(responseId: string): Continuation | undefined {
     for (const [lane, continuation] of this.latest) {
       if (continuation.responseId !== responseId) continue;
-      this.use(lane, continuation);
+      this.latest.delete(lane);
+      this.latest.set(lane, continuation);
       return continuation;
     }
     return undefined;
   }
 
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
+    if (this.closed) return;
     const { conversation } = continuation;
-    const isKnown = parent !== null && this.counted.has(parent);
-    const added = isKnown ? conversation.itemsAfter(parent.conversation) : conversation.items;
-    this.counted.add(continuation);
-    this.use(lane, continuation);
-    this.setEstimate(this.estimate + estimateBytes(added));
-    if (this.estimate > this.budget.maxBytes) this.shrinkTo(this.budget.maxBytes);
-  }
-
-  private use(lane: string, continuation: Continuation): void {
-    this.latest.delete(lane);
+    if (parent !== null && this.latest.get(lane) === parent) {
+      this.items.hold(conversation.itemsAfter(parent.conversation));
+      this.latest.delete(lane);
+    } else {
+      this.items.hold(conversation.items);
+      this.drop(lane);
+    }
     this.latest.set(lane, continuation);
+    this.settle();
   }
 
-  private countBytes(): number {
-    const items = new Set<Item>();
-    for (const { conversation } of this.latest.values()) for (const item of conversation.items) items.add(item);
-    return estimateBytes([...items]);
+  private drop(lane: string): void {
+    const continuation = this.latest.get(lane);
+    if (continuation === undefined) return;
+    this.latest.delete(lane);
+    this.items.release(continuation.conversation.items);
   }
 
-  private setEstimate(bytes: number): void {
-    const change = bytes - this.estimate;
-    this.estimate = bytes;
-    if (change !== 0) this.budget.onChange(change);
+  private dropRequest(lane: string): void {
+    this.requestBytes -= byteLength(this.requests.get(lane) ?? []);
+    this.requests.delete(lane);
   }
+
+  private settle(): void {
+    if (this.bytes > this.limits.maxBytes) this.shrinkTo(this.limits.maxBytes);
+    else this.report();
+  }
+
+  private report(): void {
+    const change = this.bytes - this.reported;
+    this.reported = this.bytes;
+    if (change !== 0) this.limits.onChange(change);
+  }
+}
+
+function byteLength(messages: readonly Buffer[]): number {
+  return messages.reduce((bytes, message) => bytes + message.length, 0);
 }

@@ -24,7 +24,7 @@ export class ContinuationCaches {
   }
 
   close(cache: ContinuationCache): void {
-    cache.clear();
+    cache.close();
     this.caches.delete(cache);
   }
 
@@ -35,12 +35,11 @@ export class ContinuationCaches {
 
   private account(cache: ContinuationCache, change: number): void {
     this.bytes += change;
-    if (change < 0) return;
     const owner = this.caches.get(cache);
-    if (owner === undefined) return;
+    if (change < 0 || owner === undefined) return;
     this.caches.delete(cache);
     this.caches.set(cache, owner);
-    if (this.bytes > this.environment.WS_CACHE_TOTAL_BYTES) this.makeRoom();
+    this.makeRoom();
   }
 
   /** Takes from those that have not grown for longest. */
@@ -48,7 +47,7 @@ export class ContinuationCaches {
     for (const cache of [...this.caches.keys()]) {
       const excess = this.bytes - this.environment.WS_CACHE_TOTAL_BYTES;
       if (excess <= 0) return;
-      cache.shrinkTo(Math.max(0, cache.bytes - excess));
+      cache.shrinkTo(cache.bytes - excess);
     }
   }
 }

@@ -2,13 +2,13 @@ import { Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
-import { toApiError } from './to-api-error.js';
+import { toHttpError } from './to-api-error.js';
 
 const logger = new Logger('Http');
 
 /** Answers a request with the OpenAI body of what was thrown (protocol §7), and logs what was not meant for clients. */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toApiError(thrown, request);
+  const error = toHttpError(thrown, request);
   if (error.status >= 500 && error !== thrown) {
     logger.error(`request ${request.id} failed: ${request.method} ${request.url.slice(0, 200)}`, thrown);
   }

@@ -1,7 +1,9 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { ApiError } from '../protocol/index.js';
+import { isAnswering, trackAnswers } from './pending-answers.js';
+import { answerRaw } from './raw-answer.js';
 
 /** Requests that Node itself refuses, by its error code. */
 const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
@@ -16,32 +18,15 @@ const MALFORMED = ApiError.badRequest('The request is not valid HTTP.', null);
  * connections, broken HTTP) with an OpenAI body as well.
  */
 export function answerBrokenRequests(server: Server, requestTimeoutMs: number): void {
-  const answers = new WeakMap<Socket, ServerResponse>();
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = requestTimeoutMs;
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => answers.set(socket, response));
+  trackAnswers(server);
   server.removeAllListeners('clientError');
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (isAnswering(answers.get(socket)) || !socket.writable || error.code === 'ECONNRESET') {
+    if (isAnswering(socket) || !socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
-    const refusal = REFUSALS.get(error.code ?? '') ?? MALFORMED;
-    const body = JSON.stringify(refusal.toBody());
-    socket.end(
-      [
-        `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}`,
-        'content-type: application/json; charset=utf-8',
-        `content-length: ${Buffer.byteLength(body)}`,
-        'connection: close',
-        '',
-        body,
-      ].join('\r\n'),
-    );
+    answerRaw(socket, REFUSALS.get(error.code ?? '') ?? MALFORMED);
   });
-}
-
-/** Whether a whole request is being answered: what is written now would end up in its answer, or be taken for it. */
-function isAnswering(answer: ServerResponse | undefined): boolean {
-  return answer !== undefined && !answer.writableFinished && (answer.headersSent || answer.req.complete);
 }

@@ -32,9 +32,8 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
  * Whatever was thrown, as the error a client may see. Our own errors stay as they are; those of Nest and Fastify get the
  * code of their status; everything else is a `server_error` that tells nothing but the request id.
  */
-export function toApiError(thrown: unknown, request: RefusedRequest): ApiError {
+export function toApiError(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (isUnknownRoute(thrown)) return unknownRoute(request);
   if (thrown instanceof StoreUnavailableError) return thrown.toApiError();
   const status = statusOf(thrown);
   const code = CODE_OF_STATUS.get(status);
@@ -43,7 +42,12 @@ export function toApiError(thrown: unknown, request: RefusedRequest): ApiError {
   if (thrown instanceof HttpException && status < 500) {
     return new ApiError(status, 'invalid_request_error', null, null, thrown.message, {}, thrown);
   }
-  return ApiError.unexpected(request.id, thrown);
+  return ApiError.unexpected(requestId, thrown);
+}
+
+/** The same for an HTTP request, which may have gone to a route that does not exist. */
+export function toHttpError(thrown: unknown, request: RefusedRequest): ApiError {
+  return isUnknownRoute(thrown) ? unknownRoute(request) : toApiError(thrown, request.id);
 }
 
 /** The router's own words; a guard of the embedding program may well say "not found" of something else. */

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 
+import { ConnectionsModule } from '../connections/index.js';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
 import { HealthController } from './health.controller.js';
@@ -10,7 +11,7 @@ import { TurnLog } from './turn-log.js';
 
 /** What an operator sees of the service: health, logs, and an orderly end. */
 @Module({
-  imports: [ResponsesModule, StateModule],
+  imports: [ConnectionsModule, ResponsesModule, StateModule],
   controllers: [HealthController],
   providers: [Readiness, OpenReplies, ShutdownCoordinator, TurnLog],
   exports: [OpenReplies],

@@ -12,10 +12,14 @@ export class TurnLog extends TurnObserver {
     this.logger.debug(
       [
         `${responseId} ${status}${errorCode === null ? '' : ` (${errorCode})`}`,
-        `owner=${caller.owner} request=${caller.requestId}`,
+        `owner=${caller.owner} request=${caller.requestId}${toText(caller.connectionId)}`,
         `model=${model} provider=${provider ?? '-'}`,
         `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}`,
       ].join(' '),
     );
   }
+}
+
+function toText(connectionId: string | undefined): string {
+  return connectionId === undefined ? '' : ` connection=${connectionId}`;
 }

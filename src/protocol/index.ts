@@ -1,5 +1,6 @@
 export * from './error-frame.js';
 export * from './errors.js';
+export * from './estimate-bytes.js';
 export * from './events.js';
 export * from './ids.js';
 export * from './usage.js';

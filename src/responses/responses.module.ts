@@ -12,7 +12,8 @@ import { ResponsesService } from './responses.service.js';
 import { RunningTurns } from './running-turns.js';
 import { QueueBudget } from './socket/queue-budget.js';
 import { ResponsesGateway } from './socket/responses.gateway.js';
-import { Upgrades } from './socket/upgrades.js';
+import { SocketHandshake } from './socket/socket-handshake.js';
+import { SocketSessions } from './socket/socket-sessions.js';
 import { StoredResponsesService } from './stored-responses.service.js';
 import { TurnFailures } from './turn-failures.js';
 import { TurnLifecycle } from './turn-lifecycle.js';
@@ -28,7 +29,8 @@ import { UsageCounter } from './usage-counter.js';
   providers: [
     SseTransport,
     ResponsesGateway,
-    Upgrades,
+    SocketHandshake,
+    SocketSessions,
     QueueBudget,
     CreateRequestPipe,
     ResponsesService,
@@ -42,6 +44,6 @@ import { UsageCounter } from './usage-counter.js';
     TurnObservers,
     { provide: Admission, useClass: BoundedAdmission },
   ],
-  exports: [ResponsesService, StoredResponsesService, RunningTurns, ConnectionsModule],
+  exports: [ResponsesService, StoredResponsesService, RunningTurns],
 })
 export class ResponsesModule {}

@@ -1,3 +1,4 @@
+import type { StopCause } from '../../connections/index.js';
 import { ApiError } from '../../protocol/index.js';
 import type { QueueBudget, QueueShare } from './queue-budget.js';
 
@@ -12,8 +13,12 @@ export interface LaneTask {
   readonly streamId: string | undefined;
   /** What it weighs while it waits. */
   readonly bytes: number;
-  /** Runs the turn; `free` gives the lane to the next one, at the latest when the promise settles. */
+  /** Called when it has to wait: it should hold no more than its bytes. */
+  shelve(): void;
+  /** Runs the turn, and never rejects; `free` gives the lane to the next one, at the latest when the promise settles. */
   run(free: () => void): Promise<void>;
+  /** Called while it runs: it is to end soon. */
+  stop(cause: StopCause): void;
   /** Called instead of `run` for a turn that will not get its turn. */
   refuse(error: ApiError): void;
 }
@@ -46,7 +51,7 @@ export class Lanes {
   /** Lanes that could go on if there were fewer than MAX_IN_FLIGHT, in the order in which they became ready. */
   private readonly ready: Lane[] = [];
   private readonly share: QueueShare;
-  private running = 0;
+  private readonly running = new Set<LaneTask>();
 
   constructor(private readonly options: LaneOptions) {
     this.share = options.budget.open();
@@ -60,11 +65,12 @@ export class Lanes {
     const lane = this.laneOf(task.streamId);
     const isBusy = lane.running || lane.queue.length > 0;
     if (isBusy && lane.streamId === undefined && this.options.overlap === 'reject') throw concurrentRequest();
-    if (!isBusy && this.running < MAX_IN_FLIGHT) {
+    if (!isBusy && this.running.size < MAX_IN_FLIGHT) {
       this.start(lane, task);
       return;
     }
     this.share.take(task.bytes);
+    task.shelve();
     lane.queue.push(task);
     if (!isBusy) this.ready.push(lane);
   }
@@ -74,14 +80,20 @@ export class Lanes {
     for (const task of this.takeQueued()) task.refuse(error);
   }
 
-  /** Forgets everything that waits. */
+  /** Stops what runs. */
+  stop(cause: StopCause): void {
+    for (const task of this.running) task.stop(cause);
+  }
+
+  /** The connection is gone: stops what runs and forgets what waits. */
   end(): void {
+    this.stop('disconnect');
     this.takeQueued();
   }
 
   /** Turns that run now. */
   get inFlight(): number {
-    return this.running;
+    return this.running.size;
   }
 
   /** The lanes that were used so far, in the order of their first use. */
@@ -105,13 +117,13 @@ export class Lanes {
 
   private start(lane: Lane, task: LaneTask): void {
     lane.running = true;
-    this.running += 1;
+    this.running.add(task);
     let isFree = false;
     const free = (): void => {
       if (isFree) return;
       isFree = true;
       lane.running = false;
-      this.running -= 1;
+      this.running.delete(task);
       if (lane.queue.length > 0) this.ready.push(lane);
       // Later, because whoever frees a lane has its last frame still to write.
       queueMicrotask(() => this.goOn());
@@ -120,15 +132,16 @@ export class Lanes {
   }
 
   private goOn(): void {
-    while (this.running < MAX_IN_FLIGHT) {
+    while (this.running.size < MAX_IN_FLIGHT) {
       const lane = this.ready.shift();
       if (lane === undefined) break;
+      if (lane.running) continue;
       const task = lane.queue.shift();
-      if (task === undefined || lane.running) continue;
+      if (task === undefined) continue;
       this.share.giveBack(task.bytes);
       this.start(lane, task);
     }
-    if (this.running === 0) this.options.onIdle();
+    if (this.running.size === 0) this.options.onIdle();
   }
 
   private takeQueued(): readonly LaneTask[] {

@@ -1,10 +1,11 @@
 import { UseFilters, UseGuards } from '@nestjs/common';
-import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+import { MessageBody, type OnGatewayInit, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 
 import { Environment } from '../../config/index.js';
 import { validateCreateEvent } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { ErrorEventFilter } from './error-event.filter.js';
+import { SocketHandshake } from './socket-handshake.js';
 import { RESPONSES_PATH } from './socket-path.js';
 import type { SocketTurn } from './socket-turn.js';
 import { TurnGuard } from './turn.guard.js';
@@ -13,27 +14,35 @@ import { TurnGuard } from './turn.guard.js';
 @WebSocketGateway({ path: RESPONSES_PATH })
 @UseGuards(TurnGuard)
 @UseFilters(ErrorEventFilter)
-export class ResponsesGateway {
+export class ResponsesGateway implements OnGatewayInit {
   constructor(
     private readonly responses: ResponsesService,
     private readonly environment: Environment,
+    private readonly handshake: SocketHandshake,
   ) {}
+
+  /** Any other adapter would let clients in without asking for a key. Throws when there is one. */
+  afterInit(server: unknown): void {
+    if (!this.handshake.isOurs(server)) {
+      throw new Error('Antiphon needs its own WebSocket adapter: extend SocketAdapter, or leave it to configureApp().');
+    }
+  }
 
   @SubscribeMessage('response.create')
   create(@MessageBody() turn: SocketTurn): Promise<void> {
-    return this.run(turn, turn.request());
+    return this.run(turn);
   }
 
   /** Of clients of early 2026 (docs/decisions). */
   @SubscribeMessage('response.append')
   append(@MessageBody() turn: SocketTurn): Promise<void> {
-    return this.run(turn, turn.appendedRequest());
+    return this.run(turn);
   }
 
-  private async run(turn: SocketTurn, body: Readonly<Record<string, unknown>>): Promise<void> {
+  private async run(turn: SocketTurn): Promise<void> {
     const unknownParameters = this.environment.UNKNOWN_PARAMETERS;
-    const { request, generate } = validateCreateEvent(body, { unknownParameters });
-    turn.keep(request);
+    const { request, generate } = validateCreateEvent(turn.request(), { unknownParameters });
+    turn.keep();
     await turn.send(this.responses.execute(this.responses.admit(request, turn.caller, generate), turn.control));
   }
 }

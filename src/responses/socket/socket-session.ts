@@ -1,5 +1,4 @@
-import { setMaxListeners } from 'node:events';
-
+import { Logger } from '@nestjs/common';
 import type { MessageMappingProperties } from '@nestjs/websockets';
 import { lastValueFrom, type Observable } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
@@ -11,16 +10,14 @@ import { type ContinuationCache } from '../../context/index.js';
 import type { Environment } from '../../config/index.js';
 import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
-import { TurnStoppedError } from '../stop-reason.js';
-import { AppendableRequests } from './appendable-requests.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
 import { Lanes } from './lanes.js';
 import type { QueueBudget } from './queue-budget.js';
 import { SocketTurn, type TurnHost } from './socket-turn.js';
-import { answerSteer } from './steer.js';
+import { answerInterrupt, answerSteer } from './steer.js';
 
-/** What sessions share. */
-export interface SessionSurroundings {
+/** What a session works with. */
+export interface SessionDependencies {
   readonly environment: Environment;
   readonly clock: Clock;
   readonly ids: IdGenerator;
@@ -31,30 +28,21 @@ export interface SessionSurroundings {
 /** What one connection carries: its lanes, what it remembers, and the frames that come in. */
 export class SocketSession implements ConnectionWork, TurnHost {
   readonly cache: ContinuationCache;
-  readonly requests: AppendableRequests;
+  private readonly logger = new Logger('Socket');
   private readonly lanesOfTurns: Lanes;
-  private readonly aborter = new AbortController();
   private readonly handlers = new Map<unknown, (turn: SocketTurn) => Promise<unknown>>();
   private idle: PromiseWithResolvers<undefined> | null = null;
 
   constructor(
     readonly connection: Connection,
     socket: WebSocket,
-    private readonly surroundings: SessionSurroundings,
+    private readonly dependencies: SessionDependencies,
   ) {
-    const { caches, budget, environment } = surroundings;
+    const { caches, budget, environment } = dependencies;
     this.cache = caches.open(connection.owner);
-    this.requests = new AppendableRequests(environment.WS_CACHE_MAX_BYTES);
     this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
-    // One for each turn in flight.
-    setMaxListeners(0, this.signal);
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
     connection.carry(this);
-  }
-
-  /** Aborts when the connection's turns are to stop. */
-  get signal(): AbortSignal {
-    return this.aborter.signal;
   }
 
   /** Takes the gateway's handlers, each with its guards and filters around it, and what makes Observables of results. */
@@ -69,12 +57,18 @@ export class SocketSession implements ConnectionWork, TurnHost {
   }
 
   async dispatch(turn: SocketTurn): Promise<void> {
-    await this.handlers.get(turn.type)?.(turn);
+    try {
+      const handle = this.handlers.get(turn.type);
+      if (handle === undefined) throw new Error(`no gateway handles ${turn.type}`);
+      await handle(turn);
+    } catch (error) {
+      turn.fail(this.unexpected(error, turn.caller.requestId));
+    }
   }
 
   /** Calls `send` whenever a turn has been silent for WS_KEEPALIVE_MS; refresh it when the turn says something. */
   keepalive(send: () => void): Timer {
-    const timer: Timer = this.surroundings.clock.schedule(this.surroundings.environment.WS_KEEPALIVE_MS, () => {
+    const timer: Timer = this.dependencies.clock.schedule(this.dependencies.environment.WS_KEEPALIVE_MS, () => {
       // A client that does not read needs no sign of life.
       if (!this.connection.writer.isBehind) send();
       timer.refresh();
@@ -105,35 +99,38 @@ export class SocketSession implements ConnectionWork, TurnHost {
   }
 
   stop(cause: StopCause): void {
-    if (!this.signal.aborted) this.aborter.abort(new TurnStoppedError(cause));
+    this.lanesOfTurns.stop(cause);
   }
 
   end(): void {
-    this.stop('disconnect');
     this.lanesOfTurns.end();
-    this.requests.clear();
-    this.surroundings.caches.close(this.cache);
+    this.dependencies.caches.close(this.cache);
   }
 
   /** Every frame gets its answer, and none can end the connection or disturb a running turn. */
   private receive(data: Buffer, isBinary: boolean): void {
     this.connection.touch();
     try {
-      this.accept(readFrame(data, isBinary), data.length);
+      this.accept(readFrame(data, isBinary), data);
     } catch (error) {
       this.answer(error);
     }
   }
 
-  private accept(frame: ClientFrame, bytes: number): void {
+  private accept(frame: ClientFrame, message: Buffer): void {
     const { type } = frame;
     switch (type) {
       case 'response.create':
       case 'response.append':
-        this.submit(new SocketTurn(this, this.nextCaller(), type, streamIdOf(frame), frame, bytes));
+        this.submit(
+          new SocketTurn(this, { streamId: streamIdOf(frame), caller: this.nextCaller(), type, message, frame }),
+        );
         return;
       case 'response.steer':
-        this.connection.writer.send([answerSteer(frame)]);
+        this.connection.writer.answer(answerSteer(frame));
+        return;
+      case 'response.interrupt':
+        this.connection.writer.answer(answerInterrupt(frame));
         return;
       case 'response.processed':
         // Codex said so in the spring of 2026; there is nothing to answer.
@@ -155,13 +152,19 @@ export class SocketSession implements ConnectionWork, TurnHost {
 
   private answer(error: unknown): void {
     const { requestId } = this.nextCaller();
-    const refusal = error instanceof ApiError ? error : ApiError.unexpected(requestId, error);
-    this.connection.writer.send([toErrorFrame(refusal, { requestId })]);
+    const refusal = error instanceof ApiError ? error : this.unexpected(error, requestId);
+    this.connection.writer.answer(toErrorFrame(refusal, { requestId }));
+  }
+
+  private unexpected(error: unknown, requestId: string): ApiError {
+    this.logger.error(`request ${requestId} on ${this.connection.id} failed`, error);
+    return ApiError.unexpected(requestId, error);
   }
 
   /** Every frame has a request id of its own. */
   private nextCaller(): Caller {
-    return { owner: this.connection.owner, requestId: this.surroundings.ids.next('req') };
+    const { owner, id: connectionId } = this.connection;
+    return { owner, connectionId, requestId: this.dependencies.ids.next('req') };
   }
 
   private onIdle(): void {

@@ -1,13 +1,14 @@
 import type { Caller } from '../../access/index.js';
-import type { Connection } from '../../connections/index.js';
+import type { Connection, StopCause } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
-import { type ApiError, type CreateResponseRequest, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
+import { type ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
 import type { Timer } from '../../time/index.js';
-import { pickVendorHeaders } from '../vendor-headers.js';
 import type { TurnControl } from '../responses.service.js';
-import { type ClientFrame, requestOf } from './client-frame.js';
+import { type StopReason, TurnStoppedError } from '../stop-reason.js';
+import { pickVendorHeaders } from '../vendor-headers.js';
+import { type ClientFrame, readFrame, requestOf } from './client-frame.js';
 import type { LaneTask } from './lanes.js';
-import type { AppendableRequests } from './appendable-requests.js';
+import { appendTo } from './response-append.js';
 
 /** The default lane's key in tables by lane. */
 const DEFAULT_LANE = '';
@@ -17,112 +18,163 @@ type Batches = AsyncGenerator<readonly StreamEvent[], void, undefined>;
 /** What a turn needs of the session it belongs to. */
 export interface TurnHost {
   readonly connection: Connection;
-  /** Aborts when the connection's turns are to stop. */
-  readonly signal: AbortSignal;
   readonly cache: ContinuationCache;
-  readonly requests: AppendableRequests;
 
-  /** Hands a turn that is at the head of its lane to the gateway. Resolves when it is over. */
+  /** Hands a turn that heads its lane to the gateway. Resolves when the gateway is done with it. */
   dispatch(turn: SocketTurn): Promise<void>;
 
   /** Calls `send` when the turn has been silent for long; refresh it when the turn says something. */
   keepalive(send: () => void): Timer;
 }
 
-/** One turn on a socket, from its frame to its last event. Exists from when the frame came; runs at the head of its lane. */
+/** What a turn came with. */
+export interface SocketTurnOptions {
+  readonly caller: Caller;
+  readonly type: 'response.create' | 'response.append';
+  /** Undefined is the default lane. */
+  readonly streamId: string | undefined;
+  readonly message: Buffer;
+  readonly frame: ClientFrame;
+}
+
+/** One turn on a socket, from its message to its last event. It runs when it heads its lane. */
 export class SocketTurn implements LaneTask {
-  private readonly closing: string;
+  readonly caller: Caller;
+  readonly type: SocketTurnOptions['type'];
+  readonly streamId: string | undefined;
+  private message: Buffer;
+  private frame: ClientFrame | null;
+  /** What closes the JSON text of each of its events. */
+  private readonly tail: string;
+  private readonly aborter = new AbortController();
+  private state: 'waiting' | 'begun' | 'over' = 'waiting';
+  private sent: Promise<unknown> = Promise.resolve();
   private free: () => void = () => undefined;
   private previousResponseId: unknown;
   private headers: Readonly<Record<string, string>> | null = null;
 
   constructor(
     readonly session: TurnHost,
-    readonly caller: Caller,
-    readonly type: 'response.create' | 'response.append',
-    readonly streamId: string | undefined,
-    private readonly frame: ClientFrame,
-    readonly bytes: number,
+    { caller, type, streamId, message, frame }: SocketTurnOptions,
   ) {
-    this.closing = streamId === undefined ? '}' : `,"stream_id":${JSON.stringify(streamId)}}`;
+    this.caller = caller;
+    this.type = type;
+    this.streamId = streamId;
+    this.message = message;
+    this.frame = frame;
+    this.tail = streamId === undefined ? '}' : `,"stream_id":${JSON.stringify(streamId)}}`;
+  }
+
+  get bytes(): number {
+    return this.message.length;
+  }
+
+  /** While it waits, a turn is its message and nothing else: what was parsed may be twenty times as large. */
+  shelve(): void {
+    this.frame = null;
+    this.message = ownCopy(this.message);
   }
 
   async run(free: () => void): Promise<void> {
     this.free = free;
     await this.session.dispatch(this);
+    // An interceptor may have given up before the turn has ended.
+    await this.sent;
   }
 
-  /** The request of a `response.create`. Throws ApiError 400. */
+  stop(cause: StopCause): void {
+    this.abort(cause);
+  }
+
+  /** The request that the turn stands for, not validated yet. Throws ApiError 400. */
   request(): Readonly<Record<string, unknown>> {
-    const request = requestOf(this.frame);
+    const given = requestOf(this.frame ?? readFrame(this.message, false));
+    this.frame = null;
+    const request =
+      this.type === 'response.create' ? given : appendTo(this.session.cache.requestOf(this.lane), given.input);
     this.previousResponseId = request.previous_response_id;
     return request;
   }
 
-  /**
-   * The request of a `response.append`: the lane's last one with more input. Throws ApiError 400 when there is none.
-   */
-  appendedRequest(): Readonly<Record<string, unknown>> {
-    const request = this.session.requests.append(this.lane, requestOf(this.frame).input);
-    this.previousResponseId = request.previous_response_id;
-    return request;
-  }
-
-  /** Keeps a validated request for a `response.append` to come. */
-  keep(request: CreateResponseRequest): void {
-    const { requests } = this.session;
-    const before = this.type === 'response.append' ? requests.bytesOf(this.lane) : 0;
-    requests.keep(this.lane, request, before + this.bytes);
+  /** Keeps the request, once it is known to be valid, for a `response.append` to come. */
+  keep(): void {
+    const { cache } = this.session;
+    const before = this.type === 'response.append' ? (cache.requestOf(this.lane) ?? []) : [];
+    cache.keepRequest(this.lane, [...before, ownCopy(this.message)]);
   }
 
   /** What the road of a turn needs of its transport. */
   get control(): TurnControl {
     return {
-      signal: this.session.signal,
+      signal: this.aborter.signal,
       continuations: this.session.cache.lane(this.lane),
       onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
     };
   }
 
-  /**
-   * Sends a turn's events. The lane is free before the terminal event is written, so that who answers it at once is not
-   * refused. Throws what the turn was refused with before its first event.
-   */
-  async send(batches: Batches): Promise<void> {
-    const { writer } = this.session.connection;
-    const keepalive = this.session.keepalive(() => writer.send([`{"type":"keepalive"${this.closing}`]));
-    try {
-      for await (const batch of batches) {
-        const response = batch.at(-1)?.response ?? null;
-        if (response?.status === 'failed') this.evictParent();
-        if (response !== null) this.free();
-        writer.send(this.encode(batch));
-        // What the client still has to read of a finished turn is no business of the turn.
-        if (response !== null) return;
-        keepalive.refresh();
-        if (writer.isBehind) await writer.caughtUp();
-      }
-    } finally {
-      keepalive.cancel();
-      await batches.return();
-    }
+  /** Sends a turn's events. Throws what the turn was refused with before its first event. */
+  send(batches: Batches): Promise<void> {
+    const sending = this.pump(batches);
+    this.sent = sending.catch(() => undefined);
+    return sending;
   }
 
-  /** Answers with an error frame instead. A parent that cannot be continued on its own lane is forgotten (protocol §6.6). */
+  /**
+   * The turn was refused, or something around it failed. Before its first event that is an error frame, and a parent that
+   * cannot be continued on its own lane is forgotten (protocol §6.6); after it, the response fails.
+   */
   fail(error: ApiError): void {
+    if (this.state === 'begun') this.abort('timeout');
+    if (this.state !== 'waiting') return;
+    this.abort('disconnect');
     this.evictParent();
-    this.free();
+    this.end();
     this.refuse(error);
   }
 
   /** Answers with an error frame, for a turn that never got its turn: that changes nothing else. */
   refuse(error: ApiError): void {
     const { streamId, caller } = this;
-    this.session.connection.writer.send([toErrorFrame(error, { streamId, requestId: caller.requestId })]);
+    this.session.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
   }
 
   private get lane(): string {
     return this.streamId ?? DEFAULT_LANE;
+  }
+
+  private async pump(batches: Batches): Promise<void> {
+    const { writer } = this.session.connection;
+    const keepalive = this.session.keepalive(() => writer.send(`{"type":"keepalive"${this.tail}`));
+    try {
+      for await (const batch of batches) {
+        for (const event of batch) {
+          if (writer.isBehind) await writer.caughtUp();
+          if (this.state === 'over') return;
+          this.state = 'begun';
+          if (event === batch.at(-1)) this.sendHeaders();
+          if (event.response !== null) this.conclude(event.response.status);
+          writer.send(event.json + this.tail);
+        }
+        keepalive.refresh();
+      }
+    } finally {
+      keepalive.cancel();
+    }
+  }
+
+  /** The lane is free before the terminal event is written, so that who answers it at once is not refused. */
+  private conclude(status: string | undefined): void {
+    if (status === 'failed') this.evictParent();
+    this.end();
+  }
+
+  private end(): void {
+    this.state = 'over';
+    this.free();
+  }
+
+  private abort(reason: StopReason): void {
+    if (!this.aborter.signal.aborted) this.aborter.abort(new TurnStoppedError(reason));
   }
 
   private evictParent(): void {
@@ -135,12 +187,15 @@ export class SocketTurn implements LaneTask {
   }
 
   /** On a socket a provider's headers travel in a frame of their own, as Codex reads them. */
-  private encode(batch: readonly StreamEvent[]): readonly string[] {
-    const messages = batch.map(({ json }) => json + this.closing);
-    if (this.headers === null) return messages;
-    const metadata = `{"type":"response.metadata","headers":${JSON.stringify(this.headers)}${this.closing}`;
+  private sendHeaders(): void {
+    if (this.headers === null) return;
+    const headers = JSON.stringify(this.headers);
     this.headers = null;
-    // In front of the last one, which may be the terminal event: nothing may follow that.
-    return messages.toSpliced(-1, 0, metadata);
+    this.session.connection.writer.send(`{"type":"response.metadata","headers":${headers}${this.tail}`);
   }
+}
+
+/** A small message may be a slice of a large read buffer, and would keep all of that. */
+function ownCopy(message: Buffer): Buffer {
+  return message.buffer.byteLength > 2 * message.length ? Buffer.from(message) : message;
 }

@@ -16,3 +16,14 @@ export function answerSteer(frame: ClientFrame): string {
     steer: { previous_response_id: previous_response_id ?? null, input: input ?? null },
   });
 }
+
+/**
+ * The answer to Codex's `response.interrupt`: the response goes on. An error frame would make it drop the connection, and
+ * with it the turn. Throws ApiError 400.
+ */
+export function answerInterrupt(frame: ClientFrame): string {
+  const { response_id } = requireReadableBody(frame);
+  const { type } = ERROR_CODES[CODE];
+  const error = { type, code: CODE, message: 'Responses cannot be interrupted on this server.' };
+  return JSON.stringify({ type: 'response.interrupt.failed', response_id: response_id ?? null, error });
+}

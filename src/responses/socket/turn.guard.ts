@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 
 import { Authenticator } from '../../access/index.js';
 import { ApiError } from '../../protocol/index.js';
-import type { SocketTurn } from './socket-turn.js';
+import { SocketTurn } from './socket-turn.js';
 
 /** Checks the credential of the upgrade again before every turn: it may have been revoked or changed hands meanwhile. */
 @Injectable()
@@ -11,7 +11,9 @@ export class TurnGuard implements CanActivate {
 
   /** Throws ApiError 401 or 403, as the upgrade would now. */
   canActivate(context: ExecutionContext): boolean {
-    const { connection } = context.switchToWs().getData<SocketTurn>().session;
+    const turn: unknown = context.switchToWs().getData();
+    if (!(turn instanceof SocketTurn)) return false;
+    const { connection } = turn.session;
     if (this.authenticator.authenticate(connection.headers) === connection.owner) return true;
     throw ApiError.of('invalid_api_key', 'The API key of this connection belongs to somebody else now. Reconnect.');
   }

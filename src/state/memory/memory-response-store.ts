@@ -1,6 +1,6 @@
 import type { Owner } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
-import type { Item, ResponseObject } from '../../protocol/index.js';
+import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { paginate } from '../paginate.js';
 import {
@@ -11,7 +11,6 @@ import {
   ResponseStore,
   StoreUnavailableError,
 } from '../response-store.js';
-import { estimateBytes } from '../estimate-bytes.js';
 
 /** A response in memory. Children point at their parent, so a chain shares every item it has in common with others. */
 interface Node {

@@ -1,0 +1,39 @@
+import { estimateBytes, type Item } from '../protocol/index.js';
+
+interface Held {
+  readonly bytes: number;
+  holders: number;
+}
+
+/** Items that several conversations may share, each weighed once. */
+export class HeldItems {
+  private readonly items = new Map<Item, Held>();
+  private total = 0;
+
+  /** Estimated bytes of all items that somebody holds. */
+  get bytes(): number {
+    return this.total;
+  }
+
+  hold(items: readonly Item[]): void {
+    for (const item of items) {
+      const held = this.items.get(item);
+      if (held !== undefined) {
+        held.holders += 1;
+        continue;
+      }
+      const bytes = estimateBytes(item);
+      this.items.set(item, { bytes, holders: 1 });
+      this.total += bytes;
+    }
+  }
+
+  release(items: readonly Item[]): void {
+    for (const item of items) {
+      const held = this.items.get(item);
+      if (held === undefined || (held.holders -= 1) > 0) continue;
+      this.items.delete(item);
+      this.total -= held.bytes;
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+import { Injectable, Logger } from '@nestjs/common';
+import { WebSocketServer } from 'ws';
+
+import { Authenticator, type Caller } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
+import { ConnectionRegistry } from '../../connections/index.js';
+import { answerRaw, chooseRequestId, isAnswering, toApiError } from '../../http/index.js';
+import { ApiError, IdGenerator } from '../../protocol/index.js';
+import { RESPONSES_PATHS } from './socket-path.js';
+import { SocketSessions } from './socket-sessions.js';
+
+/** Messages that are compressed at the same time, of all connections. */
+const CONCURRENT_COMPRESSIONS = 10;
+
+/** Opens sockets: an upgrade is checked like any request and refused with the same bodies. */
+@Injectable()
+export class SocketHandshake {
+  private readonly logger = new Logger('Socket');
+  private server: WebSocketServer | null = null;
+  /** Names of handshakes that are being answered. */
+  private readonly requestIds = new WeakMap<IncomingMessage, string>();
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly authenticator: Authenticator,
+    private readonly registry: ConnectionRegistry,
+    private readonly sessions: SocketSessions,
+    private readonly ids: IdGenerator,
+  ) {}
+
+  /** The WebSocket server of our paths; it listens to nothing by itself. */
+  createServer(): WebSocketServer {
+    const { WS_MAX_MESSAGE_BYTES, WS_COMPRESSION } = this.environment;
+    const server = new WebSocketServer({
+      noServer: true,
+      maxPayload: WS_MAX_MESSAGE_BYTES,
+      // We check UTF-8 ourselves, so that a bad message gets an answer and not a closed connection.
+      skipUTF8Validation: true,
+      // Pongs count as unread output like everything else.
+      autoPong: false,
+      perMessageDeflate: WS_COMPRESSION && {
+        concurrencyLimit: CONCURRENT_COMPRESSIONS,
+        // About 160 kB per connection that compresses, instead of 256.
+        zlibDeflateOptions: { level: 3, memLevel: 6 },
+      },
+    });
+    server.on('headers', (headers, request) => {
+      headers.push(`x-request-id: ${this.requestIdOf(request)}`, 'openai-version: 2020-10-01');
+    });
+    server.on('wsClientError', ({ message }: Error, stream: Duplex, request: IncomingMessage) =>
+      this.refuse(request, stream, invalidHandshake(message)),
+    );
+    this.server = server;
+    return server;
+  }
+
+  isOurs(server: unknown): boolean {
+    return server === this.server;
+  }
+
+  /** Answers an upgrade of our path: with a socket that the server emits as its connection, or with an HTTP error. */
+  open(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    try {
+      const caller = this.admit(request);
+      const { headers } = request;
+      this.server?.handleUpgrade(request, stream, head, (socket) => this.start({ socket, stream, headers, caller }));
+    } catch (error) {
+      this.refuse(request, stream, error);
+    }
+  }
+
+  /** Answers an upgrade of a path where there are no sockets. */
+  refuseUnknownPath(request: IncomingMessage, stream: Duplex): void {
+    const path = (request.url ?? '').replace(/[?#].*$/, '').slice(0, 200);
+    const message = `There is no WebSocket at ${path}. Sockets are opened at ${RESPONSES_PATHS.join(' or ')}.`;
+    this.refuse(request, stream, ApiError.of('unknown_url', message));
+  }
+
+  private refuse(request: IncomingMessage, stream: Duplex, thrown: unknown): void {
+    // Behind a request that is still being answered, this would be taken for its answer.
+    if (isAnswering(stream)) {
+      stream.destroy();
+      return;
+    }
+    const requestId = this.requestIdOf(request);
+    const error = toApiError(thrown, requestId);
+    if (error.status >= 500 && error !== thrown) this.logger.error(`upgrade ${requestId} failed`, thrown);
+    answerRaw(stream, error, {
+      ...(error.status === 426 ? { upgrade: 'websocket' } : {}),
+      'x-request-id': requestId,
+      'openai-version': '2020-10-01',
+    });
+  }
+
+  /** Throws ApiError 400, 401, 403, 405, 426 or 503. */
+  private admit(request: IncomingMessage): Caller {
+    if (!this.environment.WS_ENABLED) {
+      // The status that makes clients with a WebSocket mode go on over HTTP at once.
+      throw ApiError.of('websocket_not_supported', 'This server has no WebSocket mode. Use HTTP.');
+    }
+    const owner = this.authenticator.authenticate(request.headers);
+    if (isAnswering(request.socket)) throw invalidHandshake('The request before it is still being answered');
+    if (request.method !== 'GET') throw wrongMethod(request.method ?? '');
+    // Version 8 has another name for `Origin`, and nobody speaks it any more.
+    if (request.headers['sec-websocket-version'] !== '13') {
+      throw invalidHandshake('Missing or unsupported Sec-WebSocket-Version header', { 'sec-websocket-version': '13' });
+    }
+    this.registry.requireOpen();
+    return { owner, requestId: this.requestIdOf(request), connectionId: this.registry.nextId() };
+  }
+
+  private start(opened: Parameters<SocketSessions['start']>[0]): void {
+    const { socket, caller } = opened;
+    // Broken frames end the connection with the right code; there is nothing to add, and nothing of it is our fault.
+    socket.on('error', (error) => this.logger.debug(`${caller.connectionId}: ${error.message}`));
+    try {
+      if (this.sessions.start(opened)) this.server?.emit('connection', socket);
+    } catch (error) {
+      // The handshake is over: HTTP would be nonsense now.
+      this.logger.error(`connection of request ${caller.requestId} failed`, error);
+      socket.close(1011);
+    }
+  }
+
+  private requestIdOf(request: IncomingMessage): string {
+    const known = this.requestIds.get(request);
+    if (known !== undefined) return known;
+    const requestId = chooseRequestId(request, this.ids);
+    this.requestIds.set(request, requestId);
+    return requestId;
+  }
+}
+
+function invalidHandshake(why: string, headers: Readonly<Record<string, string>> = {}): ApiError {
+  const message = `The WebSocket handshake is not valid: ${why}.`;
+  return new ApiError(400, 'invalid_request_error', null, null, message, headers);
+}
+
+function wrongMethod(method: string): ApiError {
+  const message = `A WebSocket is opened with GET, not with ${method}.`;
+  return ApiError.of('method_not_supported', message, { headers: { allow: 'GET' } });
+}
