@@ -28,6 +28,6 @@ export interface ConnectionWork {
   /** Stops the turns that run. */
   stop(cause: StopCause): void;
 
-  /** The socket is closed: frees everything. */
+  /** The socket is closing: stops what runs and frees everything. May be called again. */
   end(): void;
 }

@@ -40,6 +40,7 @@ export class Connection {
   private work: ConnectionWork | null = null;
   private closing: Closing | null = null;
   private ended = false;
+  private handshakeMs = HANDSHAKE_MS;
   private heard = true;
   private silentBeats = 0;
   private taken: number | null = null;
@@ -52,10 +53,8 @@ export class Connection {
     this.headers = headers;
     this.writer = writer;
     this.since = clock.now();
-    socket.on('ping', (data: Buffer) => {
-      this.heard = true;
-      writer.pong(data);
-    });
+    socket.on('ping', (data: Buffer) => writer.pong(data));
+    socket.once('closing', () => this.leave());
     socket.on('pong', () => (this.heard = true));
     socket.once('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
     const { WS_PING_INTERVAL_MS, WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
@@ -82,6 +81,12 @@ export class Connection {
   /** What the connection carries as its owner sees it. */
   lanes(): ReturnType<ConnectionWork['lanes']> {
     return this.work?.lanes() ?? [];
+  }
+
+  /** Whether anything can still be answered. */
+  get isOpen(): boolean {
+    const { socket } = this.parts;
+    return socket.readyState === socket.OPEN;
   }
 
   /** The refusal for new turns once the connection is on its way out. */
@@ -116,7 +121,6 @@ export class Connection {
   /** The client left too much unread: what is buffered will not reach it in time either. */
   dropSlowReader(): void {
     this.logger.warn(`${this.id} of ${this.owner} leaves too much unread`);
-    this.work?.stop('disconnect');
     this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
   }
 
@@ -126,11 +130,17 @@ export class Connection {
   }
 
   private close(code: number, reason: string, handshakeMs: number): void {
-    const { socket, clock } = this.parts;
     if (this.ended) return;
-    socket.close(code, reason);
+    this.handshakeMs = handshakeMs;
+    this.parts.socket.close(code, reason);
     this.writer.flush();
-    this.timers.push(clock.schedule(handshakeMs, () => socket.terminate()));
+  }
+
+  /** The closing handshake began, on whichever side: nothing can be sent any more, and it must not take for ever. */
+  private leave(): void {
+    const { socket, clock } = this.parts;
+    this.work?.end();
+    this.timers.push(clock.schedule(this.handshakeMs, () => socket.terminate()));
   }
 
   /**
@@ -145,7 +155,7 @@ export class Connection {
     if (this.silentBeats === MAX_SILENT_BEATS) {
       this.logger.debug(`${this.id} gave no sign of life`);
       socket.terminate();
-    } else if (socket.readyState === socket.OPEN) socket.ping();
+    } else if (this.isOpen) socket.ping();
   }
 
   /** Whether the client took something of a backlog: a ping that waits behind it cannot be answered yet. */

@@ -147,10 +147,12 @@ export class FrameWriter {
   /** Whether there is room for an answer that cannot wait: all that were written since the client last kept up count. */
   private charge(bytes: number): boolean {
     if (!this.isBehind) this.answered = 0;
+    if (this.answered > this.options.maxBufferedBytes) {
+      this.options.onOverflow();
+      return false;
+    }
     this.answered += bytes;
-    if (this.answered <= this.options.maxBufferedBytes) return true;
-    this.options.onOverflow();
-    return false;
+    return true;
   }
 
   private readonly onWritten = (): void => this.wakeNext();

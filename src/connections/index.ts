@@ -1,3 +1,4 @@
+export { ClientSocket } from './client-socket.js';
 export { Connection } from './connection.js';
 export { ConnectionRegistry, type Upgraded } from './connection-registry.js';
 export type { ConnectionWork, LaneSummary, StopCause } from './connection-work.js';

@@ -28,7 +28,7 @@ export class ContinuationCache {
   /** The memory as the turns of one lane see it. */
   lane(name: string): Continuations {
     return {
-      find: (responseId) => this.find(responseId),
+      find: (responseId) => this.find(name, responseId),
       remember: (continuation, parent) => this.remember(name, continuation, parent),
     };
   }
@@ -76,12 +76,14 @@ export class ContinuationCache {
     return this.items.bytes + this.requestBytes;
   }
 
-  private find(responseId: string): Continuation | undefined {
+  private find(name: string, responseId: string): Continuation | undefined {
     for (const [lane, continuation] of this.latest) {
       if (continuation.responseId !== responseId) continue;
       this.latest.delete(lane);
       this.latest.set(lane, continuation);
-      return continuation;
+      if (lane === name) return continuation;
+      // Two lanes must not keep each other's items alive once one of them is forgotten.
+      return { ...continuation, conversation: continuation.conversation.fork() };
     }
     return undefined;
   }

@@ -42,6 +42,14 @@ export class Conversation {
     return this.backing.items.slice(0, this.length);
   }
 
+  /** The same conversation with a backing of its own: what grows from the one keeps nothing of the other alive. */
+  fork(): Conversation {
+    const items = this.backing.items.slice(0, this.length);
+    const ids = new Set(items.map(({ id }) => id));
+    const backing = { items, ids, callIds: new Set(items.filter(isCall).map(callIdOf)) };
+    return new Conversation(backing, this.length, this.openCalls);
+  }
+
   /** What this conversation has beyond an earlier state of itself. */
   itemsAfter(earlier: Conversation): readonly Item[] {
     return this.backing.items.slice(earlier.length, this.length);
@@ -75,11 +83,7 @@ export class Conversation {
 
   /** This conversation with a backing that holds nothing else: itself, unless another one grew past it. */
   private owned(): Conversation {
-    if (this.backing.items.length === this.length) return this;
-    const items = this.backing.items.slice(0, this.length);
-    const ids = new Set(items.map(({ id }) => id));
-    const backing = { items, ids, callIds: new Set(items.filter(isCall).map(callIdOf)) };
-    return new Conversation(backing, this.length, this.openCalls);
+    return this.backing.items.length === this.length ? this : this.fork();
   }
 
   private refuseDuplicates(input: readonly Item[]): void {

@@ -20,7 +20,7 @@ export function appendTo(messages: readonly Buffer[] | undefined, input: unknown
     throw ApiError.of('invalid_type', message, { param: 'input' });
   }
   const { prompt_cache_options: cache, ...request } = requestOf(readFrame(first, false));
-  const before = appended.flatMap((message) => readFrame(message, false).input as readonly unknown[]);
+  const before = appended.flatMap((message) => requestOf(readFrame(message, false)).input as readonly unknown[]);
   return {
     ...request,
     ...(isObject(cache) ? { prompt_cache_options: { ...cache, prewarm: false } } : {}),

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws';
 
 import { Authenticator, type Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { ConnectionRegistry } from '../../connections/index.js';
+import { ClientSocket, ConnectionRegistry } from '../../connections/index.js';
 import { answerRaw, chooseRequestId, isAnswering, toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { RESPONSES_PATHS } from './socket-path.js';
@@ -36,6 +36,7 @@ export class SocketHandshake {
     const { WS_MAX_MESSAGE_BYTES, WS_COMPRESSION } = this.environment;
     const server = new WebSocketServer({
       noServer: true,
+      WebSocket: ClientSocket,
       maxPayload: WS_MAX_MESSAGE_BYTES,
       // We check UTF-8 ourselves, so that a bad message gets an answer and not a closed connection.
       skipUTF8Validation: true,

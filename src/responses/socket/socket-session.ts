@@ -109,6 +109,8 @@ export class SocketSession implements ConnectionWork, TurnHost {
 
   /** Every frame gets its answer, and none can end the connection or disturb a running turn. */
   private receive(data: Buffer, isBinary: boolean): void {
+    // Between the two sides of the closing handshake a client may still send.
+    if (!this.connection.isOpen) return;
     this.connection.touch();
     try {
       this.accept(readFrame(data, isBinary), data);

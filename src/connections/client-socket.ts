@@ -1,0 +1,9 @@
+import { WebSocket } from 'ws';
+
+/** A socket that says when it begins to close, whoever began: until it is closed, a client may keep the line open. */
+export class ClientSocket extends WebSocket {
+  override close(code?: number, reason?: string | Buffer): void {
+    super.close(code, reason);
+    this.emit('closing');
+  }
+}
