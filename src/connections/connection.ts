@@ -155,7 +155,7 @@ export class Connection {
     if (this.silentBeats === MAX_SILENT_BEATS) {
       this.logger.debug(`${this.id} gave no sign of life`);
       socket.terminate();
-    } else if (this.isOpen) socket.ping();
+    } else this.writer.ping();
   }
 
   /** Whether the client took something of a backlog: a ping that waits behind it cannot be answered yet. */

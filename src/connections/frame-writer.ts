@@ -72,7 +72,11 @@ export class FrameWriter {
 
   /** Answers a ping, which is nothing else. */
   pong(data: Buffer): void {
-    if (this.charge(data.length) && this.makeReady()) this.options.socket.pong(data);
+    if (this.charge(data.length) && this.makeReady()) this.options.socket.pong(data, false, this.onWritten);
+  }
+
+  ping(): void {
+    if (this.makeReady()) this.options.socket.ping('', false, this.onWritten);
   }
 
   /** Whether the client is so far behind that its turns should wait. */
@@ -155,6 +159,7 @@ export class FrameWriter {
     return true;
   }
 
+  /** Told of everything that is written, or a turn could wait for a message that was written long ago. */
   private readonly onWritten = (): void => this.wakeNext();
 
   /** One at a time: what the first one writes may be all that the client can take now. */
