@@ -1,0 +1,173 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/socket-transcript.js';
+import type { WireResponse } from '../support/transport.js';
+
+const user = (content: string): object => ({ role: 'user', content });
+
+describe('response.append', () => {
+  let service: Service;
+  let provider: ScriptedProvider;
+  let client: SocketClient;
+
+  beforeAll(async () => {
+    service = await startService({ providers: [ScriptedProvider] });
+    provider = service.app.get(ScriptedProvider);
+  });
+
+  beforeEach(async () => {
+    provider.turns.length = 0;
+    client = await SocketClient.open(service);
+  });
+
+  afterEach(() => client[Symbol.asyncDispose]());
+
+  afterAll(() => service.close());
+
+  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+
+  const append = async (input: unknown, stream_id?: string): Promise<WireResponse> => {
+    client.send({ type: 'response.append', input, ...(stream_id === undefined ? {} : { stream_id }) });
+    return (await client.finish(stream_id)).response;
+  };
+
+  it('adds to the input of the last request and keeps its settings', async () => {
+    const settings = { model: 'first', instructions: 'Be brief.', temperature: 0.5, store: false };
+    const { response } = await client.turn({ ...settings, input: [user('One?')] });
+    // The client repeats what the model said.
+    const appended = await append([...(response['output'] as object[]), user('Two?')]);
+    expect(appended).toMatchObject({ status: 'completed', previous_response_id: null, ...settings });
+    expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Two?']);
+    expect(appended.id).not.toBe(response.id);
+  });
+
+  it('adds to what was added before', async () => {
+    await client.turn({ input: [user('One?')] });
+    await append([user('Two?')]);
+    await append([user('Three?')]);
+    expect(seen()).toEqual(['user: One?', 'user: Two?', 'user: Three?']);
+  });
+
+  it('adds to a text', async () => {
+    await client.turn({ input: 'One?' });
+    await append([user('Two?')]);
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+  });
+
+  it('adds to a request that had no input', async () => {
+    await client.warmUp({});
+    await append([user('One?')]);
+    expect(seen()).toEqual(['user: One?']);
+  });
+
+  it.each([{ generate: false }, { prompt_cache_options: { prewarm: true } }])(
+    'asks the model after a warm-up with %j',
+    async (how) => {
+      client.create({ input: [user('Base.')], store: false, ...how });
+      await client.finish(undefined, { warmUp: true });
+      expect(await append([user('One?')])).toMatchObject({ output: [{ content: [{ text: 'ok' }] }] });
+      expect(seen()).toEqual(['user: Base.', 'user: One?']);
+    },
+  );
+
+  it('may be nested', async () => {
+    await client.turn({ input: 'One?' });
+    client.send({ type: 'response.append', response: { input: [user('Two?')] } });
+    await client.finish();
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+    await append([user('Three?')]);
+    expect(seen()).toEqual(['user: One?', 'user: Two?', 'user: Three?']);
+  });
+
+  it('goes on a lane of its own from the last request of that lane', async () => {
+    await client.turn({ stream_id: 'a', input: 'One?' });
+    await client.turn({ stream_id: 'b', input: 'Other?' });
+    await append([user('Two?')], 'a');
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+    client.send({ type: 'response.append', input: [user('Two?')] });
+    expect(await client.next()).toMatchObject({ type: 'error', status: 400, error: { param: 'type' } });
+  });
+
+  it('waits in its lane for the request that it adds to', async () => {
+    client.create({ stream_id: 'a', input: 'One?' });
+    client.send({ type: 'response.append', stream_id: 'a', input: [user('Two?')] });
+    await client.finish('a');
+    await client.finish('a');
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+  });
+
+  it('adds to a request whose turn failed', async () => {
+    provider.play(() => {
+      throw new Error('broken');
+    });
+    expect(await client.refusal({ input: 'One?' })).toMatchObject({ status: 500 });
+    await append([user('Two?')]);
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+  });
+
+  it('does not add to a request that was not valid, but to the one before', async () => {
+    await client.turn({ input: 'One?' });
+    await client.refusal({ input: 'Bad', temperature: 9 });
+    await append([user('Two?')]);
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+  });
+
+  it('can be continued like any other turn', async () => {
+    await client.turn({ input: 'One?', store: false });
+    const { id } = await append([user('Two?')]);
+    await client.turn({ input: 'Three?', store: false, previous_response_id: id });
+    expect(seen()).toEqual(['user: One?', 'user: Two?', 'assistant: ok', 'user: Three?']);
+  });
+
+  it('stays behind the parent of the request that it adds to', async () => {
+    const { response } = await client.turn({ input: 'One?' });
+    await client.turn({ input: 'Two?', previous_response_id: response.id });
+    expect(await append([user('Three?')])).toMatchObject({ previous_response_id: response.id });
+    expect(seen()).toEqual(['user: One?', 'assistant: ok', 'user: Two?', 'user: Three?']);
+  });
+
+  it.each<[what: string, input: unknown]>([
+    ['a text', 'Two?'],
+    ['an object', user('Two?')],
+    ['null', null],
+    ['nothing', undefined],
+  ])('is refused with %s as input', async (_, input) => {
+    await client.turn({ input: 'One?' });
+    client.send({ type: 'response.append', input });
+    expect(await client.next()).toMatchObject({
+      type: 'error',
+      status: 400,
+      error: { type: 'invalid_request_error', code: 'invalid_type', param: 'input' },
+    });
+    await append([user('Two?')]);
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+  });
+
+  it('is refused with items that are not valid, and these are not kept', async () => {
+    await client.turn({ input: [user('One?')] });
+    client.send({ type: 'response.append', input: [{ role: 'king', content: 'Two?' }] });
+    expect(await client.next()).toMatchObject({ status: 400, error: { code: 'invalid_value', param: 'input[1]' } });
+    await append([user('Two?')]);
+    expect(seen()).toEqual(['user: One?', 'user: Two?']);
+  });
+
+  it('is refused where there was no request', async () => {
+    client.send({ type: 'response.append', input: [user('One?')] });
+    expect(await client.next()).toMatchObject({
+      type: 'error',
+      status: 400,
+      error: { type: 'invalid_request_error', param: 'type', message: expect.stringContaining('response.create') },
+    });
+    expect(provider.turns).toHaveLength(0);
+  });
+
+  it('does not know what another connection asked', async () => {
+    await client.turn({ input: 'One?' });
+    await using other = await SocketClient.open(service);
+    other.send({ type: 'response.append', input: [user('Two?')] });
+    expect(await other.next()).toMatchObject({ type: 'error', status: 400, error: { param: 'type' } });
+  });
+});

@@ -1,0 +1,202 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { Clock, ModelError, type ModelEvent } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import type { WireEvent } from '../support/rule.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { HeldTurns } from '../support/socket-held-turns.js';
+import { isEnd, nextEnd } from '../support/socket-next-end.js';
+import { roundTrip } from '../support/socket-round-trip.js';
+import { WatchedClock } from '../support/watched-clock.js';
+
+/** A length that no other timer has. */
+const KEEPALIVE_MS = 7777;
+
+const text: ModelEvent = { type: 'text', delta: 'Hi' };
+const headers = { 'x-codex-turn-state': 'abc' };
+const metadata: ModelEvent = { type: 'metadata', headers };
+const finish: ModelEvent = { type: 'finish', reason: 'stop' };
+
+describe('what a socket tells besides the events of a response', () => {
+  const clock = new WatchedClock();
+  let service: Service;
+  let provider: ScriptedProvider;
+  let client: SocketClient;
+
+  beforeAll(async () => {
+    service = await startService({
+      providers: [ScriptedProvider],
+      environment: { WS_KEEPALIVE_MS: KEEPALIVE_MS },
+      overrides: [[Clock, clock]],
+    });
+    provider = service.app.get(ScriptedProvider);
+  });
+
+  beforeEach(async () => {
+    client = await SocketClient.open(service);
+  });
+
+  afterEach(() => client[Symbol.asyncDispose]());
+
+  afterAll(async () => {
+    clock.letGo();
+    await service.close();
+  });
+
+  const turn = async (stream_id?: string): Promise<readonly WireEvent[]> => {
+    client.create({ input: 'Hi', ...(stream_id === undefined ? {} : { stream_id }) });
+    const frames: WireEvent[] = [];
+    do frames.push(await client.next());
+    while (!frames.some(isEnd));
+    return frames;
+  };
+
+  describe('the headers of a provider', () => {
+    it.each<[when: string, model: readonly (readonly ModelEvent[])[]]>([
+      ['first', [[metadata], [text], [finish]]],
+      ['in the middle', [[text], [metadata], [text], [finish]]],
+      ['with the last word', [[text], [text, metadata, finish]]],
+      ['all at once', [[metadata, text, finish]]],
+      ['without a word', [[metadata, finish]]],
+      ['with an answer that is cut off', [[text], [metadata, { type: 'finish', reason: 'length' }]]],
+    ])('come in a frame of their own before the terminal event: %s', async (_, batches) => {
+      provider.play(async function* () {
+        yield* batches;
+      });
+      const frames = await turn('a');
+      const types = frames.map(({ type }) => type);
+      expect(types.filter((type) => type === 'response.metadata')).toHaveLength(1);
+      expect(types.indexOf('response.metadata')).toBeGreaterThan(types.indexOf('response.created'));
+      expect(types.indexOf('response.metadata')).toBeLessThan(frames.length - 1);
+      expect(types.at(-1)).toMatch(/^response\.(completed|incomplete)$/);
+      expect(frames[types.indexOf('response.metadata')]).toEqual({
+        type: 'response.metadata',
+        headers,
+        stream_id: 'a',
+      });
+    });
+
+    it('come before the terminal event of a response that failed', async () => {
+      provider.play(async function* () {
+        yield [text];
+        yield [metadata];
+        throw new ModelError('server_error', 'It broke.');
+      });
+      const types = (await turn()).map(({ type }) => type);
+      expect(types).toContain('response.metadata');
+      expect(types.at(-1)).toBe('response.failed');
+    });
+
+    it('are only those that are safe to hand on', async () => {
+      const unsafe = { 'openai-model': 'other', 'set-cookie': 'a=b', 'x-line': 'a\r\nb', 'X-Codex-Turn-State': 'abc' };
+      provider.reply({ type: 'metadata', headers: unsafe }, text);
+      const frames = await turn();
+      expect(frames.filter(({ type }) => type === 'response.metadata')).toEqual([
+        { type: 'response.metadata', headers },
+      ]);
+    });
+
+    it('are no frame where there are none', async () => {
+      provider.reply({ type: 'metadata', headers: {} }, { type: 'metadata', upstreamId: 'up_1' }, text);
+      expect((await turn()).map(({ type }) => type)).not.toContain('response.metadata');
+    });
+
+    it('belong to their own turn', async () => {
+      provider.reply(metadata, text).reply(text);
+      await turn('a');
+      expect((await turn('a')).map(({ type }) => type)).not.toContain('response.metadata');
+    });
+  });
+
+  describe('a keepalive', () => {
+    it.each([undefined, 'a'])('comes while a model is silent, again and again (lane %s)', async (stream_id) => {
+      const held = new HeldTurns(provider).hold();
+      client.create({ input: 'Wait.', ...(stream_id === undefined ? {} : { stream_id }) });
+      while ((await client.nextOf(stream_id)).type !== 'response.output_text.delta');
+      const keepalive = { type: 'keepalive', ...(stream_id === undefined ? {} : { stream_id }) };
+      clock.advance(KEEPALIVE_MS - 1);
+      await roundTrip(client);
+      expect(client.unread).toHaveLength(0);
+      for (let silence = 0; silence < 3; silence += 1) {
+        clock.advance(silence === 0 ? 1 : KEEPALIVE_MS);
+        expect(await client.next()).toEqual(keepalive);
+      }
+      expect(client.unread).toHaveLength(0);
+      held.letGo('Wait.');
+      expect(await nextEnd(client, stream_id)).toMatchObject({ type: 'response.completed' });
+    });
+
+    it('comes before the first word of a model too', async () => {
+      const held = Promise.withResolvers<undefined>();
+      provider.play(async function* () {
+        await held.promise;
+        yield [text, finish];
+      });
+      const scheduled = clock.whenScheduled(KEEPALIVE_MS);
+      client.create({ stream_id: 'a', input: 'Hi' });
+      await scheduled;
+      clock.advance(KEEPALIVE_MS);
+      const frames = [await client.next()];
+      while (frames.at(-1)?.type !== 'keepalive') frames.push(await client.next());
+      expect(frames.at(-1)).toEqual({ type: 'keepalive', stream_id: 'a' });
+      held.resolve(undefined);
+      expect(await nextEnd(client, 'a')).toMatchObject({ type: 'response.completed' });
+    });
+
+    it('does not come while a model speaks, nor without a turn', async () => {
+      const pieces = Array.from({ length: 4 }, () => Promise.withResolvers<undefined>());
+      provider.play(async function* () {
+        for (const { promise } of pieces) {
+          yield [text];
+          await promise;
+        }
+        yield [finish];
+      });
+      clock.advance(KEEPALIVE_MS * 3);
+      client.create({ input: 'Hi' });
+      const types: string[] = [];
+      for (const { resolve } of pieces) {
+        for (;;) {
+          types.push((await client.next()).type);
+          if (types.at(-1) === 'response.output_text.delta') break;
+        }
+        clock.advance(KEEPALIVE_MS - 1);
+        resolve(undefined);
+      }
+      do types.push((await client.next()).type);
+      while (types.at(-1) !== 'response.completed');
+      expect(types).not.toContain('keepalive');
+      clock.advance(KEEPALIVE_MS * 3);
+      await roundTrip(client);
+      expect(client.unread).toHaveLength(0);
+    });
+
+    it('does not come for a turn that waits in its lane', async () => {
+      const held = new HeldTurns(provider).hold(2);
+      client.create({ stream_id: 'a', input: 'one' });
+      client.create({ stream_id: 'a', input: 'two' });
+      while ((await client.next()).type !== 'response.output_text.delta');
+      await roundTrip(client);
+      clock.advance(KEEPALIVE_MS);
+      expect(await client.next()).toEqual({ type: 'keepalive', stream_id: 'a' });
+      await roundTrip(client);
+      expect(client.unread).toHaveLength(0);
+      held.letGo('one');
+      held.letGo('two');
+    });
+  });
+
+  it.each<[what: string, model: readonly ModelEvent[]]>([
+    ['a text', [text]],
+    ['headers after the end', [text, finish, metadata, text]],
+    ['a cut-off', [text, { type: 'finish', reason: 'length' }, metadata]],
+    ['a refusal', [{ type: 'refusal', delta: 'No.' }]],
+  ])('says nothing after the terminal event: %s', async (_, model) => {
+    provider.reply(...model);
+    expect(isEnd((await turn()).at(-1) as WireEvent)).toBe(true);
+    clock.advance(KEEPALIVE_MS * 2);
+    for (let trip = 0; trip < 3; trip += 1) await roundTrip(client);
+    expect(client.unread).toHaveLength(0);
+  });
+});

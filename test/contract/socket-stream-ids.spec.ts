@@ -1,0 +1,136 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { HeldTurns } from '../support/socket-held-turns.js';
+import { nextEnd } from '../support/socket-next-end.js';
+
+const INVALID =
+  "The 'stream_id' field must be a non-empty string with at most 256 characters and may only contain letters, numbers, " +
+  'underscores, hyphens, and periods.';
+
+const LIMIT =
+  'This WebSocket connection has reached its maximum number of distinct stream IDs (32). ' +
+  'Reuse an existing stream_id or open a new WebSocket connection.';
+
+describe('the names of lanes', () => {
+  let service: Service;
+  let provider: ScriptedProvider;
+  let client: SocketClient;
+
+  beforeAll(async () => {
+    service = await startService({ providers: [ScriptedProvider] });
+    provider = service.app.get(ScriptedProvider);
+  });
+
+  beforeEach(async () => {
+    client = await SocketClient.open(service);
+  });
+
+  afterEach(() => client[Symbol.asyncDispose]());
+
+  afterAll(() => service.close());
+
+  it.each<[what: string, streamId: unknown]>([
+    ['an empty one', ''],
+    ['257 characters', 'a'.repeat(257)],
+    ['a space', 'a b'],
+    ['a letter beyond ASCII', 'plänner'],
+    ['a line break at the end', 'planner\n'],
+    ['a slash', 'a/b'],
+    ['a number', 7],
+    ['false', false],
+    ['an object', { name: 'a' }],
+    ['an array', ['a']],
+  ])('refuses %s', async (_, stream_id) => {
+    const asked = provider.turns.length;
+    client.create({ stream_id, input: 'Hi' });
+    const frame = await client.next();
+    expect(frame).toMatchObject({
+      type: 'error',
+      status: 400,
+      error: { type: 'invalid_request_error', code: 'invalid_stream_id', param: 'stream_id', message: INVALID },
+    });
+    expect(frame).not.toHaveProperty('stream_id');
+    expect(provider.turns).toHaveLength(asked);
+    await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+
+  it('refuses an invalid one at once while the default lane is busy', async () => {
+    const held = new HeldTurns(provider).hold();
+    client.create({ input: 'wait' });
+    await held.whenBegun(1);
+    client.create({ stream_id: '', input: 'Hi' });
+    expect(await nextEnd(client)).toMatchObject({ type: 'error', error: { code: 'invalid_stream_id' } });
+    held.letGo('wait');
+    expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
+  });
+
+  it.each([
+    ['one character', 'a'],
+    ['256 characters', 'a'.repeat(256)],
+    ['every kind of character', 'Lane_0.9-z'],
+    ['a name that objects have', '__proto__'],
+    ['another of these', 'constructor'],
+  ])('takes %s', async (_, stream_id) => {
+    const { response } = await client.turn({ stream_id, input: 'Hi', store: false });
+    await client.turn({ stream_id, input: 'Again', store: false, previous_response_id: response.id });
+    expect(provider.turns.at(-1)?.context).toHaveLength(3);
+  });
+
+  it('takes null for the default lane', async () => {
+    const held = new HeldTurns(provider).hold();
+    client.create({ stream_id: null, input: 'wait' });
+    await held.whenBegun(1);
+    // The same lane, hence busy.
+    client.create({ input: 'Hi' });
+    expect(await nextEnd(client)).toMatchObject({ type: 'error', error: { code: 'concurrent_request' } });
+    held.letGo('wait');
+    const end = await nextEnd(client);
+    expect(end).toMatchObject({ type: 'response.completed' });
+    expect(end).not.toHaveProperty('stream_id');
+  });
+
+  it('knows no more than 32 names for the life of a connection', async () => {
+    for (let name = 0; name < 32; name += 1) await client.warmUp({ stream_id: `lane-${name}` });
+    for (const stream_id of ['lane-32', 'another']) {
+      await expect(client.refusal({ stream_id, input: 'Hi' })).resolves.toMatchObject({
+        status: 400,
+        stream_id,
+        error: {
+          type: 'invalid_request_error',
+          code: 'websocket_stream_limit_reached',
+          param: 'stream_id',
+          message: LIMIT,
+        },
+      });
+    }
+    for (const stream_id of ['lane-0', 'lane-31']) {
+      await expect(client.turn({ stream_id, input: 'Hi' })).resolves.toMatchObject({
+        response: { status: 'completed' },
+      });
+    }
+    await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
+    await using other = await SocketClient.open(service);
+    await expect(other.turn({ stream_id: 'lane-32', input: 'Hi' })).resolves.toMatchObject({
+      response: { status: 'completed' },
+    });
+  });
+
+  it('does not count the default lane among them', async () => {
+    await client.warmUp({});
+    for (let name = 0; name < 32; name += 1) await client.warmUp({ stream_id: `lane-${name}` });
+    await expect(client.refusal({ stream_id: 'lane-32', input: 'Hi' })).resolves.toMatchObject({
+      error: { code: 'websocket_stream_limit_reached' },
+    });
+  });
+
+  it('does not count names that were refused as invalid', async () => {
+    for (let name = 0; name < 40; name += 1) {
+      client.create({ stream_id: `lane ${name}` });
+      await expect(client.next()).resolves.toMatchObject({ error: { code: 'invalid_stream_id' } });
+    }
+    for (let name = 0; name < 32; name += 1) await client.warmUp({ stream_id: `lane-${name}` });
+  });
+});

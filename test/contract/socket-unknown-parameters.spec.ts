@@ -1,0 +1,71 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { postJson } from '../support/sse.js';
+
+describe('UNKNOWN_PARAMETERS=reject', () => {
+  let service: Service;
+  let client: SocketClient;
+
+  beforeAll(async () => {
+    service = await startService({ providers: [ScriptedProvider], environment: { UNKNOWN_PARAMETERS: 'reject' } });
+  });
+
+  beforeEach(async () => {
+    client = await SocketClient.open(service);
+  });
+
+  afterEach(() => client[Symbol.asyncDispose]());
+
+  afterAll(() => service.close());
+
+  it('knows generate on sockets', async () => {
+    await expect(client.warmUp({})).resolves.toMatchObject({ response: { output: [] } });
+    await expect(client.turn({ input: 'Hi', generate: true })).resolves.toMatchObject({
+      response: { status: 'completed' },
+    });
+  });
+
+  it.each(['generate', 'stream_id', 'type'])('does not know %s over HTTP', async (param) => {
+    const answer = await postJson(`${service.baseURL}/responses`, { model: 'm', input: 'Hi', [param]: 'x' });
+    expect(answer).toMatchObject({ status: 400, body: { error: { code: 'unknown_parameter', param } } });
+  });
+
+  it.each<[what: string, frame: object]>([
+    ['flat', { model: 'm', input: 'Hi', stream: true, background: true, stream_id: 'a' }],
+    ['of the wrong kind', { model: 'm', input: 'Hi', stream: 7, background: 'x', stream_id: 'a' }],
+    ['nested', { response: { model: 'm', input: 'Hi', stream: true, background: true, stream_id: 'a', type: 'x' } }],
+    ['in both places', { stream: true, stream_id: 'a', response: { model: 'm', input: 'Hi', background: false } }],
+  ])('knows what belongs to the envelope and ignores it: %s', async (_, frame) => {
+    client.send({ type: 'response.create', ...frame });
+    const { response } = await client.finish('a');
+    expect(response).toMatchObject({ status: 'completed', background: false });
+  });
+
+  it.each<[what: string, frame: object]>([
+    ['flat', { model: 'm', input: 'Hi', temprature: 1 }],
+    ['nested', { response: { model: 'm', input: 'Hi', temprature: 1 } }],
+    ['next to what is nested', { temprature: 1, response: { model: 'm', input: 'Hi' } }],
+  ])('refuses everything else: %s', async (_, frame) => {
+    client.send({ type: 'response.create', ...frame });
+    expect(await client.next()).toMatchObject({
+      type: 'error',
+      status: 400,
+      error: {
+        type: 'invalid_request_error',
+        code: 'unknown_parameter',
+        param: 'temprature',
+        message: expect.stringContaining("Did you mean 'temperature'?") as unknown,
+      },
+    });
+  });
+
+  it('lets client_metadata pass, and appended requests', async () => {
+    const client_metadata = { session_id: 's', thread_id: 't' };
+    await client.turn({ input: 'Hi', client_metadata, stream: true });
+    client.send({ type: 'response.append', input: [{ role: 'user', content: 'More' }] });
+    await expect(client.finish()).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+});

@@ -1,0 +1,70 @@
+import type { ModelEvent, Turn } from '../../src/index.js';
+import type { ScriptedProvider } from '../../src/testing/index.js';
+import { transcript } from './socket-transcript.js';
+
+/**
+ * Turns of a scripted model that begin to write, say so, and end only when a test lets them. Each is known by the text of
+ * the last item of its input, and answers `re <text>`.
+ */
+export class HeldTurns {
+  /** Those that the model has begun, in order. */
+  readonly begun: string[] = [];
+  /** Those that the model is at work on. */
+  running = 0;
+  /** Most that it was at work on at once. */
+  peak = 0;
+  private readonly gates = new Map<string, PromiseWithResolvers<readonly ModelEvent[]>>();
+  private wake = Promise.withResolvers<undefined>();
+
+  constructor(private readonly provider: ScriptedProvider) {}
+
+  /** Holds the next turns that have no script yet. */
+  hold(count = 1): this {
+    for (let turn = 0; turn < count; turn += 1) this.provider.play((asked) => this.run(asked));
+    return this;
+  }
+
+  /** Resolves when so many have begun, all in all. */
+  async whenBegun(count: number): Promise<readonly string[]> {
+    while (this.begun.length < count) await this.wake.promise;
+    return this.begun;
+  }
+
+  /** Lets a turn say these last words and end; also before it has begun. */
+  letGo(text: string, ...last: readonly ModelEvent[]): void {
+    this.gate(text).resolve(last);
+  }
+
+  /** Lets every turn end that has begun. */
+  letAllGo(): void {
+    for (const text of this.begun) this.letGo(text);
+  }
+
+  /** Breaks a turn that has begun. */
+  fail(text: string, error: Error): void {
+    this.gate(text).reject(error);
+  }
+
+  private async *run({ input }: Turn): AsyncGenerator<readonly ModelEvent[]> {
+    const text = (transcript(input).at(-1) ?? '').replace(/^\w+: /, '');
+    this.running += 1;
+    this.peak = Math.max(this.peak, this.running);
+    this.begun.push(text);
+    this.wake.resolve(undefined);
+    this.wake = Promise.withResolvers();
+    try {
+      yield [{ type: 'text', delta: 're ' }];
+      const last = await this.gate(text).promise;
+      const ends = last.some(({ type }) => type === 'finish');
+      yield [{ type: 'text', delta: text }, ...last, ...(ends ? [] : [{ type: 'finish', reason: 'stop' } as const])];
+    } finally {
+      this.running -= 1;
+    }
+  }
+
+  private gate(text: string): PromiseWithResolvers<readonly ModelEvent[]> {
+    const gate = this.gates.get(text) ?? Promise.withResolvers<readonly ModelEvent[]>();
+    this.gates.set(text, gate);
+    return gate;
+  }
+}
