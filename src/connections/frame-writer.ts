@@ -16,6 +16,9 @@ const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 /** Shorter messages cost more to compress than to send, and a threshold of `ws` would not hold for them. */
 const COMPRESSION_THRESHOLD = 1024;
 
+/** What an answer that waits takes beyond its text, roughly. */
+const ANSWER_OVERHEAD_BYTES = 256;
+
 const PLAIN = { binary: false, compress: false } as const;
 const COMPRESSED = { binary: false, compress: true } as const;
 
@@ -50,6 +53,8 @@ export class FrameWriter {
   private readonly holdBackBytes: number;
   private watch: Timer | null = null;
   private answered = 0;
+  private isPonging = false;
+  private nextPong: Buffer | null = null;
 
   constructor(private readonly options: FrameWriterOptions) {
     this.holdBackBytes = Math.min(HOLD_BACK_BYTES, options.maxBufferedBytes / 2);
@@ -70,11 +75,21 @@ export class FrameWriter {
     if (this.charge(message.length)) this.send(message);
   }
 
-  /** Answers a ping, which is nothing else. */
+  /**
+   * Answers a ping. Of pings that come while an answer waits to be read only the latest is answered (RFC 6455 section
+   * 5.5.3): a client that pings and never reads fills nothing.
+   */
   pong(data: Buffer): void {
-    if (this.charge(data.length) && this.makeReady()) this.options.socket.pong(data, false, this.onWritten);
+    if (this.isPonging) {
+      this.nextPong = Buffer.from(data);
+      return;
+    }
+    if (!this.makeReady()) return;
+    this.isPonging = true;
+    this.options.socket.pong(data, false, this.onPonged);
   }
 
+  /** Asks for a sign of life. */
   ping(): void {
     if (this.makeReady()) this.options.socket.ping('', false, this.onWritten);
   }
@@ -155,12 +170,20 @@ export class FrameWriter {
       this.options.onOverflow();
       return false;
     }
-    this.answered += bytes;
+    this.answered += bytes + ANSWER_OVERHEAD_BYTES;
     return true;
   }
 
   /** Told of everything that is written, or a turn could wait for a message that was written long ago. */
   private readonly onWritten = (): void => this.wakeNext();
+
+  private readonly onPonged = (): void => {
+    const { nextPong } = this;
+    this.isPonging = false;
+    this.nextPong = null;
+    if (nextPong !== null) this.pong(nextPong);
+    this.wakeNext();
+  };
 
   /** One at a time: what the first one writes may be all that the client can take now. */
   private readonly wakeNext = (): void => {
