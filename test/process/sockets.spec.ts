@@ -1,0 +1,209 @@
+import { connect, type Socket } from 'node:net';
+
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+
+import { handshakeOf, RawSocketClient } from '../support/connection-raw.js';
+import { endProcesses, type Exit, type ServiceProcess, startProcess } from '../support/process-service.js';
+import { SocketClient } from '../support/socket-client.js';
+
+jest.setTimeout(30_000);
+
+/** An answer of a second or so. */
+const SLOW = { SIMULATOR_DELAY_MS: '30' };
+/** The model says one word, and then nothing for the rest of the test. */
+const STUCK = { SIMULATOR_DELAY_MS: '60000' };
+/** Longer than any test may take: what waits for it never ends by itself. */
+const FOR_EVER = '600000';
+const RESTARTING = { code: 1012, reason: 'service_restarting' };
+
+const TURN = { model: 'gpt-4.1', input: 'Tell me something.' };
+
+afterEach(endProcesses);
+
+async function begin(client: SocketClient, body: { readonly stream_id?: string } = {}): Promise<void> {
+  client.create({ ...TURN, ...body });
+  for (const type of ['response.created', 'response.in_progress']) {
+    expect(await client.nextOf(body.stream_id)).toMatchObject({ type });
+  }
+}
+
+/** The terminal event of a turn that has begun. */
+async function endOf(client: SocketClient, streamId?: string): Promise<unknown> {
+  for (;;) {
+    const event = await client.nextOf(streamId);
+    if (/^response\.(?:completed|failed|incomplete)$|^error$/.test(event.type)) return event;
+  }
+}
+
+async function expectOrderlyEnd({ exited }: ServiceProcess): Promise<Exit> {
+  const exit = await exited;
+  expect({ code: exit.code, signal: exit.signal }).toEqual({ code: 0, signal: null });
+  expect(exit.stderr).not.toMatch(/\n\s+at /);
+  return exit;
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('lets the turns of a socket finish, closes it, and ends', async () => {
+    const service = await startProcess({ ...SLOW, DRAIN_TIMEOUT_MS: FOR_EVER });
+    await using client = await SocketClient.open(service);
+    await begin(client);
+    await begin(client, { stream_id: 'b' });
+    service.kill(signal);
+    for (const streamId of [undefined, 'b']) {
+      expect(await endOf(client, streamId)).toMatchObject({
+        type: 'response.completed',
+        response: { status: 'completed' },
+      });
+    }
+    expect(await client.closed).toEqual(RESTARTING);
+    expect(client.unread).toEqual([]);
+    await expectOrderlyEnd(service);
+  });
+
+  it('closes idle sockets at once, whatever still runs on others', async () => {
+    const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
+    await using busy = await SocketClient.open(service);
+    await begin(busy);
+    const idle = await Promise.all(Array.from({ length: 10 }, () => SocketClient.open(service)));
+    service.kill(signal);
+    for (const client of idle) expect(await client.closed).toEqual(RESTARTING);
+    expect(busy.socket.readyState).toBe(busy.socket.OPEN);
+    // Nothing is left to wait for as soon as this one is gone.
+    busy.socket.terminate();
+    await expectOrderlyEnd(service);
+  });
+});
+
+describe('a shutdown while a turn runs on a socket', () => {
+  it('refuses new turns on it, those that wait, and new sockets', async () => {
+    const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
+    await using idle = await SocketClient.open(service);
+    await using client = await SocketClient.open(service);
+    await begin(client, { stream_id: 'a' });
+    client.create({ ...TURN, stream_id: 'a' });
+    service.kill('SIGTERM');
+    expect(await idle.closed).toEqual(RESTARTING);
+    client.create({ ...TURN, stream_id: 'b' });
+    client.create(TURN);
+    for (const streamId of ['a', 'b', undefined]) {
+      let frame = await client.nextOf(streamId);
+      while (/^response\./.test(frame.type)) frame = await client.nextOf(streamId);
+      expect(frame).toMatchObject({
+        type: 'error',
+        status: 503,
+        error: { type: 'service_unavailable_error', code: 'service_unavailable', headers: { 'retry-after': '1' } },
+      });
+    }
+    for (const path of ['/v1/responses', '/openai/v1/responses']) {
+      const { status, headers, body } = await SocketClient.refused(service, {}, path);
+      expect({ status, body }).toMatchObject({
+        status: 503,
+        body: { error: { type: 'service_unavailable_error', code: 'service_unavailable', param: null } },
+      });
+      expect(headers).toMatchObject({ 'retry-after': '1', 'x-request-id': expect.stringMatching(/^req_/) });
+    }
+    client.socket.terminate();
+    await expectOrderlyEnd(service);
+  });
+
+  it('fails the turn when it outlives DRAIN_TIMEOUT_MS, closes, and ends', async () => {
+    const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
+    await using client = await SocketClient.open(service);
+    await begin(client);
+    service.kill('SIGTERM');
+    expect(await endOf(client)).toMatchObject({
+      type: 'response.failed',
+      response: {
+        status: 'failed',
+        error: { code: 'server_error', message: expect.stringContaining('shutting down') },
+      },
+    });
+    expect(await client.closed).toEqual(RESTARTING);
+    expect(client.unread).toEqual([]);
+    await expectOrderlyEnd(service);
+  });
+
+  it('goes on serving sockets during SHUTDOWN_DELAY_MS', async () => {
+    const service = await startProcess({ SHUTDOWN_DELAY_MS: '1000' });
+    await using before = await SocketClient.open(service);
+    service.kill('SIGTERM');
+    while ((await service.client.send({ path: '/readyz' })).status !== 503);
+    await using after = await SocketClient.open(service);
+    for (const client of [before, after]) {
+      expect((await client.turn(TURN)).response.status).toBe('completed');
+    }
+    for (const client of [before, after]) expect(await client.closed).toEqual(RESTARTING);
+    await expectOrderlyEnd(service);
+  });
+
+  it('drains sockets and HTTP side by side', async () => {
+    const service = await startProcess({ ...SLOW, DRAIN_TIMEOUT_MS: FOR_EVER });
+    await using client = await SocketClient.open(service);
+    await begin(client);
+    const stream = await service.client.stream({});
+    await stream.until('response.created');
+    service.kill('SIGTERM');
+    expect(await endOf(client)).toMatchObject({ type: 'response.completed' });
+    expect(await stream.whole).toMatch(/event: response\.completed\ndata: .*\n\ndata: \[DONE\]\n\n$/);
+    expect(await client.closed).toEqual(RESTARTING);
+    await expectOrderlyEnd(service);
+  });
+});
+
+describe('a client that does nothing for the end', () => {
+  it('does not hold the process when it never answers the close', async () => {
+    const service = await startProcess();
+    using client = await RawSocketClient.open(service);
+    service.kill('SIGTERM');
+    expect(await client.nextClose()).toEqual(RESTARTING);
+    await client.closed;
+    await expectOrderlyEnd(service);
+  });
+
+  it('does not hold the process when it reads nothing', async () => {
+    const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
+    using client = await RawSocketClient.open(service);
+    client.socket.pause();
+    client.send('text', { type: 'response.create', ...TURN });
+    await using other = await SocketClient.open(service);
+    await begin(other);
+    service.kill('SIGTERM');
+    await expectOrderlyEnd(service);
+  });
+
+  it('does not hold the process when it keeps talking', async () => {
+    const service = await startProcess({ ...STUCK, DRAIN_TIMEOUT_MS: '300' });
+    await using client = await SocketClient.open(service);
+    await begin(client);
+    let talks = true;
+    const talk = (): void => {
+      if (!talks) return;
+      client.socket.send('{"type":"response.create"}', () => setImmediate(talk));
+    };
+    client.socket.once('close', () => (talks = false));
+    talk();
+    service.kill('SIGTERM');
+    expect(await client.closed).toEqual(RESTARTING);
+    await expectOrderlyEnd(service);
+  });
+
+  it('does not hold the process when it opens sockets again as soon as they close', async () => {
+    const service = await startProcess();
+    const sockets: Socket[] = [];
+    const reopen = (): void => {
+      const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
+      sockets.push(socket);
+      socket.once('connect', () => {
+        // Until the port is gone.
+        socket.resume().once('close', reopen);
+        socket.write(handshakeOf());
+      });
+    };
+    for (let count = 0; count < 16; count += 1) reopen();
+    await using client = await SocketClient.open(service);
+    service.kill('SIGTERM');
+    expect(await client.closed).toEqual(RESTARTING);
+    await expectOrderlyEnd(service);
+    for (const socket of sockets) socket.destroy();
+  });
+});
