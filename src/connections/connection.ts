@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../time/index.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
 import type { FrameWriter } from './frame-writer.js';
+import { Heartbeat } from './heartbeat.js';
 
 /** What a connection is made of. */
 export interface ConnectionParts {
@@ -23,10 +24,9 @@ export interface ConnectionParts {
   readonly environment: Environment;
 }
 
-/** Pings without an answer after which a client is gone. */
-const MAX_SILENT_BEATS = 2;
+const logger = new Logger('Connection');
 
-/** One client's socket from its upgrade to its end: signs of life, age, and the one way to close it. */
+/** One client's socket from its upgrade to its end: its age, and the one way to close it. */
 export class Connection {
   readonly id: string;
   readonly owner: Owner;
@@ -34,35 +34,33 @@ export class Connection {
   readonly writer: FrameWriter;
   /** Milliseconds since the epoch. */
   readonly since: number;
-  private readonly logger = new Logger('Connection');
+  private readonly heartbeat: Heartbeat;
   private readonly timers: Timer[] = [];
   private idleTimer: Timer | null = null;
   private work: ConnectionWork | null = null;
   private closing: Closing | null = null;
   private ended = false;
   private handshakeMs = HANDSHAKE_MS;
-  private heard = true;
-  private silentBeats = 0;
-  private taken: number | null = null;
 
   constructor(private readonly parts: ConnectionParts) {
     const { id, caller, headers, writer, clock, socket, environment } = parts;
     this.id = id;
     this.owner = caller.owner;
-    this.logger.debug(`${id} of ${caller.owner} opened by request ${caller.requestId}`);
+    logger.debug(`${id} of ${caller.owner} opened by request ${caller.requestId}`);
     this.headers = headers;
     this.writer = writer;
     this.since = clock.now();
     socket.on('ping', (data: Buffer) => writer.pong(data));
     socket.once('closing', () => this.leave());
-    socket.on('pong', () => (this.heard = true));
+    socket.on('pong', () => this.heartbeat.hear());
     socket.once('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
-    const { WS_PING_INTERVAL_MS, WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
-    const beat = clock.schedule(WS_PING_INTERVAL_MS, () => {
-      this.beat();
-      if (!this.ended) beat.refresh();
+    this.heartbeat = new Heartbeat({
+      clock,
+      intervalMs: environment.WS_PING_INTERVAL_MS,
+      writer,
+      onSilence: () => this.dropSilent(),
     });
-    this.timers.push(beat);
+    const { WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
     if (WS_EXPIRY_NOTICE_MS > 0) {
       this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice()));
     }
@@ -120,7 +118,7 @@ export class Connection {
 
   /** The client left too much unread: what is buffered will not reach it in time either. */
   dropSlowReader(): void {
-    this.logger.warn(`${this.id} of ${this.owner} leaves too much unread`);
+    logger.warn(`${this.id} of ${this.owner} leaves too much unread`);
     this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
   }
 
@@ -143,28 +141,6 @@ export class Connection {
     this.timers.push(clock.schedule(this.handshakeMs, () => socket.terminate()));
   }
 
-  /**
-   * Pings, and drops a client that has given no sign of life for two pings. What it sends is none: who only talks and never
-   * reads would hold its models for ever.
-   */
-  private beat(): void {
-    const { socket } = this.parts;
-    const hasRead = this.hasRead();
-    this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
-    this.heard = false;
-    if (this.silentBeats === MAX_SILENT_BEATS) {
-      this.logger.debug(`${this.id} gave no sign of life`);
-      socket.terminate();
-    } else this.writer.ping();
-  }
-
-  /** Whether the client took something of a backlog: a ping that waits behind it cannot be answered yet. */
-  private hasRead(): boolean {
-    const before = this.taken;
-    this.taken = this.writer.taken;
-    return before !== null && (this.taken === null || this.taken > before);
-  }
-
   private giveNotice(): void {
     if (this.closing !== null) return;
     const { WS_EXPIRY_NOTICE_MS, WS_MAX_LIFETIME_MS } = this.parts.environment;
@@ -177,6 +153,11 @@ export class Connection {
     this.writer.answer(JSON.stringify(message));
   }
 
+  private dropSilent(): void {
+    logger.debug(`${this.id} gave no sign of life`);
+    this.terminate();
+  }
+
   private leaveIfIdle(): void {
     if (this.work?.isIdle === false) this.idleTimer?.refresh();
     else void this.retire(idle());
@@ -184,8 +165,9 @@ export class Connection {
 
   private end(code: number, reason: string): void {
     this.ended = true;
+    this.heartbeat.stop();
     for (const timer of this.timers) timer.cancel();
     this.work?.end();
-    this.logger.debug(`${this.id} of ${this.owner} closed with ${code} ${JSON.stringify(reason)}`);
+    logger.debug(`${this.id} of ${this.owner} closed with ${code} ${JSON.stringify(reason)}`);
   }
 }

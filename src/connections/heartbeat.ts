@@ -1,0 +1,58 @@
+import type { Clock, Timer } from '../time/index.js';
+import type { FrameWriter } from './frame-writer.js';
+
+/** Pings without an answer after which a client is gone. */
+const MAX_SILENT_BEATS = 2;
+
+/** What a heartbeat works with. */
+export interface HeartbeatOptions {
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  readonly writer: FrameWriter;
+  /** Called once, when the client is gone. */
+  readonly onSilence: () => void;
+}
+
+/**
+ * Pings a client, and notices when it has given no sign of life for two pings. A pong is one, and so is taking something
+ * off a backlog, because the ping waits behind it. What the client sends is none: who only talks and never reads would hold
+ * its models for ever.
+ */
+export class Heartbeat {
+  private readonly timer: Timer;
+  private heard = true;
+  private silentBeats = 0;
+  private taken: number | null = null;
+
+  constructor(private readonly options: HeartbeatOptions) {
+    this.timer = options.clock.schedule(options.intervalMs, () => this.beat());
+  }
+
+  /** A pong came. */
+  hear(): void {
+    this.heard = true;
+  }
+
+  stop(): void {
+    this.timer.cancel();
+  }
+
+  private beat(): void {
+    const hasRead = this.hasRead();
+    this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
+    this.heard = false;
+    if (this.silentBeats === MAX_SILENT_BEATS) {
+      this.options.onSilence();
+      return;
+    }
+    this.options.writer.ping();
+    this.timer.refresh();
+  }
+
+  /** Whether the client took something of what waited at the last beat. */
+  private hasRead(): boolean {
+    const before = this.taken;
+    this.taken = this.options.writer.taken;
+    return before !== null && (this.taken === null || this.taken > before);
+  }
+}
