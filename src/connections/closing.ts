@@ -74,5 +74,6 @@ export function idle(): Closing {
 
 function inWords(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1000);
-  return seconds % 60 === 0 ? `${seconds / 60} minutes` : `${seconds} seconds`;
+  const [count, unit] = seconds % 60 === 0 ? [seconds / 60, 'minute'] : [seconds, 'second'];
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }

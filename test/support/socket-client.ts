@@ -37,10 +37,12 @@ export class SocketClient implements AsyncDisposable {
       this.tell();
     });
     socket.on('error', () => undefined);
-    this.closed = once(socket, 'close').then(([code, reason]) => {
-      this.ended = true;
-      this.tell();
-      return { code: code as number, reason: String(reason) };
+    this.closed = new Promise((resolve) => {
+      socket.once('close', (code: number, reason: Buffer) => {
+        this.ended = true;
+        this.tell();
+        resolve({ code, reason: String(reason) });
+      });
     });
   }
 

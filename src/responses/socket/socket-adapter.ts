@@ -79,6 +79,8 @@ function destroyIt(this: Duplex): void {
   this.destroy();
 }
 
-function pathOf({ url = '/' }: IncomingMessage): string {
-  return URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost').pathname : '';
+/** The path as it was sent; a proxy may send the whole URL. */
+function pathOf({ url = '' }: IncomingMessage): string {
+  if (!url.startsWith('/') && URL.canParse(url)) return new URL(url).pathname;
+  return url.replace(/[?#].*$/, '');
 }
