@@ -65,7 +65,8 @@ export class Lanes {
     const lane = this.laneOf(task.streamId);
     const isBusy = lane.running || lane.queue.length > 0;
     if (isBusy && lane.streamId === undefined && this.options.overlap === 'reject') throw concurrentRequest();
-    if (!isBusy && this.running.size < MAX_IN_FLIGHT) {
+    // Lanes that are ready wait for no more than the next microtask, or for a place: nobody passes them.
+    if (!isBusy && this.running.size < MAX_IN_FLIGHT && this.ready.length === 0) {
       this.start(lane, task);
       return;
     }
