@@ -94,7 +94,7 @@ export class Environment {
   @Milliseconds(1)
   readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
 
-  /** WebSocket mode on the path of `POST /responses`. Without it upgrades are answered 426, and clients go on over HTTP. */
+  /** WebSocket mode on the path of `POST /responses`. Without it upgrades are answered 426: Codex goes on over HTTP. */
   @Flag()
   readonly WS_ENABLED: boolean = true;
 
@@ -110,7 +110,7 @@ export class Environment {
   @Milliseconds(1)
   readonly WS_MAX_LIFETIME_MS: number = 3_600_000;
 
-  /** How long before its end a connection is told so with `connection_expiring`, ms. */
+  /** How long before its end a connection is told so with `connection_expiring`, ms. 0, or not before its begin: never. */
   @Milliseconds(0)
   readonly WS_EXPIRY_NOTICE_MS: number = 300_000;
 
@@ -118,7 +118,7 @@ export class Environment {
   @Milliseconds(0)
   readonly WS_EXPIRY_GRACE_MS: number = 30_000;
 
-  /** Close code of a connection that reached its end. Official SDKs that may reconnect do so on 1001 and not on 1000. */
+  /** Close code of a connection that reached its end or was retired. SDKs told to reconnect do so on 1001, not on 1000. */
   @WholeNumber(1000, 4999)
   readonly WS_EXPIRY_CLOSE_CODE: number = 1000;
 

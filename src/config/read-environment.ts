@@ -56,13 +56,6 @@ const CROSS_CHECKS: readonly (readonly [
     },
   ],
   [
-    ['WS_EXPIRY_NOTICE_MS', 'WS_MAX_LIFETIME_MS'],
-    ({ WS_EXPIRY_NOTICE_MS, WS_MAX_LIFETIME_MS }) => {
-      if (WS_EXPIRY_NOTICE_MS < WS_MAX_LIFETIME_MS) return undefined;
-      return 'WS_EXPIRY_NOTICE_MS: must be less than WS_MAX_LIFETIME_MS.';
-    },
-  ],
-  [
     ['HOST', 'API_KEYS', 'ALLOW_OPEN'],
     ({ HOST, API_KEYS, ALLOW_OPEN }) => {
       if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;

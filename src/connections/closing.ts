@@ -51,9 +51,9 @@ export function restarting({ DRAIN_TIMEOUT_MS }: Environment): Closing {
 }
 
 /** The owner asked for it. */
-export function retired({ WS_EXPIRY_GRACE_MS }: Environment): Closing {
+export function retired({ WS_EXPIRY_CLOSE_CODE, WS_EXPIRY_GRACE_MS }: Environment): Closing {
   return {
-    code: 1000,
+    code: WS_EXPIRY_CLOSE_CODE,
     reason: 'connection_retired',
     refusal: ApiError.retryLater('This connection is being closed. Please retry on a new connection.'),
     graceMs: WS_EXPIRY_GRACE_MS,
@@ -72,7 +72,8 @@ export function idle(): Closing {
   };
 }
 
-function inWords(milliseconds: number): string {
+/** A time in ms, as a sentence has it. */
+export function inWords(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1000);
   const [count, unit] = seconds % 60 === 0 ? [seconds / 60, 'minute'] : [seconds, 'second'];
   return `${count} ${unit}${count === 1 ? '' : 's'}`;

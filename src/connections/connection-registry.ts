@@ -127,7 +127,8 @@ export class ConnectionRegistry {
   }
 
   private turnAway(socket: WebSocket, refusal: ApiError, { owner, requestId }: Caller): void {
-    this.logger.warn(`no room for a connection of ${owner}: ${refusal.message}`);
+    // Refused clients come again and again: one line per wave.
+    if (this.turnedAway.size === 0) this.logger.warn(`no room for a connection of ${owner}: ${refusal.message}`);
     this.turnedAway.add(socket);
     socket.send(toErrorFrame(refusal, { requestId }));
     socket.close(1013, 'websocket_connection_limit_reached');

@@ -7,7 +7,7 @@ import type { Caller, Owner } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
-import { type Closing, expired, HANDSHAKE_MS, idle, SHORT_HANDSHAKE_MS } from './closing.js';
+import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
 import type { FrameWriter } from './frame-writer.js';
 import { Heartbeat } from './heartbeat.js';
@@ -61,7 +61,7 @@ export class Connection {
       onSilence: () => this.dropSilent(),
     });
     const { WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
-    if (WS_EXPIRY_NOTICE_MS > 0) {
+    if (WS_EXPIRY_NOTICE_MS > 0 && WS_EXPIRY_NOTICE_MS < WS_MAX_LIFETIME_MS) {
       this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice()));
     }
     this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS, () => void this.retire(expired(environment))));
@@ -147,7 +147,7 @@ export class Connection {
     const message = {
       type: 'connection_expiring',
       code: 'connection_expiring',
-      message: `This connection will be closed in ${Math.round(WS_EXPIRY_NOTICE_MS / 1000)} seconds. Open a new one to continue.`,
+      message: `This connection will be closed in ${inWords(WS_EXPIRY_NOTICE_MS)}. Open a new one to continue.`,
       expires_at: Math.floor((this.since + WS_MAX_LIFETIME_MS) / 1000),
     };
     this.writer.answer(JSON.stringify(message));

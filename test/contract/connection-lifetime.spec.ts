@@ -81,7 +81,7 @@ describe('the age of a connection', () => {
     expect(await client.nextOf()).toEqual({
       type: 'connection_expiring',
       code: 'connection_expiring',
-      message: expect.stringContaining('300 seconds'),
+      message: expect.stringContaining('5 minutes'),
       expires_at,
     });
     held.letGo('a');

@@ -49,8 +49,8 @@ export function requestOf(frame: ClientFrame): Readonly<Record<string, unknown>>
 
 /** Refuses an event that clients cannot send. */
 export function refuseEventType(type: unknown): ApiError {
-  const named = typeof type === 'string' ? `'${clip(type)}'` : 'without a type';
-  return ApiError.of('unknown_event_type', `Unknown event type: ${named}. Expected 'response.create'.`, {
+  const named = typeof type === 'string' ? `Unknown event type: '${clip(type)}'` : 'The event has no type';
+  return ApiError.of('unknown_event_type', `${named}. Expected 'response.create'.`, {
     param: 'type',
   });
 }
