@@ -1,6 +1,8 @@
 /** Nest 12 is ESM only, so jest runs with Node's VM modules; SWC strips the types and keeps decorator metadata. */
 export default {
   testEnvironment: 'node',
+  // Ends what hangs; a busy machine is not a failure.
+  testTimeout: 30_000,
   testMatch: ['<rootDir>/{src,test}/**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

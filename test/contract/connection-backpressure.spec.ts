@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
 import { asOwner, Clock } from '../../src/index.js';
@@ -11,8 +11,6 @@ import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { WatchedClock } from '../support/watched-clock.js';
-
-jest.setTimeout(30_000);
 
 const MEGABYTE = 1024 * 1024;
 /** How long a client that has left too much unread may take nothing, and then not answer the close, ms. */

@@ -13,8 +13,6 @@ import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
-jest.setTimeout(30_000);
-
 const MEGABYTE = 1024 * 1024;
 /** For a client that does not read, ms. */
 const PATIENCE = 1000;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
@@ -17,9 +17,6 @@ interface FrameHead {
   readonly opcode: number;
   readonly length: number;
 }
-
-// Large answers take a while on a busy machine.
-jest.setTimeout(30_000);
 
 describe('large messages', () => {
   let service: Service;

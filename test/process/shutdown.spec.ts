@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { endProcesses, type Exit, type ServiceProcess, startProcess } from '../support/process-service.js';
 import type { OpenAnswer } from '../support/raw-client.js';
-
-jest.setTimeout(30_000);
 
 /** An answer of a second or so; with much text, of three. */
 const SLOW = { SIMULATOR_DELAY_MS: '30' };

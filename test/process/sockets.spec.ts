@@ -1,12 +1,10 @@
 import { connect, type Socket } from 'node:net';
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { handshakeOf, RawSocketClient } from '../support/connection-raw.js';
 import { endProcesses, type Exit, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { SocketClient } from '../support/socket-client.js';
-
-jest.setTimeout(30_000);
 
 /** An answer of a second or so. */
 const SLOW = { SIMULATOR_DELAY_MS: '30' };

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { ConnectionRegistry } from '../../src/connections/index.js';
@@ -12,8 +12,6 @@ import { DEEP_VALUES, editedBody, NASTY_VALUES } from '../support/raw-bodies.js'
 import type { WireEvent } from '../support/rule.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
-
-jest.setTimeout(20_000);
 
 const SEED = 20_261_121;
 const TEXT = 1;

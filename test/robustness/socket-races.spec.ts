@@ -14,8 +14,6 @@ import { HeldTurns } from '../support/socket-held-turns.js';
 import { nextEnd } from '../support/socket-next-end.js';
 import { transcript } from '../support/socket-transcript.js';
 
-jest.setTimeout(20_000);
-
 const MEGABYTE = 1024 * 1024;
 const isCompleted = { response: { status: 'completed' } };
 
