@@ -22,7 +22,7 @@ export interface ConnectionWork {
   /** Resolves as soon as no turn is running. */
   whenIdle(): Promise<unknown>;
 
-  /** Refuses the turns that wait, and all that come. */
+  /** Refuses the turns that wait. */
   refuse(error: ApiError): void;
 
   /** Stops the turns that run. */

@@ -3,7 +3,7 @@ import { Controller, Delete, Get, Param, UseGuards } from '@nestjs/common';
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { apiPaths } from '../http/index.js';
-import { ApiError, type ListObject } from '../protocol/index.js';
+import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
 import { retired } from './closing.js';
 import type { Connection } from './connection.js';
 import { ConnectionRegistry } from './connection-registry.js';
@@ -40,14 +40,7 @@ export class ConnectionsController {
 
   @Get()
   list(@CurrentCaller() { owner }: Caller): ListObject<ConnectionBody> {
-    const data = this.registry.list(owner).map(toBody);
-    return {
-      object: 'list',
-      data,
-      first_id: data.at(0)?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: false,
-    };
+    return toListObject(this.registry.list(owner).map(toBody), false);
   }
 
   /** Retires a connection: its running turns may end, new ones are refused, then it is closed. */

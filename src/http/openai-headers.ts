@@ -13,10 +13,14 @@ export function chooseRequestId(request: IncomingMessage, ids: IdGenerator): str
   return typeof incoming === 'string' && SANE_REQUEST_ID.test(incoming) ? incoming : ids.next('req');
 }
 
-/** The headers of every answer (protocol §7). */
+/** The headers of every answer, to HTTP and to upgrades (protocol §7). */
+export function openAiHeaders(requestId: string): Readonly<Record<string, string>> {
+  return { 'x-request-id': requestId, 'openai-version': '2020-10-01' };
+}
+
+/** Puts them on a reply. */
 export function setOpenAiHeaders(reply: FastifyReply): void {
-  void reply.header('x-request-id', reply.request.id);
-  void reply.header('openai-version', '2020-10-01');
+  void reply.headers(openAiHeaders(reply.request.id));
 }
 
 /** Says how long the service took so far, ms; on a stream that is the time to its first event. */

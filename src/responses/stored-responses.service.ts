@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Owner } from '../access/index.js';
 import { ContinuationCaches } from '../context/index.js';
-import { ApiError, type Item, type ListObject, type ResponseObject } from '../protocol/index.js';
+import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
 import { type PageRequest, ResponseStore, UnknownCursorError } from '../state/index.js';
 
 /** What can be done with a response that is stored. Another owner's responses do not exist. */
@@ -36,14 +36,7 @@ export class StoredResponsesService {
   async inputItems(owner: Owner, responseId: string, page: PageRequest): Promise<ListObject<Item>> {
     const found = await this.findInputItems(owner, responseId, page);
     if (found === undefined) throw ApiError.notFound('Response', responseId);
-    const { data, hasMore } = found;
-    return {
-      object: 'list',
-      data,
-      first_id: data.at(0)?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: hasMore,
-    };
+    return toListObject(found.data, found.hasMore);
   }
 
   private async findInputItems(

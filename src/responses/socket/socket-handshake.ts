@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws';
 import { Authenticator, type Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry } from '../../connections/index.js';
-import { answerRaw, chooseRequestId, isAnswering, toApiError } from '../../http/index.js';
+import { answerRaw, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { RESPONSES_PATHS } from './socket-path.js';
 import { SocketSessions } from './socket-sessions.js';
@@ -40,7 +40,7 @@ export class SocketHandshake {
       maxPayload: WS_MAX_MESSAGE_BYTES,
       // We check UTF-8 ourselves, so that a bad message gets an answer and not a closed connection.
       skipUTF8Validation: true,
-      // Pongs count as unread output like everything else.
+      // The writer answers: pongs that nobody reads would pile up.
       autoPong: false,
       perMessageDeflate: WS_COMPRESSION && {
         concurrencyLimit: CONCURRENT_COMPRESSIONS,
@@ -49,7 +49,8 @@ export class SocketHandshake {
       },
     });
     server.on('headers', (headers, request) => {
-      headers.push(`x-request-id: ${this.requestIdOf(request)}`, 'openai-version: 2020-10-01');
+      const ours = Object.entries(openAiHeaders(this.requestIdOf(request)));
+      headers.push(...ours.map(([name, value]) => `${name}: ${value}`));
     });
     server.on('wsClientError', ({ message }: Error, stream: Duplex, request: IncomingMessage) =>
       this.refuse(request, stream, invalidHandshake(message)),
@@ -91,8 +92,7 @@ export class SocketHandshake {
     if (error.status >= 500 && error !== thrown) this.logger.error(`upgrade ${requestId} failed`, thrown);
     answerRaw(stream, error, {
       ...(error.status === 426 ? { upgrade: 'websocket' } : {}),
-      'x-request-id': requestId,
-      'openai-version': '2020-10-01',
+      ...openAiHeaders(requestId),
     });
   }
 

@@ -5,8 +5,7 @@ import type { RawData, WebSocket } from 'ws';
 
 import type { Caller } from '../../access/index.js';
 import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../connections/index.js';
-import type { ContinuationCaches } from '../../context/index.js';
-import { type ContinuationCache } from '../../context/index.js';
+import type { ContinuationCache, ContinuationCaches } from '../../context/index.js';
 import type { Environment } from '../../config/index.js';
 import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';

@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/index.js';
-import type { Connection, StopCause } from '../../connections/index.js';
+import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { type ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
 import type { Timer } from '../../time/index.js';
@@ -82,8 +82,9 @@ export class SocketTurn implements LaneTask {
     await this.sent;
   }
 
-  stop(cause: StopCause): void {
-    this.abort(cause);
+  /** Ends the turn as the reason says; the first reason counts. */
+  stop(reason: StopReason): void {
+    if (!this.aborter.signal.aborted) this.aborter.abort(new TurnStoppedError(reason));
   }
 
   /** The request that the turn stands for, not validated yet. Throws ApiError 400. */
@@ -124,9 +125,9 @@ export class SocketTurn implements LaneTask {
    * cannot be continued on its own lane is forgotten (protocol §6.6); after it, the response fails.
    */
   fail(error: ApiError): void {
-    if (this.state === 'begun') this.abort('timeout');
+    if (this.state === 'begun') this.stop('timeout');
     if (this.state !== 'waiting') return;
-    this.abort('disconnect');
+    this.stop('disconnect');
     this.evictParent();
     this.end();
     this.refuse(error);
@@ -171,10 +172,6 @@ export class SocketTurn implements LaneTask {
   private end(): void {
     this.state = 'over';
     this.free();
-  }
-
-  private abort(reason: StopReason): void {
-    if (!this.aborter.signal.aborted) this.aborter.abort(new TurnStoppedError(reason));
   }
 
   private evictParent(): void {
