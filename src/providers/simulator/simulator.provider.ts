@@ -8,11 +8,11 @@ import type { ModelInfo } from '../model-provider.js';
 import { ModelProvider, ModelProviderBase } from '../model-provider.js';
 import type { Turn } from '../turn.js';
 import { describeModel, listModels } from './model-catalogue.js';
-import type { Answer } from './plan-answer.js';
-import { planAnswer } from './plan-answer.js';
+import type { Answer } from './answer/plan-answer.js';
+import { planAnswer } from './answer/plan-answer.js';
 import { SimulatorOptions } from './simulator-options.js';
-import { toEvents } from './to-events.js';
-import { sumTokens } from './token-pieces.js';
+import { toEvents } from './answer/to-events.js';
+import { sumTokens } from './answer/token-pieces.js';
 
 /** Deltas that leave together when nobody asked for a delay. */
 const BATCH_LENGTH = 8;

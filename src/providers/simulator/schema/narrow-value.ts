@@ -1,7 +1,7 @@
-import { pickWord, shuffleWords } from './prose.js';
+import { pickWord, shuffleWords } from '../answer/prose.js';
 import type { MergedSchema } from './schema-parts.js';
 import { DeadEnd } from './schema-parts.js';
-import type { SeededRandom } from './seeded-random.js';
+import type { SeededRandom } from '../seeded-random.js';
 
 /** Formats that json-schema-faker makes, or that `FORMATS` teaches it; a string of any other format is a word. */
 const KNOWN_FORMATS = new Set([

@@ -3,7 +3,7 @@ import { narrowNumber, narrowString } from './narrow-value.js';
 import { listItemSchemas, listNames, listOptionalNames, listPropertySchemas, pickNewName } from './schema-members.js';
 import type { MergedSchema, SchemaObject } from './schema-parts.js';
 import { DeadEnd, mergeParts } from './schema-parts.js';
-import type { SeededRandom } from './seeded-random.js';
+import type { SeededRandom } from '../seeded-random.js';
 
 /** Below this level only what is required is made. */
 const SHALLOW_FROM = 4;

@@ -1,4 +1,4 @@
-import type { Turn } from '../turn.js';
+import type { Turn } from '../../turn.js';
 
 /** A tool that the client runs: the model writes its name and its input. */
 export interface CallableTool {

@@ -1,7 +1,7 @@
-import { pickWord } from './prose.js';
+import { pickWord } from '../answer/prose.js';
 import type { MergedSchema, SchemaObject } from './schema-parts.js';
 import { isSchemaObject } from './schema-parts.js';
-import type { SeededRandom } from './seeded-random.js';
+import type { SeededRandom } from '../seeded-random.js';
 
 /** Names that need not be there, and ask for nothing else when they are not. */
 export function listOptionalNames({ parts, required }: MergedSchema): readonly string[] {

@@ -1,6 +1,6 @@
 import { decodeGenerator, encode } from 'gpt-tokenizer/encoding/o200k_base';
 
-import { cutText } from '../cut-text.js';
+import { cutText } from '../../cut-text.js';
 
 /** A piece of text as a model streams it: one token, or as many as its last character needs. */
 export interface TokenPiece {

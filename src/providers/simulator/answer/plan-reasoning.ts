@@ -1,7 +1,7 @@
-import type { ResponseSettings } from '../../protocol/index.js';
-import { isReasoningModel } from './model-catalogue.js';
+import type { ResponseSettings } from '../../../protocol/index.js';
+import { isReasoningModel } from '../model-catalogue.js';
 import { writeWords } from './prose.js';
-import type { SeededRandom } from './seeded-random.js';
+import type { SeededRandom } from '../seeded-random.js';
 
 /** What the model thinks before it answers. */
 export interface Reasoning {

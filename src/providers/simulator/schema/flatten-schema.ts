@@ -1,4 +1,4 @@
-import type { SeededRandom } from './seeded-random.js';
+import type { SeededRandom } from '../seeded-random.js';
 import type { SchemaObject } from './schema-parts.js';
 import { DeadEnd, isSchemaObject, toStrings } from './schema-parts.js';
 

@@ -1,5 +1,5 @@
-import { countTokens } from '../token-counter.js';
-import type { SeededRandom } from './seeded-random.js';
+import { countTokens } from '../../token-counter.js';
+import type { SeededRandom } from '../seeded-random.js';
 
 const OPENERS = [
   '',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { Item, ResponseSettings } from '../../protocol/index.js';
-import { SystemClock } from '../../time/index.js';
-import type { Turn } from '../turn.js';
-import { SimulatorOptions, SimulatorProvider } from './index.js';
+import type { Item, ResponseSettings } from '../../../protocol/index.js';
+import { SystemClock } from '../../../time/index.js';
+import type { Turn } from '../../turn.js';
+import { SimulatorOptions, SimulatorProvider } from '../index.js';
 
 const weather = { type: 'function', name: 'get_weather', parameters: { type: 'object' }, strict: false };
 const search = { type: 'function', name: 'search', parameters: null, strict: false };

@@ -1,10 +1,10 @@
-import type { Item, ToolChoice } from '../../protocol/index.js';
-import { ModelError } from '../model-error.js';
-import type { Turn } from '../turn.js';
+import type { Item, ToolChoice } from '../../../protocol/index.js';
+import { ModelError } from '../../model-error.js';
+import type { Turn } from '../../turn.js';
 import type { CallableTool } from './callable-tools.js';
 import { listCallableTools } from './callable-tools.js';
 import { readText } from './read-text.js';
-import type { SeededRandom } from './seeded-random.js';
+import type { SeededRandom } from '../seeded-random.js';
 
 /** An agent that insists on calls and never stops would run for ever: after so many in a row the answer is text. */
 const MOST_CALLS_IN_A_ROW = 25;

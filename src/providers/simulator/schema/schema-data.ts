@@ -6,7 +6,7 @@ import { FORMATS } from './narrow-value.js';
 import { runBounded } from './run-bounded.js';
 import { DeadEnd, isSchemaObject } from './schema-parts.js';
 import { compileSchema } from './schema-validator.js';
-import { SeededRandom } from './seeded-random.js';
+import { SeededRandom } from '../seeded-random.js';
 
 /** How often, in a hundred, an optional property is made: plentiful at first, then only what has to be there. */
 const ATTEMPTS = [70, 70, 40, 40, 0, 0, 0, 0, 0, 0, 0, 0] as const;

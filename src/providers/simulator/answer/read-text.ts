@@ -1,4 +1,4 @@
-import type { Item } from '../../protocol/index.js';
+import type { Item } from '../../../protocol/index.js';
 
 /** What an item says in words: of a message its content, of a tool output the output. */
 export function readText(item: Item): string {

@@ -1,4 +1,4 @@
-import type { ModelEvent } from '../model-event.js';
+import type { ModelEvent } from '../../model-event.js';
 import type { CallableTool } from './callable-tools.js';
 import type { Answer } from './plan-answer.js';
 import type { Reasoning } from './plan-reasoning.js';

@@ -1,15 +1,15 @@
-import type { ResponseSettings } from '../../protocol/index.js';
-import { ModelError } from '../model-error.js';
-import type { Turn } from '../turn.js';
+import type { ResponseSettings } from '../../../protocol/index.js';
+import { ModelError } from '../../model-error.js';
+import type { Turn } from '../../turn.js';
 import type { CallableTool } from './callable-tools.js';
 import { chooseTool } from './choose-action.js';
 import type { Reasoning } from './plan-reasoning.js';
 import { planReasoning } from './plan-reasoning.js';
 import { pickWord, writeProse } from './prose.js';
 import { readText } from './read-text.js';
-import type { SchemaData } from './schema-data.js';
-import { isSchemaObject } from './schema-parts.js';
-import { SeededRandom } from './seeded-random.js';
+import type { SchemaData } from '../schema/schema-data.js';
+import { isSchemaObject } from '../schema/schema-parts.js';
+import { SeededRandom } from '../seeded-random.js';
 import type { TokenPiece } from './token-pieces.js';
 import { splitIntoTokens, sumTokens, takeTokens } from './token-pieces.js';
 
@@ -98,6 +98,6 @@ function toInputSchema(format: unknown): unknown {
 
 /** Ajv takes a while to load, and most turns do without it. */
 async function makeData(schema: unknown, random: SeededRandom): Promise<SchemaData> {
-  const { makeSchemaData } = await import('./schema-data.js');
+  const { makeSchemaData } = await import('../schema/schema-data.js');
   return makeSchemaData(schema, random.pickInteger(0, 0x7fffffff));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { answer, callTool } from '../../../test/support/simulated-data.js';
+import { answer, callTool } from '../../../../test/support/simulated-data.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 
