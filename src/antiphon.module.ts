@@ -67,10 +67,7 @@ export class AntiphonModule {
         {
           provide: SimulatorOptions,
           inject: [Environment],
-          useFactory: ({ SIMULATOR_SEED, SIMULATOR_DELAY_MS }: Environment): SimulatorOptions => ({
-            seed: SIMULATOR_SEED,
-            delayMs: SIMULATOR_DELAY_MS,
-          }),
+          useFactory: (environment: Environment) => SimulatorOptions.from(environment),
         },
       ],
       exports: [IdGenerator, SimulatorOptions],

@@ -56,6 +56,13 @@ const CROSS_CHECKS: readonly (readonly [
     },
   ],
   [
+    ['SIMULATOR_GENERATOR', 'SIMULATOR_TEXT'],
+    ({ SIMULATOR_GENERATOR: generator, SIMULATOR_TEXT: text }) => {
+      if (text !== '' || (generator !== 'fixed' && generator !== 'sequence')) return undefined;
+      return `SIMULATOR_TEXT: has to be set for SIMULATOR_GENERATOR=${generator}.`;
+    },
+  ],
+  [
     ['HOST', 'API_KEYS', 'ALLOW_OPEN'],
     ({ HOST, API_KEYS, ALLOW_OPEN }) => {
       if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;

@@ -1,5 +1,17 @@
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsString, Max, Min } from 'class-validator';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsObject,
+  IsPositive,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  ValidateIf,
+} from 'class-validator';
 
 /**
  * The kinds of environment variables. Each reads the text of the environment into its type and checks it; a text that does
@@ -18,6 +30,8 @@ export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Propert
   );
 }
 
+const DECIMAL = /^\d*\.?\d+$/;
+
 /** What Node's timers can hold; more would make them fire at once. */
 const LONGEST_DELAY_MS = 2_147_483_647;
 
@@ -26,7 +40,7 @@ export function Milliseconds(min: number): PropertyDecorator {
   return WholeNumber(min, LONGEST_DELAY_MS);
 }
 
-/** `true` or `false`. */
+/** `true` or `false`; a default of null says that something else decides. */
 export function Flag(): PropertyDecorator {
   const words = new Map<unknown, boolean>([
     ['true', true],
@@ -39,6 +53,7 @@ export function Flag(): PropertyDecorator {
       isText(value) ? (words.get(value.trim().toLowerCase()) ?? value) : value,
     ),
     IsBoolean({ message: ({ property, value }) => `${property}: expected true or false, but got '${show(value)}'.` }),
+    ValidateIf((_, value) => value !== null),
   );
 }
 
@@ -47,6 +62,50 @@ export function Choice(...words: readonly string[]): PropertyDecorator {
   return IsIn(words, {
     message: ({ property, value }) => `${property}: expected one of ${words.join(', ')}, but got '${show(value)}'.`,
   });
+}
+
+/** A text of a certain shape; `expected` says which. */
+export function Shape(pattern: RegExp, expected: string): PropertyDecorator {
+  return compose(
+    Transform(({ value }: { value: unknown }) => (isText(value) ? value.trim() : value)),
+    Matches(pattern, {
+      message: ({ property, value }) => `${property}: expected ${expected}, but got '${show(value)}'.`,
+    }),
+  );
+}
+
+/** A number above 0. */
+export function Factor(): PropertyDecorator {
+  return compose(
+    Transform(({ value }: { value: unknown }) => (isText(value) && DECIMAL.test(value.trim()) ? Number(value) : value)),
+    IsNumber({}, { message: ({ property, value }) => `${property}: expected a number, but got '${show(value)}'.` }),
+    IsPositive({ message: ({ property, value }) => `${property}: must be above 0, but got ${show(value)}.` }),
+  );
+}
+
+/** Shares of a whole by name, `name=0.1,other=0.02`: each from 0 to 1, and together no more than 1. */
+export function Rates(...names: readonly string[]): PropertyDecorator {
+  return compose(
+    Transform(({ value }: { value: unknown }) => readRates(value, names) ?? String(value)),
+    IsObject({
+      message: ({ property, value }) =>
+        `${property}: expected name=share entries of ${names.join(', ')}, shares from 0 to 1 and no more than 1 together, but got '${show(value)}'.`,
+    }),
+  );
+}
+
+function readRates(value: unknown, names: readonly string[]): Readonly<Record<string, number>> | undefined {
+  if (!isText(value) && typeof value !== 'object') return undefined;
+  const entries = isText(value) ? splitList(value).map(readRate) : Object.entries(value ?? {});
+  const isKnown = entries.every(([name, share]) => names.includes(name) && typeof share === 'number' && share >= 0);
+  const rates = Object.fromEntries(entries) as Readonly<Record<string, number>>;
+  const total = Object.values(rates).reduce((sum, share) => sum + share, 0);
+  return isKnown && total <= 1 && Object.keys(rates).length === entries.length ? rates : undefined;
+}
+
+function readRate(entry: string): readonly [name: string, share: number] {
+  const [name = '', share = ''] = entry.split('=', 2);
+  return [name.trim(), DECIMAL.test(share.trim()) ? Number(share) : NaN];
 }
 
 /** Any text. */

@@ -127,6 +127,12 @@ export class Connection {
     this.parts.socket.terminate();
   }
 
+  /** Lets what was sent so far go, then ends the connection without a handshake, as a broken network would. */
+  async cut(): Promise<void> {
+    await this.writer.allSent();
+    this.terminate();
+  }
+
   private close(code: number, reason: string, handshakeMs: number): void {
     if (this.ended) return;
     this.handshakeMs = handshakeMs;

@@ -94,6 +94,13 @@ export class FrameWriter {
     if (this.makeReady()) this.options.socket.ping('', false, this.onWritten);
   }
 
+  /** Resolves when everything sent so far has left, or the socket is gone. */
+  async allSent(): Promise<void> {
+    if (!this.makeReady()) return;
+    // Messages are compressed one after another; a ping goes behind them all and tells when it has left.
+    await new Promise<void>((resolve) => this.options.socket.ping('', false, () => resolve()));
+  }
+
   /** Whether the client is so far behind that its turns should wait. */
   get isBehind(): boolean {
     return this.options.socket.bufferedAmount > this.holdBackBytes;

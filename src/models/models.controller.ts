@@ -9,6 +9,8 @@ import { type ModelInfo, ProviderRegistry } from '../providers/index.js';
 export interface ModelList {
   readonly object: 'list';
   readonly data: readonly Model[];
+  /** Codex looks for its own kind of models here, and takes it well that there are none. */
+  readonly models: readonly never[];
 }
 
 /** The models of all providers. */
@@ -20,7 +22,7 @@ export class ModelsController {
   @Get()
   async list(): Promise<ModelList> {
     const models = await this.providers.list();
-    return { object: 'list', data: models.map(toModel) };
+    return { object: 'list', data: models.map(toModel), models: [] };
   }
 
   /** Names may hold slashes, as `org/model` does. */

@@ -118,6 +118,8 @@ export interface CreateResponseRequest extends Omit<
   readonly service_tier?: OpenAI.Response['service_tier'];
   readonly presence_penalty?: number | null;
   readonly frequency_penalty?: number | null;
+  /** What Codex sends in place of headers (protocol §2). */
+  readonly client_metadata?: unknown;
 }
 
 /** An item as a client may send it: `type` may be absent on messages, `id` on everything. */

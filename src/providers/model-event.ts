@@ -12,6 +12,8 @@ export type ModelEvent =
   | { readonly type: 'reasoning'; readonly delta: string; readonly key?: string }
   /** A reasoning summary; `part` counts from 0 and opens the next summary part when it grows by one. */
   | { readonly type: 'reasoning_summary'; readonly delta: string; readonly part?: number; readonly key?: string }
+  /** Opens a reasoning item, which may stay empty: the model thought and shows nothing of it. */
+  | { readonly type: 'reasoning_open'; readonly key?: string }
   /** What a stateless client replays to give the model its reasoning back; opens a reasoning item if none is open. */
   | { readonly type: 'reasoning_encrypted'; readonly content: string; readonly key?: string }
   /** Opens a function call. `callId` is made up when absent. */

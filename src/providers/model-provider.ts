@@ -41,8 +41,11 @@ export abstract class ModelProviderBase {
     options: { readonly signal: AbortSignal },
   ): AsyncIterable<ModelEvent | readonly ModelEvent[]>;
 
-  /** For names beyond `models()`, such as patterns: what is known of the model, or undefined if it is not served. */
-  find(_model: string): ModelInfo | undefined {
+  /**
+   * For names beyond `models()`, such as patterns: what is known of the model, or undefined if it is not served. `alone`
+   * says that no other provider is there to serve it.
+   */
+  find(_model: string, _among: { readonly alone: boolean }): ModelInfo | undefined {
     return undefined;
   }
 

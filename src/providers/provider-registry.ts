@@ -5,6 +5,7 @@ import { ApiError } from '../protocol/index.js';
 import { Environment } from '../config/index.js';
 import { Clock } from '../time/index.js';
 import { type ModelInfo, ModelProvider, ModelProviderBase } from './model-provider.js';
+import { Recorder } from './recording/index.js';
 
 /** Where a model's turns go. */
 export interface ModelRoute {
@@ -25,22 +26,23 @@ export class ProviderRegistry implements OnApplicationBootstrap {
     private readonly discovery: DiscoveryService,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    private readonly recorder: Recorder,
   ) {}
 
   /** Finds the providers. Throws when two share a name or one does not extend ModelProviderBase: the start fails. */
   async onApplicationBootstrap(): Promise<void> {
-    const providers = new Map<string, ModelProviderBase>();
+    const found = new Map<string, ModelProviderBase>();
     for (const wrapper of this.discovery.getProviders({ metadataKey: ModelProvider.KEY })) {
       const name = this.discovery.getMetadataByDecorator(ModelProvider, wrapper);
       const instance: unknown = wrapper.instance;
-      if (name === undefined || instance === providers.get(name)) continue;
+      if (name === undefined || instance === found.get(name)) continue;
       if (!(instance instanceof ModelProviderBase)) {
         throw new Error(`The provider '${name}' must extend ModelProviderBase.`);
       }
-      if (providers.has(name)) throw new Error(`Two providers are named '${name}'.`);
-      providers.set(name, instance);
+      if (found.has(name)) throw new Error(`Two providers are named '${name}'.`);
+      found.set(name, instance);
     }
-    this.providers = providers;
+    this.providers = new Map([...found].map(([name, provider]) => [name, this.recorder.watch(name, provider)]));
     await this.refresh();
   }
 
@@ -55,7 +57,7 @@ export class ProviderRegistry implements OnApplicationBootstrap {
     const listed = this.routes.get(model);
     if (listed !== undefined) return listed;
     for (const [providerName, provider] of this.providers) {
-      const found = provider.find(model);
+      const found = provider.find(model, { alone: this.providers.size === 1 });
       if (found !== undefined) return { providerName, provider, model: found };
     }
     throw ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {

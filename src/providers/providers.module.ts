@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 
 import type { ModelProviderBase } from './model-provider.js';
 import { ProviderRegistry } from './provider-registry.js';
+import { Recorder } from './recording/index.js';
 
 /** The providers of models, and the registry that finds them wherever they are. */
 @Module({})
@@ -16,7 +17,7 @@ export class ProvidersModule {
       module: ProvidersModule,
       global: true,
       imports: [DiscoveryModule, ...imports],
-      providers: [ProviderRegistry, ...providers],
+      providers: [Recorder, ProviderRegistry, ...providers],
       exports: [ProviderRegistry],
     };
   }

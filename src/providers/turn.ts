@@ -1,4 +1,5 @@
-import type { Item, ResponseSettings } from '../protocol/index.js';
+import type { Includable, Item, ResponseSettings } from '../protocol/index.js';
+import type { TurnHeaders } from './turn-headers.js';
 
 /** Where an item or a response came from: what an incremental upstream needs to go on from its own state. */
 export interface Origin {
@@ -17,5 +18,9 @@ export interface Turn {
   readonly context: readonly Item[];
   /** Model, instructions, tools, sampling and the rest, after defaults. */
   readonly settings: ResponseSettings;
+  /** What the client wants to see beyond the default. */
+  readonly include: readonly Includable[];
+  /** What the client asks of the provider itself. */
+  readonly headers: TurnHeaders;
   readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;
 }

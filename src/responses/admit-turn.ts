@@ -7,16 +7,25 @@ import {
   type Item,
   itemIdPrefix,
 } from '../protocol/index.js';
+import { pickTurnHeaders } from '../providers/index.js';
 import type { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { typeOfItem } from './dto/index.js';
 import { resolveSettings } from './resolve-settings.js';
 
+/** What the transport knows of a turn beyond its request. */
+export interface AdmitOptions {
+  /** False only prepares a context to be continued (protocol §6.4). */
+  readonly generate?: boolean;
+  /** As they came, of the request or of the upgrade. */
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
 /** Makes a turn of a validated request: ids and time are given here, the model is not asked yet. */
 export function admitTurn(
   request: CreateResponseRequest,
   caller: Caller,
-  generate: boolean,
+  { generate = true, headers = {} }: AdmitOptions,
   ids: IdGenerator,
   clock: Clock,
 ): AdmittedTurn {
@@ -26,6 +35,8 @@ export function admitTurn(
     caller,
     input: toItems(request.input ?? [], ids),
     settings: resolveSettings(request),
+    include: request.include ?? [],
+    headers: pickTurnHeaders(headers, request.client_metadata),
     generate,
     requestedTier: request.service_tier ?? 'auto',
   };

@@ -1,5 +1,6 @@
 import type { Caller } from '../access/index.js';
-import type { Item, ResponseObject, ResponseSettings } from '../protocol/index.js';
+import type { Includable, Item, ResponseObject, ResponseSettings } from '../protocol/index.js';
+import type { TurnHeaders } from '../providers/index.js';
 
 /** A turn that was let in: plain data that can be queued, sent elsewhere and executed later. */
 export interface AdmittedTurn {
@@ -10,6 +11,9 @@ export interface AdmittedTurn {
   /** This request's input in stored form: every item has an id and a type; references are not resolved yet. */
   readonly input: readonly Item[];
   readonly settings: ResponseSettings;
+  readonly include: readonly Includable[];
+  /** What the client asks of the provider itself. */
+  readonly headers: TurnHeaders;
   /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
   readonly generate: boolean;
   readonly requestedTier: ResponseObject['service_tier'];

@@ -12,7 +12,7 @@ import {
 } from '../protocol/index.js';
 import { ResponseStore } from '../state/index.js';
 import { Clock } from '../time/index.js';
-import { admitTurn } from './admit-turn.js';
+import { type AdmitOptions, admitTurn } from './admit-turn.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import type { LiveTurn } from './live-turn.js';
 import { isDisconnect } from './stop-reason.js';
@@ -55,25 +55,22 @@ export class ResponsesService {
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * Makes a turn of a validated request. The turn is plain data: it may be executed later, or elsewhere. Without `generate`
-   * it only prepares a context to be continued (protocol §6.4).
-   */
-  admit(request: CreateResponseRequest, caller: Caller, generate = true): AdmittedTurn {
-    return admitTurn(request, caller, generate, this.ids, this.clock);
+  /** Makes a turn of a validated request. The turn is plain data: it may be executed later, or elsewhere. */
+  admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions = {}): AdmittedTurn {
+    return admitTurn(request, caller, options, this.ids, this.clock);
   }
 
   /**
    * Runs a turn as batches of events in the order of protocol §4, the last of which holds the one terminal event. Throws
    * ApiError for what is refused before `response.created`, and nothing after it. Ends without a terminal event only when
-   * the client is gone.
+   * the client is gone, or is to be cut off (ConnectionCutError): the transport then ends its connection.
    */
   execute(turn: AdmittedTurn, control: TurnControl): Batches {
     return this.travel(turn, control, false);
   }
 
   /**
-   * Runs a turn for a transport that wants only the Response; undefined when the client is gone. Throws ApiError for what
+   * Runs a turn for a transport that wants only the Response; undefined when the client is gone or to be cut off. Throws ApiError for what
    * is refused before the turn began, and 503 when the finished response cannot be saved.
    */
   async complete(turn: AdmittedTurn, control: TurnControl): Promise<ResponseObject | undefined> {

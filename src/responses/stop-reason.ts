@@ -1,3 +1,5 @@
+import { ConnectionCutError } from '../providers/index.js';
+
 /** Why a running turn was stopped; it decides how the response ends. */
 export type StopReason =
   /** The client went away: nobody listens, nothing is stored. */
@@ -25,7 +27,8 @@ export function stopReasonOf({ reason }: AbortSignal): StopReason {
   return reason instanceof TurnStoppedError ? reason.reason : 'disconnect';
 }
 
-/** Whether a turn stopped because its client went away. */
+/** Whether a turn stopped because its client went away, or is to. */
 export function isDisconnect(error: unknown): boolean {
+  if (error instanceof ConnectionCutError) return true;
   return error instanceof TurnStoppedError && error.reason === 'disconnect';
 }

@@ -25,7 +25,7 @@ export class TurnPreparation {
 
   /** Throws ApiError for an unknown model or parent, items that do not fit, and efforts the model does not have. */
   async prepare(admitted: AdmittedTurn, remembered?: Continuations): Promise<PreparedTurn> {
-    const { responseId, settings, caller } = admitted;
+    const { responseId, settings, include, headers, caller } = admitted;
     const { provider, providerName, model } = this.providers.route(settings.model);
     const { input, conversation, parent } = await this.contexts.resolve(
       caller.owner,
@@ -38,6 +38,8 @@ export class TurnPreparation {
       responseId,
       input,
       settings,
+      include,
+      headers,
       parent: parent === null ? null : { responseId: parent.responseId, origin: parent.origin },
       get context() {
         return conversation.items;

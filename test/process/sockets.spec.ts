@@ -7,9 +7,9 @@ import { endProcesses, type Exit, type ServiceProcess, startProcess } from '../s
 import { SocketClient } from '../support/socket-client.js';
 
 /** An answer of a second or so. */
-const SLOW = { SIMULATOR_DELAY_MS: '30' };
+const SLOW = { SIMULATOR_LATENCY: '0/30' };
 /** The model says one word, and then nothing for the rest of the test. */
-const STUCK = { SIMULATOR_DELAY_MS: '60000' };
+const STUCK = { SIMULATOR_LATENCY: '0/60000' };
 /** Longer than any test may take: what waits for it never ends by itself. */
 const FOR_EVER = '600000';
 const RESTARTING = { code: 1012, reason: 'service_restarting' };

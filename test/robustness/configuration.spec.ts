@@ -28,10 +28,12 @@ function readFile(name: string): string {
 
 /** A default as an operator would write it. */
 function toText(value: unknown): string {
-  return Array.isArray(value) ? value.join() : String(value);
+  // Null is "something else decides", an empty object "none".
+  if (Array.isArray(value)) return value.join();
+  return typeof value === 'object' ? '' : String(value);
 }
 
-const WHOLE_NUMBERS = NAMES.filter((name) => typeof DEFAULTS[name] === 'number');
+const WHOLE_NUMBERS = NAMES.filter((name) => typeof DEFAULTS[name] === 'number' && name !== 'SIMULATOR_SPEED');
 
 describe('a variable that cannot be used', () => {
   const BAD_NUMBERS = ['x', '1.5', '-1', '1e3', '0x10', 'Infinity', 'NaN', '99999999999999999999', ' ', '1 2', '٣'];
@@ -73,6 +75,30 @@ describe('a variable that cannot be used', () => {
     ['REQUEST_TIMEOUT_MS', '2147483648'],
     ['MEMORY_MAX_RESPONSES', '0'],
     ['SIMULATOR_SEED', '4294967296'],
+    ['SIMULATOR_ANY_MODEL', 'maybe'],
+    ['SIMULATOR_LATENCY', 'fast'],
+    ['SIMULATOR_LATENCY', '300'],
+    ['SIMULATOR_LATENCY', '300/20/0.3/1'],
+    ['SIMULATOR_LATENCY', '-1/20'],
+    ['SIMULATOR_SPEED', '0'],
+    ['SIMULATOR_SPEED', '-1'],
+    ['SIMULATOR_SPEED', 'x'],
+    ['SIMULATOR_SPEED', 'Infinity'],
+    ['SIMULATOR_SPEED', '1e3'],
+    ['SIMULATOR_GENERATOR', 'poem'],
+    ['SIMULATOR_FAULTS', 'rate_limit'],
+    ['SIMULATOR_FAULTS', 'rate_limit=x'],
+    ['SIMULATOR_FAULTS', 'rate_limit=1.1'],
+    ['SIMULATOR_FAULTS', 'rate_limit=-0.1'],
+    ['SIMULATOR_FAULTS', 'rate_limit=0.6,stall=0.6'],
+    ['SIMULATOR_FAULTS', 'rate_limit=0.1,rate_limit=0.1'],
+    ['SIMULATOR_FAULTS', 'fire=0.1'],
+    ['SIMULATOR_FAULTS', 5],
+    ['SIMULATOR_FAULTS', { fire: 0.1 }],
+    ['SIMULATOR_FAULTS', { stall: '0.1' }],
+    ['SIMULATOR_FAULTS', ['stall']],
+    ['SIMULATOR_CONTROL', 'x'],
+    ['SIMULATOR_STATS', 'x'],
     ['PORT', 'two\nlines'],
     ['LOG_LEVEL', 'two\r\nlines'],
   ])('%s=%p gives one line that names it', (name, value) => {
@@ -152,7 +178,8 @@ describe('a variable that is there', () => {
   });
 
   it('may come in its own type from a program that embeds the service', () => {
-    expect(readEnvironment({ PORT: 0, ALLOW_OPEN: true })).toMatchObject({ PORT: 0, ALLOW_OPEN: true });
+    const given = { PORT: 0, ALLOW_OPEN: true, SIMULATOR_SPEED: 2, SIMULATOR_FAULTS: { stall: 0.5 } };
+    expect(readEnvironment(given)).toMatchObject(given);
   });
 });
 

@@ -15,7 +15,7 @@ export async function answer(schema: unknown, seed: number): Promise<unknown> {
 }
 
 async function run(over: object, seed: number, type: ModelEvent['type']): Promise<string> {
-  const provider = new SimulatorProvider(new SimulatorOptions(seed), new SystemClock());
+  const provider = new SimulatorProvider(new SimulatorOptions({ seed }), new SystemClock());
   const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
   const context = [{ type: 'message', id: 'msg_1', role: 'user', content: 'Go on.' }];
   const turn: Turn = {
@@ -23,6 +23,8 @@ async function run(over: object, seed: number, type: ModelEvent['type']): Promis
     input: context,
     context,
     settings: settings as unknown as ResponseSettings,
+    include: [],
+    headers: {},
     parent: null,
   };
   let text = '';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
@@ -15,6 +16,16 @@ export class SeededRandom {
   /** A whole number from `from` to `to`, both included. */
   pickInteger(from: number, to: number): number {
     return uniformInt(this.generator, from, to);
+  }
+
+  /** A number from 0 up to, but without, 1. */
+  pickFraction(): number {
+    return uniformFloat64(this.generator);
+  }
+
+  /** A number of the standard normal distribution (Box and Muller). */
+  pickNormal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.pickFraction())) * Math.cos(2 * Math.PI * this.pickFraction());
   }
 
   /** One element of a list that has at least one. */

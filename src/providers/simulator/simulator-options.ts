@@ -1,9 +1,46 @@
+import type { Environment } from '../../config/index.js';
+import type { GeneratorName } from './answer/write-text.js';
+import type { FaultRates } from './faults.js';
+import { type LatencySetting, parseLatency } from './latency.js';
+
 /** How the simulator behaves. Injected by this class, so that a test or a deployment can provide its own. */
 export class SimulatorOptions {
-  constructor(
-    /** The same seed and the same request give the same answer. */
-    readonly seed: number = 1,
-    /** Wait between two deltas, ms. With 0 the answer comes as fast as it can be sent. */
-    readonly delayMs: number = 0,
-  ) {}
+  /** The same seed and the same requests give the same answers. */
+  readonly seed: number = 1;
+  /** Whether any name is a model; null: while no other provider is there. */
+  readonly anyModel: boolean | null = null;
+  readonly latency: LatencySetting = 'instant';
+  /** 2 halves all pauses. */
+  readonly speed: number = 1;
+  /** How texts are made up. */
+  readonly generator: GeneratorName = 'random';
+  /** What `fixed` says, and the parts of a `sequence`, between `|`. */
+  readonly text: string = '';
+  /** Rounds of calls that follow a question before the answer is text, where the model may choose. */
+  readonly toolRounds: number = 1;
+  /** Files with scripts; each is a model of its own. */
+  readonly scripts: readonly string[] = [];
+  readonly faults: FaultRates = {};
+  /** Whether the header `x-simulate` is listened to. */
+  readonly control: boolean = false;
+
+  constructor(options: Partial<SimulatorOptions> = {}) {
+    Object.assign(this, options);
+  }
+
+  /** What the environment says. */
+  static from(environment: Environment): SimulatorOptions {
+    return new SimulatorOptions({
+      seed: environment.SIMULATOR_SEED,
+      anyModel: environment.SIMULATOR_ANY_MODEL,
+      latency: parseLatency(environment.SIMULATOR_LATENCY) ?? 'instant',
+      speed: environment.SIMULATOR_SPEED,
+      generator: environment.SIMULATOR_GENERATOR,
+      text: environment.SIMULATOR_TEXT,
+      toolRounds: environment.SIMULATOR_TOOL_ROUNDS,
+      scripts: environment.SIMULATOR_SCRIPTS,
+      faults: environment.SIMULATOR_FAULTS,
+      control: environment.SIMULATOR_CONTROL,
+    });
+  }
 }

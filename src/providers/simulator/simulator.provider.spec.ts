@@ -10,6 +10,7 @@ import { SimulatorOptions, SimulatorProvider } from './index.js';
 
 const user = (content: unknown): Item => ({ type: 'message', id: 'msg_1', role: 'user', content });
 const output: Item = { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'Sunny' };
+const ALONE = { alone: true };
 const EFFORTS = { minimal: 0.5, low: 1.5, medium: 3, high: 6, xhigh: 10, max: 10 };
 
 describe(SimulatorProvider.name, () => {
@@ -17,7 +18,7 @@ describe(SimulatorProvider.name, () => {
     const module = await Test.createTestingModule({
       providers: [
         SimulatorProvider,
-        { provide: SimulatorOptions, useValue: new SimulatorOptions(7) },
+        { provide: SimulatorOptions, useValue: new SimulatorOptions({ seed: 7 }) },
         { provide: Clock, useClass: SystemClock },
       ],
     }).compile();
@@ -29,14 +30,15 @@ describe(SimulatorProvider.name, () => {
     const provider = new SimulatorProvider(new SimulatorOptions(), new SystemClock());
     const models = await provider.models();
     expect(models.map(({ id }) => id)).toEqual([
-      ...['gpt-5', 'gpt-5-mini', 'gpt-4.1', 'gpt-4.1-mini', 'o3', 'o4-mini', 'simulator'],
+      ...['gpt-5.2', 'gpt-5.1', 'gpt-5', 'gpt-5-mini', 'gpt-5-nano', 'gpt-4.1', 'gpt-4.1-mini', 'gpt-4.1-nano'],
+      ...['o4-mini', 'o3', 'o3-mini', 'o1', 'simulator'],
     ]);
-    for (const model of models) expect(provider.find(model.id)).toEqual(model);
-    expect(provider.find('gpt-4.1')?.reasoningEfforts).toEqual([]);
-    expect(provider.find('gpt-5-2025-08-07')?.reasoningEfforts).toContain('minimal');
-    expect(provider.find('my-own-model')).toMatchObject({ id: 'my-own-model' });
-    expect(provider.find('my-own-model')?.reasoningEfforts).toBeUndefined();
-    expect(provider.find('')).toBeUndefined();
+    for (const model of models) expect(provider.find(model.id, ALONE)).toEqual(model);
+    expect(provider.find('gpt-4.1', ALONE)?.reasoningEfforts).toEqual([]);
+    expect(provider.find('gpt-5-2025-08-07', ALONE)?.reasoningEfforts).toContain('minimal');
+    expect(provider.find('my-own-model', ALONE)).toMatchObject({ id: 'my-own-model' });
+    expect(provider.find('my-own-model', ALONE)?.reasoningEfforts).toBeUndefined();
+    expect(provider.find('', ALONE)).toBeUndefined();
   });
 
   describe('text', () => {
@@ -108,7 +110,7 @@ describe(SimulatorProvider.name, () => {
       'is what %s does, unasked',
       async (model) => {
         const { kinds, usage } = await run({ model });
-        expect(kinds).toEqual(['reasoning_encrypted', 'text', 'usage', 'finish']);
+        expect(kinds).toEqual(['reasoning_open', 'text', 'usage', 'finish']);
         expect(usage.reasoning).toBe((3 * Number(usage.output)) / 4);
       },
     );
@@ -127,7 +129,7 @@ describe(SimulatorProvider.name, () => {
       'is summed up when asked: %s',
       async (summary, share) => {
         const { kinds, events, usage } = await run({ model: 'o3', reasoning: { effort: 'high', summary } });
-        expect(kinds).toEqual(['reasoning_summary', 'reasoning_encrypted', 'text', 'usage', 'finish']);
+        expect(kinds).toEqual(['reasoning_open', 'reasoning_summary', 'text', 'usage', 'finish']);
         const deltas = events.flatMap((event) => (event.type === 'reasoning_summary' ? [event.delta] : []));
         expect(deltas.length).toBeGreaterThan(3);
         expect(deltas.join('').split(' ')).toHaveLength(Math.max(6, Math.round(share * Number(usage.reasoning))));
@@ -136,7 +138,7 @@ describe(SimulatorProvider.name, () => {
 
     it('comes before a call as well', async () => {
       const { kinds } = await run({ model: 'o3', tools: [functionTool('act')] });
-      expect(kinds.slice(0, 3)).toEqual(['reasoning_encrypted', 'function_call', 'function_call_arguments']);
+      expect(kinds.slice(0, 3)).toEqual(['reasoning_open', 'function_call', 'function_call_arguments']);
     });
   });
 
@@ -236,12 +238,15 @@ describe(SimulatorProvider.name, () => {
         for await (const batch of provide(1).generate(turnOf({}), live())) order.push(batch.length > 0 ? id : 0);
       };
       await Promise.all([follow(1), follow(2)]);
-      expect(order.slice(0, 6)).toEqual([1, 2, 1, 2, 1, 2]);
+      expect(order.slice(0, 4)).toEqual([1, 2, 1, 2]);
     });
 
     it('wait for the clock when a delay is asked for, one delta at a time', async () => {
       const clock = new CountingClock();
-      const provider = new SimulatorProvider(new SimulatorOptions(1, 40), clock);
+      const provider = new SimulatorProvider(
+        new SimulatorOptions({ latency: { firstTokenMs: 40, perTokenMs: 40, spread: 0 } }),
+        clock,
+      );
       const batches = [];
       for await (const batch of provider.generate(turnOf({}), live())) batches.push(batch);
       expect(batches.slice(0, -1).every(({ length }) => length === 1)).toBe(true);
@@ -282,12 +287,14 @@ function turnOf(over: object, context: readonly Item[] = [user('Hello.')]): Turn
     input: context.slice(-1),
     context,
     settings: settings as unknown as ResponseSettings,
+    include: [],
+    headers: {},
     parent: null,
   };
 }
 
 function provide(seed: number): SimulatorProvider {
-  return new SimulatorProvider(new SimulatorOptions(seed), new SystemClock());
+  return new SimulatorProvider(new SimulatorOptions({ seed }), new SystemClock());
 }
 
 function live(): { readonly signal: AbortSignal } {

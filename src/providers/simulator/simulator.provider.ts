@@ -1,28 +1,46 @@
-import { setImmediate } from 'node:timers/promises';
-
-import { Inject } from '@nestjs/common';
+import { Inject, type OnModuleInit } from '@nestjs/common';
 
 import { Clock } from '../../time/index.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelInfo } from '../model-provider.js';
 import { ModelProvider, ModelProviderBase } from '../model-provider.js';
 import type { Turn } from '../turn.js';
-import { describeModel, listModels } from './model-catalogue.js';
-import type { Answer } from './answer/plan-answer.js';
-import { planAnswer } from './answer/plan-answer.js';
+import { identify, planAnswer, type RandomFor, sumParts } from './answer/plan-answer.js';
+import { toSteps } from './answer/to-steps.js';
+import type { Wording } from './answer/write-text.js';
+import { type Control, readControl, refuseControl } from './control.js';
+import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
+import { type Latency, withLatency } from './latency.js';
+import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
+import { play } from './play.js';
+import { isTimed, planScript } from './script/plan-script.js';
+import { readScripts } from './script/read-script.js';
+import { Script } from './script/script.js';
+import { SeededRandom } from './seeded-random.js';
 import { SimulatorOptions } from './simulator-options.js';
-import { toEvents } from './answer/to-events.js';
-import { sumTokens } from './answer/token-pieces.js';
+import type { Plan, Step } from './step.js';
+import { Tally } from './tally.js';
 
-/** Deltas that leave together when nobody asked for a delay. */
-const BATCH_LENGTH = 8;
+/** The name that the simulator has as a provider. */
+export const SIMULATOR = 'simulator';
+
+/** What is known of a turn before it is planned. */
+interface Cue {
+  readonly turn: Turn;
+  readonly control: Control;
+  readonly randomFor: RandomFor;
+}
 
 /**
- * A model that needs no network, no key and no luck: the same request has the same answer, tools are called with
- * arguments their schema allows, structured output is valid, and tokens are counted as o200k_base has them.
+ * A model that needs no network, no key and no luck: the same requests have the same answers, tools are called with
+ * arguments their schema allows, structured output is valid, and tokens are counted as o200k_base has them. It can be slow,
+ * fail and follow a script as real models do.
  */
-@ModelProvider('simulator')
-export class SimulatorProvider extends ModelProviderBase {
+@ModelProvider(SIMULATOR)
+export class SimulatorProvider extends ModelProviderBase implements OnModuleInit {
+  private scripts: readonly Script[] = [];
+  private readonly asked = new Tally();
+
   constructor(
     @Inject(SimulatorOptions) private readonly options: SimulatorOptions,
     @Inject(Clock) private readonly clock: Clock,
@@ -30,54 +48,110 @@ export class SimulatorProvider extends ModelProviderBase {
     super();
   }
 
-  override async models(): Promise<readonly ModelInfo[]> {
-    return listModels();
+  /** Reads the scripts. Throws EnvironmentError for one that cannot be used. */
+  async onModuleInit(): Promise<void> {
+    this.scripts = (await readScripts(this.options.scripts)).map((script) => new Script(script));
   }
 
-  override find(model: string): ModelInfo | undefined {
-    return model === '' ? undefined : describeModel(model);
+  override async models(): Promise<readonly ModelInfo[]> {
+    const scripted = this.scripts.map(({ model }) => model).filter((model) => model !== '*' && !isListed(model));
+    return [...listModels(), ...scripted.map(describeModel)];
+  }
+
+  override find(model: string, { alone }: { readonly alone: boolean }): ModelInfo | undefined {
+    if (model === '') return undefined;
+    const isServed = (this.options.anyModel ?? alone) || isListed(model) || this.scriptOf(model) !== undefined;
+    return isServed ? describeModel(model) : undefined;
   }
 
   override async *generate(
     turn: Turn,
     { signal }: { readonly signal: AbortSignal },
   ): AsyncGenerator<readonly ModelEvent[]> {
-    if (isAborted(signal)) return;
-    const answer = await planAnswer(turn, this.options.seed);
-    for (const batch of toBatches(toEvents(answer), this.options.delayMs > 0 ? 1 : BATCH_LENGTH)) {
-      if (isAborted(signal)) return;
-      yield batch;
-      await this.pause(signal);
+    if (signal.aborted) return;
+    const control = this.readControl(turn);
+    const identity = identify(turn, control.seed ?? this.options.seed);
+    const cue: Cue = { turn, control, randomFor: (use) => new SeededRandom(use, identity) };
+    // The same request may be sent again: each time is drawn for anew, and yet the same in every run.
+    const random = new SeededRandom('time', this.asked.next(identity), identity);
+    const plan = await this.plan(cue, random);
+    const fault = this.drawFault(control, random);
+    const steps = fault === undefined ? plan.steps : withFault(plan.steps, fault, turn.settings.model);
+    yield* play(
+      { ...plan, steps },
+      {
+        clock: this.clock,
+        signal,
+        speed: control.speed ?? this.options.speed,
+        countInput: () => this.countTokens(turn),
+      },
+    );
+  }
+
+  private async plan(cue: Cue, random: SeededRandom): Promise<Plan> {
+    const { turn, control } = cue;
+    const script = this.scriptOf(turn.settings.model);
+    if (script === undefined) return this.planAnswer(cue, random);
+    const scripted = script.pick(turn.context, control.turn);
+    const keepsTime = script.keepsTime && control.latency === undefined && isTimed(scripted);
+    const plan = planScript(scripted, turn, keepsTime, cue.randomFor);
+    return keepsTime ? plan : { ...plan, steps: this.slowDown(plan.steps, cue, random) };
+  }
+
+  private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
+    const { turn, control, randomFor } = cue;
+    const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
+    const answer = await planAnswer(turn, { wording: this.chooseWording(control), eagerness }, randomFor);
+    const reasoning = answer.reasoning?.tokens ?? 0;
+    return {
+      steps: this.slowDown(toSteps(answer, turn, randomFor), cue, random),
+      written: { output: reasoning + sumParts(answer.parts), reasoning },
+    };
+  }
+
+  private slowDown(steps: Iterable<Step>, { turn, control }: Cue, random: SeededRandom): Iterable<Step> {
+    const latency = this.chooseLatency(turn.settings.model, control);
+    return latency === null ? steps : withLatency(steps, latency, random);
+  }
+
+  private chooseLatency(model: string, control: Control): Latency | null {
+    const setting = control.latency ?? this.options.latency;
+    if (setting === 'instant') return null;
+    return setting === 'realistic' ? latencyOf(model) : setting;
+  }
+
+  private chooseWording({ generator = this.options.generator, text = this.options.text }: Control): Wording {
+    const isGiven = generator === 'fixed' || generator === 'sequence';
+    if (isGiven && text === '') {
+      throw refuseControl(`generator=${generator} needs a text.`);
     }
-    const input = await this.countTokens(turn);
-    if (isAborted(signal)) return;
-    yield [toUsageEvent(answer, input), { type: 'finish', reason: answer.cut ? 'length' : 'stop' }];
+    return {
+      generator,
+      text,
+      position: generator === 'sequence' ? this.asked.next(`sequence ${text.slice(0, 256)}`) : 0,
+    };
   }
 
-  /** With or without a delay, other turns get theirs, and an abort is noticed. */
-  private async pause(signal: AbortSignal): Promise<void> {
-    if (this.options.delayMs > 0) await this.clock.sleep(this.options.delayMs, signal);
-    else await setImmediate();
+  private drawFault({ fault, after, forMs, retryAfterSeconds }: Control, random: SeededRandom): Fault | undefined {
+    if (fault === undefined) return drawByRates(this.options.faults, random);
+    return drawFault(
+      {
+        kind: fault,
+        ...(after === undefined ? {} : { after }),
+        ...(forMs === undefined ? {} : { forMs }),
+        ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+      },
+      random,
+    );
   }
-}
 
-function* toBatches(events: Iterable<ModelEvent>, length: number): Generator<readonly ModelEvent[]> {
-  let batch: ModelEvent[] = [];
-  for (const event of events) {
-    batch.push(event);
-    if (batch.length < length) continue;
-    yield batch;
-    batch = [];
+  private readControl({ headers }: Turn): Control {
+    const header = this.options.control ? headers['x-simulate'] : undefined;
+    return header === undefined ? {} : readControl(header);
   }
-  if (batch.length > 0) yield batch;
-}
 
-/** Asked anew each time: while we waited, it may have changed. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
-}
-
-function toUsageEvent({ reasoning, pieces }: Answer, input: number): ModelEvent {
-  const thought = reasoning?.tokens ?? 0;
-  return { type: 'usage', input, cached: 0, output: thought + sumTokens(pieces), reasoning: thought };
+  /** A script of that very name, or one for every name. */
+  private scriptOf(model: string): Script | undefined {
+    return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
+  }
 }

@@ -20,6 +20,7 @@ const REDUCERS: Reducers = {
   annotation: (items, { key, annotation }) => items.at(key, MessageItem).annotate(annotation),
   reasoning: (items, { key, delta }) => items.at(key, ReasoningItem).text(delta),
   reasoning_summary: (items, { key, delta, part }) => items.at(key, ReasoningItem).summary(delta, part),
+  reasoning_open: (items, { key }) => void items.at(key, ReasoningItem),
   reasoning_encrypted: (items, { key, content }) => items.at(key, ReasoningItem).encrypt(content),
   function_call: (items, event) => void items.begin(event.key, (seat) => new CallItem(seat, FUNCTION_CALL, event)),
   function_call_arguments: (items, { key, delta }) => items.call(key, 'function_call').append(delta),

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
@@ -38,9 +38,10 @@ export class ResponsesController {
   async create(
     @Body(CreateRequestPipe) request: CreateResponseRequest,
     @CurrentCaller() caller: Caller,
+    @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const turn = this.responses.admit(request, caller);
+    const turn = this.responses.admit(request, caller, { headers });
     const onHeaders = (headers: Readonly<Record<string, string>>): void => forwardHeaders(reply, headers);
     const control = { signal: whenClientGone(reply), onHeaders };
     if (request.stream === true) {
@@ -49,7 +50,10 @@ export class ResponsesController {
       return;
     }
     const response = await this.responses.complete(turn, control);
-    if (response === undefined) return;
+    if (response === undefined) {
+      reply.raw.destroy();
+      return;
+    }
     setProcessingTime(reply);
     cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
     await reply.send(withOutputText(response));

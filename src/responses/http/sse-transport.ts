@@ -20,7 +20,7 @@ export class SseTransport {
   ) {}
 
   /**
-   * Streams until the terminal event and `[DONE]`. The head is sent with the first batch, so that what is thrown before it
+   * Streams until the terminal event and `[DONE]`; events that end without one end the client's connection. The head is sent with the first batch, so that what is thrown before it
    * is still an HTTP error with a body of its own.
    */
   async send(
@@ -29,15 +29,23 @@ export class SseTransport {
     obfuscate: boolean,
   ): Promise<void> {
     const first = await events.next();
-    if (first.done === true) return;
+    if (first.done === true) {
+      reply.raw.destroy();
+      return;
+    }
     try {
       setProcessingTime(reply);
       const writer = SseWriter.open(reply, this.clock, this.environment.SSE_KEEPALIVE_MS);
       cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
       const encoder = new SseEncoder(obfuscate);
+      let ended = isTerminal(first.value);
       await writer.write(encoder.encode(first.value));
-      for await (const batch of events) await writer.write(encoder.encode(batch));
-      writer.end(DONE_FRAME);
+      for await (const batch of events) {
+        await writer.write(encoder.encode(batch));
+        ended = isTerminal(batch);
+      }
+      if (ended) writer.end(DONE_FRAME);
+      else writer.cut();
     } catch (error) {
       // The road throws nothing once it has begun; if it does, a cut stream is the only honest end.
       this.logger.error(`stream of request ${reply.request.id} broke`, error);
@@ -46,4 +54,9 @@ export class SseTransport {
       await events.return();
     }
   }
+}
+
+/** Whether a batch ends with the terminal event. */
+function isTerminal(batch: readonly StreamEvent[]): boolean {
+  return (batch.at(-1)?.response ?? null) !== null;
 }

@@ -66,6 +66,12 @@ export class SseWriter {
     if (!this.isGone()) this.response.end(rest);
   }
 
+  /** Sends what is left and breaks the connection in the middle of the stream. */
+  cut(): void {
+    this.flush();
+    this.response.socket?.destroySoon();
+  }
+
   private flush(): void {
     if (this.pending === '' || this.isGone()) return;
     const chunk = this.pending;

@@ -43,6 +43,9 @@ export class ResponsesGateway implements OnGatewayInit {
     const unknownParameters = this.environment.UNKNOWN_PARAMETERS;
     const { request, generate } = validateCreateEvent(turn.request(), { unknownParameters });
     turn.keep();
-    await turn.send(this.responses.execute(this.responses.admit(request, turn.caller, generate), turn.control));
+    const { headers } = turn.session.connection;
+    await turn.send(
+      this.responses.execute(this.responses.admit(request, turn.caller, { generate, headers }), turn.control),
+    );
   }
 }

@@ -158,6 +158,8 @@ export class SocketTurn implements LaneTask {
         }
         keepalive.refresh();
       }
+      // Without a terminal event and with the client still there: the model wants it cut off.
+      if (this.state !== 'over' && !this.aborter.signal.aborted) await this.session.connection.cut();
     } finally {
       keepalive.cancel();
     }

@@ -1,5 +1,5 @@
 import type { ResponseSettings } from '../../../protocol/index.js';
-import { isReasoningModel } from '../model-catalogue.js';
+import { effortOf } from '../model-catalogue.js';
 import { writeWords } from './prose.js';
 import type { SeededRandom } from '../seeded-random.js';
 
@@ -22,7 +22,6 @@ const MULTIPLIERS: Readonly<Record<string, number>> = {
   xhigh: 10,
   max: 10,
 };
-const DEFAULT_EFFORT = 'medium';
 
 /** Words of summary for a hundred tokens of thought. */
 const SUMMARY_PERCENT: Readonly<Record<string, number>> = { concise: 5, auto: 10, detailed: 15 };
@@ -36,8 +35,7 @@ export function planReasoning(
   limit: number,
   random: SeededRandom,
 ): Reasoning | undefined {
-  if (!isReasoningModel(settings.model)) return undefined;
-  const multiplier = MULTIPLIERS[settings.reasoning?.effort ?? DEFAULT_EFFORT] ?? 1;
+  const multiplier = MULTIPLIERS[effortOf(settings.model, settings.reasoning?.effort ?? null)] ?? 1;
   const tokens = Math.min(limit, Math.ceil(multiplier * answerTokens));
   if (tokens === 0) return undefined;
   return { tokens, summary: writeSummary(settings.reasoning, tokens, random), encrypted: encrypt(random) };

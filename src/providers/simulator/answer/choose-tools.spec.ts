@@ -209,13 +209,15 @@ async function run(
   context: readonly Item[] = QUESTION,
   seed: number,
 ): Promise<{ readonly first: { readonly type: string; readonly name?: string }; readonly input: string }> {
-  const provider = new SimulatorProvider(new SimulatorOptions(seed), new SystemClock());
+  const provider = new SimulatorProvider(new SimulatorOptions({ seed: seed }), new SystemClock());
   const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
   const turn: Turn = {
     responseId: 'resp_1',
     input: context,
     context,
     settings: settings as unknown as ResponseSettings,
+    include: [],
+    headers: {},
     parent: null,
   };
   const events = [];

@@ -1,15 +1,22 @@
 import type { Item, ToolChoice } from '../../../protocol/index.js';
 import { ModelError } from '../../model-error.js';
 import type { Turn } from '../../turn.js';
-import type { CallableTool } from './callable-tools.js';
-import { listCallableTools } from './callable-tools.js';
-import { readText } from './read-text.js';
 import type { SeededRandom } from '../seeded-random.js';
+import { type CallableTool, listCallableTools } from './callable-tools.js';
+import { countRuns, isToolOutput, isUserMessage, readText } from './read-items.js';
 
 /** An agent that insists on calls and never stops would run for ever: after so many in a row the answer is text. */
 const MOST_CALLS_IN_A_ROW = 25;
 
 const MOST_TEXT_SEARCHED = 64 * 1024;
+
+/** How eager the model is to call tools. */
+export interface Eagerness {
+  /** Rounds of calls that follow a question, with `tool_choice: "auto"`, before the answer is text. */
+  readonly rounds: number;
+  /** Calls in one response, where they may be parallel; null: one, or one of each tool that the user named. */
+  readonly calls: number | null;
+}
 
 /** The tools a choice leaves, and whether one of them has to be called. */
 interface ToolPolicy {
@@ -17,19 +24,28 @@ interface ToolPolicy {
   readonly tools: readonly CallableTool[];
 }
 
-/** The tool to call in this turn; undefined where the answer is text. */
-export function chooseTool(turn: Turn, random: SeededRandom): CallableTool | undefined {
+/** The tools to call in this turn, in order; none where the answer is text. */
+export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: SeededRandom): readonly CallableTool[] {
   const { mode, tools } = applyToolChoice(turn.settings.tool_choice, listCallableTools(turn));
-  if (mode === 'none' || tools.length === 0) return undefined;
+  if (mode === 'none' || tools.length === 0) return [];
 
   const lastUserIndex = turn.context.findLastIndex(isUserMessage);
   const since = turn.context.slice(lastUserIndex + 1);
-  if (since.filter(isCall).length >= MOST_CALLS_IN_A_ROW) return undefined;
+  if (since.filter(isCall).length >= MOST_CALLS_IN_A_ROW) return [];
   // With `auto` a question is worth a call, and what came of the call an answer; else an agent's loop never ends.
-  if (mode === 'auto' && (lastUserIndex === -1 || !since.every(isInstruction))) return undefined;
+  if (mode === 'auto' && (lastUserIndex === -1 || !isWaitingForCalls(since, rounds))) return [];
 
   const question = turn.context[lastUserIndex];
-  return findNamedTool(tools, question === undefined ? '' : readText(question)) ?? random.pick(tools);
+  const named = findNamedTools(tools, question === undefined ? '' : readText(question));
+  const { parallel_tool_calls: isParallel, max_tool_calls: most } = turn.settings;
+  const wished = isParallel ? (calls ?? Math.max(1, named.length)) : 1;
+  const count = Math.min(wished, most ?? Infinity);
+  return Array.from({ length: count }, (_, index) => named[index] ?? random.pick(tools));
+}
+
+/** Whether after a question there were only calls, and fewer rounds of them than there are to be. */
+function isWaitingForCalls(since: readonly Item[], rounds: number): boolean {
+  return !since.some(isAnswer) && countRuns(since, isToolOutput) < rounds;
 }
 
 function applyToolChoice(choice: ToolChoice, tools: readonly CallableTool[]): ToolPolicy {
@@ -63,21 +79,16 @@ function allows(entry: Readonly<Record<string, unknown>>, tool: CallableTool): b
   return entry.type === tool.type && entry.name === tool.name;
 }
 
-/** The tool whose name the user wrote. */
-function findNamedTool(tools: readonly CallableTool[], text: string): CallableTool | undefined {
+/** The tools whose names the user wrote, in the order of the tools. */
+function findNamedTools(tools: readonly CallableTool[], text: string): readonly CallableTool[] {
   const words = new Set(text.slice(0, MOST_TEXT_SEARCHED).split(/[^\w-]+/));
-  return tools.find(({ name }) => words.has(name));
-}
-
-function isUserMessage(item: Item): boolean {
-  return item.type === 'message' && item.role === 'user';
+  return tools.filter(({ name }) => words.has(name));
 }
 
 function isCall(item: Item): boolean {
   return item.type === 'function_call' || item.type === 'custom_tool_call';
 }
 
-function isInstruction(item: Item): boolean {
-  if (item.type === 'additional_tools') return true;
-  return item.type === 'message' && (item.role === 'developer' || item.role === 'system');
+function isAnswer(item: Item): boolean {
+  return item.type === 'message' && item.role === 'assistant';
 }

@@ -1,0 +1,59 @@
+import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import { digestConversation } from '../conversation-digest.js';
+import type { ModelEvent } from '../model-event.js';
+import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
+import type { Turn } from '../turn.js';
+import { Tape } from './tape.js';
+
+/** A provider as it is, but every turn it ends is handed to `keep` as a turn of a script. */
+export class RecordedProvider extends ModelProviderBase {
+  constructor(
+    private readonly provider: ModelProviderBase,
+    private readonly clock: Clock,
+    private readonly keep: (turn: unknown) => void,
+  ) {
+    super();
+  }
+
+  override models(): Promise<readonly ModelInfo[]> {
+    return this.provider.models();
+  }
+
+  override find(model: string, among: { readonly alone: boolean }): ModelInfo | undefined {
+    return this.provider.find(model, among);
+  }
+
+  override countTokens(turn: Turn): Promise<number> {
+    return this.provider.countTokens(turn);
+  }
+
+  override countOutputTokens(output: readonly Item[]): Promise<number> {
+    return this.provider.countOutputTokens(output);
+  }
+
+  /** A turn that was stopped from outside is not kept: it would replay as one that the model broke off. */
+  override async *generate(
+    turn: Turn,
+    options: { readonly signal: AbortSignal },
+  ): AsyncGenerator<ModelEvent | readonly ModelEvent[]> {
+    const tape = new Tape(this.clock);
+    let ended = false;
+    try {
+      for await (const output of this.provider.generate(turn, options)) {
+        // Whoever reads a `finish` reads no further.
+        ended = tape.add(output);
+        yield output;
+      }
+      tape.close();
+      ended = true;
+    } catch (error) {
+      ended = true;
+      tape.fail(error);
+      throw error;
+    } finally {
+      const isStopped = options.signal.aborted && !tape.isFinished;
+      if (ended && !isStopped) this.keep({ request: digestConversation(turn.context), steps: tape.steps });
+    }
+  }
+}

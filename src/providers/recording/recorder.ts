@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import type { WriteStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+
+import { Environment, EnvironmentError } from '../../config/index.js';
+import { Clock } from '../../time/index.js';
+import type { ModelProviderBase } from '../model-provider.js';
+import { SIMULATOR } from '../simulator/index.js';
+import { findSecrets, redact } from './redact.js';
+import { RecordedProvider } from './recorded-provider.js';
+
+/** The first line of a recording: how it is to be replayed. */
+const SETTINGS = JSON.stringify({ settings: { match: 'request', timing: 'recorded' } });
+
+/** Only its owner may read what was said. */
+const FILE_MODE = 0o600;
+
+/** Writes what other providers than the simulator stream into RECORD_FILE, a script for the simulator in JSON Lines. */
+@Injectable()
+export class Recorder implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(Recorder.name);
+  private readonly secrets: readonly string[];
+  private file: WriteStream | null = null;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly clock: Clock,
+  ) {
+    this.secrets = findSecrets(process.env, environment.API_KEYS);
+  }
+
+  /** Opens the file. Throws EnvironmentError when it cannot be written. */
+  async onModuleInit(): Promise<void> {
+    const { RECORD_FILE } = this.environment;
+    if (RECORD_FILE === '') return;
+    const file = await this.open(RECORD_FILE);
+    file.on('error', (error) => this.logger.error(`nothing more is recorded in ${RECORD_FILE}`, error));
+    this.file = file;
+  }
+
+  /** A provider whose turns are recorded; the provider itself where nothing is. */
+  watch(name: string, provider: ModelProviderBase): ModelProviderBase {
+    if (this.file === null || name === SIMULATOR) return provider;
+    return new RecordedProvider(provider, this.clock, (line) => this.write(line));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.file === null || this.file.destroyed) return;
+    this.file.end();
+    await once(this.file, 'close');
+  }
+
+  private async open(path: string): Promise<WriteStream> {
+    try {
+      const handle = await open(path, 'a', FILE_MODE);
+      const file = handle.createWriteStream();
+      if ((await handle.stat()).size === 0) file.write(`${SETTINGS}\n`);
+      return file;
+    } catch (error) {
+      throw new EnvironmentError([`RECORD_FILE: ${String((error as { readonly message?: unknown }).message)}.`]);
+    }
+  }
+
+  private write(turn: unknown): void {
+    try {
+      const line = redact(JSON.stringify(turn), this.secrets);
+      this.file?.write(`${line}\n`);
+    } catch (error) {
+      // What cannot be written down must not break the turn it belongs to.
+      this.logger.warn(`a turn was not recorded: ${String(error)}`);
+    }
+  }
+}

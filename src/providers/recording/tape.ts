@@ -1,0 +1,66 @@
+import type { Clock } from '../../time/index.js';
+import { ModelError } from '../model-error.js';
+import type { ModelEvent } from '../model-event.js';
+
+/** A step of a script, as far as recordings have them. */
+interface RecordedStep {
+  /** Milliseconds since the turn began. */
+  readonly at: number;
+  readonly events?: readonly ModelEvent[];
+  readonly error?: object;
+  readonly end?: true;
+}
+
+/** What a provider yields in one turn, with its times. */
+export class Tape {
+  readonly steps: RecordedStep[] = [];
+  private readonly begun: number;
+  private finished = false;
+
+  constructor(private readonly clock: Clock) {
+    this.begun = clock.now();
+  }
+
+  /** Whether the model came to its own end. */
+  get isFinished(): boolean {
+    return this.finished;
+  }
+
+  /** Gives whether that was the end. Headers and ids of the upstream are not kept: they may hold credentials. */
+  add(output: ModelEvent | readonly ModelEvent[]): boolean {
+    const batch = (Array.isArray(output) ? output : [output]) as readonly ModelEvent[];
+    const events = batch.filter(({ type }) => type !== 'metadata');
+    if (events.length > 0) this.steps.push({ at: this.now(), events });
+    this.finished ||= events.some(({ type }) => type === 'finish');
+    return this.finished;
+  }
+
+  /** Keeps what the client was told; anything else is a bare `server_error`, as the client saw it. */
+  fail(error: unknown): void {
+    this.steps.push({ at: this.now(), error: error instanceof ModelError ? toScriptError(error) : BARE });
+  }
+
+  /** The model's stream is over, with or without a `finish`. */
+  close(): void {
+    if (!this.finished) this.steps.push({ at: this.now(), end: true });
+  }
+
+  private now(): number {
+    return this.clock.now() - this.begun;
+  }
+}
+
+const BARE = { code: 'server_error', message: 'The model failed.', status: 500 };
+
+function toScriptError({ code, message, options }: ModelError): object {
+  const { status, type, param, retryAfterMs } = options;
+  const isStatus = status !== undefined && Number.isInteger(status) && status >= 400 && status <= 599;
+  return {
+    code,
+    message,
+    ...(isStatus ? { status } : {}),
+    ...(type === undefined ? {} : { type }),
+    ...(param == null ? {} : { param }),
+    ...(retryAfterMs === undefined || !(retryAfterMs >= 0) ? {} : { retry_after: retryAfterMs / 1000 }),
+  };
+}

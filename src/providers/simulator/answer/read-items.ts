@@ -1,0 +1,48 @@
+import type { Item } from '../../../protocol/index.js';
+
+/** What an item says in words: of a message its content, of a tool output the output. */
+export function readText(item: Item): string {
+  const content = item.content ?? item.output;
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.map(readPart).join('\n');
+}
+
+/** The types of a message's parts, `input_image` and the like. */
+export function listPartTypes({ content }: Item): readonly string[] {
+  if (!Array.isArray(content)) return [];
+  return content.map((part: unknown) => String((part as { readonly type?: unknown } | null)?.type));
+}
+
+/** Whether the user said it. */
+export function isUserMessage(item: Item): boolean {
+  return item.type === 'message' && item.role === 'user';
+}
+
+/** Whether a tool's answer, which the client brings. */
+export function isToolOutput({ type }: Item): boolean {
+  return type.endsWith('_output');
+}
+
+/** Whether a model wrote it: its messages, thoughts and calls. */
+export function isModelItem(item: Item): boolean {
+  if (item.type === 'message') return item.role === 'assistant';
+  return item.type === 'reasoning' || item.type.endsWith('_call');
+}
+
+/** How many times in a row items of a kind come, others between them. */
+export function countRuns(items: readonly Item[], isOfKind: (item: Item) => boolean): number {
+  let runs = 0;
+  let inside = false;
+  for (const item of items) {
+    const before = inside;
+    inside = isOfKind(item);
+    if (inside && !before) runs += 1;
+  }
+  return runs;
+}
+
+function readPart(part: unknown): string {
+  if (typeof part !== 'object' || part === null || !('text' in part)) return '';
+  return typeof part.text === 'string' ? part.text : '';
+}

@@ -1,0 +1,98 @@
+import { ModelError } from '../model-error.js';
+import { GENERATORS, type GeneratorName } from './answer/write-text.js';
+import { FAULT_KINDS, type FaultKind } from './faults.js';
+import { type LatencySetting, parseLatency } from './latency.js';
+
+/** What a request asks of the simulator for its own turn; what is not there is as configured. */
+export interface Control {
+  readonly seed?: number;
+  readonly fault?: FaultKind;
+  /** Deltas before the fault. */
+  readonly after?: number;
+  /** How long a slow start or a stall takes, ms. */
+  readonly forMs?: number;
+  readonly retryAfterSeconds?: number;
+  readonly latency?: LatencySetting;
+  readonly speed?: number;
+  readonly generator?: GeneratorName;
+  readonly text?: string;
+  /** Calls in this response. */
+  readonly calls?: number;
+  /** Rounds of calls that follow the user's question. */
+  readonly rounds?: number;
+  /** Which turn of the script comes now, from 1; the next request gets the one after it. */
+  readonly turn?: number;
+}
+
+const MOST_CALLS = 128;
+
+/** Each key of the header: what its value becomes, undefined where it cannot be one, and what would be right. */
+const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control | undefined, expected: string]>> = {
+  seed: [number((seed) => ({ seed }), 0, 0xff_ff_ff_ff), 'a whole number from 0 to 4294967295'],
+  fault: [word(FAULT_KINDS, (fault) => ({ fault })), `one of ${FAULT_KINDS.join(', ')}`],
+  after: [number((after) => ({ after })), 'a whole number of deltas'],
+  for: [number((forMs) => ({ forMs })), 'a whole number of milliseconds'],
+  retry_after: [number((retryAfterSeconds) => ({ retryAfterSeconds })), 'a whole number of seconds'],
+  latency: [readLatency, 'instant, realistic, or first/between in milliseconds such as 300/20'],
+  speed: [readSpeed, 'a number above 0'],
+  generator: [word(GENERATORS, (generator) => ({ generator })), `one of ${GENERATORS.join(', ')}`],
+  text: [readText, 'a text, percent-encoded where it has semicolons or letters beyond ASCII'],
+  calls: [number((calls) => ({ calls }), 1, MOST_CALLS), `a whole number from 1 to ${MOST_CALLS}`],
+  rounds: [number((rounds) => ({ rounds })), 'a whole number'],
+  turn: [number((turn) => ({ turn }), 1), 'a whole number from 1'],
+};
+
+/** Reads `x-simulate: fault=rate_limit; after=3; seed=7`. Throws ModelError 400 that names what is wrong. */
+export function readControl(header: string): Control {
+  let control: Control = {};
+  for (const entry of header.split(';').map((text) => text.trim())) {
+    if (entry === '') continue;
+    const separator = entry.indexOf('=');
+    const key = (separator === -1 ? entry : entry.slice(0, separator)).trim();
+    const [read, expected] = Object.hasOwn(KEYS, key) ? (KEYS[key] ?? []) : [];
+    if (read === undefined)
+      throw refuseControl(`unknown key '${key}'. Expected one of ${Object.keys(KEYS).join(', ')}.`);
+    const value = separator === -1 ? '' : entry.slice(separator + 1).trim();
+    const part = read(value);
+    if (part === undefined) throw refuseControl(`'${key}' cannot be '${value}'. Expected ${expected}.`);
+    control = { ...control, ...part };
+  }
+  return control;
+}
+
+/** The error for a header that cannot be followed. */
+export function refuseControl(fault: string): ModelError {
+  return new ModelError('invalid_value', `Invalid 'x-simulate': ${fault}`, { status: 400, param: 'x-simulate' });
+}
+
+function number(use: (value: number) => Control, from = 0, to = Number.MAX_SAFE_INTEGER) {
+  return (text: string): Control | undefined => {
+    const value = Number(text);
+    return /^\d+$/.test(text) && value >= from && value <= to ? use(value) : undefined;
+  };
+}
+
+function word<T extends string>(words: readonly T[], use: (word: T) => Control) {
+  return (text: string): Control | undefined => {
+    const found = words.find((candidate) => candidate === text);
+    return found === undefined ? undefined : use(found);
+  };
+}
+
+function readLatency(text: string): Control | undefined {
+  const latency = parseLatency(text);
+  return latency === undefined ? undefined : { latency };
+}
+
+function readSpeed(text: string): Control | undefined {
+  const speed = Number(text);
+  return /^\d*\.?\d+$/.test(text) && speed > 0 ? { speed } : undefined;
+}
+
+function readText(text: string): Control | undefined {
+  try {
+    return { text: decodeURIComponent(text) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+import type { SeededRandom } from './seeded-random.js';
+import { isDelta, type Step } from './step.js';
+
+/** How long a model takes. */
+export interface Latency {
+  /** Median time to the first token, ms. */
+  readonly firstTokenMs: number;
+  /** Median time between two tokens, ms. */
+  readonly perTokenMs: number;
+  /** Standard deviation of the logarithm of both: 0 is always the median, 0.3 stays within a factor of two. */
+  readonly spread: number;
+}
+
+/** As fast as it can be sent; as the model's entry in the catalogue has it; or of one's own. */
+export type LatencySetting = 'instant' | 'realistic' | Latency;
+
+const CUSTOM_SPREAD = 0.3;
+const CUSTOM = /^(\d+(?:\.\d+)?)\/(\d+(?:\.\d+)?)(?:\/(\d+(?:\.\d+)?))?$/;
+
+/** Reads `instant`, `realistic`, or medians in ms as `first/between` or `first/between/spread`; undefined for others. */
+export function parseLatency(text: string): LatencySetting | undefined {
+  if (text === 'instant' || text === 'realistic') return text;
+  const [, first, between, spread] = CUSTOM.exec(text) ?? [];
+  if (first === undefined || between === undefined) return undefined;
+  return {
+    firstTokenMs: Number(first),
+    perTokenMs: Number(between),
+    spread: spread === undefined ? CUSTOM_SPREAD : Number(spread),
+  };
+}
+
+/** Puts the pauses of a model between its steps. Times are log-normal, as those of real services roughly are. */
+export function* withLatency(steps: Iterable<Step>, latency: Latency, random: SeededRandom): Generator<Step> {
+  const draw = (median: number): number => (median === 0 ? 0 : median * Math.exp(latency.spread * random.pickNormal()));
+  let waited = false;
+  for (const step of steps) {
+    if (!waited) yield { type: 'pause', ms: draw(latency.firstTokenMs) };
+    else if (step.type === 'think') yield { type: 'pause', ms: step.tokens * draw(latency.perTokenMs) };
+    else if (isDelta(step)) yield { type: 'pause', ms: draw(latency.perTokenMs) };
+    waited = true;
+    yield step;
+  }
+}

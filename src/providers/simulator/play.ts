@@ -1,0 +1,73 @@
+import { setImmediate } from 'node:timers/promises';
+
+import type { Clock } from '../../time/index.js';
+import type { ModelEvent } from '../model-event.js';
+import type { Plan } from './step.js';
+
+/** Events that leave together when there is no pause between them. */
+const BATCH_LENGTH = 8;
+
+/** Pauses add up to this before they are waited for, ms: timers know nothing shorter. */
+const SHORTEST_WAIT_MS = 1;
+const LONGEST_WAIT_MS = 2_147_483_647;
+
+/** What a plan is played with. */
+export interface PlayOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** 2 halves all pauses. */
+  readonly speed: number;
+  /** Tokens the model read; asked once, at the end. */
+  readonly countInput: () => Promise<number>;
+}
+
+/** Lets a plan happen, in batches. Stops at once when the signal aborts; throws what the plan says. */
+export async function* play(
+  { steps, written }: Plan,
+  { clock, signal, speed, countInput }: PlayOptions,
+): AsyncGenerator<readonly ModelEvent[], void, undefined> {
+  let batch: ModelEvent[] = [];
+  let owedMs = 0;
+  for (const step of steps) {
+    if (isAborted(signal)) return;
+    switch (step.type) {
+      case 'think':
+        break;
+      case 'pause':
+        owedMs += step.ms / speed;
+        if (owedMs < SHORTEST_WAIT_MS) break;
+        if (batch.length > 0) yield batch;
+        batch = [];
+        await clock.sleep(Math.min(owedMs, LONGEST_WAIT_MS), signal);
+        owedMs = 0;
+        break;
+      case 'throw':
+        if (batch.length > 0) yield batch;
+        throw step.error;
+      case 'leave':
+        if (batch.length > 0) yield batch;
+        return;
+      case 'finish':
+        if (batch.length > 0) yield batch;
+        if (written === null) yield [step];
+        else {
+          const input = await countInput();
+          if (!isAborted(signal)) yield [{ type: 'usage', input, cached: 0, ...written }, step];
+        }
+        return;
+      default:
+        batch.push(step);
+        if (batch.length < BATCH_LENGTH) break;
+        yield batch;
+        batch = [];
+        // Other turns get theirs, and an abort is noticed.
+        await setImmediate();
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Asked anew each time: while we waited, it may have changed. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

@@ -1,0 +1,172 @@
+import type { ModelEvent } from '../../model-event.js';
+import type { FinishReason } from '../../model-event.js';
+import type { RefusalKind } from '../faults.js';
+
+/** A script as its file has it: what a model answers, turn by turn. */
+export interface ScriptFile {
+  /** The model name that it answers under, `*` for every name; the file's own name when absent. */
+  readonly model?: string;
+  /** How a request finds its turn: one after the other, by the last user message, or by the whole conversation. */
+  readonly match?: 'order' | 'last_user_message' | 'request';
+  /** What moves on to the next turn: each request, or what the conversation already holds. */
+  readonly advance?: 'request' | 'conversation';
+  /** What follows the last turn. */
+  readonly on_exhausted?: 'repeat_last' | 'error' | 'loop';
+  /** Whether steps wait for their `at`. */
+  readonly timing?: 'recorded' | 'none';
+  readonly turns: readonly ScriptTurn[];
+}
+
+/** One answer. The short members happen in the order they stand here, then the steps. */
+export interface ScriptTurn {
+  /** Part of the last user message that the turn answers. */
+  readonly when?: string | ScriptCondition;
+  /** Digest of the conversation that the turn answers; recordings have it. */
+  readonly request?: string;
+  readonly delay?: number;
+  readonly reasoning?: ScriptText;
+  readonly text?: ScriptText;
+  readonly calls?: readonly ScriptCall[];
+  readonly error?: RefusalKind | ScriptError;
+  readonly cut?: true;
+  readonly steps?: readonly ScriptStep[];
+  readonly finish?: FinishReason;
+}
+
+/** A text that is streamed token by token, or the deltas it is streamed in. */
+export type ScriptText = string | readonly string[];
+
+/** What the last user message must be, all of it; letter case never matters. */
+export interface ScriptCondition {
+  readonly contains?: string;
+  readonly equals?: string;
+  /** A regular expression. */
+  readonly matches?: string;
+}
+
+/** A call of a tool: of a function with `arguments`, of a custom tool with `input`. */
+export interface ScriptCall {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly call_id?: string;
+  readonly arguments?: Readonly<Record<string, unknown>> | string;
+  readonly input?: string;
+}
+
+/** A refusal of a kind, or with a code of its own. */
+export interface ScriptError {
+  readonly kind?: RefusalKind;
+  readonly code?: string;
+  readonly message?: string;
+  /** HTTP status where nothing has been said yet. */
+  readonly status?: number;
+  readonly type?: string;
+  readonly param?: string;
+  /** Seconds. */
+  readonly retry_after?: number;
+}
+
+/** One thing that happens; exactly one of the members beside `at`. */
+export interface ScriptStep {
+  /** Milliseconds since the turn began. */
+  readonly at?: number;
+  /** Silence, ms. */
+  readonly delay?: number;
+  readonly reasoning?: ScriptText;
+  readonly text?: ScriptText;
+  readonly refusal?: ScriptText;
+  readonly call?: ScriptCall;
+  readonly error?: RefusalKind | ScriptError;
+  /** Cuts the client's connection off. */
+  readonly cut?: true;
+  /** Silence without end. */
+  readonly stall?: true;
+  /** Ends the model's stream too early. */
+  readonly end?: true;
+  /** What a provider yielded, as it was. */
+  readonly events?: readonly ModelEvent[];
+}
+
+const text = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] };
+const milliseconds = { type: 'number', minimum: 0 };
+const kind = { enum: ['rate_limit', 'server_error', 'unavailable'] satisfies RefusalKind[] };
+const yes = { const: true };
+
+function object(properties: object, rest: object = {}): object {
+  return { type: 'object', properties, additionalProperties: false, ...rest };
+}
+
+const error = {
+  anyOf: [
+    kind,
+    object(
+      {
+        kind,
+        code: { type: 'string', minLength: 1 },
+        message: { type: 'string' },
+        status: { type: 'integer', minimum: 400, maximum: 599 },
+        type: { type: 'string' },
+        param: { type: 'string' },
+        retry_after: { type: 'number', minimum: 0 },
+      },
+      { anyOf: [{ required: ['kind'] }, { required: ['code'] }] },
+    ),
+  ],
+};
+
+const call = object(
+  {
+    name: { type: 'string', minLength: 1 },
+    namespace: { type: 'string', minLength: 1 },
+    call_id: { type: 'string', minLength: 1 },
+    arguments: { type: ['object', 'string'] },
+    input: { type: 'string' },
+  },
+  { required: ['name'], not: { required: ['arguments', 'input'] } },
+);
+
+const events = {
+  type: 'array',
+  items: { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] },
+};
+
+const happenings = { delay: milliseconds, reasoning: text, text, refusal: text, call, error, cut: yes, stall: yes };
+
+const step = object(
+  { at: milliseconds, ...happenings, end: yes, events },
+  { oneOf: [...Object.keys(happenings), 'end', 'events'].map((name) => ({ required: [name] })) },
+);
+
+const condition = object(
+  { contains: { type: 'string' }, equals: { type: 'string' }, matches: { type: 'string', format: 'regex' } },
+  { minProperties: 1 },
+);
+
+const turn = object(
+  {
+    when: { anyOf: [{ type: 'string' }, condition] },
+    request: { type: 'string' },
+    delay: milliseconds,
+    reasoning: text,
+    text,
+    calls: { type: 'array', items: call },
+    error,
+    cut: yes,
+    steps: { type: 'array', items: step },
+    finish: { enum: ['stop', 'length', 'content_filter'] satisfies FinishReason[] },
+  },
+  { minProperties: 1 },
+);
+
+/** The JSON Schema of a ScriptFile. */
+export const SCRIPT_SCHEMA = object(
+  {
+    model: { type: 'string', minLength: 1 },
+    match: { enum: ['order', 'last_user_message', 'request'] },
+    advance: { enum: ['request', 'conversation'] },
+    on_exhausted: { enum: ['repeat_last', 'error', 'loop'] },
+    timing: { enum: ['recorded', 'none'] },
+    turns: { type: 'array', items: turn, minItems: 1 },
+  },
+  { required: ['turns'] },
+);

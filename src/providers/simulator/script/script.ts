@@ -1,0 +1,98 @@
+import type { Item } from '../../../protocol/index.js';
+import { digestConversation } from '../../conversation-digest.js';
+import { ModelError } from '../../model-error.js';
+import { countRuns, isModelItem, isUserMessage, readText } from '../answer/read-items.js';
+import { Tally } from '../tally.js';
+import { compileCondition, type Condition } from './condition.js';
+import type { NamedScript } from './read-script.js';
+import type { ScriptTurn } from './script-file.js';
+
+/** The turns that one kind of request goes through, and how far it has come. */
+interface Track {
+  readonly key: string;
+  readonly turns: readonly ScriptTurn[];
+  /** How many of them the conversation holds already. */
+  readonly answered: number;
+}
+
+/** A script that is being played: finds each request its turn. */
+export class Script {
+  readonly model: string;
+  private readonly asked = new Tally();
+  private readonly failed = new Tally();
+  private readonly conditions: ReadonlyMap<ScriptTurn, Condition>;
+
+  constructor(private readonly file: NamedScript) {
+    this.model = file.model;
+    this.conditions = new Map(file.turns.map((turn) => [turn, compileCondition(turn.when)]));
+  }
+
+  /** Whether the script answers under this model name. */
+  serves(model: string): boolean {
+    return this.model === '*' || this.model === model;
+  }
+
+  /** Whether steps wait for the time they were recorded at. */
+  get keepsTime(): boolean {
+    return this.file.timing !== 'none';
+  }
+
+  /**
+   * The turn that answers a conversation; `position` (from 1) starts the script there. Throws ModelError 400 when no turn is
+   * left or none answers this.
+   */
+  pick(context: readonly Item[], position?: number): ScriptTurn {
+    if (this.file.match === 'request' && position === undefined) return this.pickRecorded(context);
+    const track = this.findTrack(context);
+    if (position !== undefined) this.asked.set(track.key, position - 1);
+    if (position !== undefined || this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
+    const conversation = digestConversation(context);
+    const turn = this.at(track.turns, track.answered + this.failed.count(conversation));
+    // A turn that fails leaves nothing in the conversation: its second try has to get the turn after it.
+    if (fails(turn)) this.failed.next(conversation);
+    return turn;
+  }
+
+  /** A conversation that was not recorded gets the turn that stands where it has come to. */
+  private pickRecorded(context: readonly Item[]): ScriptTurn {
+    const digest = digestConversation(context);
+    const turns = this.file.turns.filter(({ request }) => request === digest);
+    return turns.length > 0 ? this.at(turns, this.asked.next(digest)) : this.at(this.file.turns, countAnswers(context));
+  }
+
+  /** What a user message is answered with goes by the conversation, unless the file says otherwise. */
+  private get advance(): 'request' | 'conversation' {
+    const { advance, match } = this.file;
+    return advance ?? (match === 'last_user_message' ? 'conversation' : 'request');
+  }
+
+  private findTrack(context: readonly Item[]): Track {
+    const { match, turns } = this.file;
+    if (match !== 'last_user_message') return { key: '', turns, answered: countAnswers(context) };
+    const last = context.findLastIndex(isUserMessage);
+    const message = context[last];
+    const text = message === undefined ? '' : readText(message);
+    const found = turns.filter((turn) => turn.when !== undefined && this.conditions.get(turn)?.(text));
+    const answering = found.length > 0 ? found : turns.filter(({ when }) => when === undefined);
+    const key = answering.map((turn) => turns.indexOf(turn)).join();
+    return { key, turns: answering, answered: countAnswers(context.slice(last + 1)) };
+  }
+
+  private at(turns: readonly ScriptTurn[], index: number): ScriptTurn {
+    const { on_exhausted: afterLast = 'repeat_last' } = this.file;
+    const wanted = afterLast === 'loop' ? index % turns.length : index;
+    const turn = turns[afterLast === 'repeat_last' ? Math.min(wanted, turns.length - 1) : wanted];
+    if (turn !== undefined) return turn;
+    const fault = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
+    throw new ModelError('script_exhausted', `The script '${this.model}' ${fault}.`, { status: 400 });
+  }
+}
+
+function countAnswers(items: readonly Item[]): number {
+  return countRuns(items, isModelItem);
+}
+
+function fails({ error, cut, steps = [] }: ScriptTurn): boolean {
+  const ends = [{ error, cut }, ...steps] as readonly { error?: unknown; cut?: unknown; end?: unknown }[];
+  return ends.some((step) => step.error !== undefined || step.cut === true || step.end === true);
+}

@@ -1,0 +1,28 @@
+/** Keys remembered; the one that was not asked for the longest goes first. */
+const MOST_KEYS = 10_000;
+
+/** Counts how often something happened, by key. */
+export class Tally {
+  private readonly counts = new Map<string, number>();
+
+  /** How often it happened before; from now on once more. */
+  next(key: string): number {
+    const count = this.count(key);
+    this.set(key, count + 1);
+    return count;
+  }
+
+  count(key: string): number {
+    return this.counts.get(key) ?? 0;
+  }
+
+  set(key: string, count: number): void {
+    this.counts.delete(key);
+    this.counts.set(key, count);
+    if (this.counts.size <= MOST_KEYS) return;
+    for (const oldest of this.counts.keys()) {
+      this.counts.delete(oldest);
+      return;
+    }
+  }
+}
