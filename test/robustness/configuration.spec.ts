@@ -30,7 +30,7 @@ function readFile(name: string): string {
 function toText(value: unknown): string {
   // Null is "something else decides", an empty object "none".
   if (Array.isArray(value)) return value.join();
-  return typeof value === 'object' ? '' : String(value);
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
 const WHOLE_NUMBERS = NAMES.filter((name) => typeof DEFAULTS[name] === 'number' && name !== 'SIMULATOR_SPEED');
