@@ -23,7 +23,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'bench/**/*.ts'],
     ignores: ['src/**/*.spec.ts'],
     plugins: { jsdoc },
     rules: {

@@ -1,0 +1,6 @@
+import type { BenchmarkCase } from './benchmark-case.ts';
+import { simulatorCase } from './simulator.ts';
+import { sseCase } from './sse.ts';
+
+/** Every case, in the order in which they run. */
+export const CASES: readonly BenchmarkCase[] = [sseCase, simulatorCase];

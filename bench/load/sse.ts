@@ -1,0 +1,55 @@
+import { Agent, type IncomingMessage, request as openRequest } from 'node:http';
+
+import type { Outcome, SseJob } from './job.ts';
+
+const NEWLINE = 10;
+const FRAME_END = Buffer.from('\n\n');
+const DONE = Buffer.from('data: [DONE]\n\n');
+
+/** Keeps `streams` streams busy until each has had its turns. Rejects when an answer is anything but a whole stream. */
+export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Promise<Outcome> {
+  const agent = new Agent({ keepAlive: true, maxSockets: streams });
+  const total = { turns: 0, events: 0, bytes: 0 };
+  const start = performance.now();
+  const stream = async (): Promise<void> => {
+    for (let turn = 0; turn < turnsPerStream; turn++) {
+      const { frames, bytes } = await readStream(await post(url, body, agent));
+      total.turns += 1;
+      total.events += frames - 1;
+      total.bytes += bytes;
+    }
+  };
+  await Promise.all(Array.from({ length: streams }, stream));
+  const seconds = (performance.now() - start) / 1000;
+  agent.destroy();
+  return { ...total, seconds };
+}
+
+function post(url: string, body: string, agent: Agent): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    openRequest(url, { method: 'POST', agent, headers }, resolve).once('error', reject).end(body);
+  });
+}
+
+/** Reads a stream to its end. It counts frames and parses none: the generator must be faster than the servers. */
+function readStream(answer: IncomingMessage): Promise<{ readonly frames: number; readonly bytes: number }> {
+  return new Promise((resolve, reject) => {
+    let frames = 0;
+    let bytes = 0;
+    let last: Buffer = Buffer.alloc(0);
+    answer.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      // A frame may end between two chunks.
+      if (chunk[0] === NEWLINE && last.at(-1) === NEWLINE) frames++;
+      for (let at = chunk.indexOf(FRAME_END); at !== -1; at = chunk.indexOf(FRAME_END, at + 2)) frames++;
+      last = chunk;
+    });
+    answer.once('error', reject);
+    answer.once('end', () => {
+      const isWhole = answer.statusCode === 200 && last.subarray(-DONE.length).equals(DONE);
+      if (isWhole) resolve({ frames, bytes });
+      else reject(new Error(`status ${answer.statusCode ?? 0}, the answer ended with: ${last.toString()}`));
+    });
+  });
+}

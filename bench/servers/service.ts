@@ -1,0 +1,12 @@
+/** The service with a model that costs nothing, so that what is measured is the road of a turn. */
+import { createApp, Environment, ModelProvider } from 'antiphon';
+
+import { BenchProvider } from './bench-provider.ts';
+
+// By hand: Node strips types, but knows no decorators.
+ModelProvider('bench')(BenchProvider);
+
+const app = await createApp({ providers: [BenchProvider] });
+const { PORT, HOST } = app.get(Environment);
+await app.listen(PORT, HOST);
+process.stdout.write(`The service listens on ${await app.getUrl()}\n`);
