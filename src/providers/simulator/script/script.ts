@@ -47,8 +47,8 @@ export class Script {
     if (position !== undefined) this.asked.set(track.key, position - 1);
     if (position !== undefined || this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
     const conversation = digestConversation(context);
-    const turn = this.at(track.turns, track.answered + this.failed.count(conversation));
-    // A turn that fails leaves nothing in the conversation: its second try has to get the turn after it.
+    const index = indexAfter(track.turns, track.answered) + this.failed.count(conversation);
+    const turn = this.at(track.turns, index);
     if (fails(turn)) this.failed.next(conversation);
     return turn;
   }
@@ -57,7 +57,9 @@ export class Script {
   private pickRecorded(context: readonly Item[]): ScriptTurn {
     const digest = digestConversation(context);
     const turns = this.file.turns.filter(({ request }) => request === digest);
-    return turns.length > 0 ? this.at(turns, this.asked.next(digest)) : this.at(this.file.turns, countAnswers(context));
+    return turns.length > 0
+      ? this.at(turns, this.asked.next(digest))
+      : this.at(this.file.turns, indexAfter(this.file.turns, countAnswers(context)));
   }
 
   /** What a user message is answered with goes by the conversation, unless the file says otherwise. */
@@ -90,6 +92,17 @@ export class Script {
 
 function countAnswers(items: readonly Item[]): number {
   return countRuns(items, isModelItem);
+}
+
+/**
+ * Where a conversation stands that holds so many answers, from 0 and on past the end of the turns. A turn that fails leaves
+ * nothing in the conversation; how many of them have come since the last answer has to be remembered.
+ */
+function indexAfter(turns: readonly ScriptTurn[], answers: number): number {
+  const answering = [...turns.keys()].filter((index) => !fails(turns[index] ?? {}));
+  if (answers === 0 || answering.length === 0) return 0;
+  const cycles = Math.floor((answers - 1) / answering.length);
+  return cycles * turns.length + (answering[(answers - 1) % answering.length] ?? 0) + 1;
 }
 
 function fails({ error, cut, steps = [] }: ScriptTurn): boolean {
