@@ -10,6 +10,10 @@ const DAY_IN_SECONDS = 24 * 60 * 60;
  * class to read them.
  */
 export class Environment {
+  /** `production` leaves out what is for development and tests. */
+  @Text()
+  readonly NODE_ENV: string = '';
+
   /** Port to listen on; 0 takes a free one. */
   @WholeNumber(0, 65_535)
   readonly PORT: number = 8080;
@@ -183,7 +187,7 @@ export class Environment {
   readonly SIMULATOR_SEED: number = 1;
 
   /** Whether the simulator answers under any model name. Empty: as long as no other provider is there. */
-  @Flag()
+  @Flag({ open: true })
   readonly SIMULATOR_ANY_MODEL: boolean | null = null;
 
   /** How long simulated models take: `instant`, `realistic`, or medians in ms as `first/between[/spread]`, `300/20`. */
@@ -222,7 +226,7 @@ export class Environment {
   readonly SIMULATOR_CONTROL: boolean = false;
 
   /** Whether `GET /simulator/stats` is there. Empty: unless NODE_ENV is production. */
-  @Flag()
+  @Flag({ open: true })
   readonly SIMULATOR_STATS: boolean | null = null;
 
   /** File to which what other providers answer is appended, as a script for the simulator. Empty: none. */

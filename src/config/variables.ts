@@ -30,7 +30,10 @@ export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Propert
   );
 }
 
-const DECIMAL = /^\d*\.?\d+$/;
+const DECIMAL = /^(?:\d+(?:\.\d+)?|\.\d+)$/;
+
+/** Shares that add up to one may do so with an error in the last digit. */
+const ROUNDING = 1e-9;
 
 /** What Node's timers can hold; more would make them fire at once. */
 const LONGEST_DELAY_MS = 2_147_483_647;
@@ -40,8 +43,8 @@ export function Milliseconds(min: number): PropertyDecorator {
   return WholeNumber(min, LONGEST_DELAY_MS);
 }
 
-/** `true` or `false`; a default of null says that something else decides. */
-export function Flag(): PropertyDecorator {
+/** `true` or `false`; an `open` one may be null: something else decides. */
+export function Flag({ open = false } = {}): PropertyDecorator {
   const words = new Map<unknown, boolean>([
     ['true', true],
     ['1', true],
@@ -53,7 +56,7 @@ export function Flag(): PropertyDecorator {
       isText(value) ? (words.get(value.trim().toLowerCase()) ?? value) : value,
     ),
     IsBoolean({ message: ({ property, value }) => `${property}: expected true or false, but got '${show(value)}'.` }),
-    ValidateIf((_, value) => value !== null),
+    ValidateIf((_, value) => !(open && value === null)),
   );
 }
 
@@ -88,8 +91,10 @@ export function Rates(...names: readonly string[]): PropertyDecorator {
   return compose(
     Transform(({ value }: { value: unknown }) => readRates(value, names) ?? String(value)),
     IsObject({
-      message: ({ property, value }) =>
-        `${property}: expected name=share entries of ${names.join(', ')}, shares from 0 to 1 and no more than 1 together, but got '${show(value)}'.`,
+      message: ({ property, value }) => {
+        const expected = `name=share entries of ${names.join(', ')}, shares from 0 to 1 and no more than 1 together`;
+        return `${property}: expected ${expected}, but got '${show(value)}'.`;
+      },
     }),
   );
 }
@@ -100,7 +105,7 @@ function readRates(value: unknown, names: readonly string[]): Readonly<Record<st
   const isKnown = entries.every(([name, share]) => names.includes(name) && typeof share === 'number' && share >= 0);
   const rates = Object.fromEntries(entries) as Readonly<Record<string, number>>;
   const total = Object.values(rates).reduce((sum, share) => sum + share, 0);
-  return isKnown && total <= 1 && Object.keys(rates).length === entries.length ? rates : undefined;
+  return isKnown && total <= 1 + ROUNDING && Object.keys(rates).length === entries.length ? rates : undefined;
 }
 
 function readRate(entry: string): readonly [name: string, share: number] {

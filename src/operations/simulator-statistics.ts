@@ -58,15 +58,15 @@ export class SimulatorStatistics extends TurnObserver {
 
 class Count {
   private requests = 0;
-  private readonly statuses: Record<string, number> = {};
-  private readonly errors: Record<string, number> = {};
+  private readonly statuses = new Map<string, number>();
+  private readonly errors = new Map<string, number>();
   private readonly tokens = { input: 0, output: 0, reasoning: 0 };
   private readonly durations: RecordableHistogram = createHistogram();
 
   add({ status, errorCode, usage, durationMs }: TurnRecord): void {
     this.requests += 1;
-    this.statuses[status] = (this.statuses[status] ?? 0) + 1;
-    if (errorCode !== null) this.errors[errorCode] = (this.errors[errorCode] ?? 0) + 1;
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    if (errorCode !== null) this.errors.set(errorCode, (this.errors.get(errorCode) ?? 0) + 1);
     if (usage !== null) {
       this.tokens.input += usage.input_tokens;
       this.tokens.output += usage.output_tokens;
@@ -82,9 +82,9 @@ class Count {
     const round = (value: number): number => (isEmpty ? 0 : Math.round(value * 10) / 10);
     return {
       requests: this.requests,
-      statuses: this.statuses,
-      errors: this.errors,
-      tokens: this.tokens,
+      statuses: Object.fromEntries(this.statuses),
+      errors: Object.fromEntries(this.errors),
+      tokens: { ...this.tokens },
       latency_ms: {
         min: round(durations.min),
         mean: round(durations.mean),

@@ -16,8 +16,8 @@ export class SimulatorController {
   /** The caller's own turns on this replica. As if it were not there in production, unless SIMULATOR_STATS says so. */
   @Get('stats')
   stats(@CurrentCaller() { owner }: Caller): SimulatorReport {
-    const isWanted = this.environment.SIMULATOR_STATS ?? process.env.NODE_ENV !== 'production';
-    if (!isWanted) throw new NotFoundException();
+    const { SIMULATOR_STATS, NODE_ENV } = this.environment;
+    if (!(SIMULATOR_STATS ?? NODE_ENV !== 'production')) throw new NotFoundException();
     return this.statistics.report(owner);
   }
 }

@@ -42,7 +42,7 @@ export class ProviderRegistry implements OnApplicationBootstrap {
       if (found.has(name)) throw new Error(`Two providers are named '${name}'.`);
       found.set(name, instance);
     }
-    this.providers = new Map([...found].map(([name, provider]) => [name, this.recorder.watch(name, provider)]));
+    this.providers = this.recorder.watch(found);
     await this.refresh();
   }
 

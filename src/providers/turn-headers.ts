@@ -12,8 +12,9 @@ export function pickTurnHeaders(headers: Readonly<Record<string, unknown>>, clie
   const own = typeof clientMetadata === 'object' && clientMetadata !== null ? clientMetadata : {};
   const found: Partial<Record<(typeof NAMES)[number], string>> = {};
   for (const name of NAMES) {
-    const value: unknown = Object.hasOwn(own, name) ? Reflect.get(own, name) : headers[name];
-    if (typeof value === 'string') found[name] = value;
+    const values: readonly unknown[] = [Object.hasOwn(own, name) ? Reflect.get(own, name) : undefined, headers[name]];
+    const value = values.find((candidate) => typeof candidate === 'string');
+    if (value !== undefined) found[name] = value;
   }
   return found;
 }

@@ -62,16 +62,16 @@ export class ResponsesService {
 
   /**
    * Runs a turn as batches of events in the order of protocol §4, the last of which holds the one terminal event. Throws
-   * ApiError for what is refused before `response.created`, and nothing after it. Ends without a terminal event only when
-   * the client is gone, or is to be cut off (ConnectionCutError): the transport then ends its connection.
+   * ApiError for what is refused before `response.created`, and nothing after it. Ends without a terminal event only when the
+   * client is gone, or is to be cut off (ConnectionCutError): the transport then ends its connection.
    */
   execute(turn: AdmittedTurn, control: TurnControl): Batches {
     return this.travel(turn, control, false);
   }
 
   /**
-   * Runs a turn for a transport that wants only the Response; undefined when the client is gone or to be cut off. Throws ApiError for what
-   * is refused before the turn began, and 503 when the finished response cannot be saved.
+   * Runs a turn for a transport that wants only the Response; undefined when the client is gone or to be cut off. Throws
+   * ApiError for what is refused before the turn began, and 503 when the finished response cannot be saved.
    */
   async complete(turn: AdmittedTurn, control: TurnControl): Promise<ResponseObject | undefined> {
     for await (const batch of this.travel(turn, control, true)) {
@@ -85,8 +85,10 @@ export class ResponsesService {
     const live = this.lifecycle.open(admitted, control.signal);
     try {
       await live.enter();
-      const prepared = await untilAborted(this.preparation.prepare(admitted, control.continuations), live.signal);
-      live.chose(prepared.providerName);
+      const route = this.preparation.route(admitted);
+      live.chose(route.providerName);
+      const preparing = this.preparation.prepare(admitted, route, control.continuations);
+      const prepared = await untilAborted(preparing, live.signal);
       const assembler = this.runner.assemble(admitted, silent);
       const run: Run = { admitted, prepared, assembler, live, onHeaders: (headers) => control.onHeaders?.(headers) };
       const finished = yield* this.meter(run, live);

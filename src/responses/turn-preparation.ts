@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 
 import { ContextResolver, type Continuation, type Continuations, type Conversation } from '../context/index.js';
 import { ApiError, type ResponseSettings } from '../protocol/index.js';
-import { type ModelInfo, type ModelProviderBase, ProviderRegistry, type Turn } from '../providers/index.js';
+import {
+  type ModelInfo,
+  type ModelProviderBase,
+  type ModelRoute,
+  ProviderRegistry,
+  type Turn,
+} from '../providers/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 
 /** A turn with everything it needs to run. */
@@ -23,10 +29,15 @@ export class TurnPreparation {
     private readonly contexts: ContextResolver,
   ) {}
 
-  /** Throws ApiError for an unknown model or parent, items that do not fit, and efforts the model does not have. */
-  async prepare(admitted: AdmittedTurn, remembered?: Continuations): Promise<PreparedTurn> {
+  /** Where the turn's model is. Throws ApiError 404 for an unknown one. */
+  route({ settings }: AdmittedTurn): ModelRoute {
+    return this.providers.route(settings.model);
+  }
+
+  /** Throws ApiError for an unknown parent, items that do not fit, and efforts the model does not have. */
+  async prepare(admitted: AdmittedTurn, route: ModelRoute, remembered?: Continuations): Promise<PreparedTurn> {
     const { responseId, settings, include, headers, caller } = admitted;
-    const { provider, providerName, model } = this.providers.route(settings.model);
+    const { provider, providerName, model } = route;
     const { input, conversation, parent } = await this.contexts.resolve(
       caller.owner,
       settings.previous_response_id,

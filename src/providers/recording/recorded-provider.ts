@@ -4,14 +4,21 @@ import { digestConversation } from '../conversation-digest.js';
 import type { ModelEvent } from '../model-event.js';
 import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { Turn } from '../turn.js';
-import { Tape } from './tape.js';
+import { type RecordedStep, Tape } from './tape.js';
+
+/** A turn as a script has it. */
+export interface RecordedTurn {
+  /** Digest of the conversation that was answered. */
+  readonly request: string;
+  readonly steps: readonly RecordedStep[];
+}
 
 /** A provider as it is, but every turn it ends is handed to `keep` as a turn of a script. */
 export class RecordedProvider extends ModelProviderBase {
   constructor(
     private readonly provider: ModelProviderBase,
     private readonly clock: Clock,
-    private readonly keep: (turn: unknown) => void,
+    private readonly keep: (turn: RecordedTurn) => void,
   ) {
     super();
   }
@@ -41,8 +48,7 @@ export class RecordedProvider extends ModelProviderBase {
     let ended = false;
     try {
       for await (const output of this.provider.generate(turn, options)) {
-        // Whoever reads a `finish` reads no further.
-        ended = tape.add(output);
+        tape.add(output);
         yield output;
       }
       tape.close();
@@ -53,7 +59,9 @@ export class RecordedProvider extends ModelProviderBase {
       throw error;
     } finally {
       const isStopped = options.signal.aborted && !tape.isFinished;
-      if (ended && !isStopped) this.keep({ request: digestConversation(turn.context), steps: tape.steps });
+      // Whoever reads a `finish` reads no further; who stops reading otherwise was told something no model may say.
+      if (!ended && !isStopped && !tape.isFinished) tape.refuse();
+      if (!isStopped) this.keep({ request: digestConversation(turn.context), steps: tape.steps });
     }
   }
 }

@@ -7,9 +7,10 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Environment, EnvironmentError } from '../../config/index.js';
 import { Clock } from '../../time/index.js';
 import type { ModelProviderBase } from '../model-provider.js';
-import { SIMULATOR } from '../simulator/index.js';
-import { findSecrets, redact } from './redact.js';
-import { RecordedProvider } from './recorded-provider.js';
+import { SIMULATOR } from '../simulator/simulator-name.js';
+import { findSecrets } from './redact.js';
+import { redactSteps } from './redact-steps.js';
+import { type RecordedTurn, RecordedProvider } from './recorded-provider.js';
 
 /** The first line of a recording: how it is to be replayed. */
 const SETTINGS = JSON.stringify({ settings: { match: 'request', timing: 'recorded' } });
@@ -23,6 +24,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(Recorder.name);
   private readonly secrets: readonly string[];
   private file: WriteStream | null = null;
+  private isEmpty = false;
 
   constructor(
     private readonly environment: Environment,
@@ -40,10 +42,15 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
     this.file = file;
   }
 
-  /** A provider whose turns are recorded; the provider itself where nothing is. */
-  watch(name: string, provider: ModelProviderBase): ModelProviderBase {
-    if (this.file === null || name === SIMULATOR) return provider;
-    return new RecordedProvider(provider, this.clock, (line) => this.write(line));
+  /** The providers, those around which a recording is made replaced; all as they are where nothing is recorded. */
+  watch(providers: ReadonlyMap<string, ModelProviderBase>): ReadonlyMap<string, ModelProviderBase> {
+    if (this.file === null) return providers;
+    if ([...providers.keys()].every((name) => name === SIMULATOR)) {
+      this.logger.warn('RECORD_FILE: there is no provider to record but the simulator, which is not recorded');
+    }
+    const keep = (turn: RecordedTurn): void => this.write(turn);
+    const wrap = (provider: ModelProviderBase): ModelProviderBase => new RecordedProvider(provider, this.clock, keep);
+    return new Map([...providers].map(([name, provider]) => [name, name === SIMULATOR ? provider : wrap(provider)]));
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -55,17 +62,18 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
   private async open(path: string): Promise<WriteStream> {
     try {
       const handle = await open(path, 'a', FILE_MODE);
-      const file = handle.createWriteStream();
-      if ((await handle.stat()).size === 0) file.write(`${SETTINGS}\n`);
-      return file;
+      this.isEmpty = (await handle.stat()).size === 0;
+      return handle.createWriteStream();
     } catch (error) {
       throw new EnvironmentError([`RECORD_FILE: ${String((error as { readonly message?: unknown }).message)}.`]);
     }
   }
 
-  private write(turn: unknown): void {
+  private write({ request, steps }: RecordedTurn): void {
     try {
-      const line = redact(JSON.stringify(turn), this.secrets);
+      const line = JSON.stringify({ request, steps: redactSteps(steps, this.secrets) });
+      if (this.isEmpty) this.file?.write(`${SETTINGS}\n`);
+      this.isEmpty = false;
       this.file?.write(`${line}\n`);
     } catch (error) {
       // What cannot be written down must not break the turn it belongs to.

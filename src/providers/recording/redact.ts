@@ -1,18 +1,26 @@
 /** Shorter values would turn up in ordinary text. */
 const SHORTEST_SECRET = 8;
 
-const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|DATABASE_URL/i;
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|DSN|DATABASE_URL/i;
 
-/** Credentials by their look, whoever they belong to. */
+/** Credentials by their look, whoever they belong to. A run of letters is tried once, from its beginning. */
 const LOOKS_SECRET = [
-  /\bBearer\s+[\w.~+/-]{8,}=*/gi,
-  /\b(?:sk|pk|rk)-[\w-]{8,}/g,
-  /\b(?:gh[pousr]|github_pat|glpat|xox[abprs])[-_][\w-]{8,}/g,
-  /\bAKIA[0-9A-Z]{16}\b/g,
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
+  /(?<![\w-])Bearer\s{1,8}[\w.~+/-]{8,4096}={0,2}/gi,
+  /(?<![\w-])(?:sk|pk|rk)-[\w-]{8,4096}/g,
+  /(?<![\w-])(?:gh[pousr]|github_pat|glpat|xox[abprs])[-_][\w-]{8,4096}/g,
+  /(?<![\w-])AKIA[0-9A-Z]{16}(?![\w-])/g,
+  /(?<![\w-])eyJ[\w-]{8,8192}\.[\w-]{8,8192}\.[\w-]{0,8192}/g,
+  /(?<=:\/\/)[^\s/:@]{1,256}:[^\s/@]{1,256}(?=@)/g,
 ];
 
-const REDACTED = '[redacted]';
+/** What stands where a secret was. */
+export const REDACTED = '[redacted]';
+
+/** Where a secret stands in a text. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
 
 /** The secrets this process was given: variables whose names say so, and the keys of its callers. */
 export function findSecrets(
@@ -21,16 +29,64 @@ export function findSecrets(
 ): readonly string[] {
   const named = Object.entries(variables).flatMap(([name, value = '']) => (SECRET_NAME.test(name) ? [value] : []));
   const keys = apiKeys.map((entry) => entry.slice(entry.indexOf(':') + 1));
-  return [...named, ...keys].filter(({ length }) => length >= SHORTEST_SECRET);
+  return [...named, ...keys].filter((value) => value.length >= SHORTEST_SECRET && !/^\d+$/.test(value));
 }
 
-/** A JSON text without credentials. */
-export function redact(json: string, secrets: readonly string[]): string {
-  const known = secrets.reduce((text, secret) => text.replaceAll(inJson(secret), REDACTED), json);
-  return LOOKS_SECRET.reduce((text, pattern) => text.replace(pattern, REDACTED), known);
+/** A text without credentials. */
+export function redact(text: string, secrets: readonly string[]): string {
+  return redactPieces([text], secrets)[0] ?? '';
 }
 
-/** As it stands within a JSON string. */
-function inJson(secret: string): string {
-  return JSON.stringify(secret).slice(1, -1);
+/** The same for a text in pieces: a secret that is spread over several is found as well. */
+export function redactPieces(pieces: readonly string[], secrets: readonly string[]): readonly string[] {
+  const ranges = findRanges(pieces.join(''), secrets);
+  if (ranges.length === 0) return pieces;
+  let offset = 0;
+  return pieces.map((piece) => {
+    const start = offset;
+    offset += piece.length;
+    return cutOut(piece, start, ranges);
+  });
+}
+
+/** Every member of a value that is text, without credentials. */
+export function redactDeeply(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return redact(value, secrets);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((element) => redactDeeply(element, secrets));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, redactDeeply(member, secrets)]));
+}
+
+/** Where secrets stand, in order and without overlaps. */
+function findRanges(text: string, secrets: readonly string[]): readonly Range[] {
+  const found: Range[] = [];
+  for (const secret of secrets) {
+    for (let start = text.indexOf(secret); start !== -1; start = text.indexOf(secret, start + secret.length)) {
+      found.push({ start, end: start + secret.length });
+    }
+  }
+  for (const pattern of LOOKS_SECRET) {
+    for (const { index, 0: match } of text.matchAll(pattern)) found.push({ start: index, end: index + match.length });
+  }
+  const merged: Range[] = [];
+  for (const range of found.sort((a, b) => a.start - b.start)) {
+    const last = merged.at(-1);
+    if (last === undefined || range.start >= last.end) merged.push(range);
+    else merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, range.end) };
+  }
+  return merged;
+}
+
+/** A piece that begins at `offset`, with REDACTED where a secret begins and nothing where one goes on. */
+function cutOut(piece: string, offset: number, ranges: readonly Range[]): string {
+  let text = '';
+  let at = 0;
+  for (const { start, end } of ranges) {
+    const from = Math.max(0, start - offset);
+    const to = Math.min(piece.length, end - offset);
+    if (from >= to) continue;
+    text += piece.slice(at, from) + (start >= offset ? REDACTED : '');
+    at = to;
+  }
+  return text + piece.slice(at);
 }

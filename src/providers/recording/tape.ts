@@ -1,13 +1,15 @@
 import type { Clock } from '../../time/index.js';
+import { ConnectionCutError } from '../connection-cut.js';
 import { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 
 /** A step of a script, as far as recordings have them. */
-interface RecordedStep {
+export interface RecordedStep {
   /** Milliseconds since the turn began. */
   readonly at: number;
   readonly events?: readonly ModelEvent[];
   readonly error?: object;
+  readonly cut?: true;
   readonly end?: true;
 }
 
@@ -26,18 +28,25 @@ export class Tape {
     return this.finished;
   }
 
-  /** Gives whether that was the end. Headers and ids of the upstream are not kept: they may hold credentials. */
-  add(output: ModelEvent | readonly ModelEvent[]): boolean {
+  /** Headers and ids of the upstream are not kept: they may hold credentials. */
+  add(output: ModelEvent | readonly ModelEvent[]): void {
     const batch = (Array.isArray(output) ? output : [output]) as readonly ModelEvent[];
     const events = batch.filter(({ type }) => type !== 'metadata');
     if (events.length > 0) this.steps.push({ at: this.now(), events });
     this.finished ||= events.some(({ type }) => type === 'finish');
-    return this.finished;
   }
 
   /** Keeps what the client was told; anything else is a bare `server_error`, as the client saw it. */
   fail(error: unknown): void {
-    this.steps.push({ at: this.now(), error: error instanceof ModelError ? toScriptError(error) : BARE });
+    const at = this.now();
+    if (error instanceof ConnectionCutError) this.steps.push({ at, cut: true });
+    else this.steps.push({ at, error: error instanceof ModelError ? toScriptError(error) : BARE });
+  }
+
+  /** What came last was no event of a model: it is replaced by the failure that it led to. */
+  refuse(): void {
+    this.steps.pop();
+    this.fail(undefined);
   }
 
   /** The model's stream is over, with or without a `finish`. */

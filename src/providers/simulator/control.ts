@@ -26,6 +26,9 @@ export interface Control {
 
 const MOST_CALLS = 128;
 
+/** As much as a header may have; in `client_metadata` there is no such limit. */
+const LONGEST_HEADER = 16 * 1024;
+
 /** Each key of the header: what its value becomes, undefined where it cannot be one, and what would be right. */
 const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control | undefined, expected: string]>> = {
   seed: [number((seed) => ({ seed }), 0, 0xff_ff_ff_ff), 'a whole number from 0 to 4294967295'],
@@ -44,6 +47,7 @@ const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control |
 
 /** Reads `x-simulate: fault=rate_limit; after=3; seed=7`. Throws ModelError 400 that names what is wrong. */
 export function readControl(header: string): Control {
+  if (header.length > LONGEST_HEADER) throw refuseControl(`it is longer than ${LONGEST_HEADER} characters.`);
   let control: Control = {};
   for (const entry of header.split(';').map((text) => text.trim())) {
     if (entry === '') continue;
@@ -86,7 +90,7 @@ function readLatency(text: string): Control | undefined {
 
 function readSpeed(text: string): Control | undefined {
   const speed = Number(text);
-  return /^\d*\.?\d+$/.test(text) && speed > 0 ? { speed } : undefined;
+  return /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && speed > 0 ? { speed } : undefined;
 }
 
 function readText(text: string): Control | undefined {

@@ -1,6 +1,5 @@
 import { ConnectionCutError } from '../connection-cut.js';
 import { ModelError } from '../model-error.js';
-import type { ModelEvent } from '../model-event.js';
 import type { SeededRandom } from './seeded-random.js';
 import { isDelta, type Step } from './step.js';
 
@@ -90,9 +89,6 @@ export type RefusalKind = keyof typeof REFUSALS;
 /** Kinds of refusals that pass by themselves. */
 export const REFUSAL_KINDS = Object.keys(REFUSALS) as readonly RefusalKind[];
 
-/** What no model may say: the road has to notice. */
-const NONSENSE = { type: 'text', delta: 42 } as unknown as ModelEvent;
-
 const HAPPENINGS: Readonly<Record<FaultKind, (fault: Fault, model: string) => Iterable<Step>>> = {
   rate_limit: ({ retryAfterSeconds }, model) => [throwing(refusalOf('rate_limit', model, retryAfterSeconds))],
   server_error: ({ retryAfterSeconds }, model) => [throwing(refusalOf('server_error', model, retryAfterSeconds))],
@@ -101,7 +97,7 @@ const HAPPENINGS: Readonly<Record<FaultKind, (fault: Fault, model: string) => It
   stall: ({ forMs = Infinity }) => [{ type: 'pause', ms: forMs }],
   cut: () => [throwing(new ConnectionCutError())],
   upstream_cut: () => [{ type: 'leave' }],
-  malformed: () => [NONSENSE],
+  malformed: () => [{ type: 'garble' }],
 };
 
 function throwing(error: Error): Step {

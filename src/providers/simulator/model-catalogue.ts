@@ -1,6 +1,9 @@
 import type { ModelInfo } from '../model-provider.js';
 import type { Latency } from './latency.js';
 
+/** A model whose limits are known. */
+export type SimulatedModel = ModelInfo & Required<Pick<ModelInfo, 'contextWindow' | 'maxOutputTokens'>>;
+
 /** What the simulator knows of a family of models. */
 interface ModelFamily {
   /** Matches the names of the family, of those to come as well. */
@@ -71,7 +74,7 @@ export function isListed(id: string): boolean {
 }
 
 /** What is known of a model: that of its family, or of a generic one that leaves its efforts open. */
-export function describeModel(id: string): ModelInfo {
+export function describeModel(id: string): SimulatedModel {
   const { contextWindow, maxOutputTokens, reasoningEfforts } = findFamily(id);
   return {
     id,

@@ -11,20 +11,23 @@ const BATCH_LENGTH = 8;
 const SHORTEST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 2_147_483_647;
 
+/** What no model may say: the road has to notice. */
+const NONSENSE = { type: 'text', delta: 42 } as unknown as ModelEvent;
+
 /** What a plan is played with. */
 export interface PlayOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** 2 halves all pauses. */
   readonly speed: number;
-  /** Tokens the model read; asked once, at the end. */
-  readonly countInput: () => Promise<number>;
+  /** Tokens the model read. */
+  readonly input: number;
 }
 
 /** Lets a plan happen, in batches. Stops at once when the signal aborts; throws what the plan says. */
 export async function* play(
   { steps, written }: Plan,
-  { clock, signal, speed, countInput }: PlayOptions,
+  { clock, signal, speed, input }: PlayOptions,
 ): AsyncGenerator<readonly ModelEvent[], void, undefined> {
   let batch: ModelEvent[] = [];
   let owedMs = 0;
@@ -41,6 +44,12 @@ export async function* play(
         await clock.sleep(Math.min(owedMs, LONGEST_WAIT_MS), signal);
         owedMs = 0;
         break;
+      case 'garble':
+        // Apart from what was said before, which is to arrive.
+        if (batch.length > 0) yield batch;
+        batch = [];
+        yield [NONSENSE];
+        break;
       case 'throw':
         if (batch.length > 0) yield batch;
         throw step.error;
@@ -49,11 +58,8 @@ export async function* play(
         return;
       case 'finish':
         if (batch.length > 0) yield batch;
-        if (written === null) yield [step];
-        else {
-          const input = await countInput();
-          if (!isAborted(signal)) yield [{ type: 'usage', input, cached: 0, ...written }, step];
-        }
+        if (isAborted(signal)) return;
+        yield written === null ? [step] : [{ type: 'usage', input, cached: 0, ...written }, step];
         return;
       default:
         batch.push(step);

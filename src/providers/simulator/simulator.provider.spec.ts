@@ -110,7 +110,7 @@ describe(SimulatorProvider.name, () => {
       'is what %s does, unasked',
       async (model) => {
         const { kinds, usage } = await run({ model });
-        expect(kinds).toEqual(['reasoning_open', 'text', 'usage', 'finish']);
+        expect(kinds).toEqual(['reasoning_open', 'reasoning_encrypted', 'text', 'usage', 'finish']);
         expect(usage.reasoning).toBe((3 * Number(usage.output)) / 4);
       },
     );
@@ -129,7 +129,14 @@ describe(SimulatorProvider.name, () => {
       'is summed up when asked: %s',
       async (summary, share) => {
         const { kinds, events, usage } = await run({ model: 'o3', reasoning: { effort: 'high', summary } });
-        expect(kinds).toEqual(['reasoning_open', 'reasoning_summary', 'text', 'usage', 'finish']);
+        expect(kinds).toEqual([
+          'reasoning_open',
+          'reasoning_summary',
+          'reasoning_encrypted',
+          'text',
+          'usage',
+          'finish',
+        ]);
         const deltas = events.flatMap((event) => (event.type === 'reasoning_summary' ? [event.delta] : []));
         expect(deltas.length).toBeGreaterThan(3);
         expect(deltas.join('').split(' ')).toHaveLength(Math.max(6, Math.round(share * Number(usage.reasoning))));
@@ -138,7 +145,12 @@ describe(SimulatorProvider.name, () => {
 
     it('comes before a call as well', async () => {
       const { kinds } = await run({ model: 'o3', tools: [functionTool('act')] });
-      expect(kinds.slice(0, 3)).toEqual(['reasoning_open', 'function_call', 'function_call_arguments']);
+      expect(kinds.slice(0, 4)).toEqual([
+        'reasoning_open',
+        'reasoning_encrypted',
+        'function_call',
+        'function_call_arguments',
+      ]);
     });
   });
 

@@ -1,6 +1,7 @@
 import { Inject, type OnModuleInit } from '@nestjs/common';
 
 import { Clock } from '../../time/index.js';
+import { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelInfo } from '../model-provider.js';
 import { ModelProvider, ModelProviderBase } from '../model-provider.js';
@@ -17,17 +18,17 @@ import { isTimed, planScript } from './script/plan-script.js';
 import { readScripts } from './script/read-script.js';
 import { Script } from './script/script.js';
 import { SeededRandom } from './seeded-random.js';
+import { SIMULATOR } from './simulator-name.js';
 import { SimulatorOptions } from './simulator-options.js';
 import type { Plan, Step } from './step.js';
 import { Tally } from './tally.js';
-
-/** The name that the simulator has as a provider. */
-export const SIMULATOR = 'simulator';
 
 /** What is known of a turn before it is planned. */
 interface Cue {
   readonly turn: Turn;
   readonly control: Control;
+  /** Most tokens of the answer. */
+  readonly limit: number;
   readonly randomFor: RandomFor;
 }
 
@@ -70,38 +71,34 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
   ): AsyncGenerator<readonly ModelEvent[]> {
     if (signal.aborted) return;
     const control = this.readControl(turn);
+    const input = await this.countTokens(turn);
+    refuseTooMuch(turn, input);
     const identity = identify(turn, control.seed ?? this.options.seed);
-    const cue: Cue = { turn, control, randomFor: (use) => new SeededRandom(use, identity) };
-    // The same request may be sent again: each time is drawn for anew, and yet the same in every run.
-    const random = new SeededRandom('time', this.asked.next(identity), identity);
+    const cue: Cue = { turn, control, limit: limitOf(turn), randomFor: (use) => new SeededRandom(use, identity) };
+    // The same request may come again, and each time is drawn for anew; who gives a seed wants the same every time.
+    const time = control.seed === undefined ? this.asked.next(identity) : 0;
+    const random = new SeededRandom('time', time, identity);
     const plan = await this.plan(cue, random);
     const fault = this.drawFault(control, random);
     const steps = fault === undefined ? plan.steps : withFault(plan.steps, fault, turn.settings.model);
-    yield* play(
-      { ...plan, steps },
-      {
-        clock: this.clock,
-        signal,
-        speed: control.speed ?? this.options.speed,
-        countInput: () => this.countTokens(turn),
-      },
-    );
+    const speed = control.speed ?? this.options.speed;
+    yield* play({ ...plan, steps }, { clock: this.clock, signal, speed, input });
   }
 
   private async plan(cue: Cue, random: SeededRandom): Promise<Plan> {
-    const { turn, control } = cue;
+    const { turn, control, limit, randomFor } = cue;
     const script = this.scriptOf(turn.settings.model);
     if (script === undefined) return this.planAnswer(cue, random);
     const scripted = script.pick(turn.context, control.turn);
-    const keepsTime = script.keepsTime && control.latency === undefined && isTimed(scripted);
-    const plan = planScript(scripted, turn, keepsTime, cue.randomFor);
-    return keepsTime ? plan : { ...plan, steps: this.slowDown(plan.steps, cue, random) };
+    const keepTime = script.keepsTime && control.latency === undefined && isTimed(scripted);
+    const plan = planScript(scripted, turn, { keepTime, limit, randomFor });
+    return keepTime ? plan : { ...plan, steps: this.slowDown(plan.steps, cue, random) };
   }
 
   private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
-    const { turn, control, randomFor } = cue;
+    const { turn, control, limit, randomFor } = cue;
     const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
-    const answer = await planAnswer(turn, { wording: this.chooseWording(control), eagerness }, randomFor);
+    const answer = await planAnswer(turn, { wording: this.chooseWording(control), eagerness, limit }, randomFor);
     const reasoning = answer.reasoning?.tokens ?? 0;
     return {
       steps: this.slowDown(toSteps(answer, turn, randomFor), cue, random),
@@ -125,11 +122,7 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     if (isGiven && text === '') {
       throw refuseControl(`generator=${generator} needs a text.`);
     }
-    return {
-      generator,
-      text,
-      position: generator === 'sequence' ? this.asked.next(`sequence ${text.slice(0, 256)}`) : 0,
-    };
+    return { generator, text, nextPosition: () => this.asked.next(`sequence ${text.slice(0, 256)}`) };
   }
 
   private drawFault({ fault, after, forMs, retryAfterSeconds }: Control, random: SeededRandom): Fault | undefined {
@@ -154,4 +147,18 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
   private scriptOf(model: string): Script | undefined {
     return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
   }
+}
+
+/** Protocol §9: what does not fit into the model's window is refused, unless it may be cut. */
+function refuseTooMuch({ settings }: Turn, input: number): void {
+  if (settings.truncation === 'auto' || input <= describeModel(settings.model).contextWindow) return;
+  throw new ModelError(
+    'context_length_exceeded',
+    'Your input exceeds the context window of this model. Please adjust your input and try again.',
+    { status: 400, param: 'input' },
+  );
+}
+
+function limitOf({ settings }: Turn): number {
+  return Math.min(settings.max_output_tokens ?? Infinity, describeModel(settings.model).maxOutputTokens);
 }

@@ -8,6 +8,8 @@ export type Step =
   /** Tokens of thought that nobody sees; they take their time. */
   | { readonly type: 'think'; readonly tokens: number }
   | { readonly type: 'throw'; readonly error: Error }
+  /** Says what no model may say. */
+  | { readonly type: 'garble' }
   /** Ends the model's stream without a `finish`. */
   | { readonly type: 'leave' };
 

@@ -1,14 +1,14 @@
-import { randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
 
 import type { StreamEvent } from '../../protocol/index.js';
 
 /** Deltas and their obfuscation add up to a multiple of this many characters (protocol §4). */
 const BLOCK = 16;
 
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-
-/** Padding is cut out of this; it hides lengths and is no secret, so one draw per process will do. */
-const NOISE = Array.from({ length: 4096 }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
+/** Padding is cut out of this; it hides lengths and is no secret, so the same for everybody will do. */
+const NOISE = createHash('shake256', { outputLength: 3072 })
+  .digest('base64')
+  .replaceAll(/[^A-Za-z0-9]/g, '');
 
 /** The filler for silence: not part of the response, so it has no sequence number (protocol §1.1). */
 export const KEEPALIVE_FRAME = 'event: keepalive\ndata: {"type":"keepalive"}\n\n';

@@ -20,8 +20,8 @@ export class SseTransport {
   ) {}
 
   /**
-   * Streams until the terminal event and `[DONE]`; events that end without one end the client's connection. The head is sent with the first batch, so that what is thrown before it
-   * is still an HTTP error with a body of its own.
+   * Streams until the terminal event and `[DONE]`; events that end without one end the client's connection. The head is sent
+   * with the first batch, so that what is thrown before it is still an HTTP error with a body of its own.
    */
   async send(
     events: AsyncGenerator<readonly StreamEvent[], void, undefined>,

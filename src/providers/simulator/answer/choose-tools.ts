@@ -8,6 +8,9 @@ import { countRuns, isToolOutput, isUserMessage, readText } from './read-items.j
 /** An agent that insists on calls and never stops would run for ever: after so many in a row the answer is text. */
 const MOST_CALLS_IN_A_ROW = 25;
 
+/** A text that happens to hold the names of all tools wants them all as little as one that lists them. */
+const MOST_NAMED_CALLS = 8;
+
 const MOST_TEXT_SEARCHED = 64 * 1024;
 
 /** How eager the model is to call tools. */
@@ -38,7 +41,7 @@ export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: Se
   const question = turn.context[lastUserIndex];
   const named = findNamedTools(tools, question === undefined ? '' : readText(question));
   const { parallel_tool_calls: isParallel, max_tool_calls: most } = turn.settings;
-  const wished = isParallel ? (calls ?? Math.max(1, named.length)) : 1;
+  const wished = isParallel ? (calls ?? Math.min(Math.max(1, named.length), MOST_NAMED_CALLS)) : 1;
   const count = Math.min(wished, most ?? Infinity);
   return Array.from({ length: count }, (_, index) => named[index] ?? random.pick(tools));
 }

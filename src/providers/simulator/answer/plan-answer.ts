@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 
+import { digestConversation } from '../../conversation-digest.js';
 import type { Turn } from '../../turn.js';
 import type { SeededRandom } from '../seeded-random.js';
 import type { CallableTool } from './callable-tools.js';
 import { chooseTools, type Eagerness } from './choose-tools.js';
 import { planReasoning, type Reasoning } from './plan-reasoning.js';
-import { readText } from './read-items.js';
 import { splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from './token-pieces.js';
 import { writeInput } from './write-input.js';
 import { type Wording, writeText } from './write-text.js';
@@ -29,27 +30,27 @@ export interface AnswerPart {
 /** Gives the random numbers for one use in a turn: the same turn and seed, the same numbers. */
 export type RandomFor = (use: string) => SeededRandom;
 
-const LONGEST_SEED_TEXT = 64 * 1024;
-
-/** A fingerprint of a turn: its ids do not count, its model and what was said last do. */
+/** A fingerprint of what a turn asks for: ids do not count, nor how long the answer may be or how it is sent. */
 export function identify({ settings, context }: Turn, seed: number): string {
-  const last = context.at(-1);
-  const text = last === undefined ? '' : readText(last);
-  const parts = [seed, settings.model, context.length, text.length, text.slice(0, LONGEST_SEED_TEXT)];
+  const { model, instructions, tools, tool_choice: choice, text } = settings;
+  const parts = [seed, model, instructions, tools, choice, text, digestConversation(context)];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
+/** What decides about an answer beside the turn itself. */
+export interface AnswerWays {
+  readonly wording: Wording;
+  readonly eagerness: Eagerness;
+  /** Most tokens, reasoning included. */
+  readonly limit: number;
+}
+
 /** Decides what to answer. Throws a ModelError where the request cannot be answered at all. */
-export async function planAnswer(
-  turn: Turn,
-  ways: { readonly wording: Wording; readonly eagerness: Eagerness },
-  randomFor: RandomFor,
-): Promise<Answer> {
-  const { settings } = turn;
+export async function planAnswer(turn: Turn, ways: AnswerWays, randomFor: RandomFor): Promise<Answer> {
+  const { limit } = ways;
   const parts = await writeParts(turn, ways, randomFor);
-  const limit = settings.max_output_tokens ?? Infinity;
   const whole = sumParts(parts);
-  const reasoning = planReasoning(settings, whole, limit, randomFor('reasoning'));
+  const reasoning = planReasoning(turn.settings, whole, limit, randomFor('reasoning'));
   const left = limit - (reasoning?.tokens ?? 0);
   return { reasoning, parts: left < whole ? cutParts(parts, left) : parts, cut: left < whole };
 }
@@ -61,7 +62,7 @@ export function sumParts(parts: readonly AnswerPart[]): number {
 
 async function writeParts(
   turn: Turn,
-  { wording, eagerness }: { readonly wording: Wording; readonly eagerness: Eagerness },
+  { wording, eagerness }: AnswerWays,
   randomFor: RandomFor,
 ): Promise<readonly AnswerPart[]> {
   const tools = chooseTools(turn, eagerness, randomFor('tool'));
@@ -70,7 +71,11 @@ async function writeParts(
   }
   const random = randomFor('call');
   const parts: AnswerPart[] = [];
-  for (const tool of tools) parts.push({ tool, pieces: splitIntoTokens(await writeInput(tool, random)) });
+  for (const tool of tools) {
+    parts.push({ tool, pieces: splitIntoTokens(await writeInput(tool, random)) });
+    // Each may take a while, and other turns want theirs.
+    if (parts.length < tools.length) await setImmediate();
+  }
   return parts;
 }
 

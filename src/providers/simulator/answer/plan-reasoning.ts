@@ -2,12 +2,13 @@ import type { ResponseSettings } from '../../../protocol/index.js';
 import { effortOf } from '../model-catalogue.js';
 import { writeWords } from './prose.js';
 import type { SeededRandom } from '../seeded-random.js';
+import { splitIntoTokens, type TokenPiece } from './token-pieces.js';
 
 /** What the model thinks before it answers. */
 export interface Reasoning {
   readonly tokens: number;
   /** Empty where no summary was asked for. */
-  readonly summary: string;
+  readonly summary: readonly TokenPiece[];
   /** Stands for the thoughts themselves; only the model that wrote it could read it. */
   readonly encrypted: string;
 }
@@ -38,17 +39,22 @@ export function planReasoning(
   const multiplier = MULTIPLIERS[effortOf(settings.model, settings.reasoning?.effort ?? null)] ?? 1;
   const tokens = Math.min(limit, Math.ceil(multiplier * answerTokens));
   if (tokens === 0) return undefined;
-  return { tokens, summary: writeSummary(settings.reasoning, tokens, random), encrypted: encrypt(random) };
+  return {
+    tokens,
+    summary: splitIntoTokens(writeSummary(settings.reasoning, tokens, random)),
+    encrypted: fakeEncryption(random),
+  };
 }
 
 function writeSummary(reasoning: ResponseSettings['reasoning'], tokens: number, random: SeededRandom): string {
   const percent = SUMMARY_PERCENT[reasoning?.summary ?? ''];
   if (percent === undefined) return '';
   const words = Math.round((tokens * percent) / 100);
-  return writeWords(random, Math.min(LONGEST_SUMMARY, Math.max(SHORTEST_SUMMARY, words)));
+  return writeWords(random, Math.min(tokens, LONGEST_SUMMARY, Math.max(SHORTEST_SUMMARY, words)));
 }
 
-function encrypt(random: SeededRandom): string {
+/** What looks like encrypted thoughts. */
+export function fakeEncryption(random: SeededRandom): string {
   const bytes = Uint8Array.from({ length: 48 }, () => random.pickInteger(0, 255));
   return Buffer.from(bytes).toString('base64');
 }

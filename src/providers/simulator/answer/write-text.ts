@@ -19,8 +19,8 @@ export interface Wording {
   readonly generator: GeneratorName;
   /** What `fixed` says; `sequence` says its parts between `|` one after the other. */
   readonly text: string;
-  /** Which part of a sequence comes now; counts on past its end. */
-  readonly position: number;
+  /** Gives which part of a sequence comes now; counts on past its end. */
+  readonly nextPosition: () => number;
 }
 
 /** Tokens of an answer in prose, at least; by `text.verbosity`. */
@@ -57,9 +57,9 @@ const FREE_TEXT: Readonly<
   },
 };
 
-function pickPart({ text, position }: Wording): string {
+function pickPart({ text, nextPosition }: Wording): string {
   const parts = text.split('|').map((part) => part.trim());
-  return parts[position % parts.length] ?? '';
+  return parts[nextPosition() % parts.length] ?? '';
 }
 
 function pickLength({ settings }: Turn, random: SeededRandom): number {

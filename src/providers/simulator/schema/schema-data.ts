@@ -3,7 +3,7 @@ import { generateSync } from 'json-schema-faker';
 import { SchemaFlattener } from './flatten-schema.js';
 import { SchemaNarrower } from './narrow-schema.js';
 import { FORMATS } from './narrow-value.js';
-import { runBounded } from './run-bounded.js';
+import { runBounded } from '../run-bounded.js';
 import { DeadEnd, isSchemaObject } from './schema-parts.js';
 import { compileSchema } from './schema-validator.js';
 import { SeededRandom } from '../seeded-random.js';

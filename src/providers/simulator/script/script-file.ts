@@ -1,6 +1,5 @@
-import type { ModelEvent } from '../../model-event.js';
-import type { FinishReason } from '../../model-event.js';
-import type { RefusalKind } from '../faults.js';
+import type { FinishReason, ModelEvent } from '../../model-event.js';
+import { REFUSAL_KINDS, type RefusalKind } from '../faults.js';
 
 /** A script as its file has it: what a model answers, turn by turn. */
 export interface ScriptFile {
@@ -17,19 +16,21 @@ export interface ScriptFile {
   readonly turns: readonly ScriptTurn[];
 }
 
-/** One answer. The short members happen in the order they stand here, then the steps. */
+/** One answer. What is in it happens in the order in which it stands here. */
 export interface ScriptTurn {
   /** Part of the last user message that the turn answers. */
   readonly when?: string | ScriptCondition;
   /** Digest of the conversation that the turn answers; recordings have it. */
   readonly request?: string;
+  /** Silence first, ms. */
   readonly delay?: number;
   readonly reasoning?: ScriptText;
   readonly text?: ScriptText;
   readonly calls?: readonly ScriptCall[];
-  readonly error?: RefusalKind | ScriptError;
-  readonly cut?: true;
   readonly steps?: readonly ScriptStep[];
+  readonly error?: RefusalKind | ScriptError;
+  /** Cuts the client's connection off. */
+  readonly cut?: true;
   readonly finish?: FinishReason;
 }
 
@@ -89,7 +90,29 @@ export interface ScriptStep {
 
 const text = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] };
 const milliseconds = { type: 'number', minimum: 0 };
-const kind = { enum: ['rate_limit', 'server_error', 'unavailable'] satisfies RefusalKind[] };
+const kind = { enum: REFUSAL_KINDS };
+
+/** What a provider can yield. A type that is missing or too much here does not compile. */
+const EVENT_TYPES = Object.keys({
+  text: true,
+  refusal: true,
+  annotation: true,
+  reasoning: true,
+  reasoning_summary: true,
+  reasoning_open: true,
+  reasoning_encrypted: true,
+  function_call: true,
+  function_call_arguments: true,
+  custom_tool_call: true,
+  custom_tool_call_input: true,
+  end: true,
+  'item.open': true,
+  'item.event': true,
+  'item.close': true,
+  usage: true,
+  metadata: true,
+  finish: true,
+} satisfies Record<ModelEvent['type'], true>);
 const yes = { const: true };
 
 function object(properties: object, rest: object = {}): object {
@@ -127,7 +150,7 @@ const call = object(
 
 const events = {
   type: 'array',
-  items: { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] },
+  items: { type: 'object', properties: { type: { enum: EVENT_TYPES } }, required: ['type'] },
 };
 
 const happenings = { delay: milliseconds, reasoning: text, text, refusal: text, call, error, cut: yes, stall: yes };

@@ -3,7 +3,8 @@ import { digestConversation } from '../../conversation-digest.js';
 import { ModelError } from '../../model-error.js';
 import { countRuns, isModelItem, isUserMessage, readText } from '../answer/read-items.js';
 import { Tally } from '../tally.js';
-import { compileCondition, type Condition } from './condition.js';
+import { refuseControl } from '../control.js';
+import { compileConditions, type Conditions, findByMessage } from './conditions.js';
 import type { NamedScript } from './read-script.js';
 import type { ScriptTurn } from './script-file.js';
 
@@ -20,11 +21,11 @@ export class Script {
   readonly model: string;
   private readonly asked = new Tally();
   private readonly failed = new Tally();
-  private readonly conditions: ReadonlyMap<ScriptTurn, Condition>;
+  private readonly conditions: Conditions<ScriptTurn>;
 
   constructor(private readonly file: NamedScript) {
     this.model = file.model;
-    this.conditions = new Map(file.turns.map((turn) => [turn, compileCondition(turn.when)]));
+    this.conditions = compileConditions(file.turns);
   }
 
   /** Whether the script answers under this model name. */
@@ -38,18 +39,21 @@ export class Script {
   }
 
   /**
-   * The turn that answers a conversation; `position` (from 1) starts the script there. Throws ModelError 400 when no turn is
-   * left or none answers this.
+   * The turn that answers a conversation; `position` (from 1) starts the script there, for everybody. Throws ModelError 400
+   * when no turn is left, none answers this, or the script has no position of its own.
    */
   pick(context: readonly Item[], position?: number): ScriptTurn {
-    if (this.file.match === 'request' && position === undefined) return this.pickRecorded(context);
+    if (position !== undefined && this.advance !== 'request') {
+      throw refuseControl(`'turn' needs a script with advance: request, and '${this.model}' is none.`);
+    }
+    if (this.file.match === 'request') return this.pickRecorded(context);
     const track = this.findTrack(context);
     if (position !== undefined) this.asked.set(track.key, position - 1);
-    if (position !== undefined || this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
+    if (this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
     const conversation = digestConversation(context);
-    const index = indexAfter(track.turns, track.answered) + this.failed.count(conversation);
-    const turn = this.at(track.turns, index);
-    if (fails(turn)) this.failed.next(conversation);
+    const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(conversation));
+    // Only failures in a row count: who begins the same conversation again gets the same answers again.
+    this.failed.set(conversation, fails(turn) ? this.failed.count(conversation) + 1 : 0);
     return turn;
   }
 
@@ -62,10 +66,11 @@ export class Script {
       : this.at(this.file.turns, indexAfter(this.file.turns, countAnswers(context)));
   }
 
-  /** What a user message is answered with goes by the conversation, unless the file says otherwise. */
+  /** What is matched to conversations goes by them, unless the file says otherwise. */
   private get advance(): 'request' | 'conversation' {
-    const { advance, match } = this.file;
-    return advance ?? (match === 'last_user_message' ? 'conversation' : 'request');
+    const { advance, match = 'order' } = this.file;
+    if (match === 'request') return 'conversation';
+    return advance ?? (match === 'order' ? 'request' : 'conversation');
   }
 
   private findTrack(context: readonly Item[]): Track {
@@ -74,7 +79,7 @@ export class Script {
     const last = context.findLastIndex(isUserMessage);
     const message = context[last];
     const text = message === undefined ? '' : readText(message);
-    const found = turns.filter((turn) => turn.when !== undefined && this.conditions.get(turn)?.(text));
+    const found = findByMessage(this.conditions, text);
     const answering = found.length > 0 ? found : turns.filter(({ when }) => when === undefined);
     const key = answering.map((turn) => turns.indexOf(turn)).join();
     return { key, turns: answering, answered: countAnswers(context.slice(last + 1)) };

@@ -1,0 +1,48 @@
+import type { ModelEvent } from '../model-event.js';
+import { redactDeeply, redactPieces } from './redact.js';
+import type { RecordedStep } from './tape.js';
+
+type Delta = Extract<ModelEvent, { readonly delta: string }>;
+
+/** The steps of a turn without credentials, also where a model has spelled one over several deltas. */
+export function redactSteps(steps: readonly RecordedStep[], secrets: readonly string[]): readonly RecordedStep[] {
+  const deltas = redactDeltas(
+    steps.flatMap(({ events = [] }) => events.filter(isDelta)),
+    secrets,
+  );
+  const redactEvent = (event: ModelEvent): ModelEvent =>
+    (isDelta(event) ? deltas.get(event) : undefined) ?? redactMembers(event, secrets);
+  return steps.map(({ events, error, ...step }) => ({
+    ...step,
+    ...(events === undefined ? {} : { events: events.map(redactEvent) }),
+    ...(error === undefined ? {} : { error: redactDeeply(error, secrets) as object }),
+  }));
+}
+
+function redactDeltas(deltas: readonly Delta[], secrets: readonly string[]): ReadonlyMap<ModelEvent, Delta> {
+  const redacted = new Map<ModelEvent, Delta>();
+  for (const text of Map.groupBy(deltas, ({ type, key }) => `${type} ${key ?? ''}`).values()) {
+    const pieces = redactPieces(
+      text.map(({ delta }) => delta),
+      secrets,
+    );
+    for (const [index, event] of text.entries()) redacted.set(event, withDelta(event, pieces[index] ?? ''));
+  }
+  return redacted;
+}
+
+/** What the log probabilities of a text are about is the text again. */
+function withDelta(event: Delta, delta: string): Delta {
+  if (delta === event.delta) return event;
+  return event.type === 'text' ? { ...event, delta, logprobs: [] } : { ...event, delta };
+}
+
+/** Types and keys hold an event together and are not the model's words. */
+function redactMembers(event: ModelEvent, secrets: readonly string[]): ModelEvent {
+  const { type, ...members } = event;
+  return { type, ...(redactDeeply(members, secrets) as object) } as ModelEvent;
+}
+
+function isDelta(event: ModelEvent): event is Delta {
+  return 'delta' in event && typeof event.delta === 'string';
+}

@@ -1,0 +1,2 @@
+/** The name that the simulator has as a provider. */
+export const SIMULATOR = 'simulator';
