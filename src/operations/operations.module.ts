@@ -7,7 +7,7 @@ import { HealthController } from './health.controller.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
 import { ShutdownCoordinator } from './shutdown-coordinator.js';
-import { SimulatorController } from './simulator.controller.js';
+import { SimulatorController, StatisticsSwitch } from './simulator.controller.js';
 import { SimulatorStatistics } from './simulator-statistics.js';
 import { TurnLog } from './turn-log.js';
 
@@ -15,7 +15,7 @@ import { TurnLog } from './turn-log.js';
 @Module({
   imports: [ConnectionsModule, ResponsesModule, StateModule],
   controllers: [HealthController, SimulatorController],
-  providers: [Readiness, OpenReplies, ShutdownCoordinator, SimulatorStatistics, TurnLog],
+  providers: [Readiness, OpenReplies, ShutdownCoordinator, SimulatorStatistics, StatisticsSwitch, TurnLog],
   exports: [OpenReplies],
 })
 export class OperationsModule {}

@@ -1,23 +1,30 @@
-import { Controller, Get, NotFoundException, UseGuards } from '@nestjs/common';
+import { type CanActivate, Controller, Get, Injectable, NotFoundException, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { type SimulatorReport, SimulatorStatistics } from './simulator-statistics.js';
 
+/** Lets nobody know of the statistics where they are switched off: in production, unless SIMULATOR_STATS says otherwise. */
+@Injectable()
+export class StatisticsSwitch implements CanActivate {
+  constructor(private readonly environment: Environment) {}
+
+  canActivate(): boolean {
+    const { SIMULATOR_STATS, NODE_ENV } = this.environment;
+    if (SIMULATOR_STATS ?? NODE_ENV !== 'production') return true;
+    throw new NotFoundException();
+  }
+}
+
 /** `/simulator`: what load tests want to know of the simulated models. */
 @Controller('simulator')
-@UseGuards(ApiKeyGuard)
+@UseGuards(StatisticsSwitch, ApiKeyGuard)
 export class SimulatorController {
-  constructor(
-    private readonly statistics: SimulatorStatistics,
-    private readonly environment: Environment,
-  ) {}
+  constructor(private readonly statistics: SimulatorStatistics) {}
 
-  /** The caller's own turns on this replica. As if it were not there in production, unless SIMULATOR_STATS says so. */
+  /** The caller's own turns on this replica. */
   @Get('stats')
   stats(@CurrentCaller() { owner }: Caller): SimulatorReport {
-    const { SIMULATOR_STATS, NODE_ENV } = this.environment;
-    if (!(SIMULATOR_STATS ?? NODE_ENV !== 'production')) throw new NotFoundException();
     return this.statistics.report(owner);
   }
 }

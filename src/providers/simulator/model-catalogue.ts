@@ -70,7 +70,7 @@ export function listModels(): readonly ModelInfo[] {
 
 /** Whether a name is in the list, or a dated snapshot of one that is: `gpt-5-2025-08-07`. */
 export function isListed(id: string): boolean {
-  return LISTED.has(id.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
+  return LISTED.has(withoutDate(id));
 }
 
 /** What is known of a model: that of its family, or of a generic one that leaves its efforts open. */
@@ -79,7 +79,7 @@ export function describeModel(id: string): SimulatedModel {
   return {
     id,
     ownedBy: 'simulator',
-    created: LISTED.get(id) ?? CREATED_OTHERWISE,
+    created: LISTED.get(withoutDate(id)) ?? CREATED_OTHERWISE,
     contextWindow,
     maxOutputTokens,
     ...(reasoningEfforts === undefined ? {} : { reasoningEfforts }),
@@ -96,6 +96,10 @@ export function effortOf(id: string, asked: string | null): string {
   const { reasoningEfforts } = findFamily(id);
   if (reasoningEfforts === undefined) return asked ?? 'none';
   return reasoningEfforts.length === 0 ? 'none' : (asked ?? 'medium');
+}
+
+function withoutDate(id: string): string {
+  return id.replace(/-\d{4}-\d{2}-\d{2}$/, '');
 }
 
 function findFamily(id: string): Omit<ModelFamily, 'names'> {

@@ -46,8 +46,13 @@ export function planReasoning(
   };
 }
 
+/** The kind of summary that is asked for; `generate_summary` is the older name. */
+export function summaryMode(reasoning: ResponseSettings['reasoning']): string | null {
+  return reasoning?.summary ?? reasoning?.generate_summary ?? null;
+}
+
 function writeSummary(reasoning: ResponseSettings['reasoning'], tokens: number, random: SeededRandom): string {
-  const percent = SUMMARY_PERCENT[reasoning?.summary ?? ''];
+  const percent = SUMMARY_PERCENT[summaryMode(reasoning) ?? ''];
   if (percent === undefined) return '';
   const words = Math.round((tokens * percent) / 100);
   return writeWords(random, Math.min(tokens, LONGEST_SUMMARY, Math.max(SHORTEST_SUMMARY, words)));

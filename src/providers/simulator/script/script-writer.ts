@@ -3,7 +3,7 @@ import { ModelError } from '../../model-error.js';
 import type { Turn } from '../../turn.js';
 import type { RandomFor } from '../answer/plan-answer.js';
 import { toReasoningSteps, toTextSteps } from '../answer/to-steps.js';
-import { fakeEncryption } from '../answer/plan-reasoning.js';
+import { fakeEncryption, summaryMode } from '../answer/plan-reasoning.js';
 import { splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from '../answer/token-pieces.js';
 import { refusalOf } from '../faults.js';
 import type { Step } from '../step.js';
@@ -52,7 +52,7 @@ export class ScriptWriter {
     const pieces = this.take(text);
     const tokens = sumTokens(pieces);
     this.reasoning += tokens;
-    const isShown = (this.turn.settings.reasoning?.summary ?? null) !== null;
+    const isShown = summaryMode(this.turn.settings.reasoning) !== null;
     const encrypted = fakeEncryption(this.randomFor('reasoning'));
     return toReasoningSteps({ tokens, summary: isShown ? pieces : [], encrypted });
   }
