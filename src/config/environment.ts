@@ -192,7 +192,7 @@ export class Environment {
 
   /** How long simulated models take: `instant`, `realistic`, or medians in ms as `first/between[/spread]`, `300/20`. */
   @Shape(
-    /^(?:instant|realistic|\d+(?:\.\d+)?(?:\/\d+(?:\.\d+)?){1,2})$/,
+    /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
     'instant, realistic, or first/between in ms such as 300/20',
   )
   readonly SIMULATOR_LATENCY: string = 'instant';

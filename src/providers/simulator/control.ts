@@ -29,6 +29,9 @@ const MOST_CALLS = 128;
 /** As much as a header may have; in `client_metadata` there is no such limit. */
 const LONGEST_HEADER = 16 * 1024;
 
+/** What is quoted of it in an error, so that the rest of the message can be read. */
+const LONGEST_QUOTE = 64;
+
 /** Each key of the header: what its value becomes, undefined where it cannot be one, and what would be right. */
 const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control | undefined, expected: string]>> = {
   seed: [number((seed) => ({ seed }), 0, 0xff_ff_ff_ff), 'a whole number from 0 to 4294967295'],
@@ -55,13 +58,17 @@ export function readControl(header: string): Control {
     const key = (separator === -1 ? entry : entry.slice(0, separator)).trim();
     const [read, expected] = Object.hasOwn(KEYS, key) ? (KEYS[key] ?? []) : [];
     if (read === undefined)
-      throw refuseControl(`unknown key '${key}'. Expected one of ${Object.keys(KEYS).join(', ')}.`);
+      throw refuseControl(`unknown key '${shorten(key)}'. Expected one of ${Object.keys(KEYS).join(', ')}.`);
     const value = separator === -1 ? '' : entry.slice(separator + 1).trim();
     const part = read(value);
-    if (part === undefined) throw refuseControl(`'${key}' cannot be '${value}'. Expected ${expected}.`);
+    if (part === undefined) throw refuseControl(`'${key}' cannot be '${shorten(value)}'. Expected ${expected}.`);
     control = { ...control, ...part };
   }
   return control;
+}
+
+function shorten(text: string): string {
+  return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`;
 }
 
 /** The error for a header that cannot be followed. */
@@ -90,7 +97,7 @@ function readLatency(text: string): Control | undefined {
 
 function readSpeed(text: string): Control | undefined {
   const speed = Number(text);
-  return /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && speed > 0 ? { speed } : undefined;
+  return /^(?:\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})$/.test(text) && speed > 0 ? { speed } : undefined;
 }
 
 function readText(text: string): Control | undefined {

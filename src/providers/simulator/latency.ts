@@ -15,7 +15,8 @@ export interface Latency {
 export type LatencySetting = 'instant' | 'realistic' | Latency;
 
 const CUSTOM_SPREAD = 0.3;
-const CUSTOM = /^(\d+(?:\.\d+)?)\/(\d+(?:\.\d+)?)(?:\/(\d+(?:\.\d+)?))?$/;
+const NUMBER = String.raw`(\d{1,9}(?:\.\d{1,9})?)`;
+const CUSTOM = new RegExp(`^${NUMBER}/${NUMBER}(?:/${NUMBER})?$`);
 
 /** Reads `instant`, `realistic`, or medians in ms as `first/between` or `first/between/spread`; undefined for others. */
 export function parseLatency(text: string): LatencySetting | undefined {

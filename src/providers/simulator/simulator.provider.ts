@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 import { Inject, type OnModuleInit } from '@nestjs/common';
 
 import { Clock } from '../../time/index.js';
@@ -122,7 +124,7 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     if (isGiven && text === '') {
       throw refuseControl(`generator=${generator} needs a text.`);
     }
-    return { generator, text, nextPosition: () => this.asked.next(`sequence ${text.slice(0, 256)}`) };
+    return { generator, text, nextPosition: () => this.asked.next(`sequence ${hash('sha256', text)}`) };
   }
 
   private drawFault({ fault, after, forMs, retryAfterSeconds }: Control, random: SeededRandom): Fault | undefined {

@@ -34,7 +34,7 @@ export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: Se
 
   const lastUserIndex = turn.context.findLastIndex(isUserMessage);
   const since = turn.context.slice(lastUserIndex + 1);
-  if (since.filter(isCall).length >= MOST_CALLS_IN_A_ROW) return [];
+  if (mode === 'required' && since.filter(isCall).length >= MOST_CALLS_IN_A_ROW) return [];
   // With `auto` a question is worth a call, and what came of the call an answer; else an agent's loop never ends.
   if (mode === 'auto' && (lastUserIndex === -1 || !isWaitingForCalls(since, rounds))) return [];
 

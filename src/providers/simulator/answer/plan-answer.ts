@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
 import { digestConversation } from '../../conversation-digest.js';
@@ -34,7 +34,7 @@ export type RandomFor = (use: string) => SeededRandom;
 export function identify({ settings, context }: Turn, seed: number): string {
   const { model, instructions, tools, tool_choice: choice, text } = settings;
   const parts = [seed, model, instructions, tools, choice, text, digestConversation(context)];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  return hash('sha256', JSON.stringify(parts));
 }
 
 /** What decides about an answer beside the turn itself. */

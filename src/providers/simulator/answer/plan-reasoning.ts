@@ -46,8 +46,9 @@ export function planReasoning(
   };
 }
 
-/** The kind of summary that is asked for; `generate_summary` is the older name. */
+/** The kind of summary that is asked for. */
 export function summaryMode(reasoning: ResponseSettings['reasoning']): string | null {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the older name, which clients still send
   return reasoning?.summary ?? reasoning?.generate_summary ?? null;
 }
 

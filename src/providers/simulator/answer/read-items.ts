@@ -5,7 +5,10 @@ export function readText(item: Item): string {
   const content = item.content ?? item.output;
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  return content.map(readPart).join('\n');
+  return content
+    .map(readPart)
+    .filter((text) => text !== '')
+    .join('\n');
 }
 
 /** The types of a message's parts, `input_image` and the like. */

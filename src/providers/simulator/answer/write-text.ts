@@ -53,9 +53,15 @@ const FREE_TEXT: Readonly<
   echo: ({ context }) => {
     const message = context.findLast(isUserMessage);
     if (message === undefined) return '';
-    return readText(message).slice(0, LONGEST_ECHO) || `[${listPartTypes(message).join(', ')}]`;
+    return takeCharacters(readText(message), LONGEST_ECHO) || `[${listPartTypes(message).join(', ')}]`;
   },
 };
+
+/** The beginning of a text, without half a character at its end. */
+function takeCharacters(text: string, length: number): string {
+  const taken = text.slice(0, length);
+  return taken.isWellFormed() || !text.isWellFormed() ? taken : taken.slice(0, -1);
+}
 
 function pickPart({ text, nextPosition }: Wording): string {
   const parts = text.split('|').map((part) => part.trim());

@@ -3,11 +3,12 @@ import { Logger } from '@nestjs/common';
 import { runBounded } from '../run-bounded.js';
 import type { ScriptCondition, ScriptTurn } from './script-file.js';
 
-/** Turns by what they wait for; a turn that waits for nothing is not among them. */
-export interface Conditions<T> {
-  readonly tests: readonly (readonly [turn: T, test: (message: string) => boolean])[];
-  /** Whether a message is put to regular expressions. */
-  readonly hasExpressions: boolean;
+/** What a turn waits for; turns that wait for nothing have none. */
+export interface Condition {
+  readonly turn: ScriptTurn;
+  readonly test: (message: string) => boolean;
+  /** Whether a regular expression is part of it. */
+  readonly hasExpression: boolean;
 }
 
 /** For all conditions of a script, ms: a message may be long, and an expression may backtrack for ever. */
@@ -16,24 +17,29 @@ const LONGEST_MATCH_MS = 100;
 const logger = new Logger('Simulator');
 
 /** Makes the `when` of a script's turns ready to be asked. */
-export function compileConditions(turns: readonly ScriptTurn[]): Conditions<ScriptTurn> {
-  const waiting = turns.filter(({ when }) => when !== undefined);
-  return {
-    tests: waiting.map((turn) => [turn, compile(toCondition(turn))]),
-    hasExpressions: waiting.some((turn) => toCondition(turn).matches !== undefined),
-  };
+export function compileConditions(turns: readonly ScriptTurn[]): readonly Condition[] {
+  return turns
+    .filter(({ when }) => when !== undefined)
+    .map((turn) => {
+      const condition = toCondition(turn);
+      return { turn, test: compile(condition), hasExpression: condition.matches !== undefined };
+    });
 }
 
-/** The turns that wait for this message. None where an expression takes too long to tell. */
-export function findByMessage<T>({ tests, hasExpressions }: Conditions<T>, message: string): readonly T[] {
-  const find = (): readonly T[] => tests.filter(([, test]) => test(message)).map(([turn]) => turn);
-  if (!hasExpressions) return find();
+/** The turns that wait for this message. Where expressions take too long to tell, those that have none. */
+export function findByMessage(conditions: readonly Condition[], message: string): readonly ScriptTurn[] {
+  if (!conditions.some(({ hasExpression }) => hasExpression)) return listTurns(conditions, message);
   try {
-    return runBounded(find, LONGEST_MATCH_MS);
+    return runBounded(() => listTurns(conditions, message), LONGEST_MATCH_MS);
   } catch (error) {
     logger.warn(`the expressions of a script were given up: ${String(error)}`);
-    return [];
+    const plain = conditions.filter(({ hasExpression }) => !hasExpression);
+    return listTurns(plain, message);
   }
+}
+
+function listTurns(conditions: readonly Condition[], message: string): readonly ScriptTurn[] {
+  return conditions.filter(({ test }) => test(message)).map(({ turn }) => turn);
 }
 
 function toCondition({ when }: ScriptTurn): ScriptCondition {

@@ -20,7 +20,7 @@ export function planScript(script: ScriptTurn, turn: Turn, { keepTime, limit, ra
   let elapsedMs = 0;
   for (const { at = elapsedMs, ...step } of listSteps(script)) {
     if (keepTime && at > elapsedMs) steps.push({ type: 'pause', ms: at - elapsedMs });
-    elapsedMs = Math.max(elapsedMs, at);
+    elapsedMs = Math.max(elapsedMs, at) + (step.delay ?? 0);
     steps.push(...writer.write(step));
     if (writer.isFull) break;
   }

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 
-import type { ErrorObject } from 'ajv/dist/2020.js';
-
 import { EnvironmentError } from '../../../config/index.js';
+import { describeFaults } from './describe-faults.js';
 import { SCRIPT_SCHEMA, type ScriptFile } from './script-file.js';
 
 /** A script whose model has a name. */
@@ -12,47 +11,42 @@ export type NamedScript = ScriptFile & { readonly model: string };
 /** Reads scripts in JSON, YAML or JSON Lines. Throws EnvironmentError with a line per fault of any of them. */
 export async function readScripts(paths: readonly string[]): Promise<readonly NamedScript[]> {
   if (paths.length === 0) return [];
-  const results = await Promise.allSettled(paths.map(readScript));
-  const faults = results.flatMap((result) => (result.status === 'rejected' ? [messageOf(result.reason)] : []));
-  const scripts = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  const names = scripts.map(({ model }) => model);
-  const repeated = names.find((name, index) => names.indexOf(name) !== index);
-  if (repeated !== undefined) faults.push(`two scripts answer as '${repeated}'`);
+  const scripts = new Map<string, NamedScript>();
+  const faults: string[] = [];
+  for (const path of paths) {
+    try {
+      const script = await readScript(path);
+      const [twin] = [...scripts].find(([, { model }]) => model === script.model) ?? [];
+      if (twin === undefined) scripts.set(path, script);
+      else faults.push(`${path}: answers as '${script.model}', like ${twin}`);
+    } catch (error) {
+      const [line = ''] = messageOf(error).split('\n');
+      faults.push(`${path}: ${line.replace(/[:.]$/, '')}`);
+    }
+  }
   if (faults.length > 0) throw new EnvironmentError(faults.map((fault) => `SIMULATOR_SCRIPTS: ${fault}.`));
-  return scripts;
+  return [...scripts.values()];
 }
 
-/** Throws what is wrong with a script, as text that names the file and the place. */
 async function readScript(path: string): Promise<NamedScript> {
-  const content = await attempt(path, () => readFile(path, 'utf8'));
-  const value = await attempt(path, () => parse(path, content));
+  const content = await readFile(path, 'utf8');
   // Loaded here: it takes a while, and most services have no scripts.
-  const [{ Ajv2020 }, { default: addFormats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  const ajv = new Ajv2020({ strict: false });
+  const [{ parse }, { Ajv2020 }, { default: addFormats }] = await Promise.all([
+    import('yaml'),
+    import('ajv/dist/2020.js'),
+    import('ajv-formats'),
+  ]);
+  // JSON is YAML, and its faults are told with their place.
+  const value: unknown = path.endsWith('.jsonl') ? parseLines(content) : parse(content);
+  const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true });
   addFormats.default(ajv, ['regex']);
   const validate = ajv.compile<ScriptFile>(SCRIPT_SCHEMA);
-  if (!validate(value)) throw new Error(`${path}: ${describe(validate.errors ?? [])}`);
+  if (!validate(value)) throw new Error(describeFaults(validate.errors ?? []));
   return { ...value, model: value.model ?? basename(path, extname(path)) };
-}
-
-async function attempt<T>(path: string, work: () => T | Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const [line = ''] = messageOf(error).split('\n');
-    throw new Error(`${path}: ${line.replace(/[:.]$/, '')}`, { cause: error });
-  }
 }
 
 function messageOf(error: unknown): string {
   return String((error as { readonly message?: unknown }).message);
-}
-
-async function parse(path: string, content: string): Promise<unknown> {
-  if (path.endsWith('.json')) return JSON.parse(content);
-  if (path.endsWith('.jsonl')) return parseLines(content);
-  const { parse: parseYaml } = await import('yaml');
-  return parseYaml(content);
 }
 
 /** Each line is a turn; the first may hold the settings of the file instead. */
@@ -69,23 +63,4 @@ function parseLine(line: string, number: number): unknown {
   } catch {
     throw new Error(`line ${number} is not JSON`);
   }
-}
-
-/** The fault deepest in the file says most; those of the alternatives around it only repeat that something is wrong. */
-function describe(errors: readonly ErrorObject[]): string {
-  const depth = ({ instancePath }: ErrorObject): number => instancePath.split('/').length;
-  const [worst] = errors.toSorted((a, b) => depth(b) - depth(a));
-  if (worst === undefined) return 'is no script';
-  const place = worst.instancePath
-    .slice(1)
-    .replaceAll(/\/(\d+)/g, '[$1]')
-    .replaceAll('/', '.');
-  const { additionalProperty, allowedValues } = worst.params as {
-    additionalProperty?: string;
-    allowedValues?: string[];
-  };
-  const extra = additionalProperty ?? allowedValues?.join(', ');
-  const detail = extra === undefined ? '' : ` (${extra})`;
-  const words = worst.keyword === 'oneOf' ? 'must be exactly one of the things that can happen' : worst.message;
-  return `${place === '' ? 'the file' : place} ${words ?? 'is wrong'}${detail}`;
 }

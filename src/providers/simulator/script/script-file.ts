@@ -88,7 +88,14 @@ export interface ScriptStep {
   readonly events?: readonly ModelEvent[];
 }
 
-const text = { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] };
+type Schema = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** A text, or else something of another kind; `if` keeps faults of the one from hiding those of the other. */
+function textOr(text: object, other: Schema): object {
+  return { type: ['string', other.type], if: { type: 'string' }, then: text, else: other };
+}
+
+const text = textOr({}, { type: 'array', items: { type: 'string' } });
 const milliseconds = { type: 'number', minimum: 0 };
 const kind = { enum: REFUSAL_KINDS };
 
@@ -115,27 +122,25 @@ const EVENT_TYPES = Object.keys({
 } satisfies Record<ModelEvent['type'], true>);
 const yes = { const: true };
 
-function object(properties: object, rest: object = {}): object {
+function object(properties: object, rest: object = {}): Schema {
   return { type: 'object', properties, additionalProperties: false, ...rest };
 }
 
-const error = {
-  anyOf: [
-    kind,
-    object(
-      {
-        kind,
-        code: { type: 'string', minLength: 1 },
-        message: { type: 'string' },
-        status: { type: 'integer', minimum: 400, maximum: 599 },
-        type: { type: 'string' },
-        param: { type: 'string' },
-        retry_after: { type: 'number', minimum: 0 },
-      },
-      { anyOf: [{ required: ['kind'] }, { required: ['code'] }] },
-    ),
-  ],
-};
+const error = textOr(
+  kind,
+  object(
+    {
+      kind,
+      code: { type: 'string', minLength: 1 },
+      message: { type: 'string' },
+      status: { type: 'integer', minimum: 400, maximum: 599 },
+      type: { type: 'string' },
+      param: { type: 'string' },
+      retry_after: { type: 'number', minimum: 0 },
+    },
+    { anyOf: [{ required: ['kind'] }, { required: ['code'] }], description: 'must have a kind or a code' },
+  ),
+);
 
 const call = object(
   {
@@ -145,7 +150,11 @@ const call = object(
     arguments: { type: ['object', 'string'] },
     input: { type: 'string' },
   },
-  { required: ['name'], not: { required: ['arguments', 'input'] } },
+  {
+    required: ['name'],
+    not: { required: ['arguments', 'input'] },
+    description: 'must have arguments or input, and not both',
+  },
 );
 
 const events = {
@@ -155,9 +164,14 @@ const events = {
 
 const happenings = { delay: milliseconds, reasoning: text, text, refusal: text, call, error, cut: yes, stall: yes };
 
+const HAPPENINGS = [...Object.keys(happenings), 'end', 'events'];
+
 const step = object(
   { at: milliseconds, ...happenings, end: yes, events },
-  { oneOf: [...Object.keys(happenings), 'end', 'events'].map((name) => ({ required: [name] })) },
+  {
+    oneOf: HAPPENINGS.map((name) => ({ required: [name] })),
+    description: `must be exactly one of ${HAPPENINGS.join(', ')}`,
+  },
 );
 
 const condition = object(
@@ -167,7 +181,7 @@ const condition = object(
 
 const turn = object(
   {
-    when: { anyOf: [{ type: 'string' }, condition] },
+    when: textOr({}, condition),
     request: { type: 'string' },
     delay: milliseconds,
     reasoning: text,

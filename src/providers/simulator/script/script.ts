@@ -4,7 +4,7 @@ import { ModelError } from '../../model-error.js';
 import { countRuns, isModelItem, isUserMessage, readText } from '../answer/read-items.js';
 import { Tally } from '../tally.js';
 import { refuseControl } from '../control.js';
-import { compileConditions, type Conditions, findByMessage } from './conditions.js';
+import { compileConditions, type Condition, findByMessage } from './conditions.js';
 import type { NamedScript } from './read-script.js';
 import type { ScriptTurn } from './script-file.js';
 
@@ -21,7 +21,7 @@ export class Script {
   readonly model: string;
   private readonly asked = new Tally();
   private readonly failed = new Tally();
-  private readonly conditions: Conditions<ScriptTurn>;
+  private readonly conditions: readonly Condition[];
 
   constructor(private readonly file: NamedScript) {
     this.model = file.model;
@@ -110,7 +110,10 @@ function indexAfter(turns: readonly ScriptTurn[], answers: number): number {
   return cycles * turns.length + (answering[(answers - 1) % answering.length] ?? 0) + 1;
 }
 
+/** Whether a turn has an end that leaves nothing in the conversation. */
 function fails({ error, cut, steps = [] }: ScriptTurn): boolean {
-  const ends = [{ error, cut }, ...steps] as readonly { error?: unknown; cut?: unknown; end?: unknown }[];
-  return ends.some((step) => step.error !== undefined || step.cut === true || step.end === true);
+  if (error !== undefined || cut === true) return true;
+  return steps.some(
+    (step) => step.error !== undefined || step.cut === true || step.end === true || step.stall === true,
+  );
 }

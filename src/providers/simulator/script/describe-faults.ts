@@ -1,0 +1,34 @@
+import type { ErrorObject } from 'ajv/dist/2020.js';
+
+/** Which of several faults at one place says most; what is not here comes between. */
+const TELLING = ['type', 'additionalProperties'];
+const LESS_TELLING = ['oneOf', 'anyOf', 'not', 'required', 'if'];
+
+/** The fault that says most of what is wrong with a file, with its place: `turns[2].steps[0] must be …`. */
+export function describeFaults(errors: readonly ErrorObject[]): string {
+  const [worst] = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
+  if (worst === undefined) return 'the file is no script';
+  const place = worst.instancePath
+    .slice(1)
+    .replaceAll(/\/(\d+)/g, '[$1]')
+    .replaceAll('/', '.');
+  return `${place === '' ? 'the file' : place} ${wordsOf(worst)}`;
+}
+
+function depthOf({ instancePath }: ErrorObject): number {
+  return instancePath.split('/').length;
+}
+
+function rankOf({ keyword }: ErrorObject): number {
+  if (TELLING.includes(keyword)) return TELLING.indexOf(keyword);
+  return TELLING.length + 1 + LESS_TELLING.indexOf(keyword);
+}
+
+/** Rules about several members are said in the schema's own words. */
+function wordsOf({ keyword, message = 'is wrong', params, parentSchema }: ErrorObject): string {
+  const { description } = (parentSchema ?? {}) as { readonly description?: string };
+  if (description !== undefined && ['oneOf', 'anyOf', 'not'].includes(keyword)) return description;
+  const { additionalProperty, allowedValues } = params as { additionalProperty?: string; allowedValues?: string[] };
+  const detail = additionalProperty ?? allowedValues?.join(', ');
+  return detail === undefined ? message : `${message} (${detail})`;
+}

@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+
+import { stringify } from 'yaml';
+
+import { type Service, type ServiceOptions, startService } from './service.js';
+
+/** Files by name: a text as it is, or a script, written as the ending of the name says. */
+export type ScriptFiles = Readonly<Record<string, string | ScriptContent>>;
+
+/** A script as a test words it, right or wrong. */
+export interface ScriptContent {
+  readonly turns?: unknown;
+  readonly [member: string]: unknown;
+}
+
+/** Runs something with files in a directory of their own, which is gone afterwards. */
+export async function withScriptFiles<T>(
+  files: ScriptFiles,
+  use: (paths: readonly string[], directory: string) => Promise<T>,
+): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-scripts-'));
+  try {
+    const entries = Object.entries(files);
+    const paths = entries.map(([name]) => join(directory, name));
+    await Promise.all(entries.map(([name, content]) => writeFile(join(directory, name), toText(name, content))));
+    return await use(paths, directory);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** Starts the service with scripts; their files are gone once it runs. */
+export function startWithScripts(files: ScriptFiles, options: ServiceOptions = {}): Promise<Service> {
+  return withScriptFiles(files, (paths) =>
+    startService({ ...options, environment: { SIMULATOR_SCRIPTS: paths.join(','), ...options.environment } }),
+  );
+}
+
+function toText(name: string, content: string | ScriptContent): string {
+  if (typeof content === 'string') return content;
+  switch (extname(name)) {
+    case '.json':
+      return JSON.stringify(content, null, 2);
+    case '.jsonl':
+      return toLines(content);
+    default:
+      return stringify(content);
+  }
+}
+
+function toLines({ turns, ...settings }: ScriptContent): string {
+  const lines = [{ settings }, ...(turns as readonly object[])];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
