@@ -1,0 +1,133 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+
+import { type Service, startService } from '../support/service.js';
+import { AGENT_TRANSPORTS, createAgent, forecastParameters, type WeatherAgent } from '../support/weather-agent.js';
+
+const ROUNDS = 20;
+const PROMPT = 'How is the weather on my way?';
+const FORECAST = { city: 'Lisbon', days: 3, unit: 'celsius', around: null };
+
+/** What the model is told before it makes twenty rounds of calls, and what the client says with each request. */
+interface Way {
+  readonly name: string;
+  readonly environment: () => Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+describe('the Agents SDK with the simulator', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'simulator-agents-'));
+    const calls = Array.from({ length: ROUNDS }, () => ({ calls: [{ name: 'get_forecast', arguments: FORECAST }] }));
+    const script = { model: 'gpt-5', turns: [...calls, { text: 'Take an umbrella.' }], on_exhausted: 'error' };
+    await writeFile(join(folder, 'journey.json'), JSON.stringify(script));
+  });
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const WAYS: readonly Way[] = [
+    {
+      name: 'a header of the client',
+      environment: () => ({ SIMULATOR_CONTROL: true }),
+      headers: { 'x-simulate': 'rounds=20' },
+    },
+    { name: 'the environment', environment: () => ({ SIMULATOR_TOOL_ROUNDS: ROUNDS }) },
+    { name: 'a script', environment: () => ({ SIMULATOR_SCRIPTS: join(folder, 'journey.json') }) },
+  ];
+
+  const requireForecasts = ({ executions }: WeatherAgent): void => {
+    for (const { values } of executions) expect(forecastParameters.safeParse(values)).toMatchObject({ success: true });
+  };
+
+  describe.each(WAYS)('twenty rounds by $name', ({ environment, headers }) => {
+    it.each(AGENT_TRANSPORTS)('execute the tool twenty times and end with a text: %s', async (transport) => {
+      await using service = await startService({ environment: environment() });
+      const client = service.client({
+        ...(headers === undefined ? {} : { defaultHeaders: headers }),
+        ...(transport === 'ws' ? { fetch: () => Promise.reject(new Error('This agent needs no HTTP.')) } : {}),
+      });
+      const agent = createAgent(client, { transport });
+      const { finalOutput, turns } = await agent.run(PROMPT);
+      expect(agent.executions.map(({ name }) => name)).toEqual(Array(ROUNDS).fill('get_forecast'));
+      requireForecasts(agent);
+      expect(turns).toBe(ROUNDS + 1);
+      expect(finalOutput).toEqual(expect.stringMatching(/\w+ \w+/));
+    });
+  });
+
+  describe('in one service', () => {
+    let service: Service;
+
+    beforeAll(async () => {
+      service = await startService({ environment: { SIMULATOR_CONTROL: true } });
+    });
+
+    afterAll(() => service.close());
+
+    const simulate = (control: string) => service.client({ defaultHeaders: { 'x-simulate': control } });
+
+    it.each(['json', 'sse'] as const)('goes on with the chain instead of the whole history: %s', async (transport) => {
+      const sent: { readonly previous_response_id?: string; readonly input: readonly object[] }[] = [];
+      const client = service.client({
+        defaultHeaders: { 'x-simulate': 'rounds=20' },
+        fetch: (url, init) => {
+          sent.push(JSON.parse(init?.body as string) as (typeof sent)[number]);
+          return fetch(url, init);
+        },
+      });
+      const { id } = await client.responses.create({ model: 'gpt-5', input: 'Hello.' });
+      const agent = createAgent(client, { transport, previousResponseId: id });
+      const { turns } = await agent.run(PROMPT);
+      expect(agent.executions).toHaveLength(ROUNDS);
+      expect(turns).toBe(ROUNDS + 1);
+      const outputs = sent.slice(2);
+      expect(new Set(outputs.map(({ previous_response_id: previous }) => previous)).size).toBe(ROUNDS);
+      for (const { input } of outputs) expect(input).toMatchObject([{ type: 'function_call_output' }]);
+    });
+
+    it.each(AGENT_TRANSPORTS)('executes calls that come in parallel: %s', async (transport) => {
+      const agent = createAgent(simulate('rounds=5; calls=3'), { transport });
+      const { turns, finalOutput } = await agent.run(PROMPT);
+      expect(agent.executions).toHaveLength(15);
+      requireForecasts(agent);
+      expect(turns).toBe(6);
+      expect(finalOutput).toEqual(expect.stringMatching(/\w+ \w+/));
+    });
+
+    it.each(AGENT_TRANSPORTS)('executes each tool that the user names: %s', async (transport) => {
+      const toolNames = ['get_forecast', 'get_tides', 'get_pollen'];
+      const agent = createAgent(service.client(), { transport, toolNames });
+      const { turns } = await agent.run('Ask get_pollen and get_forecast at once.');
+      expect(agent.executions.map(({ name }) => name).sort()).toEqual(['get_forecast', 'get_pollen']);
+      requireForecasts(agent);
+      expect(turns).toBe(2);
+    });
+
+    it.each(AGENT_TRANSPORTS)('ends although a call is required in every turn: %s', async (transport) => {
+      const agent = createAgent(service.client(), { transport, toolChoice: 'required' });
+      const { turns, finalOutput } = await agent.run(PROMPT);
+      expect(agent.executions).toHaveLength(25);
+      expect(turns).toBe(26);
+      expect(finalOutput).toEqual(expect.stringMatching(/\w+ \w+/));
+    });
+
+    it.each(AGENT_TRANSPORTS)('reads structured output after the calls: %s', async (transport) => {
+      const outputType = z.strictObject({
+        summary: z.string(),
+        certainty: z.number().min(0).max(1),
+        days: z.array(z.strictObject({ date: z.iso.date(), sky: z.enum(['clear', 'grey']) })).min(1),
+        warning: z.string().nullable(),
+      });
+      const agent = createAgent(simulate('rounds=2'), { transport, outputType });
+      const { finalOutput } = await agent.run(PROMPT);
+      expect(agent.executions).toHaveLength(2);
+      expect(outputType.safeParse(finalOutput)).toMatchObject({ success: true });
+    });
+  });
+});
