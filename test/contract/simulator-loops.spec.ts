@@ -86,10 +86,9 @@ describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settin
   it('goes on after each round of parallel calls', async () => {
     const tools = ['get_tides', 'get_pollen', 'get_forecast'].map((name) => ({ ...forecast, name }));
     const { calls } = await run({ tools }, 'Ask get_pollen and get_tides.');
-    // The bound of calls in a row is looked at between responses.
     expect(calls.map(({ name }) => name).sort()).toEqual([
-      ...Array<string>(13).fill('get_pollen'),
-      ...Array<string>(13).fill('get_tides'),
+      ...Array<string>(ROUNDS).fill('get_pollen'),
+      ...Array<string>(ROUNDS).fill('get_tides'),
     ]);
   });
 
