@@ -130,6 +130,8 @@ export class Connection {
   /** Lets what was sent so far go, then ends the connection without a handshake, as a broken network would. */
   async cut(): Promise<void> {
     await this.writer.allSent();
+    // What waits behind the turn that was cut off must not begin.
+    this.work?.end();
     this.terminate();
   }
 

@@ -68,3 +68,27 @@ export type ModelEvent =
 
 /** Why the model stopped: by itself (or for tool calls), at a token limit, or by a content filter. */
 export type FinishReason = 'stop' | 'length' | 'content_filter';
+
+/** Every type of ModelEvent. One that is missing or too much here does not compile. */
+export const MODEL_EVENT_TYPES: ReadonlySet<unknown> = new Set(
+  Object.keys({
+    text: true,
+    refusal: true,
+    annotation: true,
+    reasoning: true,
+    reasoning_summary: true,
+    reasoning_open: true,
+    reasoning_encrypted: true,
+    function_call: true,
+    function_call_arguments: true,
+    custom_tool_call: true,
+    custom_tool_call_input: true,
+    end: true,
+    'item.open': true,
+    'item.event': true,
+    'item.close': true,
+    usage: true,
+    metadata: true,
+    finish: true,
+  } satisfies Record<ModelEvent['type'], true>),
+);

@@ -1,6 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { digestConversation } from '../conversation-digest.js';
+import { type ConversationPlace, placeOf } from '../conversation-place.js';
 import type { ModelEvent } from '../model-event.js';
 import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { Turn } from '../turn.js';
@@ -8,8 +8,8 @@ import { type RecordedStep, Tape } from './tape.js';
 
 /** A turn as a script has it. */
 export interface RecordedTurn {
-  /** Digest of the conversation that was answered. */
-  readonly request: string;
+  /** What was answered. */
+  readonly request: ConversationPlace;
   readonly steps: readonly RecordedStep[];
 }
 
@@ -47,7 +47,9 @@ export class RecordedProvider extends ModelProviderBase {
     const tape = new Tape(this.clock);
     let ended = false;
     try {
-      for await (const output of this.provider.generate(turn, options)) {
+      const stream = this.provider.generate(turn, options)[Symbol.asyncIterator]();
+      // Through its iterator: `for await` would take a plain list as well, which without a recording is refused.
+      for await (const output of { [Symbol.asyncIterator]: () => stream }) {
         tape.add(output);
         yield output;
       }
@@ -61,7 +63,7 @@ export class RecordedProvider extends ModelProviderBase {
       const isStopped = options.signal.aborted && !tape.isFinished;
       // Whoever reads a `finish` reads no further; who stops reading otherwise was told something no model may say.
       if (!ended && !isStopped && !tape.isFinished) tape.refuse();
-      if (!isStopped) this.keep({ request: digestConversation(turn.context), steps: tape.steps });
+      if (!isStopped) this.keep({ request: placeOf(turn.context), steps: tape.steps });
     }
   }
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { WriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 
@@ -55,8 +54,9 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     if (this.file === null || this.file.destroyed) return;
+    const closed = new Promise<void>((resolve) => this.file?.once('close', () => resolve()));
     this.file.end();
-    await once(this.file, 'close');
+    await closed;
   }
 
   private async open(path: string): Promise<WriteStream> {

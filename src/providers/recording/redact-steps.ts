@@ -37,10 +37,16 @@ function withDelta(event: Delta, delta: string): Delta {
   return event.type === 'text' ? { ...event, delta, logprobs: [] } : { ...event, delta };
 }
 
-/** Types and keys hold an event together and are not the model's words. */
+/** Types, keys and ids of calls hold a turn together and are not the model's words. */
 function redactMembers(event: ModelEvent, secrets: readonly string[]): ModelEvent {
-  const { type, ...members } = event;
-  return { type, ...(redactDeeply(members, secrets) as object) } as ModelEvent;
+  const { type, key, callId } = event as { readonly type: string; readonly key?: string; readonly callId?: string };
+  const members = redactDeeply(event, secrets) as object;
+  return {
+    ...members,
+    type,
+    ...(key === undefined ? {} : { key }),
+    ...(callId === undefined ? {} : { callId }),
+  } as ModelEvent;
 }
 
 function isDelta(event: ModelEvent): event is Delta {

@@ -1,12 +1,25 @@
 import { describe, expect, it } from '@jest/globals';
 
+import type { ModelEvent } from '../model-event.js';
 import { findSecrets, redact } from './redact.js';
+import { redactSteps } from './redact-steps.js';
 
 const REDACTED = '[redacted]';
 
-/** What becomes of a text that stands in a recording. */
-const redactText = (text: string, secrets: readonly string[] = []): unknown =>
-  (JSON.parse(redact(JSON.stringify({ text }), secrets)) as { readonly text: unknown }).text;
+/** Credentials by their look. */
+const LOOKS: readonly (readonly [what: string, credential: string])[] = [
+  ['an OpenAI key', 'sk-abcdefghijklmnop1234'],
+  ['an OpenAI project key', 'sk-proj-AbCd_efgh-1234567890'],
+  ['a public key of a payment service', 'pk-live-1234567890'],
+  ['a bearer token', 'Bearer abc.DEF-123~+/=='],
+  ['a bearer token in another case', 'bearer abcdef123456'],
+  ['a token of GitHub', 'ghp_abcdefghijklmnop1234567890'],
+  ['a fine-grained token of GitHub', 'github_pat_11ABCDEFG0abcdefghij'],
+  ['a token of GitLab', 'glpat-abcdefghij1234567890'],
+  ['a token of Slack', 'xoxb-123456789012-abcdefghijkl'],
+  ['a key of AWS', 'AKIAIOSFODNN7EXAMPLE'],
+  ['a JSON web token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r'],
+];
 
 describe(findSecrets, () => {
   it.each([
@@ -23,21 +36,18 @@ describe(findSecrets, () => {
       API_KEY: '',
       ACME_TOKEN: undefined,
       A_SECRET: '1234567',
+      KEY_ID: '123456789',
     };
     expect(findSecrets(variables, [])).toEqual([]);
   });
 
   it('takes the keys of the callers without their tenants', () => {
-    expect(findSecrets({}, ['team-a:sesame-open-1', 'team-b:with:colon:inside'])).toEqual([
-      'sesame-open-1',
-      'with:colon:inside',
-    ]);
+    const keys = ['team-a:sesame-open-1', 'team-b:with:colon:inside'];
+    expect(findSecrets({}, keys)).toEqual(['sesame-open-1', 'with:colon:inside']);
   });
 });
 
 describe(redact, () => {
-  const hash = 'sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b';
-
   it.each([
     ['plain', 'correct-horse'],
     ['with quotes and backslashes', 'corr"ect\\horse'],
@@ -45,48 +55,25 @@ describe(redact, () => {
     ['beyond ASCII', 'pässwörd-🗝️-ключ'],
     ['of signs that mean something in expressions', '^(a+)+$[x]{2,}|.*'],
     ['of signs that mean something in replacements', "$&-$1-$$-$'"],
-    ['as long as a hash', hash],
   ])('hides a known secret, wherever it stands: %s', (_, secret) => {
-    expect(redactText(`It is ${secret}, again ${secret}.`, [secret])).toBe(`It is ${REDACTED}, again ${REDACTED}.`);
-    expect(redactText(`x${secret}y`, [secret])).toBe(`x${REDACTED}y`);
+    expect(redact(`It is ${secret}, again ${secret}.`, [secret])).toBe(`It is ${REDACTED}, again ${REDACTED}.`);
+    expect(redact(`x${secret}y`, [secret])).toBe(`x${REDACTED}y`);
   });
 
-  it('hides several, also where one is part of another', () => {
-    const text = redactText('long: secret-one-two, short: secret-one.', ['secret-one', 'secret-one-two']);
-    expect(text).toBe(`long: ${REDACTED}, short: ${REDACTED}.`);
-  });
+  it.each([[['secret-one', 'secret-one-two']], [['secret-one-two', 'secret-one']]])(
+    'hides all of a secret that another is part of: %j',
+    (secrets) => {
+      expect(redact('long: secret-one-two, short: secret-one.', secrets)).toBe(
+        `long: ${REDACTED}, short: ${REDACTED}.`,
+      );
+    },
+  );
 
-  /** Credentials by their look. */
-  const looks: readonly (readonly [what: string, credential: string])[] = [
-    ['an OpenAI key', 'sk-abcdefghijklmnop1234'],
-    ['an OpenAI project key', 'sk-proj-AbCd_efgh-1234567890'],
-    ['a Stripe-like public key', 'pk-live-1234567890'],
-    ['a bearer token', 'Bearer abc.DEF-123~+/=='],
-    ['a bearer token in another case', 'bearer abcdef123456'],
-    ['a token of GitHub', 'ghp_abcdefghijklmnop1234567890'],
-    ['a fine-grained token of GitHub', 'github_pat_11ABCDEFG0abcdefghij'],
-    ['a token of GitLab', 'glpat-abcdefghij1234567890'],
-    ['a token of Slack', 'xoxb-123456789012-abcdefghijkl'],
-    ['a key of AWS', 'AKIAIOSFODNN7EXAMPLE'],
-    ['a JSON web token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r'],
-  ];
-
-  it.each(looks)('hides what looks like %s', (_, credential) => {
-    expect(redactText(`The key (${credential}) is wrong.`)).toBe(`The key (${REDACTED}) is wrong.`);
-    expect(redactText(credential)).toBe(REDACTED);
-  });
-
-  it.each(looks)('hides it at the beginning of a line and behind a tab: %s', (_, credential) => {
-    expect(redactText(`\n${credential}\n`)).toBe(`\n${REDACTED}\n`);
-    expect(redactText(`Key:\t${credential}\r\n`)).toBe(`Key:\t${REDACTED}\r\n`);
-  });
-
-  it('hides it within JSON that is itself a text', () => {
-    const call = JSON.stringify({ note: 'first\nsk-abcdefghijklmnop1234', key: 'corr"ect-horse' });
-    const redacted = String(redactText(call, ['corr"ect-horse']));
-    expect(redacted).not.toContain('abcdefghijklmnop');
-    expect(redacted).not.toContain('ect-horse');
-    expect(JSON.parse(redacted)).toMatchObject({ note: expect.any(String) });
+  it.each(LOOKS)('hides what looks like %s', (_, credential) => {
+    expect(redact(`The key (${credential}) is wrong.`, [])).toBe(`The key (${REDACTED}) is wrong.`);
+    expect(redact(credential, [])).toBe(REDACTED);
+    expect(redact(`\n${credential}\n`, [])).toBe(`\n${REDACTED}\n`);
+    expect(redact(`Key:\t${credential}\r\n`, [])).toBe(`Key:\t${REDACTED}\r\n`);
   });
 
   it.each([
@@ -95,15 +82,72 @@ describe(redact, () => {
     'eyJust kidding. Bearer of news. AKIA is a word.',
     '',
   ])('leaves ordinary text as it is: %s', (text) => {
-    expect(redactText(text, ['correct-horse'])).toBe(text);
+    expect(redact(text, ['correct-horse'])).toBe(text);
+  });
+});
+
+describe(redactSteps, () => {
+  const redactEvents = (events: readonly ModelEvent[], secrets: readonly string[] = []): readonly ModelEvent[] =>
+    redactSteps(
+      [
+        { at: 0, events: events.slice(0, 1) },
+        { at: 9, events: events.slice(1) },
+      ],
+      secrets,
+    ).flatMap(({ events: redacted = [] }) => redacted);
+  const textOf = (events: readonly ModelEvent[]): string =>
+    events.map((event) => ('delta' in event ? event.delta : '')).join('');
+
+  it.each([...LOOKS, ['a known secret', 'correct-horse'] as const])('hides it over several deltas: %s', (_, secret) => {
+    for (const length of [1, 3, secret.length - 1]) {
+      const pieces = `It is (${secret})!`.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? [];
+      const events = pieces.map((delta): ModelEvent => ({ type: 'text', delta }));
+      const redacted = redactEvents(events, ['correct-horse']);
+      expect(textOf(redacted)).toBe(`It is (${REDACTED})!`);
+      expect(redacted).toHaveLength(events.length);
+    }
   });
 
-  it('leaves what a recording is made of, whatever a secret may be', () => {
-    const turn = {
-      request: 'a'.repeat(64),
-      steps: [{ at: 12_345_678, events: [{ type: 'reasoning_summary', delta: 'x' }] }],
-    };
-    const secrets = ['reasoning_summary', '12345678', 'a'.repeat(8)];
-    expect(JSON.parse(redact(JSON.stringify(turn), secrets))).toEqual(turn);
+  it.each([...LOOKS, ['a known secret', 'corr"ect\\horse\nof the night'] as const])(
+    'hides it in the arguments of a call, where it stands as JSON has it: %s',
+    (_, secret) => {
+      const delta = JSON.stringify({ note: `first\n${secret}`, key: secret });
+      const [, { delta: redacted }] = redactEvents(
+        [
+          { type: 'function_call', name: 'look' },
+          { type: 'function_call_arguments', delta },
+        ],
+        ['corr"ect\\horse\nof the night'],
+      ) as [unknown, { delta: string }];
+      expect(JSON.parse(redacted)).toEqual({ note: `first\n${REDACTED}`, key: REDACTED });
+    },
+  );
+
+  it('lets no log probability tell what a text does not', () => {
+    const logprob = (token: string): { token: string; logprob: number; bytes: number[]; top_logprobs: [] } => ({
+      token,
+      logprob: -1,
+      bytes: [...Buffer.from(token)],
+      top_logprobs: [],
+    });
+    const events = ['correct', '-', 'horse'].map((delta): ModelEvent => ({
+      type: 'text',
+      delta,
+      logprobs: [logprob(delta)],
+    }));
+    expect(JSON.stringify(redactEvents(events, ['correct-horse']))).not.toMatch(/correct|horse|99,111/);
+  });
+
+  it('keeps together what belongs together, whatever a secret may be', () => {
+    const key = 'sk-abcdefghijklmnop1234';
+    const events: readonly ModelEvent[] = [
+      { type: 'function_call', name: 'look', key },
+      { type: 'function_call_arguments', delta: '{}', key },
+      { type: 'end', key },
+      { type: 'reasoning_summary', delta: 'x' },
+    ];
+    const redacted = redactEvents(events, ['reasoning_summary', 'function_call']);
+    expect(redacted.map(({ type }) => type)).toEqual(events.map(({ type }) => type));
+    expect(new Set(redacted.slice(0, 3).map((event) => 'key' in event && event.key)).size).toBe(1);
   });
 });

@@ -13,6 +13,9 @@ const LOOKS_SECRET = [
   /(?<=:\/\/)[^\s/:@]{1,256}:[^\s/@]{1,256}(?=@)/g,
 ];
 
+/** What a letter behind a backslash stands for in JSON. */
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
+
 /** What stands where a secret was. */
 export const REDACTED = '[redacted]';
 
@@ -59,15 +62,7 @@ export function redactDeeply(value: unknown, secrets: readonly string[]): unknow
 
 /** Where secrets stand, in order and without overlaps. */
 function findRanges(text: string, secrets: readonly string[]): readonly Range[] {
-  const found: Range[] = [];
-  for (const secret of secrets) {
-    for (let start = text.indexOf(secret); start !== -1; start = text.indexOf(secret, start + secret.length)) {
-      found.push({ start, end: start + secret.length });
-    }
-  }
-  for (const pattern of LOOKS_SECRET) {
-    for (const { index, 0: match } of text.matchAll(pattern)) found.push({ start: index, end: index + match.length });
-  }
+  const found = [...findPlain(text, secrets), ...findEscaped(text, secrets)];
   const merged: Range[] = [];
   for (const range of found.sort((a, b) => a.start - b.start)) {
     const last = merged.at(-1);
@@ -75,6 +70,38 @@ function findRanges(text: string, secrets: readonly string[]): readonly Range[] 
     else merged[merged.length - 1] = { start: last.start, end: Math.max(last.end, range.end) };
   }
   return merged;
+}
+
+function* findPlain(text: string, secrets: readonly string[]): Generator<Range> {
+  for (const secret of secrets) {
+    for (let start = text.indexOf(secret); start !== -1; start = text.indexOf(secret, start + secret.length)) {
+      yield { start, end: start + secret.length };
+    }
+  }
+  for (const pattern of LOOKS_SECRET) {
+    for (const { index, 0: match } of text.matchAll(pattern)) yield { start: index, end: index + match.length };
+  }
+}
+
+/** The same for a text that is JSON, such as arguments: within its strings a secret may be written with escapes. */
+function* findEscaped(text: string, secrets: readonly string[]): Generator<Range> {
+  if (!text.includes('\\')) return;
+  const positions: number[] = [];
+  let plain = '';
+  for (const { index, 0: token } of text.matchAll(/\\(?:u[0-9a-f]{4}|[^u])|[^]/gi)) {
+    positions.push(index);
+    plain += token.length === 1 ? token : unescape(token);
+  }
+  positions.push(text.length);
+  for (const { start, end } of findPlain(plain, secrets)) {
+    yield { start: positions[start] ?? 0, end: positions[end] ?? text.length };
+  }
+}
+
+function unescape(token: string): string {
+  if (token.length > 2) return String.fromCharCode(parseInt(token.slice(2), 16));
+  const letter = token.charAt(1);
+  return ESCAPES[letter] ?? letter;
 }
 
 /** A piece that begins at `offset`, with REDACTED where a secret begins and nothing where one goes on. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/index.js';
 import { ConnectionCutError } from '../connection-cut.js';
 import { ModelError } from '../model-error.js';
-import type { ModelEvent } from '../model-event.js';
+import { MODEL_EVENT_TYPES, type ModelEvent } from '../model-event.js';
 
 /** A step of a script, as far as recordings have them. */
 export interface RecordedStep {
@@ -28,12 +28,21 @@ export class Tape {
     return this.finished;
   }
 
-  /** Headers and ids of the upstream are not kept: they may hold credentials. */
+  /**
+   * Headers and ids of the upstream are not kept: they may hold credentials. What comes after the end, or after something
+   * that no model may say, reaches no client and is not kept either.
+   */
   add(output: ModelEvent | readonly ModelEvent[]): void {
-    const batch = (Array.isArray(output) ? output : [output]) as readonly ModelEvent[];
-    const events = batch.filter(({ type }) => type !== 'metadata');
+    const batch: readonly unknown[] = Array.isArray(output) ? output : [output];
+    const events: ModelEvent[] = [];
+    const end = batch.findIndex((event) => !isModelEvent(event) || event.type === 'finish');
+    for (const event of end === -1 ? batch : batch.slice(0, end + 1)) {
+      if (isModelEvent(event) && event.type !== 'metadata') events.push(event);
+    }
     if (events.length > 0) this.steps.push({ at: this.now(), events });
-    this.finished ||= events.some(({ type }) => type === 'finish');
+    if (end === -1) return;
+    this.finished = true;
+    if (!isModelEvent(batch[end])) this.fail(undefined);
   }
 
   /** Keeps what the client was told; anything else is a bare `server_error`, as the client saw it. */
@@ -65,11 +74,17 @@ function toScriptError({ code, message, options }: ModelError): object {
   const { status, type, param, retryAfterMs } = options;
   const isStatus = status !== undefined && Number.isInteger(status) && status >= 400 && status <= 599;
   return {
-    code,
+    code: code === '' ? BARE.code : code,
     message,
     ...(isStatus ? { status } : {}),
     ...(type === undefined ? {} : { type }),
     ...(param == null ? {} : { param }),
-    ...(retryAfterMs === undefined || !(retryAfterMs >= 0) ? {} : { retry_after: retryAfterMs / 1000 }),
+    ...(retryAfterMs === undefined || !(retryAfterMs >= 0 && retryAfterMs < Infinity)
+      ? {}
+      : { retry_after: retryAfterMs / 1000 }),
   };
+}
+
+function isModelEvent(event: unknown): event is ModelEvent {
+  return typeof event === 'object' && event !== null && MODEL_EVENT_TYPES.has((event as ModelEvent).type);
 }

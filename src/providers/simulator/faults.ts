@@ -39,18 +39,21 @@ const LONGEST_RETRY_SECONDS = 5;
 /** Kinds that happen in the middle of an answer unless told otherwise. */
 const MID_STREAM: ReadonlySet<FaultKind> = new Set(['stall', 'cut', 'upstream_cut', 'malformed']);
 
-/** A fault with what is left open drawn by lot. */
-export function drawFault(given: Partial<Fault> & { readonly kind: FaultKind }, random: SeededRandom): Fault {
-  const after = MID_STREAM.has(given.kind) ? random.pickInteger(1, MOST_DELTAS_BEFORE) : 0;
-  return { after, retryAfterSeconds: random.pickInteger(1, LONGEST_RETRY_SECONDS), ...given };
+/** What of a fault is given; the rest is drawn. */
+export type FaultWish = Partial<Omit<Fault, 'kind'>>;
+
+/** A fault of a kind, with what is left open drawn by lot. */
+export function drawFault(kind: FaultKind, wish: FaultWish, random: SeededRandom): Fault {
+  const after = MID_STREAM.has(kind) ? random.pickInteger(1, MOST_DELTAS_BEFORE) : 0;
+  return { kind, after, retryAfterSeconds: random.pickInteger(1, LONGEST_RETRY_SECONDS), ...wish };
 }
 
 /** Draws whether a turn goes wrong, and how. */
-export function drawByRates(rates: FaultRates, random: SeededRandom): Fault | undefined {
+export function drawByRates(rates: FaultRates, wish: FaultWish, random: SeededRandom): Fault | undefined {
   let lot = random.pickFraction();
   for (const kind of FAULT_KINDS) {
     lot -= rates[kind] ?? 0;
-    if (lot < 0) return drawFault({ kind }, random);
+    if (lot < 0) return drawFault(kind, wish, random);
   }
   return undefined;
 }
@@ -74,7 +77,7 @@ export function refusalOf(kind: RefusalKind, model: string, retryAfterSeconds: n
   const { code, status, message } = REFUSALS[kind];
   const retryAfterMs = retryAfterSeconds * 1000;
   const advice = `Please try again in ${retryAfterSeconds}s.`;
-  return new ModelError(code, `${message.replace('{model}', model)} ${advice}`, { status, retryAfterMs });
+  return new ModelError(code, `${message.replace('{model}', () => model)} ${advice}`, { status, retryAfterMs });
 }
 
 const REFUSALS = {

@@ -12,7 +12,7 @@ import { identify, planAnswer, type RandomFor, sumParts } from './answer/plan-an
 import { toSteps } from './answer/to-steps.js';
 import type { Wording } from './answer/write-text.js';
 import { type Control, readControl, refuseControl } from './control.js';
-import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
+import { drawByRates, drawFault, type Fault, type FaultWish, withFault } from './faults.js';
 import { type Latency, withLatency } from './latency.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { play } from './play.js';
@@ -128,16 +128,12 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
   }
 
   private drawFault({ fault, after, forMs, retryAfterSeconds }: Control, random: SeededRandom): Fault | undefined {
-    if (fault === undefined) return drawByRates(this.options.faults, random);
-    return drawFault(
-      {
-        kind: fault,
-        ...(after === undefined ? {} : { after }),
-        ...(forMs === undefined ? {} : { forMs }),
-        ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-      },
-      random,
-    );
+    const wish: FaultWish = {
+      ...(after === undefined ? {} : { after }),
+      ...(forMs === undefined ? {} : { forMs }),
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    };
+    return fault === undefined ? drawByRates(this.options.faults, wish, random) : drawFault(fault, wish, random);
   }
 
   private readControl({ headers }: Turn): Control {

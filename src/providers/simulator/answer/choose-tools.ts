@@ -1,9 +1,10 @@
 import type { Item, ToolChoice } from '../../../protocol/index.js';
+import { countRuns, isUserMessage } from '../../conversation-place.js';
 import { ModelError } from '../../model-error.js';
 import type { Turn } from '../../turn.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { type CallableTool, listCallableTools } from './callable-tools.js';
-import { countRuns, isToolOutput, isUserMessage, readText } from './read-items.js';
+import { isToolOutput, readText } from './read-items.js';
 
 /** An agent that insists on calls and never stops would run for ever: after so many in a row the answer is text. */
 const MOST_CALLS_IN_A_ROW = 25;

@@ -17,32 +17,9 @@ export function listPartTypes({ content }: Item): readonly string[] {
   return content.map((part: unknown) => String((part as { readonly type?: unknown } | null)?.type));
 }
 
-/** Whether the user said it. */
-export function isUserMessage(item: Item): boolean {
-  return item.type === 'message' && item.role === 'user';
-}
-
 /** Whether a tool's answer, which the client brings. */
 export function isToolOutput({ type }: Item): boolean {
   return type.endsWith('_output');
-}
-
-/** Whether a model wrote it: its messages, thoughts and calls. */
-export function isModelItem(item: Item): boolean {
-  if (item.type === 'message') return item.role === 'assistant';
-  return item.type === 'reasoning' || item.type.endsWith('_call');
-}
-
-/** How many times in a row items of a kind come, others between them. */
-export function countRuns(items: readonly Item[], isOfKind: (item: Item) => boolean): number {
-  let runs = 0;
-  let inside = false;
-  for (const item of items) {
-    const before = inside;
-    inside = isOfKind(item);
-    if (inside && !before) runs += 1;
-  }
-  return runs;
 }
 
 function readPart(part: unknown): string {

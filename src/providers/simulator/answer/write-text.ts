@@ -1,10 +1,11 @@
 import { LoremIpsum } from 'lorem-ipsum';
 
+import { isUserMessage } from '../../conversation-place.js';
 import { ModelError } from '../../model-error.js';
 import { countTokens } from '../../token-counter.js';
 import type { Turn } from '../../turn.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { isUserMessage, listPartTypes, readText } from './read-items.js';
+import { listPartTypes, readText } from './read-items.js';
 import { makeData } from './make-data.js';
 import { pickWord, writeProse } from './prose.js';
 

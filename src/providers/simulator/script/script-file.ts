@@ -1,4 +1,5 @@
-import type { FinishReason, ModelEvent } from '../../model-event.js';
+import { type FinishReason, MODEL_EVENT_TYPES, type ModelEvent } from '../../model-event.js';
+import type { ConversationPlace } from '../../conversation-place.js';
 import { REFUSAL_KINDS, type RefusalKind } from '../faults.js';
 
 /** A script as its file has it: what a model answers, turn by turn. */
@@ -20,8 +21,8 @@ export interface ScriptFile {
 export interface ScriptTurn {
   /** Part of the last user message that the turn answers. */
   readonly when?: string | ScriptCondition;
-  /** Digest of the conversation that the turn answers; recordings have it. */
-  readonly request?: string;
+  /** What the turn answers; recordings have it. */
+  readonly request?: ConversationPlace;
   /** Silence first, ms. */
   readonly delay?: number;
   readonly reasoning?: ScriptText;
@@ -99,27 +100,6 @@ const text = textOr({}, { type: 'array', items: { type: 'string' } });
 const milliseconds = { type: 'number', minimum: 0 };
 const kind = { enum: REFUSAL_KINDS };
 
-/** What a provider can yield. A type that is missing or too much here does not compile. */
-const EVENT_TYPES = Object.keys({
-  text: true,
-  refusal: true,
-  annotation: true,
-  reasoning: true,
-  reasoning_summary: true,
-  reasoning_open: true,
-  reasoning_encrypted: true,
-  function_call: true,
-  function_call_arguments: true,
-  custom_tool_call: true,
-  custom_tool_call_input: true,
-  end: true,
-  'item.open': true,
-  'item.event': true,
-  'item.close': true,
-  usage: true,
-  metadata: true,
-  finish: true,
-} satisfies Record<ModelEvent['type'], true>);
 const yes = { const: true };
 
 function object(properties: object, rest: object = {}): Schema {
@@ -159,7 +139,7 @@ const call = object(
 
 const events = {
   type: 'array',
-  items: { type: 'object', properties: { type: { enum: EVENT_TYPES } }, required: ['type'] },
+  items: { type: 'object', properties: { type: { enum: [...MODEL_EVENT_TYPES] } }, required: ['type'] },
 };
 
 const happenings = { delay: milliseconds, reasoning: text, text, refusal: text, call, error, cut: yes, stall: yes };
@@ -182,7 +162,10 @@ const condition = object(
 const turn = object(
   {
     when: textOr({}, condition),
-    request: { type: 'string' },
+    request: object(
+      { conversation: { type: 'string' }, user: { type: 'string' }, answers: { type: 'integer', minimum: 0 } },
+      { required: ['conversation', 'user', 'answers'] },
+    ),
     delay: milliseconds,
     reasoning: text,
     text,

@@ -1,7 +1,8 @@
 import type { Item } from '../../../protocol/index.js';
 import { digestConversation } from '../../conversation-digest.js';
+import { type ConversationPlace, countAnswers, isUserMessage, placeOf } from '../../conversation-place.js';
 import { ModelError } from '../../model-error.js';
-import { countRuns, isModelItem, isUserMessage, readText } from '../answer/read-items.js';
+import { readText } from '../answer/read-items.js';
 import { Tally } from '../tally.js';
 import { refuseControl } from '../control.js';
 import { compileConditions, type Condition, findByMessage } from './conditions.js';
@@ -57,13 +58,17 @@ export class Script {
     return turn;
   }
 
-  /** A conversation that was not recorded gets the turn that stands where it has come to. */
+  /** A recorded conversation, or one in which only the tools answered otherwise, or else the only one that came so far. */
   private pickRecorded(context: readonly Item[]): ScriptTurn {
-    const digest = digestConversation(context);
-    const turns = this.file.turns.filter(({ request }) => request === digest);
-    return turns.length > 0
-      ? this.at(turns, this.asked.next(digest))
-      : this.at(this.file.turns, indexAfter(this.file.turns, countAnswers(context)));
+    const place = placeOf(context);
+    const find = (isThere: (request: ConversationPlace) => boolean): readonly ScriptTurn[] =>
+      this.file.turns.filter(({ request }) => request !== undefined && isThere(request));
+    const same = find(({ conversation }) => conversation === place.conversation);
+    if (same.length > 0) return this.at(same, this.asked.next(place.conversation));
+    const asFar = find(({ answers }) => answers === place.answers);
+    const alike = asFar.filter(({ request }) => request?.user === place.user);
+    const turns = alike.length > 0 || asFar.length > 1 ? alike : asFar;
+    return this.at(turns, this.asked.next(`${place.user} ${place.answers}`));
   }
 
   /** What is matched to conversations goes by them, unless the file says otherwise. */
@@ -93,10 +98,6 @@ export class Script {
     const fault = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
     throw new ModelError('script_exhausted', `The script '${this.model}' ${fault}.`, { status: 400 });
   }
-}
-
-function countAnswers(items: readonly Item[]): number {
-  return countRuns(items, isModelItem);
 }
 
 /**

@@ -1,0 +1,253 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, open, writeFile } from 'node:fs/promises';
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { EnvironmentError, ModelError, type ModelEvent } from '../../src/index.js';
+import { SimulatorProvider } from '../../src/providers/simulator/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { RecordedSession } from '../support/recorded-session.js';
+import { RecordingObserver } from '../support/recording-observer.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { postJson } from '../support/sse.js';
+import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
+
+const hello = { model: 'scripted', input: 'What users say is nobody else’s business.' };
+
+let session: RecordedSession;
+
+beforeEach(async () => {
+  session = await RecordedSession.begin();
+});
+
+afterEach(() => session[Symbol.asyncDispose]());
+
+describe('a recording holds nothing of', () => {
+  it('what users said', async () => {
+    await session.record(async (service) => {
+      await JSON_TRANSPORT.run(service, { ...hello, user: 'ada-lovelace' });
+    });
+    expect(await session.turns()).toHaveLength(1);
+    expect(await session.text()).not.toMatch(/business|ada-lovelace/);
+  });
+
+  it('the simulator', async () => {
+    await session.record(
+      async (service) => {
+        for (const model of ['gpt-5', 'scripted', 'gpt-4.1']) await JSON_TRANSPORT.run(service, { ...hello, model });
+      },
+      { providers: [ScriptedProvider, SimulatorProvider] },
+    );
+    expect(await session.turns()).toMatchObject([{ steps: [{ events: [{ type: 'text', delta: 'ok' }, {}] }] }]);
+  });
+
+  it('warm-ups', async () => {
+    await session.record(async (service) => {
+      await using client = await SocketClient.open(service);
+      await client.warmUp(hello);
+      await client.close();
+    });
+    expect(await session.turns()).toEqual([]);
+  });
+
+  it.each([
+    ['json', (url: string, signal: AbortSignal) => postJson(url, hello, { signal })],
+    ['sse', (url: string, signal: AbortSignal) => postJson(url, { ...hello, stream: true }, { signal })],
+  ])('turns that their client left on %s', async (_, post) => {
+    const observer = new RecordingObserver();
+    await session.record(
+      async ({ baseURL }, provider) => {
+        const begun = Promise.withResolvers<undefined>();
+        provider.play(async function* (_turn, { signal }) {
+          yield { type: 'text', delta: 'left' };
+          begun.resolve(undefined);
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        });
+        const client = new AbortController();
+        const answer = post(`${baseURL}/responses`, client.signal);
+        await begun.promise;
+        client.abort();
+        await expect(answer).rejects.toThrow('aborted');
+        await observer.whenSettled(1);
+      },
+      { imports: [observer.asModule()] },
+    );
+    expect(await session.turns()).toEqual([]);
+  });
+
+  describe('credentials:', () => {
+    const KEY = 'caller-key-of-team-a';
+    const TOKEN = 'token "of"\nacme \\ with signs';
+
+    beforeEach(() => {
+      process.env['ACME_TOKEN'] = TOKEN;
+    });
+
+    afterEach(() => {
+      delete process.env['ACME_TOKEN'];
+    });
+
+    const record = (events: readonly ModelEvent[], error?: ModelError): Promise<void> =>
+      session.record(
+        async (service, provider) => {
+          provider.play(async function* () {
+            yield* events;
+            if (error !== undefined) throw error;
+            yield { type: 'finish', reason: 'stop' };
+          });
+          await postJson(`${service.baseURL}/responses`, hello, { headers: { authorization: `Bearer ${KEY}` } });
+        },
+        { environment: { API_KEYS: `team-a:${KEY}` } },
+      );
+
+    const secrets = [
+      ['a key of a caller', KEY],
+      ['a secret variable', TOKEN],
+      ['a bearer token', 'Bearer abcdef.123456'],
+      ['something that looks like a key', 'sk-proj-abcdefgh12345678'],
+    ] as const;
+
+    it.each(secrets)('%s in a text', async (_, secret) => {
+      await record([{ type: 'text', delta: `It is (${secret}), is it not?` }]);
+      expect(await session.turns()).toMatchObject([
+        { steps: [{ events: [{ delta: 'It is ([redacted]), is it not?' }] }, { events: [{ type: 'finish' }] }] },
+      ]);
+    });
+
+    it.each(secrets)('%s in an error', async (_, secret) => {
+      await record([], new ModelError('acme_error', `Refused: '${secret}'.`));
+      expect(await session.turns()).toMatchObject([{ steps: [{ error: { message: "Refused: '[redacted]'." } }] }]);
+    });
+
+    it.each(secrets)('%s in what is passed through', async (_, secret) => {
+      const item = { type: 'mcp_call', status: 'completed', output: [`${secret};`] };
+      await record([
+        { type: 'item.open', key: 's', item },
+        { type: 'item.close', key: 's', item },
+      ]);
+      expect(await session.turns()).toMatchObject([
+        { steps: [{ events: [{ item: { output: ['[redacted];'] } }] }, {}, {}] },
+      ]);
+    });
+  });
+});
+
+describe('a file of recordings', () => {
+  const run = (service: Service): Promise<unknown> => JSON_TRANSPORT.run(service, hello);
+
+  it('is for the eyes of its owner', async () => {
+    await session.record(async (service) => {
+      await run(service);
+    });
+    expect(await session.mode()).toBe(0o600);
+  });
+
+  it('is whole before the service has closed, however slowly it is written', async () => {
+    // A pipe takes 64 KiB and then waits for its reader.
+    execFileSync('mkfifo', [session.path]);
+    const reading = open(session.path, 'r');
+    let isClosed = false;
+    const recording = session.record(async (service, provider) => {
+      provider.reply({ type: 'text', delta: 'long '.repeat(100_000) });
+      await run(service);
+      service.app.getHttpServer().once('close', () => stopped.resolve(undefined));
+    });
+    const stopped = Promise.withResolvers<undefined>();
+    const closed = recording.then(() => (isClosed = true));
+    await stopped.promise;
+    for (let loopTurn = 0; loopTurn < 100; loopTurn += 1) await nextLoopTurn();
+    expect(isClosed).toBe(false);
+    await using pipe = await reading;
+    const written = (await pipe.readFile('utf8')).trimEnd().split('\n');
+    await closed;
+    expect(written.map((line): unknown => JSON.parse(line))).toMatchObject([
+      { settings: {} },
+      { steps: [{ events: [{ type: 'text' }, {}] }] },
+    ]);
+  });
+
+  it('is gone on with by the next run', async () => {
+    for (const delta of ['first run', 'second run']) {
+      await session.record(async (service, provider) => {
+        provider.reply({ type: 'text', delta });
+        await JSON_TRANSPORT.run(service, { ...hello, input: delta });
+      });
+    }
+    const lines = await session.lines();
+    expect(lines.map((line) => Object.keys(line as object)[0])).toEqual(['settings', 'request', 'request']);
+    await using service = await session.replay();
+    for (const input of ['second run', 'first run']) {
+      const { response } = await JSON_TRANSPORT.run(service, { model: 'session', input });
+      expect(response['output_text']).toBe(input);
+    }
+  });
+
+  it('is not begun where nothing is to be recorded', async () => {
+    await (await startService({ providers: [ScriptedProvider], environment: { RECORD_FILE: '' } })).close();
+    expect(existsSync(session.path)).toBe(false);
+  });
+
+  it.each([
+    ['whose folder is missing', (path: string) => Promise.resolve(`${path}/missing/session.jsonl`)],
+    ['that is a folder', (path: string) => mkdir(path).then(() => path)],
+    ['in a folder that is a file', (path: string) => writeFile(path, '').then(() => `${path}/session.jsonl`)],
+  ])('stops the start at a path %s', async (_, prepare) => {
+    const path = await prepare(session.path);
+    const start = startService({ providers: [ScriptedProvider], environment: { RECORD_FILE: path } });
+    const error: unknown = await start.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(EnvironmentError);
+    expect(String(error)).toMatch(/RECORD_FILE: [^\n]*session\.jsonl[^\n]*\.$/m);
+  });
+
+  it.each([
+    ['a wait without end', new ModelError('acme_error', 'Never.', { status: 503, retryAfterMs: Infinity })],
+    ['an empty code', new ModelError('', 'Odd.', { status: 503 })],
+  ])('can be replayed whatever a model fails with: %s', async (_, error) => {
+    await session.record(async (service, provider) => {
+      provider.play(async function* () {
+        yield* [];
+        throw error;
+      });
+      await expect(run(service)).rejects.toMatchObject({ status: 503 });
+      await JSON_TRANSPORT.run(service, { ...hello, input: 'Next.' });
+    });
+    await using service = await session.replay();
+    await expect(JSON_TRANSPORT.run(service, { ...hello, model: 'session' })).rejects.toMatchObject({ status: 503 });
+    const { response } = await JSON_TRANSPORT.run(service, { model: 'session', input: 'Next.' });
+    expect(response['output_text']).toBe('ok');
+  });
+
+  it.each([
+    ['no event', 42],
+    ['an event without a type', {}],
+    ['an event whose type is no text', { type: 42 }],
+    ['null', null],
+    ['a BigInt', { type: 'usage', input: 7n }],
+  ])('can be replayed whatever a model yields: %s', async (_, nonsense) => {
+    await session.record(async (service, provider) => {
+      provider.play(async function* () {
+        yield [nonsense as ModelEvent, { type: 'finish', reason: 'stop' }];
+      });
+      await postJson(`${service.baseURL}/responses`, hello);
+      await JSON_TRANSPORT.run(service, { ...hello, input: 'Next.' });
+    });
+    await using service = await session.replay();
+    const { response } = await JSON_TRANSPORT.run(service, { model: 'session', input: 'Next.' });
+    expect(response['output_text']).toBe('ok');
+  });
+
+  it('may fail without harm to the turns', async () => {
+    // A device that takes nothing; elsewhere than on Linux there is none.
+    if (!existsSync('/dev/full')) return;
+    await using service = await startService({
+      providers: [ScriptedProvider],
+      environment: { RECORD_FILE: '/dev/full' },
+    });
+    for (const transport of TRANSPORTS) {
+      expect((await transport.run(service, hello)).response.status).toBe('completed');
+    }
+  });
+});
