@@ -1,7 +1,7 @@
-import type { ResponseSettings } from '../../src/protocol/index.js';
-import type { ModelEvent, Turn } from '../../src/providers/index.js';
+import type { ModelEvent } from '../../src/providers/index.js';
 import { SimulatorOptions, SimulatorProvider } from '../../src/providers/simulator/index.js';
 import { SystemClock } from '../../src/time/index.js';
+import { simulatedTurn } from './simulated-turn.js';
 
 /** The arguments the simulator calls a tool of this schema with. */
 export async function callTool(parameters: unknown, seed: number): Promise<unknown> {
@@ -16,17 +16,7 @@ export async function answer(schema: unknown, seed: number): Promise<unknown> {
 
 async function run(over: object, seed: number, type: ModelEvent['type']): Promise<string> {
   const provider = new SimulatorProvider(new SimulatorOptions({ seed }), new SystemClock());
-  const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
-  const context = [{ type: 'message', id: 'msg_1', role: 'user', content: 'Go on.' }];
-  const turn: Turn = {
-    responseId: 'resp_1',
-    input: context,
-    context,
-    settings: settings as unknown as ResponseSettings,
-    include: [],
-    headers: {},
-    parent: null,
-  };
+  const turn = simulatedTurn(over, [{ type: 'message', id: 'msg_1', role: 'user', content: 'Go on.' }]);
   let text = '';
   for await (const batch of provider.generate(turn, { signal: new AbortController().signal })) {
     for (const event of batch) if (event.type === type && 'delta' in event) text += event.delta;

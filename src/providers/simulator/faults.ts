@@ -27,7 +27,7 @@ export interface Fault {
   /** After so many deltas, or with the answer's end if that comes first; 0 is before anything is said. */
   readonly after: number;
   /** How long a slow start or a stall takes, ms at the usual speed; without it a stall has no end. */
-  readonly forMs?: number;
+  readonly forMs: number | undefined;
   /** What a refusal tells the client to wait, whole seconds. */
   readonly retryAfterSeconds: number;
 }
@@ -43,9 +43,14 @@ const MID_STREAM: ReadonlySet<FaultKind> = new Set(['stall', 'cut', 'upstream_cu
 export type FaultWish = Partial<Omit<Fault, 'kind'>>;
 
 /** A fault of a kind, with what is left open drawn by lot. */
-export function drawFault(kind: FaultKind, wish: FaultWish, random: SeededRandom): Fault {
-  const after = MID_STREAM.has(kind) ? random.pickInteger(1, MOST_DELTAS_BEFORE) : 0;
-  return { kind, after, retryAfterSeconds: random.pickInteger(1, LONGEST_RETRY_SECONDS), ...wish };
+export function drawFault(
+  kind: FaultKind,
+  { after, forMs, retryAfterSeconds }: FaultWish,
+  random: SeededRandom,
+): Fault {
+  const usual = MID_STREAM.has(kind) ? random.pickInteger(1, MOST_DELTAS_BEFORE) : 0;
+  const seconds = random.pickInteger(1, LONGEST_RETRY_SECONDS);
+  return { kind, after: after ?? usual, forMs, retryAfterSeconds: retryAfterSeconds ?? seconds };
 }
 
 /** Draws whether a turn goes wrong, and how. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 
-import type { Item, ResponseSettings } from '../../protocol/index.js';
+import { simulatedTurn } from '../../../test/support/simulated-turn.js';
+import type { Item } from '../../protocol/index.js';
 import { Clock, SystemClock } from '../../time/index.js';
 import type { ModelEvent } from '../model-event.js';
 import { countItemTokens, countSettingsTokens, countTokens } from '../token-counter.js';
@@ -293,16 +294,7 @@ function functionTool(name: string, parameters: unknown = null): object {
 }
 
 function turnOf(over: object, context: readonly Item[] = [user('Hello.')]): Turn {
-  const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
-  return {
-    responseId: 'resp_1',
-    input: context.slice(-1),
-    context,
-    settings: settings as unknown as ResponseSettings,
-    include: [],
-    headers: {},
-    parent: null,
-  };
+  return simulatedTurn(over, context);
 }
 
 function provide(seed: number): SimulatorProvider {

@@ -3,17 +3,16 @@ import { hash } from 'node:crypto';
 import { Inject, type OnModuleInit } from '@nestjs/common';
 
 import { Clock } from '../../time/index.js';
-import { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
-import type { ModelInfo } from '../model-provider.js';
-import { ModelProvider, ModelProviderBase } from '../model-provider.js';
+import { type ModelInfo, ModelProvider, ModelProviderBase } from '../model-provider.js';
 import type { Turn } from '../turn.js';
 import { identify, planAnswer, type RandomFor, sumParts } from './answer/plan-answer.js';
 import { toSteps } from './answer/to-steps.js';
 import type { Wording } from './answer/write-text.js';
 import { type Control, readControl, refuseControl } from './control.js';
-import { drawByRates, drawFault, type Fault, type FaultWish, withFault } from './faults.js';
+import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
 import { type Latency, withLatency } from './latency.js';
+import { limitOf, refuseTooMuch } from './limits.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { play } from './play.js';
 import { isTimed, planScript } from './script/plan-script.js';
@@ -121,19 +120,13 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
 
   private chooseWording({ generator = this.options.generator, text = this.options.text }: Control): Wording {
     const isGiven = generator === 'fixed' || generator === 'sequence';
-    if (isGiven && text === '') {
-      throw refuseControl(`generator=${generator} needs a text.`);
-    }
+    if (isGiven && text === '') throw refuseControl(`generator=${generator} needs a text.`);
     return { generator, text, nextPosition: () => this.asked.next(`sequence ${hash('sha256', text)}`) };
   }
 
-  private drawFault({ fault, after, forMs, retryAfterSeconds }: Control, random: SeededRandom): Fault | undefined {
-    const wish: FaultWish = {
-      ...(after === undefined ? {} : { after }),
-      ...(forMs === undefined ? {} : { forMs }),
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    };
-    return fault === undefined ? drawByRates(this.options.faults, wish, random) : drawFault(fault, wish, random);
+  private drawFault(control: Control, random: SeededRandom): Fault | undefined {
+    const { fault } = control;
+    return fault === undefined ? drawByRates(this.options.faults, control, random) : drawFault(fault, control, random);
   }
 
   private readControl({ headers }: Turn): Control {
@@ -145,18 +138,4 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
   private scriptOf(model: string): Script | undefined {
     return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
   }
-}
-
-/** Protocol §9: what does not fit into the model's window is refused, unless it may be cut. */
-function refuseTooMuch({ settings }: Turn, input: number): void {
-  if (settings.truncation === 'auto' || input <= describeModel(settings.model).contextWindow) return;
-  throw new ModelError(
-    'context_length_exceeded',
-    'Your input exceeds the context window of this model. Please adjust your input and try again.',
-    { status: 400, param: 'input' },
-  );
-}
-
-function limitOf({ settings }: Turn): number {
-  return Math.min(settings.max_output_tokens ?? Infinity, describeModel(settings.model).maxOutputTokens);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { Item, ResponseSettings } from '../../../protocol/index.js';
+import { simulatedTurn } from '../../../../test/support/simulated-turn.js';
+import type { Item } from '../../../protocol/index.js';
 import { SystemClock } from '../../../time/index.js';
-import type { Turn } from '../../turn.js';
 import { SimulatorOptions, SimulatorProvider } from '../index.js';
 
 const weather = { type: 'function', name: 'get_weather', parameters: { type: 'object' }, strict: false };
@@ -209,17 +209,8 @@ async function run(
   context: readonly Item[] = QUESTION,
   seed: number,
 ): Promise<{ readonly first: { readonly type: string; readonly name?: string }; readonly input: string }> {
-  const provider = new SimulatorProvider(new SimulatorOptions({ seed: seed }), new SystemClock());
-  const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
-  const turn: Turn = {
-    responseId: 'resp_1',
-    input: context,
-    context,
-    settings: settings as unknown as ResponseSettings,
-    include: [],
-    headers: {},
-    parent: null,
-  };
+  const provider = new SimulatorProvider(new SimulatorOptions({ seed }), new SystemClock());
+  const turn = simulatedTurn(over, context);
   const events = [];
   for await (const batch of provider.generate(turn, { signal: new AbortController().signal })) events.push(...batch);
   const [first, ...rest] = events;

@@ -8,6 +8,7 @@ import { refuseControl } from '../control.js';
 import { compileConditions, type Condition, findByMessage } from './conditions.js';
 import type { NamedScript } from './read-script.js';
 import type { ScriptTurn } from './script-file.js';
+import { fails, indexAfter } from './script-progress.js';
 
 /** The turns that one kind of request goes through, and how far it has come. */
 interface Track {
@@ -98,23 +99,4 @@ export class Script {
     const fault = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
     throw new ModelError('script_exhausted', `The script '${this.model}' ${fault}.`, { status: 400 });
   }
-}
-
-/**
- * Where a conversation stands that holds so many answers, from 0 and on past the end of the turns. A turn that fails leaves
- * nothing in the conversation; how many of them have come since the last answer has to be remembered.
- */
-function indexAfter(turns: readonly ScriptTurn[], answers: number): number {
-  const answering = [...turns.keys()].filter((index) => !fails(turns[index] ?? {}));
-  if (answers === 0 || answering.length === 0) return 0;
-  const cycles = Math.floor((answers - 1) / answering.length);
-  return cycles * turns.length + (answering[(answers - 1) % answering.length] ?? 0) + 1;
-}
-
-/** Whether a turn has an end that leaves nothing in the conversation. */
-function fails({ error, cut, steps = [] }: ScriptTurn): boolean {
-  if (error !== undefined || cut === true) return true;
-  return steps.some(
-    (step) => step.error !== undefined || step.cut === true || step.end === true || step.stall === true,
-  );
 }
