@@ -1,6 +1,8 @@
 import type { SeededRandom } from '../seeded-random.js';
 import type { SchemaObject } from './schema-parts.js';
+import { listDependents } from './schema-members.js';
 import { DeadEnd, isSchemaObject, toStrings } from './schema-parts.js';
+import type { SchemaReferences } from './schema-references.js';
 
 /** How far ahead a branch is looked into for a way to an end. */
 const MOST_LOOKAHEAD = 6;
@@ -14,7 +16,7 @@ export class SchemaFlattener {
 
   /** `steps` bounds the work; past it everything is a dead end. */
   constructor(
-    private readonly root: unknown,
+    private readonly references: SchemaReferences,
     readonly random: SeededRandom,
     private steps: number,
   ) {}
@@ -25,19 +27,22 @@ export class SchemaFlattener {
   }
 
   /** The plain schemas a value must match. With `shallow`, alternatives that end soon are taken first. */
-  flatten(schema: unknown, shallow: boolean, followed: ReadonlySet<string> = new Set()): readonly SchemaObject[] {
+  flatten(schema: unknown, shallow: boolean, followed: ReadonlySet<unknown> = new Set()): readonly SchemaObject[] {
     if (this.steps-- <= 0) throw new DeadEnd('The schema is too large.');
     if (schema === true) return [];
     if (!isSchemaObject(schema)) throw new DeadEnd('Nothing is valid here.');
 
-    const { $ref, allOf, anyOf, oneOf, if: condition, then: consequence, else: alternative, ...plain } = schema;
+    const { $ref, $dynamicRef, allOf, anyOf, oneOf, not, ...others } = schema;
+    const { if: condition, then: consequence, else: alternative, ...plain } = others;
     const parts: SchemaObject[] = [plain];
     const add = (inner: unknown): number => parts.push(...this.flatten(inner, shallow, followed));
-    if (typeof $ref === 'string') {
-      if (followed.has($ref)) throw new DeadEnd(`The reference '${$ref}' leads back to itself.`);
-      parts.push(...this.flatten(this.resolve($ref), shallow, new Set([...followed, $ref])));
+    for (const reference of toStrings([$ref, $dynamicRef])) {
+      const target = this.references.resolve(reference, schema);
+      if (followed.has(target)) throw new DeadEnd(`The reference '${reference}' leads back to itself.`);
+      parts.push(...this.flatten(target, shallow, new Set([...followed, target])));
     }
     if (Array.isArray(allOf)) allOf.forEach(add);
+    if (not !== undefined) parts.push(...this.listNegated(not).map((negated) => ({ not: negated })));
     for (const branches of [anyOf, oneOf]) {
       if (Array.isArray(branches)) parts.push(...this.flattenOneOf(branches, shallow, followed));
     }
@@ -51,9 +56,9 @@ export class SchemaFlattener {
   private flattenOneOf(
     branches: readonly unknown[],
     shallow: boolean,
-    followed: ReadonlySet<string>,
+    followed: ReadonlySet<unknown>,
   ): readonly SchemaObject[] {
-    let reason: unknown = new DeadEnd('A list of alternatives is empty.');
+    let reason: DeadEnd | undefined;
     for (const branch of this.orderBranches(branches, shallow)) {
       try {
         return this.flatten(branch, shallow, followed);
@@ -62,7 +67,7 @@ export class SchemaFlattener {
         reason = error;
       }
     }
-    throw reason;
+    throw reason ?? new DeadEnd('A list of alternatives is empty.');
   }
 
   private orderBranches(branches: readonly unknown[], shallow: boolean): readonly unknown[] {
@@ -74,20 +79,29 @@ export class SchemaFlattener {
       .map(({ branch }) => branch);
   }
 
-  /** What a property brings along when it is there: `dependentSchemas`, and `dependentRequired` by its other names. */
-  private addDependents(parts: readonly SchemaObject[], shallow: boolean): readonly SchemaObject[] {
+  /** The parts, and whatever the properties that have to be there bring along. */
+  addDependents(parts: readonly SchemaObject[], shallow: boolean): readonly SchemaObject[] {
     const all = [...parts];
-    for (const part of parts) {
-      for (const dependents of [part.dependentSchemas, part.dependentRequired, part.dependencies]) {
-        if (!isSchemaObject(dependents)) continue;
-        for (const [name, dependent] of Object.entries(dependents)) {
-          if (!all.some(({ required }) => toStrings(required).includes(name))) continue;
-          if (Array.isArray(dependent)) all.push({ required: dependent });
-          else all.push(...this.flatten(dependent, shallow));
-        }
+    const brought = new Set<unknown>();
+    // What is brought along may bring along more.
+    for (let known = 0; known < all.length;) {
+      known = all.length;
+      for (const [name, dependent] of listDependents(all)) {
+        if (brought.has(dependent) || !all.some(({ required }) => toStrings(required).includes(name))) continue;
+        brought.add(dependent);
+        if (Array.isArray(dependent)) all.push({ required: dependent });
+        else all.push(...this.flatten(dependent, shallow));
       }
     }
     return all;
+  }
+
+  /** What a value must not be: each of these, without references and alternatives around them. */
+  private listNegated(not: unknown): readonly unknown[] {
+    if (this.steps-- <= 0) throw new DeadEnd('The schema is too large.');
+    if (!isSchemaObject(not) || Object.keys(not).length !== 1) return [not];
+    if (typeof not.$ref === 'string') return this.listNegated(this.references.resolve(not.$ref, not));
+    return Array.isArray(not.anyOf) ? not.anyOf.flatMap((inner) => this.listNegated(inner)) : [not];
   }
 
   /** How many levels the smallest value has; Infinity when it has more than `limit`. */
@@ -104,7 +118,7 @@ export class SchemaFlattener {
   private measureAnew(schema: SchemaObject, limit: number): number {
     const measure = (inner: unknown): number => this.measureHeight(inner, limit - 1);
     const heights = [0];
-    if (typeof schema.$ref === 'string') heights.push(measure(this.resolveOrNothing(schema.$ref)));
+    if (typeof schema.$ref === 'string') heights.push(measure(this.resolveOrNothing(schema.$ref, schema)));
     if (Array.isArray(schema.allOf)) heights.push(...schema.allOf.map(measure));
     for (const branches of [schema.anyOf, schema.oneOf]) {
       if (Array.isArray(branches)) heights.push(Math.min(...branches.map(measure)));
@@ -117,37 +131,11 @@ export class SchemaFlattener {
     return Math.max(...heights);
   }
 
-  private resolveOrNothing(reference: string): unknown {
+  private resolveOrNothing(reference: string, from: SchemaObject): unknown {
     try {
-      return this.resolve(reference);
+      return this.references.resolve(reference, from);
     } catch {
       return false;
     }
   }
-
-  /** RFC 6901, within the document. */
-  private resolve(reference: string): unknown {
-    if (!/^#(\/|$)/.test(reference)) throw new DeadEnd(`The reference '${reference}' leads out of the schema.`);
-    let place: unknown = this.root;
-    for (const segment of decodePointer(reference)) {
-      if (typeof place !== 'object' || place === null || !Object.hasOwn(place, segment)) {
-        throw new DeadEnd(`The reference '${reference}' leads nowhere.`);
-      }
-      place = (place as SchemaObject)[segment];
-    }
-    return place;
-  }
-}
-
-function decodePointer(reference: string): readonly string[] {
-  let pointer = reference.slice(1);
-  try {
-    pointer = decodeURIComponent(pointer);
-  } catch {
-    // Not an encoded one then.
-  }
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

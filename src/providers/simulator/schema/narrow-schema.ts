@@ -1,18 +1,23 @@
+import type { NarrowSchema } from './fill-schema.js';
 import type { SchemaFlattener } from './flatten-schema.js';
+import type { MergedSchema } from './merge-parts.js';
+import { mergeParts } from './merge-parts.js';
+import { narrowArray } from './narrow-array.js';
+import { narrowObject } from './narrow-object.js';
 import { narrowNumber, narrowString } from './narrow-value.js';
-import { listItemSchemas, listNames, listOptionalNames, listPropertySchemas, pickNewName } from './schema-members.js';
-import type { MergedSchema, SchemaObject } from './schema-parts.js';
-import { DeadEnd, mergeParts } from './schema-parts.js';
+import { isExcluded } from './schema-exclusions.js';
+import { DeadEnd } from './schema-parts.js';
 import type { SeededRandom } from '../seeded-random.js';
 
 /** Below this level only what is required is made. */
 const SHALLOW_FROM = 4;
 const DEEPEST = 30;
-const MOST_ITEMS = 1000;
-const MOST_PROPERTIES = 5000;
-
-/** A schema of one small family of values: no references, no alternatives, nothing optional, nothing unbounded. */
-export type NarrowSchema = Record<string, unknown>;
+/** How often another value is taken for one that is excluded. */
+const MOST_TRIES = 20;
+/** How often alternatives are taken until they go together. */
+const MOST_MERGES = 5;
+/** What a value without a type may be, the plainest first. */
+const ALL_TYPES = ['string', 'integer', 'boolean', 'null', 'array', 'object'];
 
 /**
  * Narrows a schema down to where json-schema-faker can neither go astray nor run away: it fills in what is left, the
@@ -21,20 +26,62 @@ export type NarrowSchema = Record<string, unknown>;
 export class SchemaNarrower {
   /** `optional` is how often, in a hundred, a property is made that need not be there. */
   constructor(
-    private readonly flattener: SchemaFlattener,
-    private readonly random: SeededRandom,
+    readonly flattener: SchemaFlattener,
+    readonly random: SeededRandom,
     private readonly optional: number,
   ) {}
 
   narrow(schema: unknown, depth = 0): NarrowSchema {
     if (depth > DEEPEST) throw new DeadEnd('The schema is too deep.');
-    const merged = mergeParts(this.flattener.flatten(schema, this.isShallow(depth)));
+    const merged = this.merge(schema, depth);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const narrowed = this.narrowMerged(merged, depth);
+      if (!('const' in narrowed) || !isExcluded(narrowed.const, merged.excluded)) return narrowed;
+    }
+    throw new DeadEnd('Only values that are excluded were found.');
+  }
+
+  /** What `narrow` gives; undefined where that is a dead end and other ways are still open. */
+  tryToNarrow(schema: unknown, depth: number): NarrowSchema | undefined {
+    return this.attempt(() => this.narrow(schema, depth));
+  }
+
+  /** What `make` gives; undefined where that is a dead end and other ways are still open. */
+  attempt<T>(make: () => T): T | undefined {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof DeadEnd) || this.flattener.isExhausted) throw error;
+      return undefined;
+    }
+  }
+
+  /** Whether only what has to be there is made at this depth. */
+  isShallow(depth: number): boolean {
+    return this.optional === 0 || depth >= SHALLOW_FROM;
+  }
+
+  /** Whether something is made at this depth that need not be there. */
+  takesOptional(depth: number): boolean {
+    return !this.isShallow(depth) && this.random.happens(this.optional);
+  }
+
+  /** Takes other alternatives where those taken contradict each other. */
+  private merge(schema: unknown, depth: number): MergedSchema {
+    let merged: MergedSchema;
+    let tries = 0;
+    do merged = mergeParts(this.flattener.flatten(schema, this.isShallow(depth)));
+    while (listPossibleTypes(merged).length === 0 && ++tries < MOST_MERGES);
+    return merged;
+  }
+
+  private narrowMerged(merged: MergedSchema, depth: number): NarrowSchema {
     if (merged.values !== undefined) return { const: this.pickValue(merged.values, merged) };
     switch (this.pickType(merged, depth)) {
       case 'object':
-        return this.narrowObject(merged, depth);
+        return narrowObject(merged, depth, this);
       case 'array':
-        return this.narrowArray(merged, depth);
+        return narrowArray(merged, depth, this);
       case 'number':
         return narrowNumber(merged, 'number', this.random, this.optional > 0);
       case 'integer':
@@ -48,13 +95,12 @@ export class SchemaNarrower {
     }
   }
 
-  private isShallow(depth: number): boolean {
-    return this.optional === 0 || depth >= SHALLOW_FROM;
-  }
-
-  private pickType({ types, excluded }: MergedSchema, depth: number): string {
-    const possible = (types ?? ['string', 'integer']).filter((type) => !excluded.includes(type));
-    if (possible.length === 0) throw new DeadEnd('No type is left for a value.');
+  private pickType(merged: MergedSchema, depth: number): string {
+    const { types, excluded } = merged;
+    const allowed = listPossibleTypes(merged);
+    if (allowed.length === 0) throw new DeadEnd('No type is left for a value.');
+    const safe = allowed.filter((type) => !excluded.riskyTypes.includes(type));
+    const possible = safe.length > 0 ? safe : allowed;
     // Without a type any value will do, and a word is the plainest.
     if (types === undefined) return possible[0] as string;
     const simple = possible.filter((type) => type !== 'object' && type !== 'array');
@@ -68,79 +114,10 @@ export class SchemaNarrower {
     if (possible.length === 0) throw new DeadEnd('No value is left to choose from.');
     return this.random.pick(possible);
   }
+}
 
-  private narrowArray(merged: MergedSchema, depth: number): NarrowSchema {
-    const { minItems = 0, maxItems = Infinity, minContains = 1 } = merged.bounds;
-    const contained = merged.parts.flatMap(({ contains }) =>
-      contains === undefined ? [] : Array<unknown>(Math.min(minContains, MOST_ITEMS)).fill(contains),
-    );
-    const least = Math.max(minItems, contained.length);
-    if (least > Math.min(maxItems, MOST_ITEMS)) throw new DeadEnd('The list is too long.');
-    const wanted = this.isShallow(depth) ? least : Math.max(least, this.random.pickInteger(1, 3));
-    const unique = merged.parts.some(({ uniqueItems }) => uniqueItems === true);
-
-    const items: NarrowSchema[] = [];
-    const seen = new Set<string>();
-    for (let tries = 0; items.length < Math.min(wanted, maxItems) && tries < 2 * MOST_ITEMS; tries++) {
-      const index = items.length;
-      const item = this.narrowItem(merged.parts, index, contained[index], depth);
-      if (item === undefined) break;
-      const text = JSON.stringify(item);
-      if (unique && 'const' in item && seen.has(text)) continue;
-      seen.add(text);
-      items.push(item);
-    }
-    if (items.length < least) throw new DeadEnd('A list has too few different items.');
-    return { type: 'array', prefixItems: items, minItems: items.length, maxItems: items.length, uniqueItems: unique };
-  }
-
-  /** The schema of the item at an index; undefined where the list has to end before it. */
-  private narrowItem(
-    parts: readonly SchemaObject[],
-    index: number,
-    contained: unknown,
-    depth: number,
-  ): NarrowSchema | undefined {
-    const schemas = listItemSchemas(parts, index);
-    if (schemas.includes(false)) return undefined;
-    return this.narrow({ allOf: contained === undefined ? schemas : [...schemas, contained] }, depth + 1);
-  }
-
-  private narrowObject(merged: MergedSchema, depth: number): NarrowSchema {
-    const { minProperties = 0, maxProperties = Infinity } = merged.bounds;
-    if (minProperties > MOST_PROPERTIES) throw new DeadEnd('The object is too large.');
-    const properties = new Map<string, NarrowSchema>();
-    for (const name of merged.required) properties.set(name, this.narrowProperty(merged.parts, name, depth));
-
-    for (const name of this.random.shuffle(listOptionalNames(merged))) {
-      if (properties.size >= maxProperties) break;
-      if (properties.size >= minProperties && (this.isShallow(depth) || !this.random.happens(this.optional))) continue;
-      try {
-        properties.set(name, this.narrowProperty(merged.parts, name, depth));
-      } catch (error) {
-        // What need not be there is left out where it cannot be made.
-        if (!(error instanceof DeadEnd) || this.flattener.isExhausted) throw error;
-      }
-    }
-    for (let tries = 0; properties.size < minProperties && tries < 2 * MOST_PROPERTIES; tries++) {
-      const name = pickNewName(merged, this.random, tries);
-      if (!properties.has(name)) properties.set(name, this.narrowProperty(merged.parts, name, depth));
-    }
-    if (properties.size < minProperties) throw new DeadEnd('An object has too few properties.');
-    // In the order of the schema, as models write them.
-    const declared = [...merged.parts.flatMap(listNames), ...properties.keys()];
-    const ordered = new Map(declared.flatMap((name) => (properties.has(name) ? [[name, properties.get(name)]] : [])));
-    return {
-      type: 'object',
-      properties: Object.fromEntries(ordered),
-      required: [...ordered.keys()],
-      additionalProperties: false,
-    };
-  }
-
-  private narrowProperty(parts: readonly SchemaObject[], name: string, depth: number): NarrowSchema {
-    return this.narrow({ allOf: listPropertySchemas(parts, name) }, depth + 1);
-  }
+function listPossibleTypes({ types, excluded }: MergedSchema): readonly string[] {
+  return (types ?? ALL_TYPES).filter((type) => !excluded.types.includes(type));
 }
 
 function typeOf(value: unknown, types: readonly string[]): string {

@@ -1,13 +1,15 @@
 import { pickWord, shuffleWords } from '../answer/prose.js';
-import type { MergedSchema } from './schema-parts.js';
+import type { MergedSchema } from './merge-parts.js';
+import { isExcluded } from './schema-exclusions.js';
 import { DeadEnd } from './schema-parts.js';
 import type { SeededRandom } from '../seeded-random.js';
+import { matchesPattern, measurePattern } from './string-patterns.js';
 
 /** Formats that json-schema-faker makes, or that `FORMATS` teaches it; a string of any other format is a word. */
 const KNOWN_FORMATS = new Set([
   ...['date-time', 'date', 'time', 'duration', 'email', 'idn-email', 'uri', 'uri-reference', 'iri', 'iri-reference'],
   ...['hostname', 'idn-hostname', 'ipv4', 'ipv6', 'uuid', 'json-pointer', 'relative-json-pointer'],
-  ...['iso-time', 'iso-date-time', 'byte', 'json-pointer-uri-fragment', 'url'],
+  ...['iso-time', 'iso-date-time', 'byte', 'json-pointer-uri-fragment', 'url', 'uri-template'],
 ]);
 
 /** Formats that json-schema-faker lacks, or gets wrong at times. */
@@ -18,12 +20,16 @@ export const FORMATS: Readonly<Record<string, () => string>> = {
   byte: () => 'bGFudGVybg==',
   url: () => 'https://example.com/lantern',
   'json-pointer-uri-fragment': () => '#/lantern',
+  // Braces would mean something to a shell, and a template may do without.
+  'uri-template': () => 'https://example.com/lantern',
 };
 
 const LONGEST_STRING = 20_000;
 /** The range of numbers where the schema leaves it open. */
 const USUAL_RANGE = 100;
-/** Characters a pattern may ask for: a rough count of what json-schema-faker would make of it. */
+/** Integers that are looked at one by one. */
+const MOST_CANDIDATES = 1000;
+/** Characters a pattern may ask for. */
 const LARGEST_PATTERN = 50_000;
 
 /** A plain word where the schema allows one; what the format or the pattern demands otherwise. */
@@ -32,20 +38,27 @@ export function narrowString(merged: MergedSchema, random: SeededRandom): Record
   if (minLength > LONGEST_STRING || minLength > maxLength) throw new DeadEnd('A string has an impossible length.');
   const { format, patterns } = merged;
   const bounds = { ...(minLength > 0 && { minLength }), ...(maxLength < Infinity && { maxLength }) };
-  if (format !== undefined && KNOWN_FORMATS.has(format) && (patterns.length === 0 || random.happens(50))) {
+  if (hasKnownFormat(merged) && (patterns.length === 0 || random.happens(50))) {
     return { type: 'string', format, ...bounds };
   }
   if (patterns.length === 0) return { const: fitWords(random, minLength, maxLength) };
-  const word = shuffleWords(random).find(
-    ({ length }, index, words) =>
-      length >= minLength &&
-      length <= maxLength &&
-      patterns.every((pattern) => compile(pattern).test(words[index] ?? '')),
-  );
+  const word = shuffleWords(random).find((candidate) => fitsString(merged, candidate));
   if (word !== undefined) return { const: word };
   const pattern = random.pick(patterns);
   if (measurePattern(pattern) > LARGEST_PATTERN) throw new DeadEnd('A pattern asks for too much.');
   return { type: 'string', pattern, ...bounds };
+}
+
+/** Whether a string has the length and the patterns it must have. */
+export function fitsString({ bounds, patterns }: MergedSchema, text: string): boolean {
+  const { minLength = 0, maxLength = Infinity } = bounds;
+  if (text.length < minLength || text.length > maxLength) return false;
+  return patterns.every((pattern) => matchesPattern(pattern, text));
+}
+
+/** Whether a string is spelled by a format, so that plain words will not do. */
+export function hasKnownFormat({ format }: MergedSchema): boolean {
+  return format !== undefined && KNOWN_FORMATS.has(format);
 }
 
 /** Bounds on both sides, so that numbers stay readable. `preferSmall` is given up where such a number did not fit. */
@@ -70,6 +83,9 @@ export function narrowNumber(
     return { const: Math.floor(from) + random.pickInteger(1, Math.min(Math.floor(to - from) - 1, USUAL_RANGE)) + 0.5 };
   }
   const step = type === 'integer' && multipleOf !== undefined && !Number.isInteger(multipleOf) ? 1 : multipleOf;
+  if (type === 'integer' && merged.excluded.values.size > 0 && to - from <= MOST_CANDIDATES) {
+    return { const: pickInteger(from, to, step ?? 1, merged, random) };
+  }
   return {
     type,
     ...(from === exclusiveMinimum ? { exclusiveMinimum: from } : { minimum: from }),
@@ -78,39 +94,34 @@ export function narrowNumber(
   };
 }
 
+/** An integer that is neither beyond the bounds nor excluded, where there are few of them. */
+function pickInteger(
+  from: number,
+  to: number,
+  step: number,
+  { bounds, excluded }: MergedSchema,
+  random: SeededRandom,
+): number {
+  const { exclusiveMinimum, exclusiveMaximum } = bounds;
+  const first = Math.ceil(from);
+  const candidates = Array.from({ length: Math.max(0, Math.floor(to) - first + 1) }, (_, index) => first + index);
+  const left = candidates.filter(
+    (candidate) =>
+      candidate !== exclusiveMinimum &&
+      candidate !== exclusiveMaximum &&
+      candidate % step === 0 &&
+      !isExcluded(candidate, excluded),
+  );
+  if (left.length === 0) throw new DeadEnd('No integer is left.');
+  return random.pick(left);
+}
+
 function fitWords(random: SeededRandom, minLength: number, maxLength: number): string {
   let text = pickWord(random);
   if (random.happens(50) && text.length + 11 < maxLength) text += ` ${pickWord(random)}`;
   while (text.length < minLength) text += ` ${pickWord(random)}`;
   const cut = text.slice(0, maxLength);
   return cut.endsWith(' ') ? `${cut.slice(0, -1)}s` : cut;
-}
-
-function compile(pattern: string): RegExp {
-  try {
-    return new RegExp(pattern, 'u');
-  } catch {
-    // Patterns from other languages have escapes that only the older mode forgives.
-    try {
-      return new RegExp(pattern);
-    } catch {
-      throw new DeadEnd(`The pattern '${pattern}' is not a regular expression.`);
-    }
-  }
-}
-
-function measurePattern(pattern: string): number {
-  let nesting = 0;
-  let deepest = 0;
-  for (const character of pattern) {
-    if (character === '(') deepest = Math.max(deepest, ++nesting);
-    if (character === ')') nesting--;
-  }
-  const repeats = [...pattern.matchAll(/\{(\d+)/g)].reduce(
-    (product, [, count]) => product * Math.max(1, Number(count)),
-    1,
-  );
-  return 3 ** deepest * repeats;
 }
 
 function highestOf(one: number | undefined, other: number | undefined): number | undefined {

@@ -1,10 +1,9 @@
-import { generateSync } from 'json-schema-faker';
-
+import { fillSchema } from './fill-schema.js';
 import { SchemaFlattener } from './flatten-schema.js';
 import { SchemaNarrower } from './narrow-schema.js';
-import { FORMATS } from './narrow-value.js';
 import { runBounded } from '../run-bounded.js';
 import { DeadEnd, isSchemaObject } from './schema-parts.js';
+import { SchemaReferences } from './schema-references.js';
 import { compileSchema } from './schema-validator.js';
 import { SeededRandom } from '../seeded-random.js';
 
@@ -33,9 +32,10 @@ function tryToMake(schema: unknown, seed: number): SchemaData {
   let reason = 'No valid value was found.';
   let validate: ReturnType<typeof compileSchema> | undefined;
   let exhausted = false;
+  const references = new SchemaReferences(schema);
   for (const [attempt, optional] of ATTEMPTS.entries()) {
     if (exhausted && optional > 0) continue;
-    const flattener = new SchemaFlattener(schema, new SeededRandom(seed, attempt), MOST_STEPS);
+    const flattener = new SchemaFlattener(references, new SeededRandom(seed, attempt), MOST_STEPS);
     try {
       const value = generateValue(schema, flattener, optional);
       // Only now: most schemas that nothing fits are found out before, at less cost.
@@ -53,13 +53,5 @@ function tryToMake(schema: unknown, seed: number): SchemaData {
 
 function generateValue(schema: unknown, flattener: SchemaFlattener, optional: number): unknown {
   const { random } = flattener;
-  const narrowed = new SchemaNarrower(flattener, random, optional).narrow(schema);
-  const value = generateSync(narrowed, {
-    seed: random.pickInteger(0, 0x7fffffff),
-    alwaysFakeOptionals: true,
-    maxDepth: Infinity,
-    formats: FORMATS,
-  });
-  // What is checked has to be what will be on the wire.
-  return JSON.parse(JSON.stringify(value));
+  return fillSchema(new SchemaNarrower(flattener, random, optional).narrow(schema), random);
 }

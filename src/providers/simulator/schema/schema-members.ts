@@ -1,16 +1,32 @@
-import { pickWord } from '../answer/prose.js';
-import type { MergedSchema, SchemaObject } from './schema-parts.js';
+import type { MergedSchema } from './merge-parts.js';
+import type { SchemaObject } from './schema-parts.js';
 import { isSchemaObject } from './schema-parts.js';
-import type { SeededRandom } from '../seeded-random.js';
+import { matchesPattern } from './string-patterns.js';
 
-/** Names that need not be there, and ask for nothing else when they are not. */
-export function listOptionalNames({ parts, required }: MergedSchema): readonly string[] {
-  const triggers = new Set(
-    parts.flatMap(({ dependentSchemas, dependentRequired, dependencies }) =>
-      [dependentSchemas, dependentRequired, dependencies].flatMap((map) => Object.keys(isSchemaObject(map) ? map : {})),
-    ),
-  );
-  return [...new Set(parts.flatMap(listNames))].filter((name) => !required.includes(name) && !triggers.has(name));
+/** Names that need not be there, and bring nothing along when they are. */
+export function listOptionalNames(merged: MergedSchema): readonly string[] {
+  const triggers = new Set(listTriggers(merged));
+  return listUnrequiredNames(merged).filter((name) => !triggers.has(name));
+}
+
+/** Names that need not be there, but bring something along when they are. */
+export function listTriggers(merged: MergedSchema): readonly string[] {
+  const triggers = new Set(listDependents(merged.parts).map(([name]) => name));
+  return triggers.size === 0 ? [] : listUnrequiredNames(merged).filter((name) => triggers.has(name));
+}
+
+/** What a property brings along: a schema, or a list of other names. */
+export function listDependents(
+  parts: readonly SchemaObject[],
+): readonly (readonly [name: string, dependent: unknown])[] {
+  return parts
+    .flatMap(({ dependentSchemas, dependentRequired, dependencies }) => [
+      dependentSchemas,
+      dependentRequired,
+      dependencies,
+    ])
+    .filter(isSchemaObject)
+    .flatMap((dependents) => Object.entries(dependents));
 }
 
 /** The names a schema lists. */
@@ -18,12 +34,17 @@ export function listNames({ properties }: SchemaObject): readonly string[] {
   return isSchemaObject(properties) ? Object.keys(properties) : [];
 }
 
+/** The patterns of the names that a schema knows. */
+export function listPatterns({ patternProperties }: SchemaObject): readonly string[] {
+  return isSchemaObject(patternProperties) ? Object.keys(patternProperties) : [];
+}
+
 /** What all parts together ask of one property. */
 export function listPropertySchemas(parts: readonly SchemaObject[], name: string): readonly unknown[] {
   return parts.flatMap(({ properties, patternProperties, additionalProperties }) => {
     const own = isSchemaObject(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [];
     const matching = Object.entries(isSchemaObject(patternProperties) ? patternProperties : {})
-      .filter(([pattern]) => matches(pattern, name))
+      .filter(([pattern]) => matchesPattern(pattern, name))
       .map(([, schema]) => schema);
     const found = [...own, ...matching];
     return found.length > 0 || additionalProperties === undefined ? found : [additionalProperties];
@@ -41,28 +62,6 @@ export function listItemSchemas(parts: readonly SchemaObject[], index: number): 
   });
 }
 
-/** A name for a property that the schema does not list. */
-export function pickNewName({ parts }: MergedSchema, random: SeededRandom, attempt: number): string {
-  const patterns = parts.flatMap(({ patternProperties }) =>
-    isSchemaObject(patternProperties) ? Object.keys(patternProperties) : [],
-  );
-  const word = attempt < 10 ? pickWord(random) : `${pickWord(random)}_${attempt}`;
-  return (
-    patterns
-      .map((pattern) => patternPrefix(pattern) + word)
-      .find((name) => patterns.some((pattern) => matches(pattern, name))) ?? word
-  );
-}
-
-/** The literal text that an anchored pattern begins with, as in `^x-`. */
-function patternPrefix(pattern: string): string {
-  return /^\^([\w-]+)/.exec(pattern)?.[1] ?? '';
-}
-
-function matches(pattern: string, text: string): boolean {
-  try {
-    return new RegExp(pattern, 'u').test(text);
-  } catch {
-    return false;
-  }
+function listUnrequiredNames({ parts, required }: MergedSchema): readonly string[] {
+  return [...new Set(parts.flatMap(listNames))].filter((name) => !required.includes(name));
 }
