@@ -10,7 +10,7 @@ const DAY_IN_SECONDS = 24 * 60 * 60;
  * class to read them.
  */
 export class Environment {
-  /** `production` leaves out what is for development and tests. */
+  /** `production` leaves out `GET /simulator/stats`. */
   @Text()
   readonly NODE_ENV: string = '';
 

@@ -26,6 +26,8 @@ const UNREADABLE: readonly (readonly [what: string, name: string, content: strin
   ],
   ['JSON that does not end', 'broken.json', '{"turns": [', /line 1|end of JSON/],
   ['a broken line', 'broken.jsonl', '{"text":"one"}\n\n{"text":"two"\n{"text":"three"}', /line 3/],
+  ['settings with something beside them', 'broken.jsonl', '{"settings":{},"timing":"now"}\n{"text":"one"}', /^timing /],
+  ['settings with an unknown member', 'broken.jsonl', '{"settings":{"time":"none"}}\n{"text":"one"}', /time/],
   ['a broken last line', 'broken.jsonl', '{"text":"one"}\n{"te', /line 2/],
 ];
 

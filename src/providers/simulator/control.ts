@@ -6,7 +6,10 @@ import { type LatencySetting, parseLatency } from './latency.js';
 /** What a request asks of the simulator for its own turn; what is not there is as configured. */
 export interface Control {
   readonly seed?: number;
-  readonly fault?: FaultKind;
+  /** `none` exempts the turn from the faults that are configured. */
+  readonly fault?: FaultKind | 'none';
+  /** The fault befalls the same request only so many times. */
+  readonly times?: number;
   /** Deltas before the fault. */
   readonly after?: number;
   /** How long a slow start or a stall takes, ms. */
@@ -35,14 +38,15 @@ const LONGEST_QUOTE = 64;
 /** Each key of the header: what its value becomes, undefined where it cannot be one, and what would be right. */
 const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control | undefined, expected: string]>> = {
   seed: [number((seed) => ({ seed }), 0, 0xff_ff_ff_ff), 'a whole number from 0 to 4294967295'],
-  fault: [word(FAULT_KINDS, (fault) => ({ fault })), `one of ${FAULT_KINDS.join(', ')}`],
+  fault: [word([...FAULT_KINDS, 'none'], (fault) => ({ fault })), `one of ${FAULT_KINDS.join(', ')}, none`],
+  times: [number((times) => ({ times })), 'a whole number'],
   after: [number((after) => ({ after })), 'a whole number of deltas'],
   for: [number((forMs) => ({ forMs })), 'a whole number of milliseconds'],
   retry_after: [number((retryAfterSeconds) => ({ retryAfterSeconds })), 'a whole number of seconds'],
   latency: [readLatency, 'instant, realistic, or first/between in milliseconds such as 300/20'],
   speed: [readSpeed, 'a number above 0'],
   generator: [word(GENERATORS, (generator) => ({ generator })), `one of ${GENERATORS.join(', ')}`],
-  text: [readText, 'a text, percent-encoded where it has semicolons or letters beyond ASCII'],
+  text: [readText, 'a text, percent-encoded where it has percent signs, semicolons or letters beyond ASCII'],
   calls: [number((calls) => ({ calls }), 1, MOST_CALLS), `a whole number from 1 to ${MOST_CALLS}`],
   rounds: [number((rounds) => ({ rounds })), 'a whole number'],
   turn: [number((turn) => ({ turn }), 1), 'a whole number from 1'],

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-import { Inject, type OnModuleInit } from '@nestjs/common';
+import { Inject, Logger, type OnModuleInit } from '@nestjs/common';
 
 import { Clock } from '../../time/index.js';
 import type { ModelEvent } from '../model-event.js';
@@ -42,6 +42,8 @@ interface Cue {
 export class SimulatorProvider extends ModelProviderBase implements OnModuleInit {
   private scripts: readonly Script[] = [];
   private readonly asked = new Tally();
+  private readonly logger = new Logger('Simulator');
+  private isWarned = false;
 
   constructor(
     @Inject(SimulatorOptions) private readonly options: SimulatorOptions,
@@ -77,10 +79,10 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     const identity = identify(turn, control.seed ?? this.options.seed);
     const cue: Cue = { turn, control, limit: limitOf(turn), randomFor: (use) => new SeededRandom(use, identity) };
     // The same request may come again, and each time is drawn for anew; who gives a seed wants the same every time.
-    const time = control.seed === undefined ? this.asked.next(identity) : 0;
-    const random = new SeededRandom('time', time, identity);
+    const time = this.asked.next(identity);
+    const random = new SeededRandom('time', control.seed === undefined ? time : 0, identity);
     const plan = await this.plan(cue, random);
-    const fault = this.drawFault(control, random);
+    const fault = time < (control.times ?? Infinity) ? this.drawFault(control, random) : undefined;
     const steps = fault === undefined ? plan.steps : withFault(plan.steps, fault, turn.settings.model);
     const speed = control.speed ?? this.options.speed;
     yield* play({ ...plan, steps }, { clock: this.clock, signal, speed, input });
@@ -126,12 +128,18 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
 
   private drawFault(control: Control, random: SeededRandom): Fault | undefined {
     const { fault } = control;
+    if (fault === 'none') return undefined;
     return fault === undefined ? drawByRates(this.options.faults, control, random) : drawFault(fault, control, random);
   }
 
   private readControl({ headers }: Turn): Control {
-    const header = this.options.control ? headers['x-simulate'] : undefined;
-    return header === undefined ? {} : readControl(header);
+    const header = headers['x-simulate'];
+    if (header === undefined) return {};
+    if (this.options.control) return readControl(header);
+    // Once: a test that believes to meet a fault would pass for the wrong reason.
+    if (!this.isWarned) this.logger.warn('x-simulate is ignored: it needs SIMULATOR_CONTROL=true');
+    this.isWarned = true;
+    return {};
   }
 
   /** A script of that very name, or one for every name. */

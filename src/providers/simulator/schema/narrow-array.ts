@@ -1,6 +1,6 @@
 import type { NarrowSchema } from './fill-schema.js';
 import type { MergedSchema } from './merge-parts.js';
-import type { SchemaNarrower } from './narrow-schema.js';
+import type { Narrower } from './narrower.js';
 import { listItemSchemas } from './schema-members.js';
 import type { SchemaObject } from './schema-parts.js';
 import { DeadEnd } from './schema-parts.js';
@@ -15,7 +15,7 @@ interface ContainsRule {
 }
 
 /** A list of certain items: how many is decided here. */
-export function narrowArray(merged: MergedSchema, depth: number, narrower: SchemaNarrower): NarrowSchema {
+export function narrowArray(merged: MergedSchema, depth: number, narrower: Narrower): NarrowSchema {
   const { minItems = 0, maxItems = Infinity } = merged.bounds;
   const rules = merged.parts.flatMap(listContainsRules);
   const contained = rules.flatMap(({ kind, least }) => Array<unknown>(Math.min(least, MOST_ITEMS)).fill(kind));

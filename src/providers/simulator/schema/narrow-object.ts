@@ -1,7 +1,7 @@
 import type { NarrowSchema } from './fill-schema.js';
 import type { MergedSchema } from './merge-parts.js';
 import { mergeParts } from './merge-parts.js';
-import type { SchemaNarrower } from './narrow-schema.js';
+import type { Narrower } from './narrower.js';
 import { makeName } from './property-names.js';
 import { listNames, listOptionalNames, listPropertySchemas, listTriggers } from './schema-members.js';
 import { DeadEnd } from './schema-parts.js';
@@ -9,7 +9,7 @@ import { DeadEnd } from './schema-parts.js';
 const MOST_PROPERTIES = 5000;
 
 /** An object of certain properties: which ones is decided here. */
-export function narrowObject(plain: MergedSchema, depth: number, narrower: SchemaNarrower): NarrowSchema {
+export function narrowObject(plain: MergedSchema, depth: number, narrower: Narrower): NarrowSchema {
   const merged = addTriggers(plain, depth, narrower);
   const { minProperties = 0, maxProperties = Infinity } = merged.bounds;
   if (minProperties > MOST_PROPERTIES) throw new DeadEnd('The object is too large.');
@@ -43,7 +43,7 @@ export function narrowObject(plain: MergedSchema, depth: number, narrower: Schem
  * Requires some of the properties that bring others along, and all they bring. That comes first, as it may change what
  * is asked of any other property.
  */
-function addTriggers(plain: MergedSchema, depth: number, narrower: SchemaNarrower): MergedSchema {
+function addTriggers(plain: MergedSchema, depth: number, narrower: Narrower): MergedSchema {
   let merged = plain;
   for (const name of narrower.random.shuffle(listTriggers(plain))) {
     if (merged.required.includes(name)) continue;

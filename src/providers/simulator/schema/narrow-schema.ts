@@ -5,6 +5,7 @@ import { mergeParts } from './merge-parts.js';
 import { narrowArray } from './narrow-array.js';
 import { narrowObject } from './narrow-object.js';
 import { narrowNumber, narrowString } from './narrow-value.js';
+import type { Narrower } from './narrower.js';
 import { isExcluded } from './schema-exclusions.js';
 import { DeadEnd } from './schema-parts.js';
 import type { SeededRandom } from '../seeded-random.js';
@@ -23,7 +24,7 @@ const ALL_TYPES = ['string', 'integer', 'boolean', 'null', 'array', 'object'];
  * Narrows a schema down to where json-schema-faker can neither go astray nor run away: it fills in what is left, the
  * numbers, formats and patterns.
  */
-export class SchemaNarrower {
+export class SchemaNarrower implements Narrower {
   /** `optional` is how often, in a hundred, a property is made that need not be there. */
   constructor(
     readonly flattener: SchemaFlattener,
@@ -41,12 +42,10 @@ export class SchemaNarrower {
     throw new DeadEnd('Only values that are excluded were found.');
   }
 
-  /** What `narrow` gives; undefined where that is a dead end and other ways are still open. */
   tryToNarrow(schema: unknown, depth: number): NarrowSchema | undefined {
     return this.attempt(() => this.narrow(schema, depth));
   }
 
-  /** What `make` gives; undefined where that is a dead end and other ways are still open. */
   attempt<T>(make: () => T): T | undefined {
     try {
       return make();
@@ -56,12 +55,10 @@ export class SchemaNarrower {
     }
   }
 
-  /** Whether only what has to be there is made at this depth. */
   isShallow(depth: number): boolean {
     return this.optional === 0 || depth >= SHALLOW_FROM;
   }
 
-  /** Whether something is made at this depth that need not be there. */
   takesOptional(depth: number): boolean {
     return !this.isShallow(depth) && this.random.happens(this.optional);
   }

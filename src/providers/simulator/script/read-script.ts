@@ -54,7 +54,9 @@ function parseLines(content: string): unknown {
   const lines = content.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [parseLine(line, index + 1)]));
   const [first] = lines;
   if (typeof first !== 'object' || first === null || !('settings' in first)) return { turns: lines };
-  return { ...(first.settings as object), turns: lines.slice(1) };
+  const { settings, ...others } = first;
+  // What stands beside the settings is told as a fault of its own.
+  return { ...(settings as object), ...others, turns: lines.slice(1) };
 }
 
 function parseLine(line: string, number: number): unknown {

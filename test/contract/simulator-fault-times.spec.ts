@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { CollectedLog } from '../support/collected-log.js';
+import { type Service, startService } from '../support/service.js';
+import { TRANSPORTS } from '../support/transports.js';
+
+const LIMITED = { status: 429 };
+
+describe.each(TRANSPORTS)('faults that come and go ($name)', (transport) => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ environment: { SIMULATOR_CONTROL: true, SIMULATOR_FAULTS: 'rate_limit=1' } });
+  });
+
+  afterAll(() => service.close());
+
+  const ask = (input: string, control: string): Promise<unknown> =>
+    transport.run(service, { model: 'gpt-4.1', input, client_metadata: { 'x-simulate': control } });
+
+  it('befall a request as often as asked, and each request for itself', async () => {
+    const control = 'fault=rate_limit; times=2';
+    for (const input of ['Once.', 'Again.']) {
+      await expect(ask(input, control)).rejects.toMatchObject(LIMITED);
+      await expect(ask(input, control)).rejects.toMatchObject(LIMITED);
+      await expect(ask(input, control)).resolves.toMatchObject({ response: { status: 'completed' } });
+    }
+  });
+
+  it('bound those of the configuration as well', async () => {
+    await expect(ask('Bounded.', 'times=1')).rejects.toMatchObject(LIMITED);
+    await expect(ask('Bounded.', 'times=1')).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+
+  it('spare the request that asks for none', async () => {
+    await expect(ask('Spare me.', '')).rejects.toMatchObject(LIMITED);
+    await expect(ask('Spare me.', 'fault=none')).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+
+  it('are counted with a seed of their own, too', async () => {
+    const control = 'seed=3; fault=rate_limit; times=1';
+    await expect(ask('Seeded.', control)).rejects.toMatchObject(LIMITED);
+    await expect(ask('Seeded.', control)).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+});
+
+it('lets the SDK succeed on its second try', async () => {
+  await using service = await startService({ environment: { SIMULATOR_CONTROL: true } });
+  const defaultHeaders = { 'x-simulate': 'fault=rate_limit; times=1; retry_after=0' };
+  const { data, response } = await service
+    .client({ maxRetries: 1, defaultHeaders })
+    .responses.create({ model: 'gpt-4.1', input: 'Go on.' })
+    .withResponse();
+  expect(data.status).toBe('completed');
+  expect(response.status).toBe(200);
+});
+
+it('is told to the operator, once, when the header is not listened to', async () => {
+  await using service = await startService();
+  using log = CollectedLog.begin();
+  const client = service.client({ defaultHeaders: { 'x-simulate': 'fault=rate_limit' } });
+  for (const input of ['Go on.', 'And on.']) {
+    await expect(client.responses.create({ model: 'gpt-4.1', input })).resolves.toMatchObject({ status: 'completed' });
+  }
+  expect(log.complaints).toEqual([expect.stringContaining('SIMULATOR_CONTROL=true')]);
+});
