@@ -61,20 +61,25 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
 
   private async open(path: string): Promise<WriteStream> {
     try {
-      const handle = await open(path, 'a', FILE_MODE);
-      this.isEmpty = (await handle.stat()).size === 0;
-      return handle.createWriteStream();
+      const handle = await open(path, 'a+', FILE_MODE);
+      const { size } = await handle.stat();
+      this.isEmpty = size === 0;
+      const file = handle.createWriteStream();
+      // A run that was killed may have left half a line: what comes now must not be part of it.
+      if (size > 0 && (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString() !== '\n') file.write('\n');
+      return file;
     } catch (error) {
       throw new EnvironmentError([`RECORD_FILE: ${String((error as { readonly message?: unknown }).message)}.`]);
     }
   }
 
   private write({ request, steps }: RecordedTurn): void {
+    if (this.file?.destroyed !== false) return;
     try {
       const line = JSON.stringify({ request, steps: redactSteps(steps, this.secrets) });
-      if (this.isEmpty) this.file?.write(`${SETTINGS}\n`);
+      if (this.isEmpty) this.file.write(`${SETTINGS}\n`);
       this.isEmpty = false;
-      this.file?.write(`${line}\n`);
+      this.file.write(`${line}\n`);
     } catch (error) {
       // What cannot be written down must not break the turn it belongs to.
       this.logger.warn(`a turn was not recorded: ${String(error)}`);

@@ -45,10 +45,13 @@ export function redactPieces(pieces: readonly string[], secrets: readonly string
   const ranges = findRanges(pieces.join(''), secrets);
   if (ranges.length === 0) return pieces;
   let offset = 0;
+  let first = 0;
   return pieces.map((piece) => {
     const start = offset;
     offset += piece.length;
-    return cutOut(piece, start, ranges);
+    // Pieces and ranges are in order: what ends before this piece is of no use to any that follows.
+    while ((ranges[first]?.end ?? Infinity) <= start) first += 1;
+    return cutOut(piece, start, ranges, first);
   });
 }
 
@@ -105,13 +108,14 @@ function unescape(token: string): string {
 }
 
 /** A piece that begins at `offset`, with REDACTED where a secret begins and nothing where one goes on. */
-function cutOut(piece: string, offset: number, ranges: readonly Range[]): string {
+function cutOut(piece: string, offset: number, ranges: readonly Range[], first: number): string {
   let text = '';
   let at = 0;
-  for (const { start, end } of ranges) {
+  for (let index = first; index < ranges.length; index++) {
+    const { start, end } = ranges[index] as Range;
+    if (start >= offset + piece.length) break;
     const from = Math.max(0, start - offset);
     const to = Math.min(piece.length, end - offset);
-    if (from >= to) continue;
     text += piece.slice(at, from) + (start >= offset ? REDACTED : '');
     at = to;
   }

@@ -79,7 +79,7 @@ function toScriptError({ code, message, options }: ModelError): object {
     ...(isStatus ? { status } : {}),
     ...(type === undefined ? {} : { type }),
     ...(param == null ? {} : { param }),
-    ...(retryAfterMs === undefined || !(retryAfterMs >= 0 && retryAfterMs < Infinity)
+    ...(retryAfterMs === undefined || !(retryAfterMs >= 0 && retryAfterMs <= 1e12)
       ? {}
       : { retry_after: retryAfterMs / 1000 }),
   };

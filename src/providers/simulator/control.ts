@@ -49,7 +49,7 @@ const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control |
   text: [readText, 'a text, percent-encoded where it has percent signs, semicolons or letters beyond ASCII'],
   calls: [number((calls) => ({ calls }), 1, MOST_CALLS), `a whole number from 1 to ${MOST_CALLS}`],
   rounds: [number((rounds) => ({ rounds })), 'a whole number'],
-  turn: [number((turn) => ({ turn }), 1), 'a whole number from 1'],
+  turn: [number((turn) => ({ turn }), 1, 1_000_000), 'a whole number from 1 to 1000000'],
 };
 
 /** Reads `x-simulate: fault=rate_limit; after=3; seed=7`. Throws ModelError 400 that names what is wrong. */

@@ -31,6 +31,7 @@ interface Cue {
   /** Most tokens of the answer. */
   readonly limit: number;
   readonly randomFor: RandomFor;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -77,7 +78,8 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     const input = await this.countTokens(turn);
     refuseTooMuch(turn, input);
     const identity = identify(turn, control.seed ?? this.options.seed);
-    const cue: Cue = { turn, control, limit: limitOf(turn), randomFor: (use) => new SeededRandom(use, identity) };
+    const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
+    const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, signal };
     // The same request may come again, and each time is drawn for anew; who gives a seed wants the same every time.
     const time = this.asked.next(identity);
     const random = new SeededRandom('time', control.seed === undefined ? time : 0, identity);
@@ -99,9 +101,10 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
   }
 
   private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
-    const { turn, control, limit, randomFor } = cue;
+    const { turn, control, limit, randomFor, signal } = cue;
     const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
-    const answer = await planAnswer(turn, { wording: this.chooseWording(control), eagerness, limit }, randomFor);
+    const wording = this.chooseWording(control);
+    const answer = await planAnswer(turn, { wording, eagerness, limit, signal }, randomFor);
     const reasoning = answer.reasoning?.tokens ?? 0;
     return {
       steps: this.slowDown(toSteps(answer, turn, randomFor), cue, random),

@@ -1,3 +1,6 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
 import type { FastifyReply } from 'fastify';
 
 import { pickVendorHeaders } from '../vendor-headers.js';
@@ -28,4 +31,14 @@ export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<str
   for (const [name, value] of Object.entries(pickVendorHeaders(headers))) {
     if (!reply.hasHeader(name)) void reply.header(name, value);
   }
+}
+
+/**
+ * Breaks the client's connection in the middle of its answer, as a broken network would; what was written before leaves.
+ * Behind other answers of a pipelining client that waits for the answer's turn.
+ */
+export function breakConnection(response: ServerResponse): void {
+  if (response.socket !== null) response.socket.destroySoon();
+  // What the response holds back is handed to its socket right after this event.
+  else response.once('socket', (socket: Socket) => setImmediate(() => socket.destroySoon()));
 }

@@ -8,7 +8,7 @@ import { ApiError, type CreateResponseRequest, type Item, type ListObject } from
 import { validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
-import { cutOffWhenStalled, forwardHeaders, whenClientGone } from './client-connection.js';
+import { breakConnection, cutOffWhenStalled, forwardHeaders, whenClientGone } from './client-connection.js';
 import { CreateRequestPipe } from './create-request.pipe.js';
 import { type ResponseWithText, withOutputText } from './output-text.js';
 import { SseTransport } from './sse-transport.js';
@@ -51,7 +51,7 @@ export class ResponsesController {
     }
     const response = await this.responses.complete(turn, control);
     if (response === undefined) {
-      reply.raw.destroy();
+      breakConnection(reply.raw);
       return;
     }
     setProcessingTime(reply);

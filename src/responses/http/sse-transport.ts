@@ -5,7 +5,7 @@ import { Environment } from '../../config/index.js';
 import { setProcessingTime } from '../../http/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
-import { cutOffWhenStalled } from './client-connection.js';
+import { breakConnection, cutOffWhenStalled } from './client-connection.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
 
@@ -30,7 +30,7 @@ export class SseTransport {
   ): Promise<void> {
     const first = await events.next();
     if (first.done === true) {
-      reply.raw.destroy();
+      breakConnection(reply.raw);
       return;
     }
     try {

@@ -4,6 +4,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 
 import type { Clock, Timer } from '../../time/index.js';
+import { breakConnection } from './client-connection.js';
 import { KEEPALIVE_FRAME } from './sse-encoder.js';
 
 /** What is collected in one turn of the event loop leaves early beyond this many characters. */
@@ -69,7 +70,8 @@ export class SseWriter {
   /** Sends what is left and breaks the connection in the middle of the stream. */
   cut(): void {
     this.flush();
-    this.response.socket?.destroySoon();
+    this.keepalive.cancel();
+    breakConnection(this.response);
   }
 
   private flush(): void {

@@ -9,7 +9,10 @@ type Request = Readonly<Record<string, unknown>>;
  * model's output themselves (docs/decisions). It asks the model even if that one was a warm-up. `messages` are the request
  * and what was appended to it so far. Throws ApiError 400.
  */
-export function appendTo(messages: readonly Buffer[] | undefined, input: unknown): Request {
+export function appendTo(
+  messages: readonly Buffer[] | undefined,
+  { input, client_metadata: metadata }: Request,
+): Request {
   const [first, ...appended] = messages ?? [];
   if (first === undefined) {
     const message = "There is no request on this lane to append to. Send 'response.create' first.";
@@ -19,10 +22,12 @@ export function appendTo(messages: readonly Buffer[] | undefined, input: unknown
     const message = "Invalid type for 'input': expected an array of input items.";
     throw ApiError.of('invalid_type', message, { param: 'input' });
   }
-  const { prompt_cache_options: cache, ...request } = requestOf(readFrame(first, false));
+  const { prompt_cache_options: cache, client_metadata: _, ...request } = requestOf(readFrame(first, false));
   const before = appended.flatMap((message) => requestOf(readFrame(message, false)).input as readonly unknown[]);
   return {
     ...request,
+    // What a turn says of itself is no setting of the lane.
+    ...(metadata === undefined ? {} : { client_metadata: metadata }),
     ...(isObject(cache) ? { prompt_cache_options: { ...cache, prewarm: false } } : {}),
     generate: true,
     input: [...toItems(request.input), ...before, ...(input as readonly unknown[])],

@@ -91,8 +91,7 @@ export class SocketTurn implements LaneTask {
   request(): Readonly<Record<string, unknown>> {
     const given = requestOf(this.frame ?? readFrame(this.message, false));
     this.frame = null;
-    const request =
-      this.type === 'response.create' ? given : appendTo(this.session.cache.requestOf(this.lane), given.input);
+    const request = this.type === 'response.create' ? given : appendTo(this.session.cache.requestOf(this.lane), given);
     this.previousResponseId = request.previous_response_id;
     return request;
   }

@@ -43,6 +43,8 @@ export interface AnswerWays {
   readonly eagerness: Eagerness;
   /** Most tokens, reasoning included. */
   readonly limit: number;
+  /** Aborts when nobody wants the answer any more: then what there is of it is given. */
+  readonly signal: AbortSignal;
 }
 
 /** Decides what to answer. Throws a ModelError where the request cannot be answered at all. */
@@ -62,7 +64,7 @@ export function sumParts(parts: readonly AnswerPart[]): number {
 
 async function writeParts(
   turn: Turn,
-  { wording, eagerness }: AnswerWays,
+  { wording, eagerness, signal }: AnswerWays,
   randomFor: RandomFor,
 ): Promise<readonly AnswerPart[]> {
   const tools = chooseTools(turn, eagerness, randomFor('tool'));
@@ -75,6 +77,7 @@ async function writeParts(
     parts.push({ tool, pieces: splitIntoTokens(await writeInput(tool, random)) });
     // Each may take a while, and other turns want theirs.
     if (parts.length < tools.length) await setImmediate();
+    if (signal.aborted) break;
   }
   return parts;
 }

@@ -13,13 +13,23 @@ const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 /** What belongs to the character before it: marks, joiners, variation selectors, skin tones. */
 const CONTINUES = /^[\p{M}\u200d\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]/u;
 
-/** A text as the tokens a model would write it in; none of them ends within a character. */
-export function splitIntoTokens(text: string): readonly TokenPiece[] {
+/** What holds together longer than this is no character of any script. */
+const LONGEST_PIECE = 64;
+
+/**
+ * A text as the tokens a model would write it in; none of them ends within a character. Beyond `limit` tokens it may stop:
+ * there are more, and that is all one can tell.
+ */
+export function splitIntoTokens(text: string, limit = Infinity): readonly TokenPiece[] {
   const pieces: TokenPiece[] = [];
+  let tokens = 0;
   for (const chunk of cutText(text)) {
+    if (tokens > limit) break;
     for (const piece of decodePieces(encode(chunk, PLAIN_TEXT))) {
+      tokens += piece.tokens;
       const last = pieces.at(-1);
-      if (last !== undefined && (CONTINUES.test(piece.text) || last.text.endsWith('\u200d'))) {
+      const continues = CONTINUES.test(piece.text) || last?.text.endsWith('\u200d') === true;
+      if (last !== undefined && continues && last.text.length < LONGEST_PIECE) {
         pieces[pieces.length - 1] = { text: last.text + piece.text, tokens: last.tokens + piece.tokens };
       } else {
         pieces.push(piece);

@@ -4,6 +4,9 @@ import type { CallableTool } from './callable-tools.js';
 import { makeData } from './make-data.js';
 import { writeProse } from './prose.js';
 
+/** Schemas that take too long: a tool that is called a hundred times must not take that long each time. */
+const hopeless = new WeakSet<object>();
+
 /** The arguments of a function, or the input of a custom tool, that fit what the client said of them. */
 export async function writeInput(tool: CallableTool, random: SeededRandom): Promise<string> {
   if (tool.type === 'function') return writeArguments(tool.parameters, random);
@@ -14,8 +17,11 @@ export async function writeInput(tool: CallableTool, random: SeededRandom): Prom
 /** Arguments are an object, also where the schema does not say so. */
 async function writeArguments(parameters: unknown, random: SeededRandom): Promise<string> {
   if (!isSchemaObject(parameters)) return '{}';
+  if (hopeless.has(parameters)) return '{}';
   const data = await makeData('type' in parameters ? parameters : { ...parameters, type: 'object' }, random);
-  return data.found ? JSON.stringify(data.value) : '{}';
+  if (data.found) return JSON.stringify(data.value);
+  if (data.tooLong) hopeless.add(parameters);
+  return '{}';
 }
 
 /** Grammars in regular expressions can be followed; those in Lark cannot, and any text can be anything. */

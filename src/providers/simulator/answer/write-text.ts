@@ -31,7 +31,8 @@ const PROSE_TOKENS: Readonly<Record<string, readonly [from: number, to: number]>
   high: [60, 110],
 };
 
-const LONGEST_ECHO = 64 * 1024;
+/** In characters; with twenty alternatives to each token an answer is a thousand times as large. */
+const LONGEST_ECHO = 16 * 1024;
 
 /**
  * Writes the text of an answer. What was given word for word is said as it is; anything else follows `text.format` where

@@ -11,24 +11,34 @@ import { SeededRandom } from '../seeded-random.js';
 const ATTEMPTS = [70, 70, 40, 40, 0, 0, 0, 0, 0, 0, 0, 0] as const;
 /** Places of a schema that are looked at in one attempt; real ones have a few hundred. */
 const MOST_STEPS = 10_000;
-/** Milliseconds for one schema. Real ones take one or two; only a pattern that backtracks for ever takes more. */
-const LONGEST_WORK_MS = 500;
+/**
+ * Milliseconds for one schema. Steps bound the work, the same on every machine; the clock ends what they cannot: patterns
+ * that backtrack for ever, and validation that does nothing but compare.
+ */
+const LONGEST_WORK_MS = { withPatterns: 500, otherwise: 3000 };
 
 /** Made of a schema: a valid value, or why there is none. */
 export type SchemaData =
-  { readonly found: true; readonly value: unknown } | { readonly found: false; readonly reason: string };
+  | { readonly found: true; readonly value: unknown }
+  | { readonly found: false; readonly reason: string; readonly tooLong: boolean };
 
 /** A value that a JSON Schema allows: the same for the same seed, checked before it is given away. */
 export function makeSchemaData(schema: unknown, seed: number): SchemaData {
   try {
-    return runBounded(() => tryToMake(schema, seed), LONGEST_WORK_MS);
+    const hasPatterns = /"pattern(?:Properties)?"/.test(JSON.stringify(schema));
+    return runBounded(
+      () => tryToMake(schema, seed),
+      hasPatterns ? LONGEST_WORK_MS.withPatterns : LONGEST_WORK_MS.otherwise,
+    );
   } catch (error) {
-    return { found: false, reason: `It takes too long: ${error instanceof Error ? error.message : String(error)}` };
+    const reason = `It takes too long: ${error instanceof Error ? error.message : String(error)}`;
+    return { found: false, reason, tooLong: true };
   }
 }
 
 function tryToMake(schema: unknown, seed: number): SchemaData {
-  if (!isSchemaObject(schema) && typeof schema !== 'boolean') return { found: false, reason: 'It is not an object.' };
+  if (!isSchemaObject(schema) && typeof schema !== 'boolean')
+    return { found: false, reason: 'It is not an object.', tooLong: false };
   let reason = 'No valid value was found.';
   let validate: ReturnType<typeof compileSchema> | undefined;
   let exhausted = false;
@@ -48,7 +58,7 @@ function tryToMake(schema: unknown, seed: number): SchemaData {
       exhausted = flattener.isExhausted;
     }
   }
-  return { found: false, reason };
+  return { found: false, reason, tooLong: false };
 }
 
 function generateValue(schema: unknown, flattener: SchemaFlattener, optional: number): unknown {

@@ -6,10 +6,14 @@ import type { ScriptCondition, ScriptTurn } from './script-file.js';
 /** What a turn waits for; turns that wait for nothing have none. */
 export interface Condition {
   readonly turn: ScriptTurn;
-  readonly test: (message: string) => boolean;
+  /** Gets the message as it is, and in lower case. */
+  readonly test: (message: string, lower: string) => boolean;
   /** Whether a regular expression is part of it. */
   readonly hasExpression: boolean;
 }
+
+/** How much of a message is looked at, in characters. */
+const LONGEST_MESSAGE = 64 * 1024;
 
 /** For all conditions of a script, ms: a message may be long, and an expression may backtrack for ever. */
 const LONGEST_MATCH_MS = 100;
@@ -39,21 +43,22 @@ export function findByMessage(conditions: readonly Condition[], message: string)
 }
 
 function listTurns(conditions: readonly Condition[], message: string): readonly ScriptTurn[] {
-  return conditions.filter(({ test }) => test(message)).map(({ turn }) => turn);
+  const searched = message.slice(0, LONGEST_MESSAGE).trim();
+  const lower = searched.toLowerCase();
+  return conditions.filter(({ test }) => test(searched, lower)).map(({ turn }) => turn);
 }
 
 function toCondition({ when }: ScriptTurn): ScriptCondition {
   return typeof when === 'string' ? { contains: when } : (when ?? {});
 }
 
-function compile({ contains, equals, matches }: ScriptCondition): (message: string) => boolean {
+function compile({ contains, equals, matches }: ScriptCondition): Condition['test'] {
   const part = contains?.toLowerCase();
   const whole = equals?.trim().toLowerCase();
   const expression = matches === undefined ? undefined : new RegExp(matches, 'iu');
-  return (message) => {
-    const text = message.trim().toLowerCase();
-    if (part !== undefined && !text.includes(part)) return false;
-    if (whole !== undefined && text !== whole) return false;
+  return (message, lower) => {
+    if (part !== undefined && !lower.includes(part)) return false;
+    if (whole !== undefined && lower !== whole) return false;
     return expression === undefined || expression.test(message);
   };
 }

@@ -18,16 +18,18 @@ export function planScript(script: ScriptTurn, turn: Turn, { keepTime, limit, ra
   const writer = new ScriptWriter(turn, limit, randomFor);
   const steps: Step[] = [];
   let elapsedMs = 0;
+  // What a provider yielded is counted by the service, unless it reports itself.
+  let isRaw = false;
   for (const { at = elapsedMs, ...step } of listSteps(script)) {
     if (keepTime && at > elapsedMs) steps.push({ type: 'pause', ms: at - elapsedMs });
     elapsedMs = Math.max(elapsedMs, at) + (step.delay ?? 0);
-    steps.push(...writer.write(step));
+    for (const happening of writer.write(step)) steps.push(happening);
+    isRaw ||= step.events !== undefined;
     if (writer.isFull) break;
   }
-  const reports = steps.some(({ type }) => type === 'finish' || type === 'usage');
   const reason = writer.isFull ? 'length' : (script.finish ?? 'stop');
   if (!steps.some(({ type }) => type === 'finish')) steps.push({ type: 'finish', reason });
-  return { steps, written: reports ? null : writer.written };
+  return { steps, written: isRaw ? null : writer.written };
 }
 
 /** Whether a turn says itself when its steps happen. */

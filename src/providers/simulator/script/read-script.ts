@@ -36,13 +36,22 @@ async function readScript(path: string): Promise<NamedScript> {
     import('ajv/dist/2020.js'),
     import('ajv-formats'),
   ]);
-  // JSON is YAML, and its faults are told with their place.
-  const value: unknown = path.endsWith('.jsonl') ? parseLines(content) : parse(content);
+  const value: unknown = path.endsWith('.jsonl') ? parseLines(content) : (parseJson(path, content) ?? parse(content));
   const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true });
   addFormats.default(ajv, ['regex']);
   const validate = ajv.compile<ScriptFile>(SCRIPT_SCHEMA);
   if (!validate(value)) throw new Error(describeFaults(validate.errors ?? []));
   return { ...value, model: value.model ?? basename(path, extname(path)) };
+}
+
+/** Undefined for what is no JSON: it is read as YAML, which tells its faults with their place. */
+function parseJson(path: string, content: string): unknown {
+  if (!path.endsWith('.json')) return undefined;
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
 }
 
 function messageOf(error: unknown): string {

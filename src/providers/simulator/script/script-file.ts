@@ -116,7 +116,7 @@ const error = textOr(
       status: { type: 'integer', minimum: 400, maximum: 599 },
       type: { type: 'string' },
       param: { type: 'string' },
-      retry_after: { type: 'number', minimum: 0 },
+      retry_after: { type: 'number', minimum: 0, maximum: 1e9 },
     },
     { anyOf: [{ required: ['kind'] }, { required: ['code'] }], description: 'must have a kind or a code' },
   ),

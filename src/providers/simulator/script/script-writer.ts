@@ -78,8 +78,9 @@ export class ScriptWriter {
   }
 
   private take(text: ScriptText): readonly TokenPiece[] {
-    const pieces = typeof text === 'string' ? splitIntoTokens(text) : text.map(toPiece);
-    const taken = takeTokens(pieces, this.limit - this.output);
+    const left = this.limit - this.output;
+    const pieces = typeof text === 'string' ? splitIntoTokens(text, left) : text.map(toPiece);
+    const taken = takeTokens(pieces, left);
     this.output += sumTokens(taken);
     this.full ||= taken.length < pieces.length;
     return taken;

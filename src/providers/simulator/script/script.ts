@@ -24,10 +24,12 @@ export class Script {
   private readonly asked = new Tally();
   private readonly failed = new Tally();
   private readonly conditions: readonly Condition[];
+  private readonly positions: ReadonlyMap<ScriptTurn, number>;
 
   constructor(private readonly file: NamedScript) {
     this.model = file.model;
     this.conditions = compileConditions(file.turns);
+    this.positions = new Map(file.turns.map((turn, position) => [turn, position]));
   }
 
   /** Whether the script answers under this model name. */
@@ -87,7 +89,7 @@ export class Script {
     const text = message === undefined ? '' : readText(message);
     const found = findByMessage(this.conditions, text);
     const answering = found.length > 0 ? found : turns.filter(({ when }) => when === undefined);
-    const key = answering.map((turn) => turns.indexOf(turn)).join();
+    const key = found.map((turn) => this.positions.get(turn)).join();
     return { key, turns: answering, answered: countAnswers(context.slice(last + 1)) };
   }
 
