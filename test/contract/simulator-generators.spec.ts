@@ -7,7 +7,7 @@ import { type Service, startService } from '../support/service.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
 const MODEL = 'gpt-4.1';
-const LONGEST_ECHO = 65_536;
+const LONGEST_ECHO = 16_384;
 const LOREM = /^(?:[A-Z][a-z]+(?: (?:[a-z]+|Lorem))*\. ?)+$/;
 const FORMAT = {
   type: 'json_schema',
