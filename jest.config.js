@@ -7,6 +7,9 @@ export default {
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
   testMatch: ['<rootDir>/{src,test}/**/*.spec.ts'],
+  // One PostgreSQL server for the whole run.
+  globalSetup: '<rootDir>/test/support/postgres/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/postgres/global-teardown.ts',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],

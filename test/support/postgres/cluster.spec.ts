@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+
+import { describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+
+import { startCluster } from './cluster.js';
+import { createTestDatabase } from './test-database.js';
+
+describe('the PostgreSQL server of the test run', () => {
+  it('is the version that production runs', async () => {
+    await using database = await createTestDatabase();
+    const [row] = await database.query('SHOW server_version_num');
+    expect(row).toEqual({ server_version_num: expect.stringMatching(/^18\d{4}$/) });
+  });
+
+  it('gives each test a database that no other sees', async () => {
+    await using one = await createTestDatabase();
+    await using other = await createTestDatabase();
+    await one.query('CREATE TABLE notes (note text)');
+    await one.query('INSERT INTO notes VALUES ($1)', ['kept']);
+    expect(await one.query('SELECT note FROM notes')).toEqual([{ note: 'kept' }]);
+    await expect(other.query('SELECT note FROM notes')).rejects.toThrow('relation "notes" does not exist');
+  });
+
+  it('removes a database though somebody is connected', async () => {
+    const database = await createTestDatabase();
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const cut = new Promise<Error>((resolve) => client.on('error', resolve));
+    await database.drop();
+    expect((await cut).message).toBe('terminating connection due to administrator command');
+    const late = new Client({ connectionString: database.url });
+    await expect(late.connect()).rejects.toThrow(/database ".*" does not exist/);
+  });
+
+  it('asks for the password', async () => {
+    await using database = await createTestDatabase();
+    const url = new URL(database.url);
+    url.password = 'wrong';
+    const client = new Client({ connectionString: url.href });
+    await expect(client.connect()).rejects.toThrow('password authentication failed');
+  });
+});
+
+describe('a PostgreSQL server of its own', () => {
+  it('keeps what was committed when it crashes, and comes back under the same URL', async () => {
+    await using cluster = await startCluster();
+    const database = await createTestDatabase(cluster.url());
+    await database.query('CREATE TABLE notes (note text)');
+    const open = new Client({ connectionString: database.url });
+    await open.connect();
+    const cut = new Promise<Error>((resolve) => open.on('error', resolve));
+    await open.query('BEGIN');
+    await open.query("INSERT INTO notes VALUES ('not committed')");
+    await database.query("INSERT INTO notes VALUES ('committed')");
+
+    await cluster.crash();
+    await cut;
+    await expect(database.query('SELECT note FROM notes')).rejects.toThrow('ECONNREFUSED');
+
+    await cluster.resume();
+    expect(await database.query('SELECT note FROM notes')).toEqual([{ note: 'committed' }]);
+  });
+
+  it('is gone once it is stopped', async () => {
+    const cluster = await startCluster();
+    const client = new Client({ connectionString: cluster.url() });
+    await client.connect();
+    client.on('error', () => undefined);
+    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
+    const directory = rows[0]?.data_directory ?? '';
+    expect(existsSync(directory)).toBe(true);
+    await cluster.stop();
+    expect(existsSync(directory)).toBe(false);
+    await expect(new Client({ connectionString: cluster.url() }).connect()).rejects.toThrow('ECONNREFUSED');
+  });
+});

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { chown, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { onStablePort } from '../stable-port.js';
+import { serverAccount } from './account.js';
+import { copyBinaries } from './binaries.js';
+import { guardDirectory } from './guard.js';
+import { type RunOptions, runProgram, type ServerProcess, startServer } from './server-process.js';
+
+/** A PostgreSQL server of its own, with its data in a temporary directory. It does not outlive this process. */
+export interface Cluster extends AsyncDisposable {
+  /** The URL of one of its databases, with user and password. */
+  url(database?: string): string;
+  /** Ends the server at once and cuts every connection, as a crash does. What was committed is kept. */
+  crash(): Promise<void>;
+  /** Starts the server again after a crash, under the same URL. */
+  resume(): Promise<void>;
+  /** Ends the server and removes its data. */
+  stop(): Promise<void>;
+}
+
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=300',
+  // The data need not survive the machine. A commit still reaches the system before it is confirmed, so it survives `crash`.
+  'fsync=off',
+  'full_page_writes=off',
+].flatMap((setting) => ['-c', setting]);
+
+/** Starts a server, as root or an ordinary user. The machine needs no PostgreSQL of its own, and is not changed. */
+export async function startCluster(): Promise<Cluster> {
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-postgres-'));
+  const release = guardDirectory(directory);
+  const remove = (): void => {
+    rmSync(directory, { recursive: true, force: true });
+    release();
+  };
+  try {
+    const password = `${randomUUID()}@/`;
+    const options = await initialise(directory, password);
+    return await onStablePort(async (port) => {
+      const start = (): Promise<ServerProcess> => startOn(port, options);
+      return clusterOf({ port, password, server: await start(), start, remove });
+    });
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** Fills the directory: the programs, and the data of an empty server. */
+async function initialise(directory: string, password: string): Promise<RunOptions> {
+  const account = serverAccount();
+  const passwordFile = join(directory, 'password');
+  await writeFile(passwordFile, password);
+  await copyBinaries(directory, account);
+  if (account !== undefined) {
+    for (const path of [directory, passwordFile]) await chown(path, account.uid, account.gid);
+  }
+  const options = { cwd: directory, account };
+  const locale = ['--encoding=UTF8', '--locale=C'];
+  const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+  await runProgram(join(directory, 'native/bin/initdb'), ['-D', 'data', '--no-sync', ...locale, ...login], options);
+  return options;
+}
+
+function startOn(port: number, options: RunOptions): Promise<ServerProcess> {
+  const program = join(options.cwd, 'native/bin/postgres');
+  return startServer(program, ['-D', 'data', '-p', String(port), ...SETTINGS], options);
+}
+
+interface Parts {
+  readonly port: number;
+  readonly password: string;
+  readonly server: ServerProcess;
+  readonly start: () => Promise<ServerProcess>;
+  readonly remove: () => void;
+}
+
+function clusterOf({ port, password, server, start, remove }: Parts): Cluster {
+  let running: ServerProcess | undefined = server;
+  const end = async (signal: 'SIGINT' | 'SIGQUIT'): Promise<void> => {
+    await running?.end(signal);
+    running = undefined;
+  };
+  const stop = async (): Promise<void> => {
+    await end('SIGINT');
+    remove();
+  };
+  return {
+    url: (database = 'postgres') => `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
+    crash: () => end('SIGQUIT'),
+    resume: async () => {
+      running ??= await start();
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

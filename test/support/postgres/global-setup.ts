@@ -1,0 +1,31 @@
+import { registerHooks } from 'node:module';
+
+import type * as clusters from './cluster.js';
+
+declare global {
+  /** The server of this test run, for its teardown. */
+  var testCluster: clusters.Cluster | undefined;
+}
+
+/** Starts one PostgreSQL server for the whole test run. Specs find its URL in TEST_POSTGRES_URL. */
+export default async function startTestCluster(): Promise<void> {
+  const { startCluster } = await importCluster();
+  globalThis.testCluster = await startCluster();
+  process.env['TEST_POSTGRES_URL'] = globalThis.testCluster.url();
+}
+
+/** Jest has Node load this file and what it imports, and Node looks for the very `.js` that an import names. */
+async function importCluster(): Promise<typeof clusters> {
+  const support = new URL('../', import.meta.url).href;
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) => {
+      const isOurs = context.parentURL?.startsWith(support) === true && specifier.startsWith('.');
+      return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+    },
+  });
+  try {
+    return await import('./cluster.js');
+  } finally {
+    hooks.deregister();
+  }
+}

@@ -1,0 +1,71 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+
+import type { Account } from './account.js';
+
+/** How a program is run: from which directory, and as whom, if not as the user who runs the tests. */
+export interface RunOptions {
+  readonly cwd: string;
+  readonly account: Account | undefined;
+}
+
+/** A PostgreSQL server that accepts connections. */
+export interface ServerProcess {
+  /** SIGINT ends it in order, SIGQUIT at once, as a crash. Resolves when it is gone. */
+  end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+}
+
+interface Running {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  /** Resolves when the program has ended, with its exit code or the signal that ended it. */
+  readonly exited: Promise<number | NodeJS.Signals>;
+  /** The latest of what it wrote. */
+  readonly output: () => string;
+}
+
+const READY = 'database system is ready to accept connections';
+const KEPT_OUTPUT = 20_000;
+
+/** Runs a program to its end. Rejects with its output unless it succeeds. */
+export async function runProgram(program: string, args: readonly string[], options: RunOptions): Promise<void> {
+  const { exited, output } = run(program, args, options);
+  const status = await exited;
+  if (status !== 0) throw new Error(`${program} ended with ${status}:\n${output()}`);
+}
+
+/** Starts a server and waits until it accepts connections. Rejects with its output when it ends before. */
+export async function startServer(
+  program: string,
+  args: readonly string[],
+  options: RunOptions,
+): Promise<ServerProcess> {
+  const { child, exited, output } = run(program, args, options);
+  const ready = new Promise<void>((resolve) => {
+    child.stderr.on('data', () => {
+      if (output().includes(READY)) resolve();
+    });
+  });
+  const died = exited.then((status) => {
+    throw new Error(`${program} ended with ${status} before it was ready:\n${output()}`);
+  });
+  died.catch(() => undefined);
+  await Promise.race([ready, died]);
+  return {
+    end: async (signal) => {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+function run(program: string, args: readonly string[], { cwd, account }: RunOptions): Running {
+  // Without the variables of the test run: PostgreSQL reads many, PGDATA and PGOPTIONS among them.
+  const child = spawn(program, args, { cwd, env: { LC_ALL: 'C' }, ...account, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const keep = (chunk: string): void => void (output = (output + chunk).slice(-KEPT_OUTPUT));
+  child.stdout.setEncoding('utf8').on('data', keep);
+  child.stderr.setEncoding('utf8').on('data', keep);
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+  return { child, exited, output: () => output };
+}
