@@ -1,9 +1,21 @@
 import 'reflect-metadata';
 
-import { Choice, Factor, Flag, Milliseconds, Rates, Shape, Text, TextList, WholeNumber } from './variables.js';
+import {
+  Choice,
+  ChoiceExcept,
+  Factor,
+  Flag,
+  Milliseconds,
+  Rates,
+  Shape,
+  Text,
+  TextList,
+  WholeNumber,
+} from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
+const LONGEST_TTL_SECONDS = 100 * 365 * DAY_IN_SECONDS;
 
 /**
  * Every variable the service reads, with its type and default: `.env.example` and the README list the same. Inject this
@@ -54,9 +66,42 @@ export class Environment {
   @Choice('ignore', 'reject')
   readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
 
-  /** Where responses are kept. */
-  @Choice('memory')
-  readonly STATE = 'memory' as const;
+  /** Processes of this start; more than one needs STATE=postgres. */
+  @WholeNumber(1)
+  readonly WORKERS: number = 1;
+
+  /** Where responses are kept: in this process, or in a database that replicas share. */
+  @ChoiceExcept(['memory', 'postgres'], {
+    redis: 'redis is not built yet, and a store that forgets would break chains. Use postgres, which replicas share.',
+  })
+  readonly STATE: 'memory' | 'postgres' = 'memory';
+
+  /** The database of STATE=postgres, version 14 or later: `postgres://user:password@host/database?sslmode=verify-full`. */
+  @Text()
+  readonly DATABASE_URL: string = '';
+
+  /**
+   * The same database past a pooler in transaction mode, for what needs a session: notices and migrations. Setting it also
+   * says that DATABASE_URL is such a pooler. Empty: there is none.
+   */
+  @Text()
+  readonly DATABASE_DIRECT_URL: string = '';
+
+  /** Most connections of this process to the database; one more listens to other replicas. */
+  @WholeNumber(1)
+  readonly DATABASE_POOL_SIZE: number = 10;
+
+  /** How long it may take to get a connection, ms; then the request is refused with 503. */
+  @Milliseconds(1)
+  readonly DATABASE_CONNECT_TIMEOUT_MS: number = 5000;
+
+  /** How long one statement may take, ms; then the request is refused with 503. */
+  @Milliseconds(1)
+  readonly DATABASE_STATEMENT_TIMEOUT_MS: number = 15_000;
+
+  /** Brings the schema up to date at start. Without it the start is refused until `npm run migrate` has done so. */
+  @Flag()
+  readonly DATABASE_MIGRATE: boolean = true;
 
   /** Most responses kept in memory; beyond it the oldest go. */
   @WholeNumber(1)
@@ -66,9 +111,29 @@ export class Environment {
   @WholeNumber(MEGABYTE)
   readonly MEMORY_MAX_BYTES: number = 256 * MEGABYTE;
 
-  /** How long a stored response lives, seconds. */
-  @WholeNumber(1)
+  /** How long a stored response lives, seconds; a request says otherwise with the header `x-response-ttl`. */
+  @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly RESPONSE_TTL: number = 30 * DAY_IN_SECONDS;
+
+  /** Longest life that a request may ask for, seconds. */
+  @WholeNumber(1, LONGEST_TTL_SECONDS)
+  readonly RESPONSE_TTL_MAX: number = 90 * DAY_IN_SECONDS;
+
+  /** How often expired responses are freed, ms. Nobody sees them any more long before. */
+  @Milliseconds(1)
+  readonly PURGE_INTERVAL_MS: number = 60_000;
+
+  /** Most responses of a session that is named with `x-session-id`; 400 `session_limit_reached` beyond. 0: no limit. */
+  @WholeNumber(0)
+  readonly SESSION_MAX_RESPONSES: number = 1000;
+
+  /** How long a turn waits for another one of the session it names, ms; then it is refused with 409 `session_locked`. */
+  @Milliseconds(0)
+  readonly SESSION_LOCK_TIMEOUT_MS: number = 30_000;
+
+  /** How long a session stays locked by a replica that died in the middle of a turn, ms. */
+  @Milliseconds(100)
+  readonly SESSION_LOCK_TTL_MS: number = 30_000;
 
   /** Most turns that run at once; beyond it turns are refused with 503 `server_is_overloaded`. */
   @WholeNumber(1)
@@ -149,6 +214,10 @@ export class Environment {
   /** A `response.create` without `stream_id` while another one runs: `reject` it with 409, or `queue` it. */
   @Choice('reject', 'queue')
   readonly WS_OVERLAP: 'reject' | 'queue' = 'reject';
+
+  /** Turns on sockets that name a session hold its lock, as those over HTTP do. */
+  @Flag()
+  readonly WS_SESSION_LOCK: boolean = false;
 
   /** Most turns that wait on one connection; beyond it they are refused with 429 `too_many_queued_requests`. */
   @WholeNumber(0)

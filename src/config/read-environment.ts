@@ -49,6 +49,34 @@ const CROSS_CHECKS: readonly (readonly [
     },
   ],
   [
+    ['STATE', 'DATABASE_URL'],
+    ({ STATE, DATABASE_URL }) =>
+      STATE === 'postgres' && !isDatabaseUrl(DATABASE_URL)
+        ? 'DATABASE_URL: expected postgres://user:password@host/database for STATE=postgres.'
+        : undefined,
+  ],
+  [
+    ['DATABASE_DIRECT_URL'],
+    ({ DATABASE_DIRECT_URL: url }) =>
+      url !== '' && !isDatabaseUrl(url)
+        ? 'DATABASE_DIRECT_URL: expected postgres://user:password@host/database.'
+        : undefined,
+  ],
+  [
+    ['WORKERS', 'STATE'],
+    ({ WORKERS, STATE }) => {
+      if (WORKERS === 1) return undefined;
+      return STATE === 'memory'
+        ? 'WORKERS: more than 1 needs STATE=postgres. With STATE=memory each worker would know only its own responses, and chains would break at random.'
+        : 'WORKERS: this version runs one process. Start several of them behind a load balancer.';
+    },
+  ],
+  [
+    ['RESPONSE_TTL', 'RESPONSE_TTL_MAX'],
+    ({ RESPONSE_TTL, RESPONSE_TTL_MAX }) =>
+      RESPONSE_TTL > RESPONSE_TTL_MAX ? 'RESPONSE_TTL: must not be more than RESPONSE_TTL_MAX.' : undefined,
+  ],
+  [
     ['WS_EXPIRY_CLOSE_CODE'],
     ({ WS_EXPIRY_CLOSE_CODE: code }) => {
       const isSendable = code >= 3000 || (code <= 1014 && ![1004, 1005, 1006].includes(code));
@@ -77,6 +105,11 @@ const CROSS_CHECKS: readonly (readonly [
     },
   ],
 ];
+
+/** Never quoted in a fault: it has a password in it. */
+function isDatabaseUrl(text: string): boolean {
+  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? '');
+}
 
 /** Reads and checks the environment. Throws EnvironmentError with every fault at once. */
 export function readEnvironment(variables: Readonly<Record<string, unknown>>): Environment {

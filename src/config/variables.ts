@@ -67,6 +67,16 @@ export function Choice(...words: readonly string[]): PropertyDecorator {
   });
 }
 
+/** One of a few words, where others that are likely to be tried deserve a word of their own. */
+export function ChoiceExcept(words: readonly string[], reasons: Readonly<Record<string, string>>): PropertyDecorator {
+  return IsIn(words, {
+    message: ({ property, value }) => {
+      const reason = reasons[String(value)] ?? `expected one of ${words.join(', ')}, but got '${show(value)}'.`;
+      return `${property}: ${reason}`;
+    },
+  });
+}
+
 /** A text of a certain shape; `expected` says which. */
 export function Shape(pattern: RegExp, expected: string): PropertyDecorator {
   return compose(

@@ -1,0 +1,34 @@
+import type { Clock } from '../../time/index.js';
+import { DeletionNotices } from '../deletion-notices.js';
+import { StateBackend } from '../state-backend.js';
+import { MemoryResponseGraph } from './memory-response-graph.js';
+import { type MemoryLimits, MemoryResponseStore } from './memory-response-store.js';
+import { MemorySessionLock } from './memory-session-lock.js';
+import { MemorySessionStore } from './memory-session-store.js';
+import { MemoryState } from './memory-state.js';
+
+/** State in this process alone: fast, bounded, and gone with it. */
+export class MemoryBackend extends StateBackend {
+  override readonly notices = new DeletionNotices();
+  override readonly responses: MemoryResponseStore;
+  override readonly graph: MemoryResponseGraph;
+  override readonly sessions: MemorySessionStore;
+  override readonly locks: MemorySessionLock;
+
+  constructor(limits: MemoryLimits, clock: Clock) {
+    super();
+    const state = new MemoryState(clock, this.notices);
+    this.locks = new MemorySessionLock(clock);
+    this.responses = new MemoryResponseStore(state, this.locks, clock, limits);
+    this.graph = new MemoryResponseGraph(state);
+    this.sessions = new MemorySessionStore(state);
+  }
+
+  override async start(): Promise<void> {
+    // There is nothing to wait for.
+  }
+
+  override async stop(): Promise<void> {
+    // It goes with the process.
+  }
+}

@@ -1,0 +1,44 @@
+import type { Owner } from '../../access/index.js';
+import type { Clock } from '../../time/index.js';
+import { type SessionLease, SessionLock } from '../session-lock.js';
+import { keyOf } from './memory-state.js';
+
+interface Holding {
+  readonly fence: number;
+  /** Milliseconds since the epoch. */
+  expiresAt: number;
+}
+
+/** Locks the sessions of this process. */
+export class MemorySessionLock extends SessionLock {
+  private readonly holdings = new Map<string, Holding>();
+  private lastFence = 0;
+
+  constructor(private readonly clock: Clock) {
+    super();
+  }
+
+  override async tryAcquire(owner: Owner, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
+    const key = keyOf(owner, sessionId);
+    const held = this.holdings.get(key);
+    if (held !== undefined && held.expiresAt > this.clock.now()) return undefined;
+    const fence = (this.lastFence += 1);
+    const holding = { fence, expiresAt: this.clock.now() + ttlMs };
+    this.holdings.set(key, holding);
+    return {
+      fence,
+      renew: async () => {
+        holding.expiresAt = this.clock.now() + ttlMs;
+        return this.isHeld(owner, sessionId, fence);
+      },
+      release: async () => {
+        if (this.isHeld(owner, sessionId, fence)) this.holdings.delete(key);
+      },
+    };
+  }
+
+  /** Whether a lease is still the latest one: an expired lease is, until somebody else takes the session. */
+  isHeld(owner: Owner, sessionId: string, fence: number): boolean {
+    return this.holdings.get(keyOf(owner, sessionId))?.fence === fence;
+  }
+}

@@ -1,0 +1,85 @@
+import { UnknownCursorError } from '../errors.js';
+import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+
+/** What is listed in the order of its creation. */
+export interface Sortable {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly bytes: number;
+}
+
+/** A list by time of creation, then by id. It is always in order, so a page costs what is on it. */
+export class SortedList<T extends Sortable> implements Iterable<T> {
+  private readonly entries: T[] = [];
+
+  static of<T extends Sortable>(entries: Iterable<T>): SortedList<T> {
+    const list = new SortedList<T>();
+    for (const entry of entries) list.add(entry);
+    return list;
+  }
+
+  get size(): number {
+    return this.entries.length;
+  }
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.entries[Symbol.iterator]();
+  }
+
+  has(entry: T): boolean {
+    return this.entries[this.positionOf(entry)] === entry;
+  }
+
+  add(entry: T): void {
+    this.entries.splice(this.positionOf(entry), 0, entry);
+  }
+
+  remove(entry: T): void {
+    if (this.has(entry)) this.entries.splice(this.positionOf(entry), 1);
+  }
+
+  /**
+   * A page of what `shows` says yes to; `find` looks a cursor up. Throws UnknownCursorError for one that is not in this list
+   * or not shown.
+   */
+  page(request: PageRequest, find: (id: string) => T | undefined, shows: (entry: T) => boolean): Page<T> {
+    const { after, before, limit, order } = request;
+    const step = (order === 'asc') === (before === undefined) ? 1 : -1;
+    const cursor = after ?? before;
+    let index = step === 1 ? 0 : this.entries.length - 1;
+    if (cursor !== undefined) {
+      const entry = find(cursor);
+      if (entry === undefined || !this.has(entry) || !shows(entry)) throw new UnknownCursorError(request);
+      index = this.positionOf(entry) + step;
+    }
+    const data: T[] = [];
+    let bytes = 0;
+    let hasMore = false;
+    for (let entry = this.entries[index]; entry !== undefined; entry = this.entries[(index += step)]) {
+      if (!shows(entry)) continue;
+      bytes += entry.bytes;
+      hasMore = data.length === limit || (data.length > 0 && bytes > PAGE_BYTES);
+      if (hasMore) break;
+      data.push(entry);
+    }
+    return { data: before === undefined ? data : data.reverse(), hasMore };
+  }
+
+  /** Where an entry is, or where it would be. New ones mostly come last. */
+  private positionOf(entry: T): number {
+    let low = 0;
+    let high = this.entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isBefore(this.entries[middle] as T, entry)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function isBefore(left: Sortable, right: Sortable): boolean {
+  if (left.createdAt !== right.createdAt) return left.createdAt < right.createdAt;
+  return left.id < right.id;
+}

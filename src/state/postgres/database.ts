@@ -1,0 +1,113 @@
+import { Logger } from '@nestjs/common';
+import pg, { type PoolClient } from 'pg';
+
+import type { Clock } from '../../time/index.js';
+import { StoreUnavailableError } from '../errors.js';
+import { Backoff } from './backoff.js';
+import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
+import { breaksConnection, isPassing, toStoreError } from './database-errors.js';
+import { adHoc, type Statement } from './statement.js';
+
+/** Runs one statement; within a transaction all on one connection. */
+export type Run = <Values extends readonly unknown[], Row>(
+  statement: Statement<Values, Row>,
+  values: Values,
+) => Promise<readonly Row[]>;
+
+const PING = adHoc<readonly [], never>('SELECT');
+
+/** The pool of connections that requests share. Everything throws StoreUnavailableError while the database is away. */
+export class Database {
+  private readonly logger = new Logger('Database');
+  private readonly pool: pg.Pool;
+  private readonly isPooled: boolean;
+  private readonly backoff: Backoff;
+  private opened = false;
+
+  constructor(settings: DatabaseSettings, clock: Clock) {
+    this.isPooled = isPooled(settings);
+    this.backoff = new Backoff(clock);
+    this.pool = new pg.Pool({ ...requestOptions(settings), max: settings.DATABASE_POOL_SIZE });
+    this.pool.on('error', (error) => this.logger.warn(`an idle connection was lost: ${error.message}`));
+  }
+
+  /** The schema is there: from now on statements are let through. */
+  open(): void {
+    this.opened = true;
+  }
+
+  close(): Promise<void> {
+    return this.pool.end();
+  }
+
+  /** Throws StoreUnavailableError when the database cannot be asked. */
+  async check(): Promise<void> {
+    await this.repeatable(PING, []);
+  }
+
+  /** Runs a statement. */
+  readonly query: Run = (statement, values) => this.withConnection((run) => run(statement, values));
+
+  /** Runs a statement that may as well run twice: once more where its connection broke. */
+  readonly repeatable: Run = async (statement, values) => {
+    try {
+      return await this.query(statement, values);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || !breaksConnection(error.cause)) throw error;
+      return this.query(statement, values);
+    }
+  };
+
+  /** Runs several statements that become visible together or not at all. */
+  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    return this.withConnection(async (run, client) => {
+      await client.query('BEGIN');
+      try {
+        const result = await work(run);
+        await client.query('COMMIT');
+        return result;
+      } catch (error) {
+        // Where the connection broke, the database has rolled back by itself.
+        await client.query('ROLLBACK').catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  private async withConnection<T>(work: (run: Run, client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.connect();
+    let broken = false;
+    try {
+      return await work((statement, values) => this.run(client, statement, values), client);
+    } catch (error) {
+      broken = breaksConnection(error);
+      throw toStoreError(error);
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  private async connect(): Promise<PoolClient> {
+    if (!this.opened) throw new StoreUnavailableError('the database has not been ready yet');
+    // With a living connection the database is there, and what fails may be the number of connections.
+    if (this.pool.totalCount === 0) this.backoff.throwIfWaiting();
+    try {
+      const client = await this.pool.connect();
+      this.backoff.succeeded();
+      return client;
+    } catch (error) {
+      if (isPassing(error)) this.backoff.failed();
+      throw toStoreError(error);
+    }
+  }
+
+  private async run<Values extends readonly unknown[], Row>(
+    client: PoolClient,
+    { text, name }: Statement<Values, Row>,
+    values: Values,
+  ): Promise<readonly Row[]> {
+    const prepared = name === undefined || this.isPooled ? {} : { name };
+    const { rows } = await client.query<Row & pg.QueryResultRow>({ text, values: [...values], ...prepared });
+    return rows;
+  }
+}

@@ -1,0 +1,78 @@
+import { Logger } from '@nestjs/common';
+import pg from 'pg';
+
+import type { Clock } from '../../time/index.js';
+import type { DeletionNotices } from '../deletion-notices.js';
+import { Backoff } from './backoff.js';
+import { type DatabaseSettings, directOptions } from './connection-options.js';
+
+/** How often the connection is asked whether it still lives, ms: nothing is sent over it as long as nothing is deleted. */
+const CHECK_INTERVAL_MS = 15_000;
+/** How long it may take to answer, ms. */
+const CHECK_TIMEOUT_MS = 5000;
+
+/** Hears what other replicas delete, on a connection of its own that comes back by itself. */
+export class DeletionListener {
+  private readonly logger = new Logger('DeletionListener');
+  private readonly stopping = new AbortController();
+  private readonly backoff: Backoff;
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly settings: DatabaseSettings,
+    private readonly notices: DeletionNotices,
+    private readonly clock: Clock,
+  ) {
+    this.backoff = new Backoff(clock);
+  }
+
+  /** Begins to listen; until it hears, the notices are interrupted. */
+  start(): void {
+    this.notices.interrupt();
+    this.running = this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await this.listen(signal);
+      this.notices.interrupt();
+      await this.clock.sleep(this.backoff.failed(), signal);
+    }
+  }
+
+  /** Listens until the connection is lost. It never rejects. */
+  private async listen(signal: AbortSignal): Promise<void> {
+    const client = new pg.Client({ ...directOptions(this.settings), query_timeout: CHECK_TIMEOUT_MS });
+    const { promise: loss, reject: lose } = Promise.withResolvers<never>();
+    loss.catch(() => undefined);
+    const stop = (): void => lose(new Error('the service stops'));
+    client.on('error', lose);
+    client.on('end', () => lose(new Error('the connection was closed')));
+    client.on('notification', ({ payload = '' }) => this.notices.announce(payload.split(' ')));
+    signal.addEventListener('abort', stop, { once: true });
+    const check = this.clock.schedule(CHECK_INTERVAL_MS, () => {
+      client.query('SELECT').catch(lose);
+      check.refresh();
+    });
+    try {
+      await Promise.race([client.connect(), loss]);
+      await client.query('LISTEN antiphon_deleted');
+      this.backoff.succeeded();
+      this.notices.resume();
+      await loss;
+    } catch (error) {
+      if (!signal.aborted) this.logger.warn(`deletions of other replicas are not heard: ${String(error)}`);
+    } finally {
+      check.cancel();
+      signal.removeEventListener('abort', stop);
+      // A dead connection may take for ever to say good-bye.
+      void client.end().catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,2 @@
+export * from './migrate.js';
+export * from './postgres-backend.js';

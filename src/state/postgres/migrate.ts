@@ -1,0 +1,82 @@
+import { readdir } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { Logger } from '@nestjs/common';
+import pg from 'pg';
+
+import { type DatabaseSettings, directOptions } from './connection-options.js';
+
+/** One statement a file, numbered, never edited once released. */
+const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
+/** Where all tables are. */
+const SCHEMA = 'antiphon';
+const UNDEFINED_TABLE = '42P01';
+const UNDEFINED_SCHEMA = '3F000';
+
+const logger = new Logger('Migrations');
+
+/** The names of the migrations that the database lacks. It needs no right to change the schema. */
+export function pendingMigrations(settings: DatabaseSettings): Promise<readonly string[]> {
+  return withClient(settings, findPending);
+}
+
+/**
+ * Brings the schema up to date, all in one transaction, and gives the names of what was applied. Replicas that start at once
+ * wait for each other. A schema that is newer than this program is left alone.
+ */
+export function migrate(settings: DatabaseSettings): Promise<readonly string[]> {
+  return withClient(settings, async (client) => {
+    if ((await findPending(client)).length === 0) return [];
+    // Most starts have nothing to migrate and do not need it.
+    const { runner } = await import('node-pg-migrate');
+    const applied = await runner({
+      dbClient: client,
+      dir: MIGRATIONS,
+      direction: 'up',
+      migrationsTable: 'migrations',
+      migrationsSchema: SCHEMA,
+      createMigrationsSchema: true,
+      singleTransaction: true,
+      advisoryLockMode: 'wait',
+      logger: { info: noLog, warn: noLog, error: (message: string) => logger.error(message) },
+    });
+    return applied.map(({ name }) => name);
+  });
+}
+
+async function findPending(client: pg.Client): Promise<readonly string[]> {
+  const files = await readdir(MIGRATIONS);
+  const applied = await findApplied(client);
+  return files
+    .map((file) => basename(file, '.sql'))
+    .filter((name) => !applied.has(name))
+    .sort();
+}
+
+async function findApplied(client: pg.Client): Promise<ReadonlySet<string>> {
+  try {
+    const { rows } = await client.query<{ name: string }>(`SELECT name FROM ${SCHEMA}.migrations`);
+    return new Set(rows.map(({ name }) => name));
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    if (code === UNDEFINED_TABLE || code === UNDEFINED_SCHEMA) return new Set();
+    throw error;
+  }
+}
+
+async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(directOptions(settings));
+  // What breaks also rejects the statement that runs.
+  client.on('error', noLog);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function noLog(): void {
+  // Whoever asked for the migrations says what became of them.
+}

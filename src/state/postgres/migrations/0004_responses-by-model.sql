@@ -1,0 +1,1 @@
+CREATE INDEX responses_by_model ON antiphon.responses (owner, model, created_at, id);

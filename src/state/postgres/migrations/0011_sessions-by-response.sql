@@ -1,0 +1,1 @@
+CREATE INDEX sessions_by_response ON antiphon.session_responses (owner, response_id, session_id);

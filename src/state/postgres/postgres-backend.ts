@@ -1,0 +1,96 @@
+import { Logger } from '@nestjs/common';
+
+import type { Clock } from '../../time/index.js';
+import { DeletionNotices } from '../deletion-notices.js';
+import { SchemaError } from '../errors.js';
+import { StateBackend } from '../state-backend.js';
+import { Backoff } from './backoff.js';
+import type { DatabaseSettings } from './connection-options.js';
+import { Database } from './database.js';
+import { isPassing } from './database-errors.js';
+import { DeletionListener } from './deletion-listener.js';
+import { migrate, pendingMigrations } from './migrate.js';
+import { PostgresResponseGraph } from './postgres-response-graph.js';
+import { PostgresResponseStore } from './postgres-response-store.js';
+import { PostgresSessionLock } from './postgres-session-lock.js';
+import { PostgresSessionStore } from './postgres-session-store.js';
+import { Tombstones } from './tombstones.js';
+
+/** State in PostgreSQL, shared by all replicas. */
+export class PostgresBackend extends StateBackend {
+  override readonly notices = new DeletionNotices();
+  override readonly responses: PostgresResponseStore;
+  override readonly graph: PostgresResponseGraph;
+  override readonly sessions: PostgresSessionStore;
+  override readonly locks: PostgresSessionLock;
+  private readonly logger = new Logger('Database');
+  private readonly database: Database;
+  private readonly listener: DeletionListener;
+  private readonly stopping = new AbortController();
+
+  constructor(
+    private readonly settings: DatabaseSettings,
+    private readonly clock: Clock,
+  ) {
+    super();
+    this.database = new Database(settings, clock);
+    const tombstones = new Tombstones(this.database, this.notices, clock);
+    this.listener = new DeletionListener(settings, this.notices, clock);
+    this.responses = new PostgresResponseStore(this.database, tombstones, this.notices, clock);
+    this.graph = new PostgresResponseGraph(this.database, clock);
+    this.sessions = new PostgresSessionStore(this.database, tombstones, this.notices, clock);
+    this.locks = new PostgresSessionLock(this.database);
+  }
+
+  /** Throws SchemaError, and what PostgreSQL refuses for good, such as a wrong password. */
+  override async start(): Promise<void> {
+    if (!(await this.tryToOpen())) void this.keepTrying();
+    this.listener.start();
+  }
+
+  override async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.listener.stop();
+    await this.database.close();
+  }
+
+  /** False when the database is away for now. */
+  private async tryToOpen(): Promise<boolean> {
+    try {
+      await this.requireSchema();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      this.logger.warn(`the database is not there yet: ${String(error)}`);
+      return false;
+    }
+    this.database.open();
+    return true;
+  }
+
+  private async requireSchema(): Promise<void> {
+    if (this.settings.DATABASE_MIGRATE) {
+      const applied = await migrate(this.settings);
+      if (applied.length > 0) this.logger.log(`applied ${applied.length} migrations`);
+      return;
+    }
+    const pending = await pendingMigrations(this.settings);
+    if (pending.length === 0) return;
+    throw new SchemaError(
+      `DATABASE_MIGRATE: the database lacks ${pending.length} migrations. Run 'npm run migrate', or set it to true.`,
+    );
+  }
+
+  private async keepTrying(): Promise<void> {
+    const backoff = new Backoff(this.clock);
+    for (;;) {
+      await this.clock.sleep(backoff.failed(), this.stopping.signal);
+      if (this.stopping.signal.aborted) return;
+      try {
+        if (await this.tryToOpen()) return;
+      } catch (error) {
+        // Readiness goes on saying no; whoever looks why finds it here.
+        this.logger.error('the database cannot be used', error);
+      }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import type { Owner } from '../../access/index.js';
+import type { ResponseObject } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
+import type { Page, PageRequest } from '../page.js';
+import {
+  GRAPH_MAX_RESPONSES,
+  type ResponseFilter,
+  ResponseGraph,
+  type TreeBounds,
+  type TreeNode,
+} from '../response-graph.js';
+import { readResponse } from './columns.js';
+import type { Database } from './database.js';
+import { toKey } from './keys.js';
+import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from './statements/page.js';
+import { TREE, type TreeRow } from './statements/tree.js';
+import type { Viewer } from './statements/visible.js';
+
+type ResponsePage = Page<ResponseObject>;
+type Source = Omit<PageSource, 'values'>;
+
+/** Lists and trees of what is in PostgreSQL. Each is one round trip. */
+export class PostgresResponseGraph extends ResponseGraph {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async list(owner: Owner, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
+    const found = await this.page(filtered(toKey(owner), new Date(this.clock.now()), filter), page);
+    return found ?? { data: [], hasMore: false };
+  }
+
+  override children(owner: Owner, responseId: string, page: PageRequest, within?: string) {
+    return this.around(CHILDREN, owner, responseId, page, within);
+  }
+
+  override siblings(owner: Owner, responseId: string, page: PageRequest, within?: string) {
+    return this.around(SIBLINGS, owner, responseId, page, within);
+  }
+
+  override leaves(owner: Owner, responseId: string, page: PageRequest, within?: string) {
+    return this.around(LEAVES, owner, responseId, page, within);
+  }
+
+  override async tree(
+    owner: Owner,
+    responseId: string,
+    { depth, limit }: TreeBounds,
+    within?: string,
+  ): Promise<TreeNode | undefined> {
+    const values = [...this.viewer(owner, within), toKey(responseId), depth, limit] as const;
+    const rows = await this.database.repeatable(TREE, values);
+    if (rows[0]?.too_large === true) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
+    return toTree(rows);
+  }
+
+  private around(
+    source: Source,
+    owner: Owner,
+    responseId: string,
+    page: PageRequest,
+    within: string | undefined,
+  ): Promise<ResponsePage | undefined> {
+    return this.page({ ...source, values: [...this.viewer(owner, within), toKey(responseId)] }, page);
+  }
+
+  private async page(source: PageSource, page: PageRequest): Promise<ResponsePage | undefined> {
+    const { statement, values } = toPage(source, page);
+    const rows = await this.database.repeatable(statement, values);
+    const [first] = rows;
+    if (first?.known !== true) return undefined;
+    if (first.too_large) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
+    if (!first.found) throw new UnknownCursorError(page);
+    const data = rows.flatMap(({ body, output }) => (body === null ? [] : [readResponse({ body, output })]));
+    return { data, hasMore: first.has_more };
+  }
+
+  private viewer(owner: Owner, within: string | undefined): Viewer {
+    return [toKey(owner), new Date(this.clock.now()), within === undefined ? null : toKey(within)];
+  }
+}
+
+/** Puts rows together that come nearest to the root first. */
+function toTree(rows: readonly TreeRow[]): TreeNode | undefined {
+  const childrenOf = new Map<string | null, TreeRow[]>();
+  for (const row of rows) {
+    const siblings = childrenOf.get(row.parent_id) ?? [];
+    siblings.push(row);
+    childrenOf.set(row.parent_id, siblings);
+  }
+  const toNode = (row: TreeRow): TreeNode => {
+    const children = (childrenOf.get(row.id) ?? []).map(toNode);
+    return { response: readResponse(row), children, hasMore: children.length < row.children };
+  };
+  const [root] = rows;
+  return root && toNode(root);
+}

@@ -1,0 +1,109 @@
+import type { Owner } from '../../access/index.js';
+import type { Item, ResponseObject } from '../../protocol/index.js';
+import type { Origin } from '../../providers/index.js';
+import type { Clock } from '../../time/index.js';
+import type { DeletionNotices } from '../deletion-notices.js';
+import { SessionLockLostError, UnknownCursorError } from '../errors.js';
+import type { Page, PageRequest } from '../page.js';
+import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
+import { readItems, readResponse, toColumns } from './columns.js';
+import type { Database } from './database.js';
+import { toKey } from './keys.js';
+import { DELETE } from './statements/delete.js';
+import { inputItems } from './statements/input-items.js';
+import { CHAIN, GET, ITEMS } from './statements/read.js';
+import { SAVE, type SaveRow } from './statements/save.js';
+import type { Viewer } from './statements/visible.js';
+import type { Tombstones } from './tombstones.js';
+
+/** Keeps responses in PostgreSQL, for all replicas. */
+export class PostgresResponseStore extends ResponseStore {
+  constructor(
+    private readonly database: Database,
+    private readonly tombstones: Tombstones,
+    private readonly notices: DeletionNotices,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async save(owner: Owner, record: ResponseRecord): Promise<void> {
+    const { leased, linked } = await this.insert(owner, record, record.parentId);
+    if (!leased) throw new SessionLockLostError(record.sessionId);
+    // What it continues was never stored, or is gone meanwhile: then it keeps everything before it.
+    if (!linked) await this.insert(owner, record, null);
+  }
+
+  override async get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined> {
+    const [row] = await this.database.repeatable(GET, [...this.viewer(owner, within), toKey(responseId)]);
+    return row && readResponse(row);
+  }
+
+  override async delete(owner: Owner, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
+    const values = [...this.viewer(owner, within), toKey(responseId), options.cascade] as const;
+    const [row] = await this.database.query(DELETE, values);
+    const ids = row?.ids ?? [];
+    this.notices.announce(ids);
+    await this.tombstones.free(ids.map((id) => ({ owner: toKey(owner), id })));
+    return ids.length;
+  }
+
+  override async chain(owner: Owner, responseId: string, within?: string): Promise<Chain | undefined> {
+    const [row] = await this.database.repeatable(CHAIN, [...this.viewer(owner, within), toKey(responseId)]);
+    if (row === undefined) return undefined;
+    const origin = row.origin === null ? null : (JSON.parse(row.origin) as Origin);
+    return { responseId, items: readItems(row.items), origin, sessionId: row.session_id };
+  }
+
+  override async inputItems(
+    owner: Owner,
+    responseId: string,
+    page: PageRequest,
+    within?: string,
+  ): Promise<Page<Item> | undefined> {
+    const cursor = page.after ?? page.before;
+    const rows = await this.database.repeatable(inputItems(page), [
+      ...this.viewer(owner, within),
+      toKey(responseId),
+      cursor === undefined ? null : toKey(cursor),
+      page.limit + 1,
+    ]);
+    if (rows[0]?.known !== true) return undefined;
+    if (cursor !== undefined && !rows[0].found) throw new UnknownCursorError(page);
+    const bodies = rows.map(({ body }) => body).filter((body) => body !== null);
+    const data = bodies.slice(0, page.limit).map((body) => JSON.parse(body) as Item);
+    return { data: page.before === undefined ? data : data.reverse(), hasMore: bodies.length > page.limit };
+  }
+
+  override async items(owner: Owner, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
+    const idOfKey = new Map(ids.map((id) => [toKey(id), id]));
+    const rows = await this.database.repeatable(ITEMS, [...this.viewer(owner, within), [...idOfKey.keys()]]);
+    return new Map(rows.map(({ item_key: key, body }) => [idOfKey.get(key) ?? key, JSON.parse(body) as Item]));
+  }
+
+  override purge(): Promise<boolean> {
+    return this.tombstones.sweep();
+  }
+
+  override async check(): Promise<void> {
+    await this.database.check();
+  }
+
+  private async insert(owner: Owner, record: ResponseRecord, parentId: string | null): Promise<SaveRow> {
+    const isRoot = parentId === null;
+    const columns = toColumns(toKey(owner), record, isRoot ? record.inherited : []);
+    const [row] = await this.database.repeatable(SAVE, [
+      toKey(owner),
+      toKey(record.response.id),
+      isRoot ? null : toKey(parentId),
+      toKey(record.sessionId),
+      ...columns,
+    ]);
+    if (row === undefined) throw new Error('the statement that saves a response gives one row');
+    return row;
+  }
+
+  private viewer(owner: Owner, within: string | undefined): Viewer {
+    return [toKey(owner), new Date(this.clock.now()), within === undefined ? null : toKey(within)];
+  }
+}

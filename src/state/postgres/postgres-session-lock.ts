@@ -1,0 +1,29 @@
+import type { Owner } from '../../access/index.js';
+import { type SessionLease, SessionLock } from '../session-lock.js';
+import type { Database } from './database.js';
+import { toKey } from './keys.js';
+import { ACQUIRE, RELEASE, RENEW } from './statements/locks.js';
+
+/**
+ * Locks sessions for all replicas. A lease is a row, not a lock of PostgreSQL: it needs no connection of its own while a model
+ * thinks, and outlives neither its expiry nor a pooler.
+ */
+export class PostgresSessionLock extends SessionLock {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  override async tryAcquire(owner: Owner, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
+    const names = [toKey(owner), toKey(sessionId)] as const;
+    const [row] = await this.database.query(ACQUIRE, [...names, ttlMs]);
+    if (row === undefined) return undefined;
+    const fence = Number(row.fence);
+    return {
+      fence,
+      renew: async () => (await this.database.repeatable(RENEW, [...names, fence, ttlMs])).length > 0,
+      release: async () => {
+        await this.database.repeatable(RELEASE, [...names, fence]);
+      },
+    };
+  }
+}

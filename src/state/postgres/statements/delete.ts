@@ -1,0 +1,88 @@
+import { adHoc, prepared } from '../statement.js';
+import { TELL_OF_GONE, type Viewer, VISIBLE } from './visible.js';
+
+/** What could be seen and cannot any more. */
+export interface GoneRow {
+  readonly ids: readonly string[];
+}
+
+/**
+ * Takes a response out of sight, with `$5` also everything that continues it. It and its items stay until `prune` finds that
+ * nothing continues it.
+ */
+export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade: boolean], GoneRow>(
+  'delete',
+  `WITH RECURSIVE subtree AS (
+    SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
+    UNION ALL
+    SELECT r.id FROM subtree JOIN antiphon.responses r ON r.owner = $1 AND r.parent_id = subtree.id WHERE $5
+  ), gone AS (
+    UPDATE antiphon.responses r SET expires_at = '-infinity' FROM subtree
+    WHERE r.owner = $1 AND r.id = subtree.id AND r.expires_at > $2
+    RETURNING r.id
+  ), memberships AS (
+    DELETE FROM antiphon.session_responses s USING gone WHERE s.owner = $1 AND s.response_id = gone.id
+  )
+  SELECT array(SELECT id FROM gone) AS ids, ${TELL_OF_GONE} AS notices`,
+);
+
+/** The values of SWEEP: up to when, behind which response, and how many. */
+export type SweepValues = readonly [now: Date, expiresAt: string, owner: string, id: string, limit: number];
+
+/** Where a sweep has come to. */
+export interface SweptRow {
+  readonly expires_at: string;
+  readonly owner: string;
+  readonly id: string;
+}
+
+/**
+ * The next responses that have expired, behind a position; they leave their sessions, and replicas are told. One replica does
+ * it at a time; for another one there is nothing to do.
+ */
+export const SWEEP = adHoc<SweepValues, SweptRow>(
+  `WITH turn AS MATERIALIZED (
+    SELECT pg_try_advisory_xact_lock(hashtextextended('antiphon sweep', 0)) AS is_ours
+  ), expired AS (
+    SELECT r.expires_at, r.owner, r.id FROM turn, antiphon.responses r
+    WHERE turn.is_ours AND r.expires_at <= $1 AND (r.expires_at, r.owner, r.id) > ($2::timestamptz, $3::text, $4::text)
+    ORDER BY r.expires_at, r.owner, r.id LIMIT $5
+  ), gone AS (
+    SELECT id FROM expired WHERE expires_at > '-infinity'
+  ), memberships AS (
+    DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
+  )
+  SELECT expires_at::text, owner, id FROM expired, (SELECT ${TELL_OF_GONE}) AS told
+  ORDER BY expired.expires_at, owner, id`,
+);
+
+type Keys = readonly [owners: readonly string[], ids: readonly string[]];
+
+/** What names a response in the database. */
+export interface Key {
+  readonly owner: string;
+  readonly id: string;
+}
+
+/** Holds responses that cannot be seen any more, so that nothing new continues them; those that are busy are left out. */
+export const HOLD_TOMBSTONES = adHoc<readonly [...Keys, now: Date], Key>(
+  `SELECT r.owner, r.id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
+  JOIN antiphon.responses r ON r.owner = key.owner AND r.id = key.id
+  WHERE r.expires_at <= $3 FOR UPDATE OF r SKIP LOCKED`,
+);
+
+/** What continues them. */
+export const CHILDREN_OF = adHoc<Keys, Key & { readonly parent_id: string }>(
+  `SELECT r.owner, r.parent_id, r.id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
+  JOIN antiphon.responses r ON r.owner = key.owner AND r.parent_id = key.id`,
+);
+
+/** Frees them; gives what they continued themselves. */
+export const FREE = adHoc<Keys, Key>(
+  `WITH freed AS (
+    DELETE FROM antiphon.responses r USING unnest($1::text[], $2::text[]) AS key (owner, id)
+    WHERE r.owner = key.owner AND r.id = key.id
+    RETURNING r.owner, r.parent_id
+  )
+  SELECT DISTINCT owner, parent_id AS id FROM freed WHERE parent_id IS NOT NULL`,
+);

@@ -1,0 +1,125 @@
+import { PAGE_BYTES, type PageRequest } from '../../page.js';
+import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.js';
+import { toKey, toLabels } from '../keys.js';
+import { adHoc, type Statement } from '../statement.js';
+import type { ResponseRow } from './read.js';
+import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
+
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
+
+/** A response of the page; where the page is empty, one row without a body. */
+export interface PageRow extends Nullable<ResponseRow> {
+  /** Whether what the list hangs on can be seen. */
+  readonly known: boolean;
+  /** Whether the cursor is in the list. */
+  readonly found: boolean;
+  readonly too_large: boolean;
+  readonly has_more: boolean;
+}
+
+/** A set of responses as SQL, to be cut into pages. */
+export interface PageSource {
+  /** Tables in front of it. */
+  readonly tables: string;
+  /** `FROM … WHERE …`, with the response as `r`. */
+  readonly rows: string;
+  /** What the list is ordered by. */
+  readonly order: readonly [createdAt: string, id: string];
+  readonly known: string;
+  readonly tooLarge: string;
+  readonly values: readonly [...Viewer, ...unknown[]];
+}
+
+const PLAIN = { tables: '', order: ['r.created_at', 'r.id'], known: 'true', tooLarge: 'false' } as const;
+
+/** All responses of an owner that a filter lets through. */
+export function filtered(owner: string, now: Date, filter: ResponseFilter): PageSource {
+  const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
+  const values: [...Viewer, ...unknown[]] = [owner, now, sessionId === undefined ? null : toKey(sessionId)];
+  const conditions: string[] = [];
+  const where = (condition: (value: string) => string, value: unknown): void => {
+    if (value === undefined) return;
+    values.push(value);
+    conditions.push(` AND ${condition(`$${values.length}`)}`);
+  };
+  where((value) => `r.model = ${value}`, model === undefined ? undefined : toKey(model));
+  where((value) => `r.status = ${value}`, status);
+  where((value) => `r.labels @> ${value}::text[]`, metadata === undefined ? undefined : toLabels(owner, metadata));
+  where((value) => `r.created_at >= to_timestamp(${value})`, createdFrom);
+  where((value) => `r.created_at < to_timestamp(${value})`, createdBefore);
+  const more = conditions.join('');
+  if (sessionId === undefined) {
+    return { ...PLAIN, rows: `FROM antiphon.responses r WHERE ${VISIBLE}${more}`, values };
+  }
+  const rows = `FROM antiphon.session_responses m JOIN antiphon.responses r ON r.owner = m.owner AND r.id = m.response_id
+    WHERE m.owner = $1 AND m.session_id = $3 AND r.expires_at > $2${more}`;
+  return { ...PLAIN, rows, order: ['m.created_at', 'm.response_id'], values };
+}
+
+const KNOWN = `EXISTS (SELECT FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4)`;
+
+/** What continues response `$4`. */
+export const CHILDREN = {
+  ...PLAIN,
+  rows: `FROM antiphon.responses r WHERE ${VISIBLE} AND r.parent_id = $4`,
+  known: KNOWN,
+} satisfies Omit<PageSource, 'values'>;
+
+/** What continues the same response as `$4` does. */
+export const SIBLINGS = {
+  ...PLAIN,
+  rows: `FROM antiphon.responses r WHERE ${VISIBLE} AND r.id <> $4
+    AND r.parent_id = (SELECT parent_id FROM antiphon.responses WHERE owner = $1 AND id = $4)`,
+  known: KNOWN,
+} satisfies Omit<PageSource, 'values'>;
+
+/** The ends of all branches from `$4` on. The limit stops the walk, because nothing sorts or counts behind it. */
+export const LEAVES = {
+  ...PLAIN,
+  tables: `walk AS (
+    SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
+    UNION ALL
+    SELECT r.id FROM walk JOIN antiphon.responses r ON r.parent_id = walk.id AND ${VISIBLE}
+  ), nodes AS MATERIALIZED (
+    SELECT id FROM walk LIMIT ${GRAPH_MAX_RESPONSES + 1}
+  ), `,
+  rows: `FROM antiphon.responses leaf JOIN antiphon.responses r ON r.owner = leaf.owner AND r.id = leaf.id
+    WHERE leaf.owner = $1 AND leaf.id IN (SELECT id FROM nodes)
+      AND NOT EXISTS (SELECT FROM antiphon.responses r WHERE r.parent_id = leaf.id AND ${VISIBLE})`,
+  known: `EXISTS (SELECT FROM nodes)`,
+  tooLarge: `(SELECT count(*) FROM nodes) > ${GRAPH_MAX_RESPONSES}`,
+} satisfies Omit<PageSource, 'values'>;
+
+/** One page of a source, bounded in number and size before any body is read. */
+export function toPage(
+  source: PageSource,
+  { limit, order, after, before }: PageRequest,
+): { readonly statement: Statement<readonly unknown[], PageRow>; readonly values: readonly unknown[] } {
+  const isForward = (order === 'asc') === (before === undefined);
+  const [comparison, direction] = isForward ? (['>', 'ASC'] as const) : (['<', 'DESC'] as const);
+  const [createdAt, id] = source.order;
+  const cursor = after ?? before ?? null;
+  const values = [...source.values, cursor === null ? null : toKey(cursor), limit];
+  const [cursorValue, limitValue] = [`$${values.length - 1}::text`, `$${values.length}::integer`];
+  const behindCursor =
+    cursor === null
+      ? ''
+      : `AND (${createdAt}, ${id}) ${comparison} ((SELECT created_at FROM cursor), (SELECT id FROM cursor))`;
+  const text = `WITH RECURSIVE ${source.tables}cursor AS (
+    SELECT ${createdAt} AS created_at, ${id} AS id ${source.rows} AND r.id = ${cursorValue}
+  ), candidates AS MATERIALIZED (
+    SELECT ${createdAt} AS created_at, ${id} AS id, r.size ${source.rows} ${behindCursor}
+    ORDER BY ${createdAt} ${direction}, ${id} ${direction} LIMIT ${limitValue} + 1
+  ), weighed AS (
+    SELECT id, row_number() OVER before AS place, sum(size) OVER before AS total FROM candidates
+    WINDOW before AS (ORDER BY created_at ${direction}, id ${direction} ROWS UNBOUNDED PRECEDING)
+  ), page AS (
+    SELECT id, place FROM weighed WHERE place <= ${limitValue} AND (place = 1 OR total <= ${PAGE_BYTES})
+  )
+  SELECT ${source.known} AS known, ${cursorValue} IS NULL OR EXISTS (SELECT FROM cursor) AS found,
+    ${source.tooLarge} AS too_large, (SELECT count(*) FROM candidates) > (SELECT count(*) FROM page) AS has_more,
+    r.body, ${OUTPUT_OF_RESPONSE} AS output
+  FROM (SELECT) once LEFT JOIN page ON true LEFT JOIN antiphon.responses r ON r.owner = $1 AND r.id = page.id
+  ORDER BY page.place ${before === undefined ? 'ASC' : 'DESC'}`;
+  return { statement: adHoc(text), values };
+}

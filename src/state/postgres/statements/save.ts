@@ -1,0 +1,56 @@
+import { prepared } from '../statement.js';
+
+/** The values of SAVE, in their order. */
+export type SaveValues = readonly [
+  owner: string,
+  id: string,
+  parentId: string | null,
+  sessionId: string,
+  status: string,
+  model: string,
+  createdAt: Date,
+  expiresAt: Date,
+  labels: readonly string[] | null,
+  origin: string | null,
+  size: number,
+  body: string,
+  fence: number | null,
+  itemKinds: readonly string[],
+  itemKeys: readonly string[],
+  itemBodies: readonly string[],
+];
+
+/** What was found; the response is saved unless something it needs is missing. */
+export interface SaveRow {
+  readonly leased: boolean;
+  readonly linked: boolean;
+}
+
+/**
+ * Saves a response with its items in one round trip, if its parent is there and its lease is the latest. Both stay so until
+ * the end of the statement. A second time it does nothing, so that it can be repeated when a connection breaks.
+ */
+export const SAVE = prepared<SaveValues, SaveRow>(
+  'save',
+  `WITH lease AS MATERIALIZED (
+    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $4 AND fence = $13 FOR SHARE
+  ), parent AS MATERIALIZED (
+    SELECT FROM antiphon.responses WHERE owner = $1 AND id = $3 FOR KEY SHARE
+  ), saved AS (
+    INSERT INTO antiphon.responses
+      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, body)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12
+    WHERE ($13::bigint IS NULL OR EXISTS (SELECT FROM lease)) AND ($3::text IS NULL OR EXISTS (SELECT FROM parent))
+    ON CONFLICT DO NOTHING
+    RETURNING owner, id
+  ), member AS (
+    INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
+    SELECT owner, $4, $7, id FROM saved
+  ), items AS (
+    INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
+    SELECT saved.owner, saved.id, given.position, given.kind, given.item_key, given.body
+    FROM saved, unnest($14::text[], $15::text[], $16::text[]) WITH ORDINALITY AS given (kind, item_key, body, position)
+  )
+  SELECT $13::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
+    $3::text IS NULL OR EXISTS (SELECT FROM parent) AS linked`,
+);

@@ -1,0 +1,36 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+
+import { Environment } from '../config/index.js';
+import { Clock, type Timer } from '../time/index.js';
+import { ResponseStore } from './response-store.js';
+
+/** Frees what has expired, every PURGE_INTERVAL_MS, in batches between which turns go on. */
+@Injectable()
+export class Retention implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(Retention.name);
+  private timer: Timer | null = null;
+
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = this.clock.schedule(this.environment.PURGE_INTERVAL_MS, () => void this.purge());
+  }
+
+  onApplicationShutdown(): void {
+    this.timer?.cancel();
+    this.timer = null;
+  }
+
+  private async purge(): Promise<void> {
+    try {
+      while (await this.store.purge()) if (this.timer === null) return;
+    } catch (error) {
+      this.logger.warn(`expired responses were not purged: ${String(error)}`);
+    }
+    this.timer?.refresh();
+  }
+}
