@@ -27,7 +27,7 @@ module.exports = {
       comment: 'State and providers implement contracts; they never call up into responses.',
       severity: 'error',
       from: { path: '^src/(state|providers|context|connections|access|config|time)/' },
-      to: { path: '^src/(responses|models|operations)/' },
+      to: { path: '^src/(responses|sessions|graph|models|operations)/' },
     },
     {
       name: 'the-use-case-does-not-know-its-transports',

@@ -3,6 +3,7 @@ import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nes
 import { AccessModule } from './access/index.js';
 import { type AsyncVariables, ConfigModule, Environment, type Variables } from './config/index.js';
 import { ConnectionsModule } from './connections/index.js';
+import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
 import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
@@ -10,6 +11,7 @@ import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { type ModelProviderBase, ProvidersModule } from './providers/index.js';
 import { SimulatorOptions, SimulatorProvider } from './providers/simulator/index.js';
 import { ResponsesModule } from './responses/index.js';
+import { SessionsModule } from './sessions/index.js';
 import { TimeModule } from './time/index.js';
 
 /** What an embedding program chooses. Everything else is a contract behind a DI token, to be overridden. */
@@ -57,6 +59,8 @@ export class AntiphonModule {
         AccessModule,
         HttpModule,
         ResponsesModule,
+        SessionsModule,
+        GraphModule,
         ConnectionsModule,
         ModelsModule,
         ProvidersModule.with(providers ?? [SimulatorProvider], imports),

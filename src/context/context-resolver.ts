@@ -14,13 +14,21 @@ export interface TurnContext {
   readonly parent: Continuation | null;
 }
 
+/** Where a turn's context is looked for. */
+export interface ContextScope {
+  /** The session that the turn names: what is outside of it is not found. */
+  readonly within?: string | undefined;
+  /** A connection's own memory; it comes before the store (protocol §6.6). */
+  readonly remembered?: Continuations | undefined;
+}
+
 /** Finds what the model sees: the chain behind `previous_response_id`, then the input (protocol §9). */
 @Injectable()
 export class ContextResolver {
   constructor(private readonly store: ResponseStore) {}
 
   /**
-   * Resolves and checks the whole context. A connection's own memory comes before the store (protocol §6.6). Throws ApiError
+   * Resolves and checks the whole context. Throws ApiError
    * 400 `previous_response_not_found` when the parent is missing, another owner's or not continuable, 404 for a reference
    * to no item, and the pairing errors of protocol §3.1.
    */
@@ -28,30 +36,40 @@ export class ContextResolver {
     owner: Owner,
     previousResponseId: string | null,
     items: readonly Item[],
-    remembered?: Continuations,
+    { within, remembered }: ContextScope = {},
   ): Promise<TurnContext> {
-    const parent =
-      previousResponseId === null
-        ? null
-        : (remembered?.find(previousResponseId) ?? (await this.hydrate(owner, previousResponseId)));
-    const input = await this.resolveReferences(owner, items);
+    let parent: Continuation | null = null;
+    if (previousResponseId !== null) {
+      const known = remembered?.find(previousResponseId);
+      const isWithin = within === undefined || known?.sessionId === within;
+      // It may have been forked into the session: the store knows.
+      parent = known !== undefined && isWithin ? known : await this.hydrate(owner, previousResponseId, within);
+    }
+    const input = await this.resolveReferences(owner, items, within);
     return { input, conversation: (parent?.conversation ?? Conversation.of([])).accept(input), parent };
   }
 
   /** A stored response as something to continue. */
-  private async hydrate(owner: Owner, responseId: string): Promise<Continuation> {
-    const chain = await this.store.chain(owner, responseId);
-    if (chain !== undefined) return { responseId, conversation: Conversation.of(chain.items), origin: chain.origin };
+  private async hydrate(owner: Owner, responseId: string, within: string | undefined): Promise<Continuation> {
+    const chain = await this.store.chain(owner, responseId, within);
+    if (chain !== undefined) {
+      const { items, origin, sessionId } = chain;
+      return { responseId, conversation: Conversation.of(items), origin, sessionId, stored: true };
+    }
     throw ApiError.of('previous_response_not_found', `Previous response with id '${responseId}' not found.`, {
       param: 'previous_response_id',
     });
   }
 
   /** Puts the stored items in the place of `item_reference`s (protocol §3.1). */
-  private async resolveReferences(owner: Owner, items: readonly Item[]): Promise<readonly Item[]> {
+  private async resolveReferences(
+    owner: Owner,
+    items: readonly Item[],
+    within: string | undefined,
+  ): Promise<readonly Item[]> {
     const ids = items.filter(isReference).map(({ id }) => id);
     if (ids.length === 0) return items;
-    const found = await this.store.items(owner, ids);
+    const found = await this.store.items(owner, ids, within);
     return items.map((item) => (isReference(item) ? (found.get(item.id) ?? refuseReference(item.id)) : item));
   }
 }

@@ -7,6 +7,8 @@ export interface CacheLimits {
   readonly maxBytes: number;
   /** Called after the cache has grown or shrunk, with the change in bytes. */
   readonly onChange: (bytes: number) => void;
+  /** Whether stored responses may be remembered now: only while it would be heard that they are deleted. */
+  readonly keepsStored: () => boolean;
 }
 
 /**
@@ -53,9 +55,10 @@ export class ContinuationCache {
     this.settle();
   }
 
-  /** Takes a response out of the cache wherever it is: it was deleted. */
-  forget(responseId: string): void {
-    for (const lane of [...this.latest.keys()]) this.evict(lane, responseId);
+  /** Takes responses out of the cache wherever they are. */
+  forget(isGone: (continuation: Continuation) => boolean): void {
+    for (const [lane, continuation] of [...this.latest]) if (isGone(continuation)) this.drop(lane);
+    this.settle();
   }
 
   /** Forgets everything, for good: a turn that ends after its connection leaves nothing behind. */
@@ -90,7 +93,12 @@ export class ContinuationCache {
 
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
     if (this.closed) return;
-    const { conversation } = continuation;
+    const { conversation, stored } = continuation;
+    if (stored && !this.limits.keepsStored()) {
+      this.drop(lane);
+      this.settle();
+      return;
+    }
     if (parent !== null && this.latest.get(lane) === parent) {
       this.items.hold(conversation.itemsAfter(parent.conversation));
       this.latest.delete(lane);

@@ -1,25 +1,32 @@
 import { Injectable } from '@nestjs/common';
 
-import type { Owner } from '../access/index.js';
 import { Environment } from '../config/index.js';
+import { type DeletionListener, DeletionNotices } from '../state/index.js';
 import { ContinuationCache } from './continuation-cache.js';
 
 /** The memories of all connections of this process: what they hold together is bounded, and a deletion reaches all. */
 @Injectable()
-export class ContinuationCaches {
-  /** With their owners, least recently grown first. */
-  private readonly caches = new Map<ContinuationCache, Owner>();
+export class ContinuationCaches implements DeletionListener {
+  /** Least recently grown first. */
+  private readonly caches = new Set<ContinuationCache>();
   private bytes = 0;
+  private hearsDeletions = true;
 
-  constructor(private readonly environment: Environment) {}
+  constructor(
+    private readonly environment: Environment,
+    notices: DeletionNotices,
+  ) {
+    notices.subscribe(this);
+  }
 
-  /** A cache for one connection of an owner. Give it back with `close`. */
-  open(owner: Owner): ContinuationCache {
+  /** A cache for one connection. Give it back with `close`. */
+  open(): ContinuationCache {
     const cache: ContinuationCache = new ContinuationCache({
       maxBytes: this.environment.WS_CACHE_MAX_BYTES,
       onChange: (change) => this.account(cache, change),
+      keepsStored: () => this.hearsDeletions,
     });
-    this.caches.set(cache, owner);
+    this.caches.add(cache);
     return cache;
   }
 
@@ -28,23 +35,32 @@ export class ContinuationCaches {
     this.caches.delete(cache);
   }
 
-  /** A response was deleted: no connection of its owner may go on from it. */
-  forget(owner: Owner, responseId: string): void {
-    for (const [cache, its] of this.caches) if (its === owner) cache.forget(responseId);
+  /** No connection may go on from a response that is gone. */
+  deleted(responseIds: readonly string[]): void {
+    const gone = new Set(responseIds);
+    for (const cache of this.caches) cache.forget(({ responseId }) => gone.has(responseId));
+  }
+
+  /** What may be deleted without our hearing of it is looked up in the store each time. */
+  interrupted(): void {
+    this.hearsDeletions = false;
+    for (const cache of this.caches) cache.forget(({ stored }) => stored);
+  }
+
+  resumed(): void {
+    this.hearsDeletions = true;
   }
 
   private account(cache: ContinuationCache, change: number): void {
     this.bytes += change;
-    const owner = this.caches.get(cache);
-    if (change < 0 || owner === undefined) return;
-    this.caches.delete(cache);
-    this.caches.set(cache, owner);
+    if (change < 0 || !this.caches.delete(cache)) return;
+    this.caches.add(cache);
     this.makeRoom();
   }
 
   /** Takes from those that have not grown for longest. */
   private makeRoom(): void {
-    for (const cache of [...this.caches.keys()]) {
+    for (const cache of [...this.caches]) {
       const excess = this.bytes - this.environment.WS_CACHE_TOTAL_BYTES;
       if (excess <= 0) return;
       cache.shrinkTo(cache.bytes - excess);

@@ -6,6 +6,10 @@ export interface Continuation {
   readonly responseId: string;
   readonly conversation: Conversation;
   readonly origin: Origin | null;
+  /** The session it was made in. */
+  readonly sessionId: string;
+  /** Whether a store has it as well: then it may be deleted elsewhere. */
+  readonly stored: boolean;
 }
 
 /** What a transport remembers of its own turns, so that they can be continued without the store, stored or not. */

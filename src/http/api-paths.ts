@@ -12,10 +12,13 @@ export function isApiPath(path: string): boolean {
 }
 
 const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
-  [/^responses$/, ['POST']],
+  [/^responses$/, ['GET', 'HEAD', 'POST']],
   [/^responses\/(?!(?:compact|input_tokens)$)[^/]+$/, ['GET', 'HEAD', 'DELETE']],
-  [/^responses\/[^/]+\/input_items$/, ['GET', 'HEAD']],
+  [/^responses\/[^/]+\/(?:input_items|children|siblings|leaves|tree)$/, ['GET', 'HEAD']],
   [/^responses\/[^/]+\/cancel$/, ['POST']],
+  [/^sessions\/[^/]+$/, ['DELETE']],
+  [/^sessions\/[^/]+\/responses$/, ['GET', 'HEAD']],
+  [/^sessions\/[^/]+\/fork$/, ['POST']],
   [/^connections$/, ['GET', 'HEAD']],
   [/^connections\/[^/]+$/, ['DELETE']],
   [/^models$/, ['GET', 'HEAD']],

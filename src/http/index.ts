@@ -3,6 +3,7 @@ export * from './api-paths.js';
 export * from './broken-requests.js';
 export * from './http.module.js';
 export * from './openai-headers.js';
+export * from './page-query.js';
 export * from './pending-answers.js';
 export * from './raw-answer.js';
 export * from './read-body.js';

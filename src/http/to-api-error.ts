@@ -1,7 +1,7 @@
 import { HttpException, NotFoundException } from '@nestjs/common';
 
 import { ApiError, type ErrorCode } from '../protocol/index.js';
-import { StoreUnavailableError } from '../state/index.js';
+import { StateError } from '../state/index.js';
 import { allowedMethods } from './api-paths.js';
 
 /** What is needed of a request to word a refusal. */
@@ -34,7 +34,7 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
  */
 export function toApiError(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof StoreUnavailableError) return thrown.toApiError();
+  if (thrown instanceof StateError) return thrown.toApiError();
   const status = statusOf(thrown);
   const code = CODE_OF_STATUS.get(status);
   if (code !== undefined) return ApiError.of(code, MESSAGES[code] ?? messageOf(thrown), { cause: thrown });

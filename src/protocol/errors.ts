@@ -27,7 +27,9 @@ export const ERROR_CODES = {
   missing_required_parameter: { status: 400, type: 'invalid_request_error' },
   mutually_exclusive_parameters: { status: 400, type: 'invalid_request_error' },
   object_above_max_properties: { status: 400, type: 'invalid_request_error' },
+  graph_too_large: { status: 400, type: 'invalid_request_error' },
   previous_response_not_found: { status: 400, type: 'invalid_request_error' },
+  session_limit_reached: { status: 400, type: 'invalid_request_error' },
   steering_not_supported: { status: 400, type: 'invalid_request_error' },
   string_above_max_length: { status: 400, type: 'invalid_request_error' },
   string_below_min_length: { status: 400, type: 'invalid_request_error' },
@@ -45,6 +47,8 @@ export const ERROR_CODES = {
   method_not_supported: { status: 405, type: 'invalid_request_error' },
   request_timeout: { status: 408, type: 'invalid_request_error' },
   concurrent_request: { status: 409, type: 'invalid_request_error' },
+  session_exists: { status: 409, type: 'invalid_request_error' },
+  session_locked: { status: 409, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   unsupported_content_encoding: { status: 415, type: 'invalid_request_error' },
@@ -113,7 +117,7 @@ export class ApiError extends Error {
   }
 
   /** A 404 without a code: what is missing and what is another owner's look the same (protocol §7). */
-  static notFound(kind: 'Response' | 'Item' | 'Connection', id: string): ApiError {
+  static notFound(kind: 'Response' | 'Item' | 'Session' | 'Connection', id: string): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }
 

@@ -4,5 +4,6 @@ export * from './estimate-bytes.js';
 export * from './events.js';
 export * from './ids.js';
 export * from './list-object.js';
+export * from './output-text.js';
 export * from './usage.js';
 export * from './wire.js';

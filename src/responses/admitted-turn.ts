@@ -2,6 +2,13 @@ import type { Caller } from '../access/index.js';
 import type { Includable, Item, ResponseObject, ResponseSettings } from '../protocol/index.js';
 import type { TurnHeaders } from '../providers/index.js';
 
+/** A session that a turn names. */
+export interface NamedSession {
+  readonly id: string;
+  /** Whether the turn holds the session's lock while it runs. */
+  readonly locks: boolean;
+}
+
 /** A turn that was let in: plain data that can be queued, sent elsewhere and executed later. */
 export interface AdmittedTurn {
   readonly responseId: string;
@@ -17,4 +24,8 @@ export interface AdmittedTurn {
   /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
   readonly generate: boolean;
   readonly requestedTier: ResponseObject['service_tier'];
+  /** Null: the response belongs to the session of its chain (docs/decisions). */
+  readonly session: NamedSession | null;
+  /** How long the response lives once it is stored. */
+  readonly ttlSeconds: number;
 }

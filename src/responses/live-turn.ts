@@ -1,4 +1,5 @@
 import type { ResponseObject, TerminalStatus, Usage } from '../protocol/index.js';
+import type { HeldSession } from '../sessions/index.js';
 import type { Release } from './admission.js';
 import type { RunningTurn } from './running-turns.js';
 import { stopReasonOf } from './stop-reason.js';
@@ -7,9 +8,15 @@ import type { TurnRecord } from './turn-observer.js';
 /** How a turn ended, as far as it is known. */
 export type Ending = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
 
+/** What a turn holds while it runs. */
+export interface Entrance {
+  readonly release: Release;
+  readonly session: HeldSession;
+}
+
 /** A turn from its admission to its end. */
 export class LiveTurn {
-  private release: Release = () => undefined;
+  private entrance: Entrance | null = null;
   private settled = false;
   private readonly ending: { -readonly [K in keyof Ending]: Ending[K] } = {
     provider: null,
@@ -23,8 +30,8 @@ export class LiveTurn {
     private readonly running: RunningTurn,
     private readonly transport: AbortSignal,
     private readonly doors: {
-      readonly enter: () => Promise<Release>;
-      readonly leave: (ending: Ending, release: Release) => void;
+      readonly enter: () => Promise<Entrance>;
+      readonly leave: (ending: Ending, entrance: Entrance | null) => void;
     },
   ) {
     if (transport.aborted) this.onStop();
@@ -39,9 +46,21 @@ export class LiveTurn {
   /** The model has been silent too long. */
   readonly timeOut = (): void => this.running.stop('timeout');
 
-  /** Waits to be let in. Throws what the admission refuses with, and 503 when the process is shutting down. */
+  /**
+   * Waits to be let in. Throws what the admission and the session refuse with, and 503 when the process is shutting down.
+   */
   async enter(): Promise<void> {
-    this.release = await this.doors.enter();
+    this.entrance = await this.doors.enter();
+  }
+
+  /** The lease under which its session is held; null without one. */
+  get fence(): number | null {
+    return this.entrance?.session.fence ?? null;
+  }
+
+  /** Lets the next turn into the session. It never rejects. */
+  async leaveSession(): Promise<void> {
+    await this.entrance?.session.release();
   }
 
   chose(provider: string): void {
@@ -73,6 +92,6 @@ export class LiveTurn {
     this.transport.removeEventListener('abort', this.onStop);
     // After its own end a model has nothing to stop, and an abort would look like one to its upstream.
     if (this.ending.status !== 'completed' && this.ending.status !== 'incomplete') this.running.stop('over');
-    this.doors.leave(this.ending, this.release);
+    this.doors.leave(this.ending, this.entrance);
   }
 }

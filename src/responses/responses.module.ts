@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
+import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { Admission, BoundedAdmission } from './admission.js';
 import { CreateRequestPipe } from './http/create-request.pipe.js';
@@ -15,7 +16,9 @@ import { ResponsesGateway } from './socket/responses.gateway.js';
 import { SocketHandshake } from './socket/socket-handshake.js';
 import { SocketSessions } from './socket/socket-sessions.js';
 import { StoredResponsesService } from './stored-responses.service.js';
+import { TurnFactory } from './turn-factory.js';
 import { TurnFailures } from './turn-failures.js';
+import { TurnKeeper } from './turn-keeper.js';
 import { TurnLifecycle } from './turn-lifecycle.js';
 import { TurnObservers } from './turn-observer.js';
 import { TurnPreparation } from './turn-preparation.js';
@@ -24,7 +27,7 @@ import { UsageCounter } from './usage-counter.js';
 
 /** The use case: one turn, whole. Transports sit on top of ResponsesService. */
 @Module({
-  imports: [DiscoveryModule, ConnectionsModule, ContextModule, StateModule],
+  imports: [DiscoveryModule, ConnectionsModule, ContextModule, SessionsModule, StateModule],
   controllers: [ResponsesController],
   providers: [
     SseTransport,
@@ -35,6 +38,8 @@ import { UsageCounter } from './usage-counter.js';
     CreateRequestPipe,
     ResponsesService,
     StoredResponsesService,
+    TurnFactory,
+    TurnKeeper,
     TurnPreparation,
     TurnLifecycle,
     TurnRunner,

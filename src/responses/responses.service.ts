@@ -5,18 +5,17 @@ import type { Continuations } from '../context/index.js';
 import {
   ApiError,
   type CreateResponseRequest,
-  IdGenerator,
   type ResponseObject,
   type StreamEvent,
   toUsage,
 } from '../protocol/index.js';
-import { ResponseStore } from '../state/index.js';
 import { Clock } from '../time/index.js';
-import { type AdmitOptions, admitTurn } from './admit-turn.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import type { LiveTurn } from './live-turn.js';
 import { isDisconnect } from './stop-reason.js';
+import { type AdmitOptions, TurnFactory } from './turn-factory.js';
 import { TurnFailures } from './turn-failures.js';
+import { TurnKeeper } from './turn-keeper.js';
 import { TurnLifecycle } from './turn-lifecycle.js';
 import { TurnPreparation } from './turn-preparation.js';
 import { type FinishedRun, type Run, TurnRunner } from './turn-runner.js';
@@ -46,18 +45,21 @@ const NOT_SAVED = 'The response could not be saved. Please retry your request.';
 @Injectable()
 export class ResponsesService {
   constructor(
+    private readonly factory: TurnFactory,
     private readonly preparation: TurnPreparation,
     private readonly lifecycle: TurnLifecycle,
     private readonly runner: TurnRunner,
+    private readonly keeper: TurnKeeper,
     private readonly failures: TurnFailures,
-    private readonly store: ResponseStore,
-    private readonly ids: IdGenerator,
     private readonly clock: Clock,
   ) {}
 
-  /** Makes a turn of a validated request. The turn is plain data: it may be executed later, or elsewhere. */
+  /**
+   * Makes a turn of a validated request. The turn is plain data: it may be executed later, or elsewhere. Throws ApiError 400
+   * for headers that cannot be used.
+   */
   admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions = {}): AdmittedTurn {
-    return admitTurn(request, caller, options, this.ids, this.clock);
+    return this.factory.admit(request, caller, options);
   }
 
   /**
@@ -93,7 +95,8 @@ export class ResponsesService {
       const run: Run = { admitted, prepared, assembler, live, onHeaders: (headers) => control.onHeaders?.(headers) };
       const finished = yield* this.meter(run, live);
       await this.conclude(run, finished, control, silent);
-      // Before the terminal event leaves: who answers it at once must find the place free.
+      // Before the terminal event leaves: who answers it at once must find the place and the session free.
+      await live.leaveSession();
       live.settle();
       yield assembler.take();
     } catch (error) {
@@ -122,8 +125,7 @@ export class ResponsesService {
     if (isDisconnect(live.signal.reason)) live.signal.throwIfAborted();
     let response = assembler.conclude(finished.outcome, this.clock.nowInSeconds());
     try {
-      await this.save(run, finished, response);
-      remember(run, finished, response, control.continuations);
+      await this.keeper.keep(run, finished, response, control.continuations);
     } catch (error) {
       this.failures.log(error, admitted);
       const failed = this.runner.fail(assembler, { code: 'server_error', message: NOT_SAVED });
@@ -134,32 +136,4 @@ export class ResponsesService {
     live.ended(response);
     assembler.terminate(response);
   }
-
-  private async save({ admitted, prepared }: Run, { origin }: FinishedRun, response: ResponseObject): Promise<void> {
-    const { settings, caller } = admitted;
-    if (!settings.store) return;
-    const { parent, turn } = prepared;
-    await this.store.save(caller.owner, {
-      response,
-      input: turn.input,
-      parentId: parent?.responseId ?? null,
-      origin,
-      // A store that has the parent does not look, and a long conversation is not copied.
-      get inherited() {
-        return parent?.conversation.items ?? [];
-      },
-    });
-  }
-}
-
-/** What ended well can be continued at once, whether it is stored or not. */
-function remember(
-  { prepared }: Run,
-  { origin }: FinishedRun,
-  { id, status, output }: ResponseObject,
-  continuations?: Continuations,
-): void {
-  if (continuations === undefined || status === 'failed') return;
-  const conversation = prepared.conversation.append(output);
-  continuations.remember({ responseId: id, conversation, origin }, prepared.parent);
 }

@@ -10,6 +10,8 @@ export type StopReason =
   | 'drain'
   /** The connection of the turn is at its end and the turn outlived its grace. */
   | 'expiry'
+  /** Another turn took over the session because this one could not keep it. */
+  | 'session_lost'
   /** The turn is over without the model's own end; what still runs for it is to stop. */
   | 'over';
 

@@ -11,6 +11,7 @@ const STOP_MESSAGES = {
   timeout: 'The model did not answer in time. Please retry your request.',
   drain: 'The server is shutting down. Please retry your request.',
   expiry: 'The connection reached its end before the response was complete. Please retry on a new connection.',
+  session_lost: 'Another request took over the session. Please retry your request.',
   over: 'The turn is over.',
 } as const;
 

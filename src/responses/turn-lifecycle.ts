@@ -1,20 +1,22 @@
 import { Injectable, Logger } from '@nestjs/common';
 
+import { type HeldSession, NO_SESSION, SessionGate } from '../sessions/index.js';
 import { Clock } from '../time/index.js';
 import { Admission, type Release } from './admission.js';
 import type { AdmittedTurn } from './admitted-turn.js';
-import { LiveTurn } from './live-turn.js';
+import { type Entrance, LiveTurn } from './live-turn.js';
 import { RunningTurn, RunningTurns } from './running-turns.js';
 import { TurnObservers } from './turn-observer.js';
 import { untilAborted } from './until-aborted.js';
 
-/** Lets turns in and sees them out: admission, the list of running turns, and the observers. */
+/** Lets turns in and sees them out: admission, sessions, the list of running turns, and the observers. */
 @Injectable()
 export class TurnLifecycle {
   private readonly logger = new Logger(TurnLifecycle.name);
 
   constructor(
     private readonly admission: Admission,
+    private readonly sessions: SessionGate,
     private readonly runningTurns: RunningTurns,
     private readonly observers: TurnObservers,
     private readonly clock: Clock,
@@ -26,9 +28,9 @@ export class TurnLifecycle {
     const running = new RunningTurn(turn.responseId);
     return new LiveTurn(running, transport, {
       enter: () => this.enter(turn, running),
-      leave: (ending, release) => {
+      leave: (ending, entrance) => {
         this.runningTurns.end(running);
-        void this.giveBack(release);
+        if (entrance !== null) void this.giveBack(entrance);
         this.observers.settled({
           responseId: turn.responseId,
           caller: turn.caller,
@@ -40,26 +42,47 @@ export class TurnLifecycle {
     });
   }
 
-  private async enter(turn: AdmittedTurn, running: RunningTurn): Promise<Release> {
+  private async enter(turn: AdmittedTurn, running: RunningTurn): Promise<Entrance> {
     this.runningTurns.begin(running);
-    const place = this.admission.acquire(turn, running.signal);
+    const { signal } = running;
+    const release = await acquire(this.admission.acquire(turn, signal), signal, (late) => this.leavePlace(late));
     try {
-      return await untilAborted(place, running.signal);
+      const entering = this.enterSession(turn, running);
+      const session = await acquire(entering, signal, (late: HeldSession) => late.release());
+      return { release, session };
     } catch (error) {
-      // A place that comes too late is given back at once.
-      void place.then(
-        (release) => this.giveBack(release),
-        () => undefined,
-      );
+      void this.leavePlace(release);
       throw error;
     }
   }
 
-  private async giveBack(release: Release): Promise<void> {
+  private async enterSession({ session, caller, settings }: AdmittedTurn, running: RunningTurn): Promise<HeldSession> {
+    if (session === null) return NO_SESSION;
+    if (settings.store) await this.sessions.refuseWhenFull(caller.owner, session.id);
+    if (!session.locks) return NO_SESSION;
+    const { signal } = running;
+    return this.sessions.hold(caller.owner, session.id, { signal, onLost: () => running.stop('session_lost') });
+  }
+
+  private async giveBack({ release, session }: Entrance): Promise<void> {
+    await Promise.all([session.release(), this.leavePlace(release)]);
+  }
+
+  private async leavePlace(release: Release): Promise<void> {
     try {
       await release();
     } catch (error) {
       this.logger.error('a place could not be given back', error);
     }
+  }
+}
+
+/** Waits for something until the turn is to stop; what comes too late is given back at once. */
+async function acquire<T>(pending: Promise<T>, signal: AbortSignal, giveBack: (late: T) => Promise<void>): Promise<T> {
+  try {
+    return await untilAborted(pending, signal);
+  } catch (error) {
+    void pending.then(giveBack, () => undefined);
+    throw error;
   }
 }

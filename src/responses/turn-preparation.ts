@@ -19,6 +19,8 @@ export interface PreparedTurn {
   /** What the model sees before it answers. */
   readonly conversation: Conversation;
   readonly parent: Continuation | null;
+  /** The session that the response will belong to. */
+  readonly sessionId: string;
 }
 
 /** Finds a turn's model and context: the last point at which it can be refused for what it asks. */
@@ -36,13 +38,13 @@ export class TurnPreparation {
 
   /** Throws ApiError for an unknown parent, items that do not fit, and efforts the model does not have. */
   async prepare(admitted: AdmittedTurn, route: ModelRoute, remembered?: Continuations): Promise<PreparedTurn> {
-    const { responseId, settings, include, headers, caller } = admitted;
+    const { responseId, settings, include, headers, caller, session } = admitted;
     const { provider, providerName, model } = route;
     const { input, conversation, parent } = await this.contexts.resolve(
       caller.owner,
       settings.previous_response_id,
       admitted.input,
-      remembered,
+      { within: session?.id, remembered },
     );
     refuseUnsupportedEffort(settings, model);
     const turn: Turn = {
@@ -56,7 +58,8 @@ export class TurnPreparation {
         return conversation.items;
       },
     };
-    return { turn, provider, providerName, conversation, parent };
+    const sessionId = session?.id ?? parent?.sessionId ?? responseId;
+    return { turn, provider, providerName, conversation, parent, sessionId };
   }
 }
 

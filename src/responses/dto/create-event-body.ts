@@ -1,6 +1,7 @@
 import { IsBoolean, IsOptional } from 'class-validator';
 
-import { Closed } from '../../validation/index.js';
+import { sessionId } from '../../sessions/index.js';
+import { Closed, Satisfies } from '../../validation/index.js';
 import { CreateRequestBody } from './create-request-body.js';
 
 /** A `response.create` without its envelope: the body of `POST /responses`, and what only sockets have (protocol §6.2). */
@@ -9,4 +10,9 @@ export class CreateEventBody extends CreateRequestBody {
   @IsOptional()
   @IsBoolean()
   readonly generate?: boolean | null;
+
+  // Headers are the connection's, so a turn names its session itself (docs/decisions).
+  @IsOptional()
+  @Satisfies(sessionId)
+  readonly session_id?: string | null;
 }

@@ -1,8 +1,8 @@
 export {
+  type RetrieveQuery,
+  validateDeleteQuery,
   validateInputItemsQuery,
   validateRetrieveQuery,
-  type InputItemsQuery,
-  type RetrieveQuery,
 } from './query-parameters.js';
 export { typeOfItem } from './input-item.js';
 export { requireReadableBody } from './readable-body.js';

@@ -1,20 +1,13 @@
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, Min, MinLength } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, Min } from 'class-validator';
+
+import { PageParameters, toPageParameters, toPageRequest } from '../../http/index.js';
 import type { Includable } from '../../protocol/index.js';
-import { compile } from '../../validation/index.js';
+import type { DeleteOptions, PageRequest } from '../../state/index.js';
+import { compile, type Query, toArray, toBoolean, toNumber } from '../../validation/index.js';
 import { INCLUDABLES } from './includable.js';
-import { toArray, toBoolean, toNumber, type Query } from './query-values.js';
 
 // Unknown query parameters have never been an error.
 const OPTIONS = { unknownParameters: 'ignore' } as const;
-
-/** What `GET /responses/{id}/input_items` is asked for (protocol §1.1). */
-export interface InputItemsQuery {
-  readonly limit: number;
-  readonly order: 'asc' | 'desc';
-  /** The id of the item to continue behind. */
-  readonly after?: string;
-  readonly include: readonly Includable[];
-}
 
 /** What `GET /responses/{id}` is asked for (protocol §1.1). */
 export interface RetrieveQuery {
@@ -24,20 +17,7 @@ export interface RetrieveQuery {
   readonly include_obfuscation?: boolean;
 }
 
-class InputItemsParameters implements InputItemsQuery {
-  @IsInt()
-  @Min(1)
-  @Max(100)
-  readonly limit!: number;
-
-  @IsIn(['asc', 'desc'])
-  readonly order!: 'asc' | 'desc';
-
-  @IsOptional()
-  @IsString()
-  @MinLength(1)
-  readonly after?: string;
-
+class InputItemsParameters extends PageParameters {
   @IsIn(INCLUDABLES, { each: true })
   readonly include!: readonly Includable[];
 }
@@ -59,19 +39,27 @@ class RetrieveParameters implements RetrieveQuery {
   readonly include_obfuscation?: boolean;
 }
 
+class DeleteParameters {
+  @IsBoolean()
+  readonly cascade!: boolean;
+}
+
 const checkInputItems = compile(InputItemsParameters);
 const checkRetrieve = compile(RetrieveParameters);
+const checkDelete = compile(DeleteParameters);
 
-/** Reads the query of `GET /responses/{id}/input_items`; throws ApiError 400 for the first fault. */
-export function validateInputItemsQuery(query: Query): InputItemsQuery {
-  const parameters = {
-    limit: toNumber(query.limit ?? 20),
-    order: query.order ?? 'desc',
-    include: toArray(query, 'include'),
-    ...(query.after === undefined ? {} : { after: query.after }),
-  };
+/** Reads the query of `GET /responses/{id}/input_items` (protocol §1.1); throws ApiError 400 for the first fault. */
+export function validateInputItemsQuery(query: Query): PageRequest {
+  const parameters = { ...toPageParameters(query), include: toArray(query, 'include') };
   checkInputItems(parameters, OPTIONS);
-  return parameters as unknown as InputItemsQuery;
+  return toPageRequest(parameters as unknown as InputItemsParameters);
+}
+
+/** Reads the query of `DELETE /responses/{id}`; throws ApiError 400. */
+export function validateDeleteQuery(query: Query): DeleteOptions {
+  const parameters = { cascade: toBoolean(query.cascade ?? false) };
+  checkDelete(parameters, OPTIONS);
+  return parameters as DeleteOptions;
 }
 
 /** Reads the query of `GET /responses/{id}`; throws ApiError 400 for the first fault. */

@@ -33,6 +33,8 @@ export interface CreateEvent {
   readonly request: CreateResponseRequest;
   /** False for a warm-up (protocol §6.4). */
   readonly generate: boolean;
+  /** The session that the turn names itself. */
+  readonly sessionId: string | undefined;
 }
 
 /**
@@ -43,7 +45,9 @@ export interface CreateEvent {
 export function validateCreateEvent(body: unknown, options: CheckOptions): CreateEvent {
   const members = requireReadableBody(body);
   const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
-  return { request: validate(members, options, checkEventMembers, !generate), generate };
+  const request = validate(members, options, checkEventMembers, !generate);
+  const { session_id: sessionId } = members as Pick<CreateEventBody, 'session_id'>;
+  return { request, generate, sessionId: sessionId ?? undefined };
 }
 
 function validate(

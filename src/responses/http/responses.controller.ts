@@ -4,13 +4,20 @@ import type { FastifyReply } from 'fastify';
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { apiPaths, setProcessingTime } from '../../http/index.js';
-import { ApiError, type CreateResponseRequest, type Item, type ListObject } from '../../protocol/index.js';
-import { validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
+import {
+  ApiError,
+  type CreateResponseRequest,
+  type Item,
+  type ListObject,
+  type ResponseWithText,
+  withOutputText,
+} from '../../protocol/index.js';
+import { readSessionId } from '../../sessions/index.js';
+import { validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
 import { breakConnection, cutOffWhenStalled, forwardHeaders, whenClientGone } from './client-connection.js';
 import { CreateRequestPipe } from './create-request.pipe.js';
-import { type ResponseWithText, withOutputText } from './output-text.js';
 import { SseTransport } from './sse-transport.js';
 
 /** What DELETE answers (protocol §1.1). */
@@ -63,10 +70,11 @@ export class ResponsesController {
   async retrieve(
     @Param('id') id: string,
     @Query() query: Parameters,
+    @Headers() headers: Parameters,
     @CurrentCaller() { owner }: Caller,
   ): Promise<ResponseWithText> {
     const { stream } = validateRetrieveQuery(query);
-    const response = await this.stored.retrieve(owner, id);
+    const response = await this.stored.retrieve(owner, id, readSessionId(headers));
     if (stream) {
       throw ApiError.of('invalid_mode', 'Only a response created with background and stream can be streamed again.', {
         param: 'stream',
@@ -76,8 +84,13 @@ export class ResponsesController {
   }
 
   @Delete(':id')
-  async delete(@Param('id') id: string, @CurrentCaller() { owner }: Caller): Promise<DeletedResponse> {
-    await this.stored.delete(owner, id);
+  async delete(
+    @Param('id') id: string,
+    @Query() query: Parameters,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { owner }: Caller,
+  ): Promise<DeletedResponse> {
+    await this.stored.delete(owner, id, validateDeleteQuery(query), readSessionId(headers));
     return { id, object: 'response', deleted: true };
   }
 
@@ -85,14 +98,19 @@ export class ResponsesController {
   inputItems(
     @Param('id') id: string,
     @Query() query: Parameters,
+    @Headers() headers: Parameters,
     @CurrentCaller() { owner }: Caller,
   ): Promise<ListObject<Item>> {
-    return this.stored.inputItems(owner, id, validateInputItemsQuery(query));
+    return this.stored.inputItems(owner, id, validateInputItemsQuery(query), readSessionId(headers));
   }
 
   @Post(':id/cancel')
   @HttpCode(200)
-  async cancel(@Param('id') id: string, @CurrentCaller() { owner }: Caller): Promise<ResponseWithText> {
-    return withOutputText(await this.stored.cancel(owner, id));
+  async cancel(
+    @Param('id') id: string,
+    @Headers() headers: Parameters,
+    @CurrentCaller() { owner }: Caller,
+  ): Promise<ResponseWithText> {
+    return withOutputText(await this.stored.cancel(owner, id, readSessionId(headers)));
   }
 }

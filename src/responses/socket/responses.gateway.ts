@@ -40,12 +40,11 @@ export class ResponsesGateway implements OnGatewayInit {
   }
 
   private async run(turn: SocketTurn): Promise<void> {
-    const unknownParameters = this.environment.UNKNOWN_PARAMETERS;
-    const { request, generate } = validateCreateEvent(turn.request(), { unknownParameters });
+    const { UNKNOWN_PARAMETERS: unknownParameters, WS_SESSION_LOCK: locksSession } = this.environment;
+    const { request, generate, sessionId } = validateCreateEvent(turn.request(), { unknownParameters });
     turn.keep();
     const { headers } = turn.session.connection;
-    await turn.send(
-      this.responses.execute(this.responses.admit(request, turn.caller, { generate, headers }), turn.control),
-    );
+    const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });
+    await turn.send(this.responses.execute(admitted, turn.control));
   }
 }

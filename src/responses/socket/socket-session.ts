@@ -38,7 +38,7 @@ export class SocketSession implements ConnectionWork, TurnHost {
     private readonly dependencies: SessionDependencies,
   ) {
     const { caches, budget, environment } = dependencies;
-    this.cache = caches.open(connection.owner);
+    this.cache = caches.open();
     this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
     connection.carry(this);

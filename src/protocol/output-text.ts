@@ -1,4 +1,4 @@
-import type { ContentPart, ResponseObject } from '../../protocol/index.js';
+import type { ContentPart, ResponseObject } from './wire.js';
 
 /** A Response with `output_text`: what the model wrote, in one string. On JSON bodies only (docs/decisions). */
 export interface ResponseWithText extends ResponseObject {

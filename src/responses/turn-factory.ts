@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Caller } from '../access/index.js';
+import { Environment } from '../config/index.js';
+import {
+  type ContentPart,
+  type CreateResponseRequest,
+  IdGenerator,
+  type InputItem,
+  type Item,
+  itemIdPrefix,
+} from '../protocol/index.js';
+import { pickTurnHeaders } from '../providers/index.js';
+import { readSessionId } from '../sessions/index.js';
+import { Clock } from '../time/index.js';
+import type { AdmittedTurn } from './admitted-turn.js';
+import { typeOfItem } from './dto/index.js';
+import { resolveSettings } from './resolve-settings.js';
+import { readTimeToLive, type RequestHeaders } from './time-to-live.js';
+
+/** What the transport knows of a turn beyond its request. */
+export interface AdmitOptions {
+  /** False only prepares a context to be continued (protocol §6.4). */
+  readonly generate?: boolean;
+  /** As they came, of the request or of the upgrade. */
+  readonly headers?: RequestHeaders;
+  /** The session that the turn itself names, where headers belong to the connection. */
+  readonly sessionId?: string | undefined;
+  /** Whether a turn that names a session holds its lock. */
+  readonly locksSession?: boolean;
+}
+
+/** Makes turns of requests: ids and time are given here, the model is not asked yet. */
+@Injectable()
+export class TurnFactory {
+  constructor(
+    private readonly ids: IdGenerator,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /** A turn of a validated request. Throws ApiError 400 for headers that cannot be used. */
+  admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions): AdmittedTurn {
+    const { generate = true, headers = {}, locksSession: locks = true } = options;
+    const sessionId = options.sessionId ?? readSessionId(headers);
+    return {
+      responseId: this.ids.next('resp'),
+      createdAt: this.clock.nowInSeconds(),
+      caller,
+      input: toItems(request.input ?? [], this.ids),
+      settings: resolveSettings(request),
+      include: request.include ?? [],
+      headers: pickTurnHeaders(headers, request.client_metadata),
+      generate,
+      requestedTier: request.service_tier ?? 'auto',
+      session: sessionId === undefined ? null : { id: sessionId, locks },
+      ttlSeconds: readTimeToLive(headers, this.environment),
+    };
+  }
+}
+
+function toItems(input: string | readonly InputItem[], ids: IdGenerator): readonly Item[] {
+  if (typeof input === 'string') return [toMessage({ role: 'user', content: input }, ids)];
+  return input.map((item) => {
+    const type = String(typeOfItem(item));
+    return type === 'message' ? toMessage(item, ids) : { ...item, type, id: item.id ?? ids.next(itemIdPrefix(type)) };
+  });
+}
+
+/** The easy forms of a message (no type, content as a string) become the form that `input_items` shows. */
+function toMessage(item: InputItem, ids: IdGenerator): Item {
+  const { role, content } = item;
+  return {
+    ...item,
+    type: 'message',
+    id: item.id ?? ids.next('msg'),
+    status: item['status'] ?? 'completed',
+    role,
+    content: typeof content === 'string' ? [toTextPart(role, content)] : content,
+  };
+}
+
+function toTextPart(role: unknown, text: string): ContentPart {
+  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
+}

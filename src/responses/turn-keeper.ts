@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Continuations } from '../context/index.js';
+import type { ResponseObject } from '../protocol/index.js';
+import { ResponseStore } from '../state/index.js';
+import { Clock } from '../time/index.js';
+import type { FinishedRun, Run } from './turn-runner.js';
+
+/** Keeps what a turn made, so that it can be continued. */
+@Injectable()
+export class TurnKeeper {
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Stores a response unless its request does not want that, and remembers it for its connection. Throws
+   * StoreUnavailableError; then it is not remembered either.
+   */
+  async keep(
+    run: Run,
+    { origin }: FinishedRun,
+    response: ResponseObject,
+    continuations: Continuations | undefined,
+  ): Promise<void> {
+    const { admitted, prepared, live } = run;
+    const { settings, caller, ttlSeconds } = admitted;
+    const { parent, turn, sessionId, conversation } = prepared;
+    if (settings.store) {
+      await this.store.save(caller.owner, {
+        response,
+        input: turn.input,
+        parentId: parent?.responseId ?? null,
+        origin,
+        sessionId,
+        fence: live.fence,
+        expiresAt: this.clock.now() + ttlSeconds * 1000,
+        // A store that has the parent does not look, and a long conversation is not copied.
+        get inherited() {
+          return parent?.conversation.items ?? [];
+        },
+      });
+    }
+    if (response.status === 'failed') return;
+    const responseId = response.id;
+    continuations?.remember(
+      { responseId, conversation: conversation.append(response.output), origin, sessionId, stored: settings.store },
+      parent,
+    );
+  }
+}

@@ -1,0 +1,4 @@
+export * from './session-gate.js';
+export * from './session-id.js';
+export * from './sessions.module.js';
+export * from './sessions.service.js';

@@ -1,0 +1,26 @@
+import { type Check, Fault, tooLong, wrongType } from '../validation/index.js';
+
+const MAX_LENGTH = 256;
+
+/** The name of a session: any visible ASCII characters, so that a header can hold it (docs/decisions). */
+export const sessionId: Check = (value) => {
+  if (typeof value !== 'string') return wrongType('a string', value);
+  if (value.length > MAX_LENGTH) return tooLong(MAX_LENGTH, value);
+  if (/^[\x21-\x7e]+$/.test(value)) return null;
+  return new Fault(
+    'invalid_value',
+    (path) =>
+      `Invalid '${path}'. Expected a session name of 1 to ${MAX_LENGTH} visible ASCII characters without blanks.`,
+  );
+};
+
+const HEADER = 'x-session-id';
+
+/** The session that a request names in its headers. Throws ApiError 400 for what cannot be the name of one. */
+export function readSessionId(headers: Readonly<Record<string, unknown>>): string | undefined {
+  const value = headers[HEADER];
+  if (value === undefined) return undefined;
+  const fault = sessionId(value, { unknownParameters: 'ignore' });
+  if (fault !== null) throw fault.under(HEADER).toError();
+  return value as string;
+}

@@ -1,0 +1,61 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
+
+import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
+import { Environment } from '../config/index.js';
+import { apiPaths, readPageQuery } from '../http/index.js';
+import { type ListObject, mapList, type ResponseWithText, withOutputText } from '../protocol/index.js';
+import { validateForkBody } from './fork-body.js';
+import { SessionsService } from './sessions.service.js';
+
+/** What a fork answers. */
+export interface ForkedSession {
+  readonly id: string;
+  readonly object: 'session';
+  readonly forked_from: string;
+  /** How many responses it shares. */
+  readonly responses: number;
+}
+
+/** What DELETE answers. */
+export interface DeletedSession {
+  readonly id: string;
+  readonly object: 'session';
+  readonly deleted: true;
+}
+
+/** `/sessions`: the conversations that turns name with `x-session-id`, or begin with their first response. */
+@Controller(apiPaths('sessions'))
+@UseGuards(ApiKeyGuard)
+export class SessionsController {
+  constructor(
+    private readonly sessions: SessionsService,
+    private readonly environment: Environment,
+  ) {}
+
+  @Get(':id/responses')
+  async responses(
+    @Param('id') id: string,
+    @Query() query: Readonly<Record<string, unknown>>,
+    @CurrentCaller() { owner }: Caller,
+  ): Promise<ListObject<ResponseWithText>> {
+    return mapList(await this.sessions.responses(owner, id, readPageQuery(query)), withOutputText);
+  }
+
+  @Post(':id/fork')
+  @HttpCode(200)
+  async fork(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @CurrentCaller() { owner }: Caller,
+  ): Promise<ForkedSession> {
+    const request = validateForkBody(body, { unknownParameters: this.environment.UNKNOWN_PARAMETERS });
+    const responses = await this.sessions.fork(owner, id, request);
+    return { id: request.target_session_id, object: 'session', forked_from: id, responses };
+  }
+
+  @Delete(':id')
+  async delete(@Param('id') id: string, @CurrentCaller() { owner }: Caller): Promise<DeletedSession> {
+    await this.sessions.delete(owner, id);
+    return { id, object: 'session', deleted: true };
+  }
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+
+import { StateModule } from '../state/index.js';
+import { SessionGate } from './session-gate.js';
+import { SessionsController } from './sessions.controller.js';
+import { SessionsService } from './sessions.service.js';
+
+/** Sessions: what responses belong to, and who may write to it. */
+@Module({
+  imports: [StateModule],
+  controllers: [SessionsController],
+  providers: [SessionGate, SessionsService],
+  exports: [SessionGate],
+})
+export class SessionsModule {}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Owner } from '../access/index.js';
+import { ApiError, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
+import { type PageRequest, ResponseGraph, SessionStore } from '../state/index.js';
+import type { ForkBody } from './fork-body.js';
+import { SessionGate } from './session-gate.js';
+
+/**
+ * What can be done with a session (docs/decisions). One without responses does not exist, and another owner's neither. What
+ * changes a session waits for its lock, so that no turn is in the middle of it: 409 `session_locked` after
+ * SESSION_LOCK_TIMEOUT_MS.
+ */
+@Injectable()
+export class SessionsService {
+  constructor(
+    private readonly sessions: SessionStore,
+    private readonly graph: ResponseGraph,
+    private readonly gate: SessionGate,
+  ) {}
+
+  /** The responses of a session, as they were made. Throws ApiError 404, or UnknownCursorError. */
+  async responses(owner: Owner, sessionId: string, page: PageRequest): Promise<ListObject<ResponseObject>> {
+    const { data, hasMore } = await this.graph.list(owner, { sessionId }, page);
+    const isWhole = page.after === undefined && page.before === undefined;
+    if (data.length === 0 && isWhole) throw ApiError.notFound('Session', sessionId);
+    return toListObject(data, hasMore);
+  }
+
+  /**
+   * Makes a session that shares the responses of another one, and gives their number. Throws ApiError 404, 400 for a response
+   * that is not in the session, and 409 `session_exists` for a target that has responses already.
+   */
+  async fork(owner: Owner, sourceId: string, body: ForkBody): Promise<number> {
+    const { target_session_id: targetId, up_to_response_id: upTo } = body;
+    const held = await this.gate.hold(owner, targetId);
+    try {
+      const request = { sourceId, targetId, ...(upTo == null ? {} : { upToResponseId: upTo }) };
+      const outcome = await this.sessions.fork(owner, request);
+      if ('responses' in outcome) return outcome.responses;
+      switch (outcome.refused) {
+        case 'source_not_found':
+          throw ApiError.notFound('Session', sourceId);
+        case 'response_not_found':
+          throw ApiError.of('invalid_value', `Response with id '${String(upTo)}' is not in session '${sourceId}'.`, {
+            param: 'up_to_response_id',
+          });
+        case 'target_exists':
+          throw ApiError.of('session_exists', `Session '${targetId}' has responses already. Fork into a new one.`, {
+            param: 'target_session_id',
+          });
+      }
+    } finally {
+      await held.release();
+    }
+  }
+
+  /** Deletes a session, and its responses that no other session shares. Throws ApiError 404. */
+  async delete(owner: Owner, sessionId: string): Promise<void> {
+    const held = await this.gate.hold(owner, sessionId);
+    try {
+      if (!(await this.sessions.delete(owner, sessionId))) throw ApiError.notFound('Session', sessionId);
+    } finally {
+      await held.release();
+    }
+  }
+}
