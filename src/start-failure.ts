@@ -1,5 +1,5 @@
 import { EnvironmentError } from './config/index.js';
-import { SchemaError } from './state/index.js';
+import { StateStartError } from './state/index.js';
 
 /**
  * Why the service did not start. A wrong variable, a taken port or a foreign address is the operator's to mend, so it is
@@ -7,8 +7,6 @@ import { SchemaError } from './state/index.js';
  */
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof EnvironmentError || error instanceof SchemaError || 'syscall' in error) return error.message;
-  // What the database refuses, such as a wrong password.
-  if ('severity' in error) return `DATABASE_URL: ${error.message}`;
+  if (error instanceof EnvironmentError || error instanceof StateStartError || 'syscall' in error) return error.message;
   return error.stack ?? error.message;
 }

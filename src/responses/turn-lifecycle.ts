@@ -58,10 +58,16 @@ export class TurnLifecycle {
 
   private async enterSession({ session, caller, settings }: AdmittedTurn, running: RunningTurn): Promise<HeldSession> {
     if (session === null) return NO_SESSION;
-    if (settings.store) await this.sessions.refuseWhenFull(caller.owner, session.id);
-    if (!session.locks) return NO_SESSION;
-    const { signal } = running;
-    return this.sessions.hold(caller.owner, session.id, { signal, onLost: () => running.stop('session_lost') });
+    const waiter = { signal: running.signal, onLost: () => running.stop('session_lost') };
+    const held = session.locks ? await this.sessions.hold(caller.owner, session.id, waiter) : NO_SESSION;
+    try {
+      // Under the lock, so that two turns cannot both find the last place.
+      if (settings.store) await this.sessions.refuseWhenFull(caller.owner, session.id);
+    } catch (error) {
+      void held.release();
+      throw error;
+    }
+    return held;
   }
 
   private async giveBack({ release, session }: Entrance): Promise<void> {

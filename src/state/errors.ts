@@ -54,7 +54,7 @@ export class GraphTooLargeError extends StateError {
   }
 }
 
-/** The schema is older than this program, and the program may not change it: the start is refused. */
-export class SchemaError extends Error {
-  override readonly name = 'SchemaError';
+/** Why state cannot be had, in words for the operator who starts the service. */
+export class StateStartError extends Error {
+  override readonly name = 'StateStartError';
 }

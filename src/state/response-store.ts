@@ -29,7 +29,7 @@ export interface Chain {
   /** Input and output items of all ancestors and of the response itself, oldest first. */
   readonly items: readonly Item[];
   readonly origin: Origin | null;
-  /** The session the response was made in. */
+  /** The session the response was made in or, where that was deleted, one that shares it. */
   readonly sessionId: string;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '../../protocol/index.js';
-import { validateInputItemsQuery, validateRetrieveQuery } from './index.js';
+import { validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from './index.js';
 
 const IMAGE = 'message.input_image.image_url';
 const LOGPROBS = 'message.output_text.logprobs';
@@ -17,19 +17,20 @@ function faultOf(call: () => unknown): unknown {
 
 describe(validateInputItemsQuery, () => {
   it.each<[Record<string, unknown>, object]>([
-    [{}, { limit: 20, order: 'desc', include: [] }],
+    [{}, { limit: 20, order: 'desc' }],
     [
       { limit: '100', order: 'asc', after: 'msg_1' },
-      { limit: 100, order: 'asc', after: 'msg_1', include: [] },
+      { limit: 100, order: 'asc', after: 'msg_1' },
     ],
-    [{ 'include[]': IMAGE }, { limit: 20, order: 'desc', include: [IMAGE] }],
-    [{ 'include[]': [IMAGE, LOGPROBS] }, { limit: 20, order: 'desc', include: [IMAGE, LOGPROBS] }],
-    [{ include: [IMAGE, LOGPROBS] }, { limit: 20, order: 'desc', include: [IMAGE, LOGPROBS] }],
+    [{ before: 'msg_1' }, { limit: 20, order: 'desc', before: 'msg_1' }],
+    [{ 'include[]': IMAGE }, { limit: 20, order: 'desc' }],
+    [{ 'include[]': [IMAGE, LOGPROBS] }, { limit: 20, order: 'desc' }],
+    [{ include: [IMAGE, LOGPROBS] }, { limit: 20, order: 'desc' }],
     [
       { include: `${IMAGE},${LOGPROBS}`, other: 'x' },
-      { limit: 20, order: 'desc', include: [IMAGE, LOGPROBS] },
+      { limit: 20, order: 'desc' },
     ],
-    [{ include: '' }, { limit: 20, order: 'desc', include: [] }],
+    [{ include: '' }, { limit: 20, order: 'desc' }],
   ])('reads %j', (query, parameters) => {
     expect(validateInputItemsQuery(query)).toEqual(parameters);
   });
@@ -78,6 +79,18 @@ describe(validateInputItemsQuery, () => {
       'after',
       "Invalid type for 'after': expected a string, but got an array instead.",
     ],
+    [
+      { before: '' },
+      'string_below_min_length',
+      'before',
+      "Invalid 'before': string too short. Expected a string with minimum length 1, but got an empty string instead.",
+    ],
+    [
+      { after: 'msg_1', before: 'msg_2' },
+      'mutually_exclusive_parameters',
+      'before',
+      "Mutually exclusive parameters: 'after' and 'before'. A page begins or ends at a cursor, not both.",
+    ],
   ])('refuses %j', (query, code, param, message) => {
     expect(faultOf(() => validateInputItemsQuery(query))).toEqual([400, code, param, message]);
   });
@@ -125,5 +138,21 @@ describe(validateRetrieveQuery, () => {
     ],
   ])('refuses %j', (query, code, param, message) => {
     expect(faultOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
+  });
+});
+
+describe(validateDeleteQuery, () => {
+  it.each<[Record<string, unknown>, object]>([
+    [{}, { cascade: false }],
+    [{ cascade: 'false' }, { cascade: false }],
+    [{ cascade: 'true', other: 'x' }, { cascade: true }],
+  ])('reads %j', (query, parameters) => {
+    expect(validateDeleteQuery(query)).toEqual(parameters);
+  });
+
+  it.each(['', '1', 'yes', 'TRUE', ['true', 'true']])('refuses %j', (cascade) => {
+    const kind = Array.isArray(cascade) ? 'an array' : 'a string';
+    const message = `Invalid type for 'cascade': expected a boolean, but got ${kind} instead.`;
+    expect(faultOf(() => validateDeleteQuery({ cascade }))).toEqual([400, 'invalid_type', 'cascade', message]);
   });
 });

@@ -82,7 +82,7 @@ export class MemoryResponseStore extends ResponseStore {
     const items = path
       .reverse()
       .flatMap(({ inherited, input, response }) => [...inherited, ...input, ...response.output]);
-    return { responseId, items, origin: node.origin, sessionId: node.sessionId };
+    return { responseId, items, origin: node.origin, sessionId: sessionOf(node) };
   }
 
   override async inputItems(
@@ -141,4 +141,9 @@ function pageOfItems(items: readonly Item[], page: PageRequest): Page<Item> {
   }
   const end = position + 1 + limit;
   return { data: ordered.slice(position + 1, end), hasMore: end < ordered.length };
+}
+
+/** The session a response was made in or, where that was deleted, one that shares it. */
+function sessionOf({ id, sessionId, sessions }: Node): string {
+  return sessions.has(sessionId) ? sessionId : ([...sessions].sort()[0] ?? id);
 }

@@ -42,6 +42,11 @@ export function breaksConnection(error: unknown): boolean {
   return code === undefined || NETWORK_CODES.has(code) || /^(?:08|57P|25006)/.test(code);
 }
 
+/** Whether the same may succeed at once on another connection. What took too long would take as long again. */
+export function isWorthRepeating(error: unknown): boolean {
+  return error instanceof Error && breaksConnection(error) && !/timeout/i.test(error.message);
+}
+
 /** What passes becomes a StoreUnavailableError; anything else stays what it is. */
 export function toStoreError(error: unknown): unknown {
   if (!isPassing(error)) return error;
@@ -49,6 +54,6 @@ export function toStoreError(error: unknown): unknown {
 }
 
 function codeOf(error: unknown): string | undefined {
-  const code = (error as { readonly code?: unknown }).code;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }

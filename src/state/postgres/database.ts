@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { Backoff } from './backoff.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
-import { breaksConnection, isPassing, toStoreError } from './database-errors.js';
+import { breaksConnection, isPassing, isWorthRepeating, toStoreError } from './database-errors.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction all on one connection. */
@@ -13,6 +13,11 @@ export type Run = <Values extends readonly unknown[], Row>(
   statement: Statement<Values, Row>,
   values: Values,
 ) => Promise<readonly Row[]>;
+
+/** How long an unused connection is kept, ms. */
+const IDLE_TIMEOUT_MS = 300_000;
+/** How long statements may go on when the process ends, ms. */
+const LAST_STATEMENTS_MS = 2000;
 
 const PING = adHoc<readonly [], never>('SELECT');
 
@@ -24,10 +29,17 @@ export class Database {
   private readonly backoff: Backoff;
   private opened = false;
 
-  constructor(settings: DatabaseSettings, clock: Clock) {
+  constructor(
+    settings: DatabaseSettings,
+    private readonly clock: Clock,
+  ) {
     this.isPooled = isPooled(settings);
     this.backoff = new Backoff(clock);
-    this.pool = new pg.Pool({ ...requestOptions(settings), max: settings.DATABASE_POOL_SIZE });
+    this.pool = new pg.Pool({
+      ...requestOptions(settings),
+      max: settings.DATABASE_POOL_SIZE,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    });
     this.pool.on('error', (error) => this.logger.warn(`an idle connection was lost: ${error.message}`));
   }
 
@@ -36,8 +48,9 @@ export class Database {
     this.opened = true;
   }
 
-  close(): Promise<void> {
-    return this.pool.end();
+  /** Waits for statements that run, but no longer than the end of the process may wait for a database that hangs. */
+  async close(): Promise<void> {
+    await this.clock.within(this.pool.end(), LAST_STATEMENTS_MS);
   }
 
   /** Throws StoreUnavailableError when the database cannot be asked. */
@@ -53,7 +66,7 @@ export class Database {
     try {
       return await this.query(statement, values);
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || !breaksConnection(error.cause)) throw error;
+      if (!(error instanceof StoreUnavailableError) || !isWorthRepeating(error.cause)) throw error;
       return this.query(statement, values);
     }
   };

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 
-import { type DatabaseSettings, directOptions } from './connection-options.js';
+import { StateStartError } from '../errors.js';
+import { type DatabaseSettings, directOptions, isPooled } from './connection-options.js';
 
 /** One statement a file, numbered, never edited once released. */
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
@@ -16,14 +17,14 @@ const UNDEFINED_SCHEMA = '3F000';
 
 const logger = new Logger('Migrations');
 
-/** The names of the migrations that the database lacks. It needs no right to change the schema. */
+/** The names of the migrations that the database lacks. It needs no right to change the schema. Throws StateStartError. */
 export function pendingMigrations(settings: DatabaseSettings): Promise<readonly string[]> {
   return withClient(settings, findPending);
 }
 
 /**
  * Brings the schema up to date, all in one transaction, and gives the names of what was applied. Replicas that start at once
- * wait for each other. A schema that is newer than this program is left alone.
+ * wait for each other. A schema that is newer than this program is left alone. Throws StateStartError.
  */
 export function migrate(settings: DatabaseSettings): Promise<readonly string[]> {
   return withClient(settings, async (client) => {
@@ -69,12 +70,23 @@ async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Clien
   const client = new pg.Client(directOptions(settings));
   // What breaks also rejects the statement that runs.
   client.on('error', noLog);
-  await client.connect();
+  try {
+    await client.connect();
+  } catch (error) {
+    const variable = isPooled(settings) ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
+    throw new StateStartError(`${variable}: cannot connect: ${describe(error)}`, { cause: error });
+  }
   try {
     return await work(client);
   } finally {
     await client.end();
   }
+}
+
+/** A name with several addresses fails with an error for each. */
+function describe(error: unknown): string {
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  return errors.map((one) => (one instanceof Error ? one.message : String(one))).join('; ');
 }
 
 function noLog(): void {

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import { SchemaError } from '../errors.js';
+import { StateStartError } from '../errors.js';
 import { StateBackend } from '../state-backend.js';
 import { Backoff } from './backoff.js';
 import type { DatabaseSettings } from './connection-options.js';
@@ -42,7 +42,7 @@ export class PostgresBackend extends StateBackend {
     this.locks = new PostgresSessionLock(this.database);
   }
 
-  /** Throws SchemaError, and what PostgreSQL refuses for good, such as a wrong password. */
+  /** Throws StateStartError for what PostgreSQL refuses for good, such as a wrong password, and for a schema that is too old. */
   override async start(): Promise<void> {
     if (!(await this.tryToOpen())) void this.keepTrying();
     this.listener.start();
@@ -59,7 +59,7 @@ export class PostgresBackend extends StateBackend {
     try {
       await this.requireSchema();
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      if (!isPassing(error instanceof StateStartError ? error.cause : error)) throw error;
       this.logger.warn(`the database is not there yet: ${String(error)}`);
       return false;
     }
@@ -75,7 +75,7 @@ export class PostgresBackend extends StateBackend {
     }
     const pending = await pendingMigrations(this.settings);
     if (pending.length === 0) return;
-    throw new SchemaError(
+    throw new StateStartError(
       `DATABASE_MIGRATE: the database lacks ${pending.length} migrations. Run 'npm run migrate', or set it to true.`,
     );
   }

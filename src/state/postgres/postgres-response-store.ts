@@ -52,7 +52,7 @@ export class PostgresResponseStore extends ResponseStore {
     const [row] = await this.database.repeatable(CHAIN, [...this.viewer(owner, within), toKey(responseId)]);
     if (row === undefined) return undefined;
     const origin = row.origin === null ? null : (JSON.parse(row.origin) as Origin);
-    return { responseId, items: readItems(row.items), origin, sessionId: row.session_id };
+    return { responseId, items: readItems(row.items), origin, sessionId: row.session_id ?? responseId };
   }
 
   override async inputItems(

@@ -52,7 +52,7 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
   )
-  SELECT expires_at::text, owner, id FROM expired, (SELECT ${TELL_OF_GONE}) AS told
+  SELECT expires_at::text, owner, id, ${TELL_OF_GONE} AS notices FROM expired
   ORDER BY expired.expires_at, owner, id`,
 );
 

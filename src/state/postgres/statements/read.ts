@@ -16,7 +16,8 @@ export const GET = prepared<readonly [...Viewer, responseId: string], ResponseRo
 /** A conversation: its items as JSON texts with commas between them. */
 export interface ChainRow {
   readonly origin: string | null;
-  readonly session_id: string;
+  /** The session it was made in or, where that was deleted, one that shares it; null when it has left all of them. */
+  readonly session_id: string | null;
   readonly items: string | null;
 }
 
@@ -29,7 +30,10 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string], ChainRow
     UNION ALL
     SELECT r.id, r.parent_id, path.level + 1 FROM path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.parent_id
   )
-  SELECT r.origin, r.session_id, (
+  SELECT r.origin, (
+    SELECT s.session_id FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id
+    ORDER BY s.session_id <> r.session_id, s.session_id LIMIT 1
+  ) AS session_id, (
     SELECT string_agg(i.body, ',' ORDER BY path.level DESC, i.position)
     FROM path JOIN antiphon.items i ON i.owner = $1 AND i.response_id = path.id
   ) AS items
