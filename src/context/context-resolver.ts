@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Owner } from '../access/index.js';
 import { ApiError, type Item } from '../protocol/index.js';
 import { ResponseStore } from '../state/index.js';
+import { Clock } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
 import { Conversation } from './conversation.js';
 
@@ -25,7 +26,10 @@ export interface ContextScope {
 /** Finds what the model sees: the chain behind `previous_response_id`, then the input (protocol §9). */
 @Injectable()
 export class ContextResolver {
-  constructor(private readonly store: ResponseStore) {}
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly clock: Clock,
+  ) {}
 
   /**
    * Resolves and checks the whole context. Throws ApiError
@@ -38,23 +42,23 @@ export class ContextResolver {
     items: readonly Item[],
     { within, remembered }: ContextScope = {},
   ): Promise<TurnContext> {
-    let parent: Continuation | null = null;
-    if (previousResponseId !== null) {
-      const known = remembered?.find(previousResponseId);
-      const isWithin = within === undefined || known?.sessionId === within;
-      // It may have been forked into the session: the store knows.
-      parent = known !== undefined && isWithin ? known : await this.hydrate(owner, previousResponseId, within);
-    }
+    const parent =
+      previousResponseId === null ? null : await this.parent(owner, previousResponseId, { within, remembered });
     const input = await this.resolveReferences(owner, items, within);
     return { input, conversation: (parent?.conversation ?? Conversation.of([])).accept(input), parent };
   }
 
-  /** A stored response as something to continue. */
-  private async hydrate(owner: Owner, responseId: string, within: string | undefined): Promise<Continuation> {
+  /** What a turn continues: as the connection remembers it, or as it is stored. */
+  private async parent(owner: Owner, responseId: string, { within, remembered }: ContextScope): Promise<Continuation> {
+    const known = remembered?.find(responseId);
+    const isWithin = within === undefined || known?.sessionId === within;
+    const isAlive = (known?.expiresAt ?? Infinity) > this.clock.now();
+    // The store knows of forks into the session, and of what has expired.
+    if (known !== undefined && isWithin && isAlive) return known;
     const chain = await this.store.chain(owner, responseId, within);
     if (chain !== undefined) {
-      const { items, origin, sessionId } = chain;
-      return { responseId, conversation: Conversation.of(items), origin, sessionId, stored: true };
+      const { items, origin, sessionId, expiresAt } = chain;
+      return { responseId, conversation: Conversation.of(items), origin, sessionId, expiresAt };
     }
     throw ApiError.of('previous_response_not_found', `Previous response with id '${responseId}' not found.`, {
       param: 'previous_response_id',

@@ -93,8 +93,8 @@ export class ContinuationCache {
 
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
     if (this.closed) return;
-    const { conversation, stored } = continuation;
-    if (stored && !this.limits.keepsStored()) {
+    const { conversation, expiresAt } = continuation;
+    if (expiresAt !== null && !this.limits.keepsStored()) {
       this.drop(lane);
       this.settle();
       return;

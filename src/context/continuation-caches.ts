@@ -44,7 +44,7 @@ export class ContinuationCaches implements DeletionListener {
   /** What may be deleted without our hearing of it is looked up in the store each time. */
   interrupted(): void {
     this.hearsDeletions = false;
-    for (const cache of this.caches) cache.forget(({ stored }) => stored);
+    for (const cache of this.caches) cache.forget(({ expiresAt }) => expiresAt !== null);
   }
 
   resumed(): void {

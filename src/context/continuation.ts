@@ -8,8 +8,8 @@ export interface Continuation {
   readonly origin: Origin | null;
   /** The session it was made in. */
   readonly sessionId: string;
-  /** Whether a store has it as well: then it may be deleted elsewhere. */
-  readonly stored: boolean;
+  /** Until when a store has it as well, ms since the epoch: it may be deleted elsewhere. Null: it was never stored. */
+  readonly expiresAt: number | null;
 }
 
 /** What a transport remembers of its own turns, so that they can be continued without the store, stored or not. */

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
+import { StateError } from '../state/index.js';
 import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
 import { toHttpError } from './to-api-error.js';
 
@@ -10,7 +11,10 @@ const logger = new Logger('Http');
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toHttpError(thrown, request);
   if (error.status >= 500 && error !== thrown) {
-    logger.error(`request ${request.id} failed: ${request.method} ${request.url.slice(0, 200)}`, thrown);
+    const line = `request ${request.id} failed: ${request.method} ${request.url.slice(0, 200)}`;
+    // What passes by itself comes in numbers.
+    if (thrown instanceof StateError) logger.warn(`${line}: ${thrown.message}`);
+    else logger.error(line, thrown);
   }
   if (reply.sent || reply.raw.headersSent) return;
   setOpenAiHeaders(reply);

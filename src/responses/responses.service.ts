@@ -36,8 +36,6 @@ export interface TurnControl {
 
 type Batches<R = void> = AsyncGenerator<readonly StreamEvent[], R, undefined>;
 
-const NOT_SAVED = 'The response could not be saved. Please retry your request.';
-
 /**
  * The one road of a turn, for every transport: admit, then execute (resolve the context, run the model, assemble, save,
  * and only then the terminal event).
@@ -103,6 +101,7 @@ export class ResponsesService {
       if (isDisconnect(error)) return;
       const refusal = this.failures.toRefusal(error, admitted);
       live.refused(refusal.code);
+      await live.leaveSession();
       throw refusal;
     } finally {
       live.settle();
@@ -127,11 +126,10 @@ export class ResponsesService {
     try {
       await this.keeper.keep(run, finished, response, control.continuations);
     } catch (error) {
-      this.failures.log(error, admitted);
-      const failed = this.runner.fail(assembler, { code: 'server_error', message: NOT_SAVED });
-      response = assembler.conclude(failed, this.clock.nowInSeconds());
+      const reason = this.failures.toSaveError(error, admitted);
+      response = assembler.conclude(this.runner.fail(assembler, reason), this.clock.nowInSeconds());
       live.ended(response);
-      if (silent) throw ApiError.retryLater(NOT_SAVED);
+      if (silent) throw ApiError.retryLater(reason.message);
     }
     live.ended(response);
     assembler.terminate(response);

@@ -34,3 +34,8 @@ export function isDisconnect(error: unknown): boolean {
   if (error instanceof ConnectionCutError) return true;
   return error instanceof TurnStoppedError && error.reason === 'disconnect';
 }
+
+/** Whether a turn stopped because another one took over its session. */
+export function isSessionLost(error: unknown): boolean {
+  return error instanceof TurnStoppedError && error.reason === 'session_lost';
+}

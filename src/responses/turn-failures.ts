@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { ApiError, type ResponseErrorBody } from '../protocol/index.js';
 import { ModelError } from '../providers/index.js';
-import { StoreUnavailableError } from '../state/index.js';
+import { SessionLockLostError, StoreUnavailableError } from '../state/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { TurnStoppedError } from './stop-reason.js';
 
@@ -14,6 +14,8 @@ const STOP_MESSAGES = {
   session_lost: 'Another request took over the session. Please retry your request.',
   over: 'The turn is over.',
 } as const;
+
+const NOT_SAVED = 'The response could not be saved. Please retry your request.';
 
 /** Puts what went wrong in a turn into words for the client; what was not meant for clients is logged instead. */
 @Injectable()
@@ -39,9 +41,18 @@ export class TurnFailures {
     return ApiError.unexpected(turn.caller.requestId, error);
   }
 
-  /** Tells only our log. */
-  log(error: unknown, { responseId, caller }: AdmittedTurn): void {
-    this.logger.error(`${responseId} of request ${caller.requestId} failed`, error);
+  /** Why a response that is finished could not be saved. */
+  toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
+    this.log(error, turn);
+    const message = error instanceof SessionLockLostError ? STOP_MESSAGES.session_lost : NOT_SAVED;
+    return { code: 'server_error', message };
+  }
+
+  /** Tells only our log; of what passes by itself no more than a line. */
+  private log(error: unknown, { responseId, caller }: AdmittedTurn): void {
+    const line = `${responseId} of request ${caller.requestId} failed`;
+    if (error instanceof StoreUnavailableError) this.logger.warn(`${line}: ${error.message}`);
+    else this.logger.error(line, error);
   }
 }
 

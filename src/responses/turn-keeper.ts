@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 import type { Continuations } from '../context/index.js';
 import type { ResponseObject } from '../protocol/index.js';
-import { ResponseStore } from '../state/index.js';
+import { ResponseStore, SessionLockLostError } from '../state/index.js';
 import { Clock } from '../time/index.js';
+import { isSessionLost } from './stop-reason.js';
 import type { FinishedRun, Run } from './turn-runner.js';
 
 /** Keeps what a turn made, so that it can be continued. */
@@ -27,7 +28,9 @@ export class TurnKeeper {
     const { admitted, prepared, live } = run;
     const { settings, caller, ttlSeconds } = admitted;
     const { parent, turn, sessionId, conversation } = prepared;
-    if (settings.store) {
+    if (isSessionLost(live.signal.reason)) throw new SessionLockLostError(sessionId);
+    const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
+    if (expiresAt !== null) {
       await this.store.save(caller.owner, {
         response,
         input: turn.input,
@@ -35,7 +38,7 @@ export class TurnKeeper {
         origin,
         sessionId,
         fence: live.fence,
-        expiresAt: this.clock.now() + ttlSeconds * 1000,
+        expiresAt,
         // A store that has the parent does not look, and a long conversation is not copied.
         get inherited() {
           return parent?.conversation.items ?? [];
@@ -45,7 +48,7 @@ export class TurnKeeper {
     if (response.status === 'failed') return;
     const responseId = response.id;
     continuations?.remember(
-      { responseId, conversation: conversation.append(response.output), origin, sessionId, stored: settings.store },
+      { responseId, conversation: conversation.append(response.output), origin, sessionId, expiresAt },
       parent,
     );
   }

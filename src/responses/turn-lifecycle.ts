@@ -64,7 +64,7 @@ export class TurnLifecycle {
       // Under the lock, so that two turns cannot both find the last place.
       if (settings.store) await this.sessions.refuseWhenFull(caller.owner, session.id);
     } catch (error) {
-      void held.release();
+      await held.release();
       throw error;
     }
     return held;

@@ -6,7 +6,8 @@ const MAX_LENGTH = 256;
 export const sessionId: Check = (value) => {
   if (typeof value !== 'string') return wrongType('a string', value);
   if (value.length > MAX_LENGTH) return tooLong(MAX_LENGTH, value);
-  if (/^[\x21-\x7e]+$/.test(value)) return null;
+  // Of `.` and `..` no URL would be left.
+  if (/^[\x21-\x7e]+$/.test(value) && !/^\.{1,2}$/.test(value)) return null;
   return new Fault(
     'invalid_value',
     (path) =>

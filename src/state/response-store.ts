@@ -31,6 +31,8 @@ export interface Chain {
   readonly origin: Origin | null;
   /** The session the response was made in or, where that was deleted, one that shares it. */
   readonly sessionId: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
 }
 
 /** How a response is deleted. */

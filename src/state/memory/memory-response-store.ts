@@ -33,6 +33,7 @@ export class MemoryResponseStore extends ResponseStore {
   override async save(owner: Owner, record: ResponseRecord): Promise<void> {
     const { response, input, origin, parentId, sessionId, fence, expiresAt } = record;
     if (fence !== null && !this.locks.isHeld(owner, sessionId, fence)) throw new SessionLockLostError(sessionId);
+    if (this.state.has(owner, response.id)) return;
     const parent = parentId === null ? null : (this.state.find(owner, parentId) ?? null);
     const inherited = parent === null ? record.inherited : [];
     const bytes = estimateBytes([response, input, inherited]);
@@ -68,7 +69,7 @@ export class MemoryResponseStore extends ResponseStore {
     if (node === undefined) return 0;
     // Through tombstones as well: what continues a deleted response is part of the subtree.
     const subtree = options.cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
-    const doomed = subtree.filter(({ alive }) => alive);
+    const doomed = subtree.filter((member) => this.state.shows(member));
     this.state.delete(doomed);
     return doomed.length;
   }
@@ -82,7 +83,7 @@ export class MemoryResponseStore extends ResponseStore {
     const items = path
       .reverse()
       .flatMap(({ inherited, input, response }) => [...inherited, ...input, ...response.output]);
-    return { responseId, items, origin: node.origin, sessionId: sessionOf(node) };
+    return { responseId, items, origin: node.origin, sessionId: sessionOf(node), expiresAt: node.expiresAt };
   }
 
   override async inputItems(

@@ -8,8 +8,8 @@ import { SortedList } from './sorted-list.js';
 export class MemoryState {
   /** By owner and id, in the order in which they were saved. */
   private readonly nodes = new Map<string, Node>();
-  /** The living node that has an item, by owner and item id. */
-  private readonly holders = new Map<string, Node>();
+  /** The living nodes that have an item, in the order in which they were saved, by owner and item id. */
+  private readonly holders = new Map<string, Node[]>();
   private readonly owners = new Map<Owner, SortedList<Node>>();
   /** By owner and session. */
   private readonly sessions = new Map<string, SortedList<Node>>();
@@ -34,6 +34,10 @@ export class MemoryState {
     return this.nodes.values();
   }
 
+  has(owner: Owner, responseId: string): boolean {
+    return this.nodes.has(keyOf(owner, responseId));
+  }
+
   /** A response that can be seen, within a session if one is named. */
   find(owner: Owner, responseId: string, within?: string): Node | undefined {
     const node = this.nodes.get(keyOf(owner, responseId));
@@ -45,9 +49,9 @@ export class MemoryState {
     return this.lives(node) && (within === undefined || node.sessions.has(within));
   }
 
+  /** The latest response that can be seen and has an item. */
   holderOf(owner: Owner, itemId: string, within?: string): Node | undefined {
-    const node = this.holders.get(keyOf(owner, itemId));
-    return node !== undefined && this.shows(node, within) ? node : undefined;
+    return this.holders.get(keyOf(owner, itemId))?.findLast((node) => this.shows(node, within));
   }
 
   ofOwner(owner: Owner): SortedList<Node> {
@@ -65,7 +69,7 @@ export class MemoryState {
     this.owners.set(owner, this.ofOwner(owner));
     this.ofOwner(owner).add(node);
     this.join(node, sessionId);
-    for (const item of itemsOf(node)) this.holders.set(keyOf(owner, item.id), node);
+    for (const item of itemsOf(node)) this.holdersOf(keyOf(owner, item.id)).push(node);
     this.total += bytes;
   }
 
@@ -100,7 +104,9 @@ export class MemoryState {
     for (const sessionId of node.sessions) this.leave(node, sessionId);
     for (const item of itemsOf(node)) {
       const key = keyOf(owner, item.id);
-      if (this.holders.get(key) === node) this.holders.delete(key);
+      const others = this.holdersOf(key).filter((holder) => holder !== node);
+      if (others.length > 0) this.holders.set(key, others);
+      else this.holders.delete(key);
     }
     node.alive = false;
     for (let current: Node | null = node; current !== null; current = current.parent) {
@@ -108,6 +114,12 @@ export class MemoryState {
       this.total -= current.bytes;
       current.parent?.children.remove(current);
     }
+  }
+
+  private holdersOf(key: string): Node[] {
+    let holders = this.holders.get(key);
+    if (holders === undefined) this.holders.set(key, (holders = []));
+    return holders;
   }
 
   private lives({ alive, expiresAt }: Node): boolean {

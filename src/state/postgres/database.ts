@@ -40,6 +40,8 @@ export class Database {
       max: settings.DATABASE_POOL_SIZE,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
     });
+    // While a statement runs, the pool does not listen; the statement is rejected with the same error.
+    this.pool.on('connect', (client) => client.on('error', () => undefined));
     this.pool.on('error', (error) => this.logger.warn(`an idle connection was lost: ${error.message}`));
   }
 

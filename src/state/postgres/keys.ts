@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 
 /** Longest text that is a key as it is, characters: an index entry of PostgreSQL holds less than 2.7 kB. */
 const MAX_LENGTH = 256;
-/** What marks a digest, so that no text can pass for the digest of another one. */
-const DIGEST_MARK = '#';
+/** What marks a digest, so that no text can pass for the digest of another one. Names of sessions never begin with it. */
+const DIGEST_MARK = ' ';
 
 /**
  * A text of any length and any characters as a key of a column. Most are what they are; PostgreSQL cannot hold NUL and lone

@@ -12,7 +12,7 @@ import { toKey } from './keys.js';
 import { DELETE } from './statements/delete.js';
 import { inputItems } from './statements/input-items.js';
 import { CHAIN, GET, ITEMS } from './statements/read.js';
-import { SAVE, type SaveRow } from './statements/save.js';
+import { SAVE } from './statements/save.js';
 import type { Viewer } from './statements/visible.js';
 import type { Tombstones } from './tombstones.js';
 
@@ -28,10 +28,9 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async save(owner: Owner, record: ResponseRecord): Promise<void> {
-    const { leased, linked } = await this.insert(owner, record, record.parentId);
-    if (!leased) throw new SessionLockLostError(record.sessionId);
-    // What it continues was never stored, or is gone meanwhile: then it keeps everything before it.
-    if (!linked) await this.insert(owner, record, null);
+    // What it continues may never have been stored, or be gone meanwhile: then it keeps everything before it.
+    const isSaved = await this.insert(owner, record, record.parentId);
+    if (!isSaved) await this.insert(owner, record, null);
   }
 
   override async get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined> {
@@ -44,7 +43,7 @@ export class PostgresResponseStore extends ResponseStore {
     const [row] = await this.database.query(DELETE, values);
     const ids = row?.ids ?? [];
     this.notices.announce(ids);
-    await this.tombstones.free(ids.map((id) => ({ owner: toKey(owner), id })));
+    await this.tombstones.tryToFree(toKey(owner), ids);
     return ids.length;
   }
 
@@ -52,7 +51,14 @@ export class PostgresResponseStore extends ResponseStore {
     const [row] = await this.database.repeatable(CHAIN, [...this.viewer(owner, within), toKey(responseId)]);
     if (row === undefined) return undefined;
     const origin = row.origin === null ? null : (JSON.parse(row.origin) as Origin);
-    return { responseId, items: readItems(row.items), origin, sessionId: row.session_id ?? responseId };
+    const { session_id: sessionId, expires_at: expiresAt } = row;
+    return {
+      responseId,
+      items: readItems(row.items),
+      origin,
+      sessionId: sessionId ?? responseId,
+      expiresAt: expiresAt.getTime(),
+    };
   }
 
   override async inputItems(
@@ -89,7 +95,8 @@ export class PostgresResponseStore extends ResponseStore {
     await this.database.check();
   }
 
-  private async insert(owner: Owner, record: ResponseRecord, parentId: string | null): Promise<SaveRow> {
+  /** False when the parent is not there: then nothing is saved. Throws SessionLockLostError. */
+  private async insert(owner: Owner, record: ResponseRecord, parentId: string | null): Promise<boolean> {
     const isRoot = parentId === null;
     const columns = toColumns(toKey(owner), record, isRoot ? record.inherited : []);
     const [row] = await this.database.repeatable(SAVE, [
@@ -99,8 +106,8 @@ export class PostgresResponseStore extends ResponseStore {
       toKey(record.sessionId),
       ...columns,
     ]);
-    if (row === undefined) throw new Error('the statement that saves a response gives one row');
-    return row;
+    if (row?.leased !== true) throw new SessionLockLostError(record.sessionId);
+    return row.linked;
   }
 
   private viewer(owner: Owner, within: string | undefined): Viewer {

@@ -4,7 +4,7 @@ import type { DeletionNotices } from '../deletion-notices.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
 import type { Database } from './database.js';
 import { toKey } from './keys.js';
-import { DELETE_SESSION, FORK, HAS_AT_LEAST } from './statements/sessions.js';
+import { DELETE_SESSION, FORK, HAS_AT_LEAST, HOLD_SESSIONS } from './statements/sessions.js';
 import type { Tombstones } from './tombstones.js';
 
 /** The sessions of what is in PostgreSQL. */
@@ -19,13 +19,13 @@ export class PostgresSessionStore extends SessionStore {
   }
 
   override async fork(owner: Owner, { sourceId, targetId, upToResponseId }: ForkRequest): Promise<ForkOutcome> {
-    const [row] = await this.database.query(FORK, [
-      toKey(owner),
-      new Date(this.clock.now()),
-      toKey(sourceId),
-      toKey(targetId),
-      upToResponseId === undefined ? null : toKey(upToResponseId),
-    ]);
+    const key = toKey(owner);
+    const upTo = upToResponseId === undefined ? null : toKey(upToResponseId);
+    const values = [key, new Date(this.clock.now()), toKey(sourceId), toKey(targetId), upTo] as const;
+    const [row] = await this.database.transaction(async (run) => {
+      await run(HOLD_SESSIONS, [key]);
+      return run(FORK, values);
+    });
     if (row?.has_source !== true) return { refused: 'source_not_found' };
     if (!row.has_response) return { refused: 'response_not_found' };
     if (row.has_target) return { refused: 'target_exists' };
@@ -34,15 +34,20 @@ export class PostgresSessionStore extends SessionStore {
 
   override async delete(owner: Owner, sessionId: string): Promise<boolean> {
     const key = toKey(owner);
-    const [row] = await this.database.query(DELETE_SESSION, [key, new Date(this.clock.now()), toKey(sessionId)]);
+    const values = [key, new Date(this.clock.now()), toKey(sessionId)] as const;
+    const [row] = await this.database.transaction(async (run) => {
+      await run(HOLD_SESSIONS, [key]);
+      return run(DELETE_SESSION, values);
+    });
     const ids = row?.ids ?? [];
     this.notices.announce(ids);
-    await this.tombstones.free(ids.map((id) => ({ owner: key, id })));
+    await this.tombstones.tryToFree(key, ids);
     return row?.known === true;
   }
 
   override async hasAtLeast(owner: Owner, sessionId: string, responses: number): Promise<boolean> {
-    const [row] = await this.database.repeatable(HAS_AT_LEAST, [toKey(owner), toKey(sessionId), responses]);
+    const values = [toKey(owner), new Date(this.clock.now()), toKey(sessionId), responses] as const;
+    const [row] = await this.database.repeatable(HAS_AT_LEAST, values);
     return row?.has === true;
   }
 }

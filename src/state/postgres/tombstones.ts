@@ -1,3 +1,5 @@
+import { Logger } from '@nestjs/common';
+
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import type { Database } from './database.js';
@@ -9,9 +11,14 @@ const BATCH = 1000;
 
 const BEGINNING: SweptRow = { expires_at: '-infinity', owner: '', id: '' };
 
+/** After so many sweeps one begins at the beginning again, for what was left by processes that died. */
+const SWEEPS_IN_A_ROUND = 60;
+
 /** Frees responses that cannot be seen any more, as soon as nothing continues them. */
 export class Tombstones {
+  private readonly logger = new Logger('Tombstones');
   private position = BEGINNING;
+  private sweeps = 0;
 
   constructor(
     private readonly database: Database,
@@ -19,8 +26,34 @@ export class Tombstones {
     private readonly clock: Clock,
   ) {}
 
+  /** Frees what was just deleted; what cannot be freed now is left to a sweep. It never rejects. */
+  async tryToFree(owner: string, ids: readonly string[]): Promise<void> {
+    try {
+      await this.free(ids.map((id) => ({ owner, id })));
+    } catch (error) {
+      this.logger.warn(`deleted responses are to be freed later: ${String(error)}`);
+    }
+  }
+
+  /**
+   * Frees the next batch of what has expired; false when there is no more. What has descendants then is freed with the last
+   * of them.
+   */
+  async sweep(): Promise<boolean> {
+    const { expires_at: expiresAt, owner, id } = this.position;
+    const expired = await this.database.query(SWEEP, [this.now(), expiresAt, owner, id, BATCH]);
+    this.notices.announce(expired.map((row) => row.id));
+    await this.free(expired);
+    this.position = expired.at(-1) ?? this.position;
+    if (expired.length === BATCH) return true;
+    await this.database.query(FORGET_LOCKS, []);
+    this.sweeps += 1;
+    if (this.sweeps % SWEEPS_IN_A_ROUND === 0) this.position = BEGINNING;
+    return false;
+  }
+
   /** Frees those of these responses that nothing continues, and then what only they continued. */
-  async free(keys: readonly Key[]): Promise<void> {
+  private async free(keys: readonly Key[]): Promise<void> {
     let doomed = keys;
     while (doomed.length > 0) {
       const ancestors = await this.freeBatch(doomed.slice(0, BATCH));
@@ -28,25 +61,10 @@ export class Tombstones {
     }
   }
 
-  /**
-   * Frees the next batch of what has expired; false when there is no more. Each process goes through all of it once; what
-   * had descendants then is freed with the last of them.
-   */
-  async sweep(): Promise<boolean> {
-    const { expires_at: expiresAt, owner, id } = this.position;
-    const expired = await this.database.query(SWEEP, [this.now(), expiresAt, owner, id, BATCH]);
-    this.position = expired.at(-1) ?? this.position;
-    this.notices.announce(expired.map((row) => row.id));
-    await this.free(expired);
-    if (expired.length === BATCH) return true;
-    await this.database.query(FORGET_LOCKS, []);
-    return false;
-  }
-
-  /** Frees what it may of a batch; gives what the freed ones continued. */
+  /** Gives what the freed ones continued. */
   private freeBatch(keys: readonly Key[]): Promise<readonly Key[]> {
     return this.database.transaction(async (run) => {
-      const held = await run(HOLD_TOMBSTONES, [...toArrays(keys), this.now()]);
+      const held = await run(HOLD_TOMBSTONES, [...toArrays(keys), this.now(), 2 * BATCH]);
       const links = await run(CHILDREN_OF, toArrays(held));
       const doomed = withoutNeeded(held, links);
       return doomed.length === 0 ? [] : run(FREE, toArrays(doomed));

@@ -64,11 +64,22 @@ export interface Key {
   readonly id: string;
 }
 
-/** Holds responses that cannot be seen any more, so that nothing new continues them; those that are busy are left out. */
-export const HOLD_TOMBSTONES = adHoc<readonly [...Keys, now: Date], Key>(
-  `SELECT r.owner, r.id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
-  JOIN antiphon.responses r ON r.owner = key.owner AND r.id = key.id
-  WHERE r.expires_at <= $3 FOR UPDATE OF r SKIP LOCKED`,
+/**
+ * Holds responses that cannot be seen any more, with some of those that they continue and that cannot be seen either, so
+ * that nothing new continues them. All who hold several do it in this order.
+ */
+export const HOLD_TOMBSTONES = adHoc<readonly [...Keys, now: Date, limit: number], Key>(
+  `WITH RECURSIVE up AS (
+    SELECT r.owner, r.id, r.parent_id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
+    JOIN antiphon.responses r ON r.owner = key.owner AND r.id = key.id WHERE r.expires_at <= $3
+    UNION
+    SELECT r.owner, r.id, r.parent_id FROM up
+    JOIN antiphon.responses r ON r.owner = up.owner AND r.id = up.parent_id WHERE r.expires_at <= $3
+  ), nearest AS MATERIALIZED (
+    SELECT owner, id FROM up LIMIT $4
+  )
+  SELECT r.owner, r.id FROM nearest JOIN antiphon.responses r ON r.owner = nearest.owner AND r.id = nearest.id
+  WHERE r.expires_at <= $3 ORDER BY r.owner, r.id FOR UPDATE OF r`,
 );
 
 /** What continues them. */

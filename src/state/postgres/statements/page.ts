@@ -44,7 +44,8 @@ export function filtered(owner: string, now: Date, filter: ResponseFilter): Page
   };
   where((value) => `r.model = ${value}`, model === undefined ? undefined : toKey(model));
   where((value) => `r.status = ${value}`, status);
-  where((value) => `r.labels @> ${value}::text[]`, metadata === undefined ? undefined : toLabels(owner, metadata));
+  const labels = toLabels(owner, metadata ?? {});
+  where((value) => `r.labels @> ${value}::text[]`, labels.length === 0 ? undefined : labels);
   where((value) => `r.created_at >= to_timestamp(${value})`, createdFrom);
   where((value) => `r.created_at < to_timestamp(${value})`, createdBefore);
   const more = conditions.join('');

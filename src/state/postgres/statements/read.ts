@@ -19,6 +19,7 @@ export interface ChainRow {
   /** The session it was made in or, where that was deleted, one that shares it; null when it has left all of them. */
   readonly session_id: string | null;
   readonly items: string | null;
+  readonly expires_at: Date;
 }
 
 /** The whole conversation up to a response that may be continued; ancestors count even when they cannot be seen any more. */
@@ -30,7 +31,7 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string], ChainRow
     UNION ALL
     SELECT r.id, r.parent_id, path.level + 1 FROM path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.parent_id
   )
-  SELECT r.origin, (
+  SELECT r.origin, r.expires_at, (
     SELECT s.session_id FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id
     ORDER BY s.session_id <> r.session_id, s.session_id LIMIT 1
   ) AS session_id, (

@@ -2,6 +2,14 @@ import { adHoc, prepared } from '../statement.js';
 import type { GoneRow } from './delete.js';
 import { TELL_OF_GONE } from './visible.js';
 
+/**
+ * Holds all sessions of an owner until the end of the transaction: what forks or deletes one has to see what others did. A
+ * statement of its own, because the next one sees only what was there when it began.
+ */
+export const HOLD_SESSIONS = adHoc<readonly [owner: string], never>(
+  `SELECT pg_advisory_xact_lock(hashtextextended('antiphon sessions ' || $1, 0))`,
+);
+
 /** The values of FORK, in their order. */
 export type ForkValues = readonly [
   owner: string,
@@ -19,13 +27,13 @@ export interface ForkRow {
   readonly responses: number;
 }
 
-/** Lets a new session share the responses of another one, up to and including one of them; those cannot go meanwhile. */
+/** Lets a new session share the responses of another one, up to and including one of them; none is deleted meanwhile. */
 export const FORK = adHoc<ForkValues, ForkRow>(
   `WITH source AS MATERIALIZED (
     SELECT s.created_at, s.response_id FROM antiphon.session_responses s
     JOIN antiphon.responses r ON r.owner = s.owner AND r.id = s.response_id
     WHERE s.owner = $1 AND s.session_id = $3 AND r.expires_at > $2
-    FOR KEY SHARE OF r
+    FOR SHARE OF r
   ), last AS (
     SELECT created_at, response_id FROM source WHERE response_id = $5
   ), target AS (
@@ -64,13 +72,14 @@ export const DELETE_SESSION = adHoc<readonly [owner: string, now: Date, sessionI
   ) AS known`,
 );
 
-/** Whether a session has at least so many responses; it counts no further. */
+/** Whether a session has at least so many responses that can be seen; it counts no further. */
 export const HAS_AT_LEAST = prepared<
-  readonly [owner: string, sessionId: string, responses: number],
+  readonly [owner: string, now: Date, sessionId: string, responses: number],
   { readonly has: boolean }
 >(
   'has_at_least',
-  `SELECT count(*) >= $3 AS has FROM (
-    SELECT FROM antiphon.session_responses WHERE owner = $1 AND session_id = $2 LIMIT $3
+  `SELECT count(*) >= $4 AS has FROM (
+    SELECT FROM antiphon.session_responses s JOIN antiphon.responses r ON r.owner = s.owner AND r.id = s.response_id
+    WHERE s.owner = $1 AND s.session_id = $3 AND r.expires_at > $2 LIMIT $4
   ) counted`,
 );
