@@ -25,35 +25,52 @@ const NETWORK_CODES = new Set([
 ]);
 
 /** What the driver says in words only. */
-const DRIVER_MESSAGES = /connection terminated|timeout exceeded|query read timeout|connection error|not queryable/i;
+const DRIVER_MESSAGES =
+  /connection terminated|timeout exceeded|timeout expired|query read timeout|connection error|not queryable/i;
+
+/**
+ * What may be known of an error. Its class says nothing: it may come from another realm, as errors of Node do where a program
+ * runs in a VM context, under jest for one.
+ */
+interface Facts {
+  readonly code?: unknown;
+  readonly message?: unknown;
+  /** A name with several addresses fails with an error for each. */
+  readonly errors?: unknown;
+}
 
 /** Whether the database is away for now, as opposed to a mistake of ours or of its configuration. */
 export function isPassing(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof AggregateError) return error.errors.some(isPassing);
-  const code = codeOf(error);
-  if (code === undefined) return DRIVER_MESSAGES.test(error.message);
+  const { code, message, errors } = factsOf(error);
+  if (Array.isArray(errors)) return errors.some(isPassing);
+  if (typeof code !== 'string') return DRIVER_MESSAGES.test(String(message));
   return NETWORK_CODES.has(code) || PASSING_STATES.some((state) => state.test(code));
 }
 
 /** Whether a connection must not be used again after this. */
 export function breaksConnection(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === undefined || NETWORK_CODES.has(code) || /^(?:08|57P|25006)/.test(code);
+  const { code } = factsOf(error);
+  return typeof code !== 'string' || NETWORK_CODES.has(code) || /^(?:08|57P|25006)/.test(code);
 }
 
 /** Whether the same may succeed at once on another connection. What took too long would take as long again. */
 export function isWorthRepeating(error: unknown): boolean {
-  return error instanceof Error && breaksConnection(error) && !/timeout/i.test(error.message);
+  return isPassing(error) && breaksConnection(error) && !/timeout/i.test(describe(error));
 }
 
 /** What passes becomes a StoreUnavailableError; anything else stays what it is. */
 export function toStoreError(error: unknown): unknown {
   if (!isPassing(error)) return error;
-  return new StoreUnavailableError('the database is not available', { cause: error });
+  return new StoreUnavailableError(`the database is not available: ${describe(error)}`, { cause: error });
 }
 
-function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
+/** An error in a line, for the log. */
+export function describe(error: unknown): string {
+  const { message, errors } = factsOf(error);
+  if (Array.isArray(errors)) return errors.map(describe).join('; ');
+  return typeof message === 'string' ? message : String(error);
+}
+
+function factsOf(error: unknown): Facts {
+  return typeof error === 'object' && error !== null ? error : {};
 }

@@ -82,8 +82,8 @@ export class Database {
         await client.query('COMMIT');
         return result;
       } catch (error) {
-        // Where the connection broke, the database has rolled back by itself.
-        await client.query('ROLLBACK').catch(() => undefined);
+        // A connection that is given up is rolled back by the database.
+        if (!breaksConnection(error)) await client.query('ROLLBACK');
         throw error;
       }
     });

@@ -5,6 +5,7 @@ import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import { Backoff } from './backoff.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
+import { describe } from './database-errors.js';
 
 /** How often the connection is asked whether it still lives, ms: nothing is sent over it as long as nothing is deleted. */
 const CHECK_INTERVAL_MS = 15_000;
@@ -67,7 +68,7 @@ export class DeletionListener {
       this.notices.resume();
       await loss;
     } catch (error) {
-      if (!signal.aborted) this.logger.warn(`deletions of other replicas are not heard: ${String(error)}`);
+      if (!signal.aborted) this.logger.warn(`deletions of other replicas are not heard: ${describe(error)}`);
     } finally {
       check.cancel();
       signal.removeEventListener('abort', stop);

@@ -7,6 +7,7 @@ import pg from 'pg';
 
 import { StateStartError } from '../errors.js';
 import { type DatabaseSettings, directOptions, isPooled } from './connection-options.js';
+import { describe } from './database-errors.js';
 
 /** One statement a file, numbered, never edited once released. */
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
@@ -81,12 +82,6 @@ async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Clien
   } finally {
     await client.end();
   }
-}
-
-/** A name with several addresses fails with an error for each. */
-function describe(error: unknown): string {
-  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-  return errors.map((one) => (one instanceof Error ? one.message : String(one))).join('; ');
 }
 
 function noLog(): void {

@@ -7,7 +7,7 @@ import { StateBackend } from '../state-backend.js';
 import { Backoff } from './backoff.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
-import { isPassing } from './database-errors.js';
+import { describe, isPassing } from './database-errors.js';
 import { DeletionListener } from './deletion-listener.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { PostgresResponseGraph } from './postgres-response-graph.js';
@@ -60,7 +60,7 @@ export class PostgresBackend extends StateBackend {
       await this.requireSchema();
     } catch (error) {
       if (!isPassing(error instanceof StateStartError ? error.cause : error)) throw error;
-      this.logger.warn(`the database is not there yet: ${String(error)}`);
+      this.logger.warn(`the database is not there yet: ${describe(error)}`);
       return false;
     }
     this.database.open();
