@@ -5,6 +5,8 @@ import type { TurnHeaders } from '../providers/index.js';
 /** A session that a turn names. */
 export interface NamedSession {
   readonly id: string;
+  /** What named it: a header or a member of a frame. */
+  readonly param: 'x-session-id' | 'session_id';
   /** Whether the turn holds the session's lock while it runs. */
   readonly locks: boolean;
 }

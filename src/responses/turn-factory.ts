@@ -42,6 +42,7 @@ export class TurnFactory {
   /** A turn of a validated request. Throws ApiError 400 for headers that cannot be used. */
   admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions): AdmittedTurn {
     const { generate = true, headers = {}, locksSession: locks = true } = options;
+    const param = options.sessionId === undefined ? 'x-session-id' : 'session_id';
     const sessionId = options.sessionId ?? readSessionId(headers);
     return {
       responseId: this.ids.next('resp'),
@@ -53,7 +54,7 @@ export class TurnFactory {
       headers: pickTurnHeaders(headers, request.client_metadata),
       generate,
       requestedTier: request.service_tier ?? 'auto',
-      session: sessionId === undefined ? null : { id: sessionId, locks },
+      session: sessionId === undefined ? null : { id: sessionId, param, locks },
       ttlSeconds: readTimeToLive(headers, this.environment),
     };
   }

@@ -58,11 +58,12 @@ export class TurnLifecycle {
 
   private async enterSession({ session, caller, settings }: AdmittedTurn, running: RunningTurn): Promise<HeldSession> {
     if (session === null) return NO_SESSION;
-    const waiter = { signal: running.signal, onLost: () => running.stop('session_lost') };
+    const { param } = session;
+    const waiter = { param, signal: running.signal, onLost: () => running.stop('session_lost') };
     const held = session.locks ? await this.sessions.hold(caller.owner, session.id, waiter) : NO_SESSION;
     try {
       // Under the lock, so that two turns cannot both find the last place.
-      if (settings.store) await this.sessions.refuseWhenFull(caller.owner, session.id);
+      if (settings.store) await this.sessions.refuseWhenFull(caller.owner, session.id, param);
     } catch (error) {
       await held.release();
       throw error;

@@ -5,11 +5,13 @@ import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type SessionLease, SessionLock, SessionStore } from '../state/index.js';
 import { Clock } from '../time/index.js';
-import { FreeSessions } from './free-sessions.js';
+import { NamedQueue, type Place } from './named-queue.js';
 
 /** How often a session is tried again that another replica holds, ms. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 250;
+/** How long a turn may be held up by giving its session back, ms; the lock expires anyway. */
+const RELEASE_TIMEOUT_MS = 1000;
 
 /** A session that is held. */
 export interface HeldSession {
@@ -25,6 +27,8 @@ export const NO_SESSION: HeldSession = { fence: null, release: () => Promise.res
 
 /** Who waits for a session. */
 export interface Waiter {
+  /** What named the session, for the words of a refusal. */
+  readonly param: string | null;
   /** Aborts when nobody waits any more. */
   readonly signal?: AbortSignal;
   /** Called when somebody else took the session over. */
@@ -35,7 +39,8 @@ export interface Waiter {
 @Injectable()
 export class SessionGate {
   private readonly logger = new Logger(SessionGate.name);
-  private readonly freed = new FreeSessions();
+  /** Only the first of this process asks for the lock; the others wait for that one. */
+  private readonly queue = new NamedQueue();
 
   constructor(
     private readonly locks: SessionLock,
@@ -45,43 +50,55 @@ export class SessionGate {
   ) {}
 
   /** Throws ApiError 400 `session_limit_reached` for a session with SESSION_MAX_RESPONSES responses. */
-  async refuseWhenFull(owner: Owner, sessionId: string): Promise<void> {
+  async refuseWhenFull(owner: Owner, sessionId: string, param: string): Promise<void> {
     const { SESSION_MAX_RESPONSES: most } = this.environment;
     if (most === 0 || !(await this.sessions.hasAtLeast(owner, sessionId, most))) return;
     const message = `The session has reached its maximum of ${most} responses. Fork it, or begin another one.`;
-    throw ApiError.of('session_limit_reached', message, { param: 'x-session-id' });
+    throw ApiError.of('session_limit_reached', message, { param });
   }
 
   /**
    * Waits for the lock of a session, and keeps it until it is released. Throws ApiError 409 `session_locked` after
    * SESSION_LOCK_TIMEOUT_MS, and the signal's reason.
    */
-  async hold(owner: Owner, sessionId: string, { signal, onLost }: Waiter = {}): Promise<HeldSession> {
-    const { SESSION_LOCK_TTL_MS: ttl, SESSION_LOCK_TIMEOUT_MS: timeout } = this.environment;
-    const key = `${owner.length}:${owner}:${sessionId}`;
-    const deadline = this.clock.now() + timeout;
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const lease = await this.locks.tryAcquire(owner, sessionId, ttl);
-      if (lease !== undefined) return this.keep(lease, key, onLost);
-      const left = deadline - this.clock.now();
-      if (left <= 0) throw sessionLocked();
-      await this.pause(key, Math.min(pause, left), signal);
-      signal?.throwIfAborted();
+  async hold(owner: Owner, sessionId: string, waiter: Waiter): Promise<HeldSession> {
+    const deadline = this.clock.now() + this.environment.SESSION_LOCK_TIMEOUT_MS;
+    const place = this.queue.join(`${owner.length}:${owner}:${sessionId}`);
+    try {
+      await this.waitFor(place.turn, deadline, waiter);
+      const lease = await this.acquire(owner, sessionId, deadline, waiter);
+      return this.keep(lease, place, waiter);
+    } catch (error) {
+      place.leave();
+      throw error;
     }
   }
 
-  /** Waits until this process gives the session back, but no longer than `ms`. */
-  private async pause(key: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<unknown>();
-    const stopListening = this.freed.listen(key, () => resolve(undefined));
-    signal?.addEventListener('abort', resolve, { once: true });
-    await this.clock.within(promise, ms);
-    signal?.removeEventListener('abort', resolve);
-    stopListening();
+  private async acquire(owner: Owner, sessionId: string, deadline: number, waiter: Waiter): Promise<SessionLease> {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const lease = await this.locks.tryAcquire(owner, sessionId, this.environment.SESSION_LOCK_TTL_MS);
+      if (lease !== undefined) return lease;
+      const left = deadline - this.clock.now();
+      if (left <= 0) throw sessionLocked(waiter);
+      await this.clock.sleep(Math.min(pause, left), waiter.signal);
+      waiter.signal?.throwIfAborted();
+    }
+  }
+
+  /** Throws when the time is up, and the signal's reason. */
+  private async waitFor(turn: Promise<unknown>, deadline: number, waiter: Waiter): Promise<void> {
+    const { signal } = waiter;
+    const { promise: aborted, resolve: abort } = Promise.withResolvers<unknown>();
+    signal?.addEventListener('abort', abort, { once: true });
+    const left = Math.max(0, deadline - this.clock.now());
+    const waited = await this.clock.within(Promise.race([turn, aborted]), left);
+    signal?.removeEventListener('abort', abort);
+    signal?.throwIfAborted();
+    if (waited === undefined) throw sessionLocked(waiter);
   }
 
   /** Renews a lease until it is released or lost. */
-  private keep(lease: SessionLease, key: string, onLost: (() => void) | undefined): HeldSession {
+  private keep(lease: SessionLease, place: Place, { onLost }: Waiter): HeldSession {
     let released = false;
     const renew = async (): Promise<void> => {
       // Where the database is away for now, it may be back before the lease expires.
@@ -97,20 +114,22 @@ export class SessionGate {
         if (released) return;
         released = true;
         timer.cancel();
-        try {
-          await lease.release();
-        } catch (error) {
-          this.logger.warn(`a session stays locked until its lease expires: ${String(error)}`);
-        }
-        this.freed.announce(key);
+        await this.clock.within(this.giveBack(lease), RELEASE_TIMEOUT_MS);
+        place.leave();
       },
     };
   }
+
+  private async giveBack(lease: SessionLease): Promise<void> {
+    try {
+      await lease.release();
+    } catch (error) {
+      this.logger.warn(`a session stays locked until its lease expires: ${String(error)}`);
+    }
+  }
 }
 
-function sessionLocked(): ApiError {
-  return ApiError.of('session_locked', 'Another request is writing to this session. Please retry when it is done.', {
-    param: 'x-session-id',
-    headers: { 'retry-after': '1' },
-  });
+function sessionLocked({ param }: Waiter): ApiError {
+  const message = 'Another request is writing to this session. Please retry when it is done.';
+  return ApiError.of('session_locked', message, { param, headers: { 'retry-after': '1' } });
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Owner } from '../access/index.js';
+import { Environment } from '../config/index.js';
 import { ApiError, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
 import { type PageRequest, ResponseGraph, SessionStore } from '../state/index.js';
 import type { ForkBody } from './fork-body.js';
@@ -17,25 +18,31 @@ export class SessionsService {
     private readonly sessions: SessionStore,
     private readonly graph: ResponseGraph,
     private readonly gate: SessionGate,
+    private readonly environment: Environment,
   ) {}
 
   /** The responses of a session, as they were made. Throws ApiError 404, or UnknownCursorError. */
   async responses(owner: Owner, sessionId: string, page: PageRequest): Promise<ListObject<ResponseObject>> {
+    if (!(await this.sessions.hasAtLeast(owner, sessionId, 1))) throw ApiError.notFound('Session', sessionId);
     const { data, hasMore } = await this.graph.list(owner, { sessionId }, page);
-    const isWhole = page.after === undefined && page.before === undefined;
-    if (data.length === 0 && isWhole) throw ApiError.notFound('Session', sessionId);
     return toListObject(data, hasMore);
   }
 
   /**
    * Makes a session that shares the responses of another one, and gives their number. Throws ApiError 404, 400 for a response
-   * that is not in the session, and 409 `session_exists` for a target that has responses already.
+   * that is not in the session and for more than SESSION_MAX_RESPONSES, and 409 `session_exists` for a target that has responses already.
    */
   async fork(owner: Owner, sourceId: string, body: ForkBody): Promise<number> {
     const { target_session_id: targetId, up_to_response_id: upTo } = body;
-    const held = await this.gate.hold(owner, targetId);
+    const held = await this.gate.hold(owner, targetId, { param: 'target_session_id' });
     try {
-      const request = { sourceId, targetId, ...(upTo == null ? {} : { upToResponseId: upTo }) };
+      const { SESSION_MAX_RESPONSES: limit } = this.environment;
+      const request = {
+        sourceId,
+        targetId,
+        ...(upTo == null ? {} : { upToResponseId: upTo }),
+        ...(limit === 0 ? {} : { limit }),
+      };
       const outcome = await this.sessions.fork(owner, request);
       if ('responses' in outcome) return outcome.responses;
       switch (outcome.refused) {
@@ -49,6 +56,10 @@ export class SessionsService {
           throw ApiError.of('session_exists', `Session '${targetId}' has responses already. Fork into a new one.`, {
             param: 'target_session_id',
           });
+        case 'too_many_responses':
+          throw ApiError.of('session_limit_reached', `More than ${limit} responses are too many for a session.`, {
+            param: 'up_to_response_id',
+          });
       }
     } finally {
       await held.release();
@@ -57,7 +68,7 @@ export class SessionsService {
 
   /** Deletes a session, and its responses that no other session shares. Throws ApiError 404. */
   async delete(owner: Owner, sessionId: string): Promise<void> {
-    const held = await this.gate.hold(owner, sessionId);
+    const held = await this.gate.hold(owner, sessionId, { param: null });
     try {
       if (!(await this.sessions.delete(owner, sessionId))) throw ApiError.notFound('Session', sessionId);
     } finally {

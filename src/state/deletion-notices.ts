@@ -12,9 +12,11 @@ export interface DeletionListener {
 /** Tells every replica what was deleted on any of them. */
 export class DeletionNotices {
   private readonly listeners = new Set<DeletionListener>();
+  private isInterrupted = false;
 
   subscribe(listener: DeletionListener): void {
     this.listeners.add(listener);
+    if (this.isInterrupted) listener.interrupted();
   }
 
   /** For backends: tells this process. */
@@ -24,11 +26,13 @@ export class DeletionNotices {
 
   /** For backends: other replicas cannot be heard. */
   interrupt(): void {
+    this.isInterrupted = true;
     for (const listener of this.listeners) listener.interrupted();
   }
 
   /** For backends: they can be heard again. */
   resume(): void {
+    this.isInterrupted = false;
     for (const listener of this.listeners) listener.resumed();
   }
 }

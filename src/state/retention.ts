@@ -1,3 +1,5 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
@@ -27,7 +29,10 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
 
   private async purge(): Promise<void> {
     try {
-      while (await this.store.purge()) if (this.timer === null) return;
+      while (await this.store.purge()) {
+        await nextLoopTurn();
+        if (this.timer === null) return;
+      }
     } catch (error) {
       this.logger.warn(`expired responses were not purged: ${String(error)}`);
     }

@@ -5,11 +5,14 @@ export interface ForkRequest {
   readonly sourceId: string;
   readonly targetId: string;
   readonly upToResponseId?: string;
+  /** Most responses that the new session may share. */
+  readonly limit?: number;
 }
 
 /** How many responses the new session shares, or why there is none. */
 export type ForkOutcome =
-  { readonly responses: number } | { readonly refused: 'source_not_found' | 'response_not_found' | 'target_exists' };
+  | { readonly responses: number }
+  | { readonly refused: 'source_not_found' | 'response_not_found' | 'target_exists' | 'too_many_responses' };
 
 /**
  * The sessions that responses belong to. A session is there as long as it has a response; nothing else makes or keeps one.

@@ -21,7 +21,7 @@ export class MemoryBackend extends StateBackend {
     this.locks = new MemorySessionLock(clock);
     this.responses = new MemoryResponseStore(state, this.locks, clock, limits);
     this.graph = new MemoryResponseGraph(state);
-    this.sessions = new MemorySessionStore(state);
+    this.sessions = new MemorySessionStore(state, this.notices);
   }
 
   override async start(): Promise<void> {

@@ -44,10 +44,10 @@ export class MemoryResponseGraph extends ResponseGraph {
     within?: string,
   ): Promise<ResponsePage | undefined> {
     const node = this.state.find(owner, responseId, within);
-    const siblings = node?.parent?.children ?? new SortedList<Node>();
-    return (
-      node && this.pageOf(siblings, owner, page, (sibling) => sibling !== node && this.state.shows(sibling, within))
-    );
+    if (node === undefined) return undefined;
+    const { parent } = node;
+    const siblings = parent !== null && this.state.shows(parent, within) ? parent.children : new SortedList<Node>();
+    return this.pageOf(siblings, owner, page, (sibling) => sibling !== node && this.state.shows(sibling, within));
   }
 
   override async leaves(

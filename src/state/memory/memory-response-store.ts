@@ -11,7 +11,7 @@ import { descend, itemsOf, type Node } from './node.js';
 import { SortedList } from './sorted-list.js';
 
 /** Most responses that are freed at once: purging must not hold up the turns that run. */
-const PURGE_BATCH = 1000;
+const PURGE_BATCH = 100;
 
 /** How much is kept. */
 export type MemoryLimits = Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RESPONSES'>;
@@ -69,7 +69,7 @@ export class MemoryResponseStore extends ResponseStore {
     if (node === undefined) return 0;
     // Through tombstones as well: what continues a deleted response is part of the subtree.
     const subtree = options.cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
-    const doomed = subtree.filter((member) => this.state.shows(member));
+    const doomed = subtree.filter((member) => this.state.shows(member, within));
     this.state.delete(doomed);
     return doomed.length;
   }

@@ -18,6 +18,9 @@ export class Backoff {
 
   /** Gives the pause to make now, ms: up to a half is left to chance, so that replicas do not come at once. */
   failed(): number {
+    // Those that fail together are one failure.
+    const left = this.notBefore - this.clock.now();
+    if (left > 0) return left;
     const longest = Math.min(FIRST_PAUSE_MS * 2 ** this.failures, LONGEST_PAUSE_MS);
     const pause = longest * (1 - Math.random() / 2);
     this.failures += 1;

@@ -22,7 +22,7 @@ export function toColumns(owner: string, record: ResponseRecord, inherited: read
     new Date(expiresAt),
     metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(owner, metadata),
     origin === null ? null : JSON.stringify(origin),
-    outputs.reduce((size, text) => size + text.length, body.length),
+    [body, ...outputs].reduce((size, text) => size + Buffer.byteLength(text), 0),
     body,
     fence,
     kinds,

@@ -26,7 +26,7 @@ const NETWORK_CODES = new Set([
 
 /** What the driver says in words only. */
 const DRIVER_MESSAGES =
-  /connection terminated|timeout exceeded|timeout expired|query read timeout|connection error|not queryable/i;
+  /connection terminated|timeout exceeded|timeout expired|query read timeout|connection error|not queryable|after calling end/i;
 
 /**
  * What may be known of an error. Its class says nothing: it may come from another realm, as errors of Node do where a program
@@ -56,6 +56,11 @@ export function breaksConnection(error: unknown): boolean {
 /** Whether the same may succeed at once on another connection. What took too long would take as long again. */
 export function isWorthRepeating(error: unknown): boolean {
   return isPassing(error) && breaksConnection(error) && !/timeout/i.test(describe(error));
+}
+
+/** Whether the database took a transaction back because of another one: nothing of it is left, and it may run again. */
+export function isRolledBack(error: unknown): boolean {
+  return /^(?:40001|40P01)$/.test(String(factsOf(error).code));
 }
 
 /** What passes becomes a StoreUnavailableError; anything else stays what it is. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { Backoff } from './backoff.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
-import { breaksConnection, isPassing, isWorthRepeating, toStoreError } from './database-errors.js';
+import { breaksConnection, isPassing, isRolledBack, isWorthRepeating, toStoreError } from './database-errors.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction all on one connection. */
@@ -90,6 +90,15 @@ export class Database {
   }
 
   private async withConnection<T>(work: (run: Run, client: PoolClient) => Promise<T>): Promise<T> {
+    try {
+      return await this.once(work);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || !isRolledBack(error.cause)) throw error;
+      return this.once(work);
+    }
+  }
+
+  private async once<T>(work: (run: Run, client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.connect();
     let broken = false;
     try {

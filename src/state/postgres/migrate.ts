@@ -73,12 +73,10 @@ async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Clien
   client.on('error', noLog);
   try {
     await client.connect();
+    return await work(client);
   } catch (error) {
     const variable = isPooled(settings) ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
-    throw new StateStartError(`${variable}: cannot connect: ${describe(error)}`, { cause: error });
-  }
-  try {
-    return await work(client);
+    throw new StateStartError(`${variable}: ${describe(error)}`, { cause: error });
   } finally {
     await client.end();
   }

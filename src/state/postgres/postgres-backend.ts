@@ -59,7 +59,7 @@ export class PostgresBackend extends StateBackend {
     try {
       await this.requireSchema();
     } catch (error) {
-      if (!isPassing(error instanceof StateStartError ? error.cause : error)) throw error;
+      if (!(error instanceof StateStartError) || !isPassing(error.cause)) throw error;
       this.logger.warn(`the database is not there yet: ${describe(error)}`);
       return false;
     }

@@ -18,10 +18,11 @@ export class PostgresSessionStore extends SessionStore {
     super();
   }
 
-  override async fork(owner: Owner, { sourceId, targetId, upToResponseId }: ForkRequest): Promise<ForkOutcome> {
+  override async fork(owner: Owner, { sourceId, targetId, upToResponseId, limit }: ForkRequest): Promise<ForkOutcome> {
     const key = toKey(owner);
     const upTo = upToResponseId === undefined ? null : toKey(upToResponseId);
-    const values = [key, new Date(this.clock.now()), toKey(sourceId), toKey(targetId), upTo] as const;
+    const now = new Date(this.clock.now());
+    const values = [key, now, toKey(sourceId), toKey(targetId), upTo, limit ?? null] as const;
     const [row] = await this.database.transaction(async (run) => {
       await run(HOLD_SESSIONS, [key]);
       return run(FORK, values);
@@ -29,6 +30,7 @@ export class PostgresSessionStore extends SessionStore {
     if (row?.has_source !== true) return { refused: 'source_not_found' };
     if (!row.has_response) return { refused: 'response_not_found' };
     if (row.has_target) return { refused: 'target_exists' };
+    if (row.responses > (limit ?? Infinity)) return { refused: 'too_many_responses' };
     return { responses: row.responses };
   }
 

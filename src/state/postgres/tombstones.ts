@@ -9,7 +9,7 @@ import { FORGET_LOCKS } from './statements/locks.js';
 /** Most responses that are looked at in one statement. */
 const BATCH = 1000;
 
-const BEGINNING: SweptRow = { expires_at: '-infinity', owner: '', id: '' };
+const BEGINNING: Pick<SweptRow, 'expires_at' | 'owner' | 'id'> = { expires_at: '-infinity', owner: '', id: '' };
 
 /** After so many sweeps one begins at the beginning again, for what was left by processes that died. */
 const SWEEPS_IN_A_ROUND = 60;
@@ -17,7 +17,7 @@ const SWEEPS_IN_A_ROUND = 60;
 /** Frees responses that cannot be seen any more, as soon as nothing continues them. */
 export class Tombstones {
   private readonly logger = new Logger('Tombstones');
-  private position = BEGINNING;
+  private position: typeof BEGINNING = BEGINNING;
   private sweeps = 0;
 
   constructor(
@@ -26,13 +26,15 @@ export class Tombstones {
     private readonly clock: Clock,
   ) {}
 
-  /** Frees what was just deleted; what cannot be freed now is left to a sweep. It never rejects. */
+  /**
+   * Frees what was just deleted; what cannot be freed now is left to a sweep. Resolves when a batch is done, with more of
+   * them at once: nobody has to wait for thousands. It never rejects.
+   */
   async tryToFree(owner: string, ids: readonly string[]): Promise<void> {
-    try {
-      await this.free(ids.map((id) => ({ owner, id })));
-    } catch (error) {
+    const freeing = this.free(ids.map((id) => ({ owner, id }))).catch((error: unknown) => {
       this.logger.warn(`deleted responses are to be freed later: ${String(error)}`);
-    }
+    });
+    if (ids.length <= BATCH) await freeing;
   }
 
   /**
@@ -42,9 +44,10 @@ export class Tombstones {
   async sweep(): Promise<boolean> {
     const { expires_at: expiresAt, owner, id } = this.position;
     const expired = await this.database.query(SWEEP, [this.now(), expiresAt, owner, id, BATCH]);
-    this.notices.announce(expired.map((row) => row.id));
-    await this.free(expired);
+    // Before they are freed: what cannot be freed now must not keep others from it.
     this.position = expired.at(-1) ?? this.position;
+    this.notices.announce(expired.map((row) => row.id));
+    await this.free(expired.filter(({ needed }) => !needed));
     if (expired.length === BATCH) return true;
     await this.database.query(FORGET_LOCKS, []);
     this.sweeps += 1;

@@ -15,7 +15,7 @@ CREATE TABLE antiphon.responses (
   labels text[],
   -- Where the upstream has it, as JSON.
   origin text,
-  -- Characters of the body and the output, so that pages can be bounded before they are read.
+  -- Bytes of the body and the output, so that pages can be bounded before they are read.
   size bigint NOT NULL,
   -- The Response as JSON, its output left empty.
   body text NOT NULL,

@@ -1,5 +1,5 @@
 import { adHoc, prepared } from '../statement.js';
-import { TELL_OF_GONE, type Viewer, VISIBLE } from './visible.js';
+import { tellOf, type Viewer, VISIBLE } from './visible.js';
 
 /** What could be seen and cannot any more. */
 export interface GoneRow {
@@ -7,8 +7,8 @@ export interface GoneRow {
 }
 
 /**
- * Takes a response out of sight, with `$5` also everything that continues it. It and its items stay until `prune` finds that
- * nothing continues it.
+ * Takes a response out of sight, with `$5` also everything that continues it, as far as it can be seen. Rows stay until they
+ * are freed.
  */
 export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade: boolean], GoneRow>(
   'delete',
@@ -18,22 +18,28 @@ export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade:
     SELECT r.id FROM subtree JOIN antiphon.responses r ON r.owner = $1 AND r.parent_id = subtree.id WHERE $5
   ), gone AS (
     UPDATE antiphon.responses r SET expires_at = '-infinity' FROM subtree
-    WHERE r.owner = $1 AND r.id = subtree.id AND r.expires_at > $2
+    WHERE r.id = subtree.id AND ${VISIBLE}
     RETURNING r.id
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING gone WHERE s.owner = $1 AND s.response_id = gone.id
   )
-  SELECT array(SELECT id FROM gone) AS ids, ${TELL_OF_GONE} AS notices`,
+  SELECT array(SELECT id FROM gone) AS ids, ${tellOf('gone')} AS notices`,
 );
 
 /** The values of SWEEP: up to when, behind which response, and how many. */
 export type SweepValues = readonly [now: Date, expiresAt: string, owner: string, id: string, limit: number];
 
-/** Where a sweep has come to. */
-export interface SweptRow {
-  readonly expires_at: string;
+/** What names a response in the database. */
+export interface Key {
   readonly owner: string;
   readonly id: string;
+}
+
+/** Where a sweep has come to. */
+export interface SweptRow extends Key {
+  readonly expires_at: string;
+  /** Whether something continues it. */
+  readonly needed: boolean;
 }
 
 /**
@@ -52,17 +58,12 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
   )
-  SELECT expires_at::text, owner, id, ${TELL_OF_GONE} AS notices FROM expired
-  ORDER BY expired.expires_at, owner, id`,
+  SELECT expires_at::text, owner, id, ${tellOf('gone')} AS notices, EXISTS (
+    SELECT FROM antiphon.responses c WHERE c.owner = expired.owner AND c.parent_id = expired.id
+  ) AS needed FROM expired ORDER BY expired.expires_at, owner, id`,
 );
 
 type Keys = readonly [owners: readonly string[], ids: readonly string[]];
-
-/** What names a response in the database. */
-export interface Key {
-  readonly owner: string;
-  readonly id: string;
-}
 
 /**
  * Holds responses that cannot be seen any more, with some of those that they continue and that cannot be seen either, so
@@ -93,7 +94,7 @@ export const FREE = adHoc<Keys, Key>(
   `WITH freed AS (
     DELETE FROM antiphon.responses r USING unnest($1::text[], $2::text[]) AS key (owner, id)
     WHERE r.owner = key.owner AND r.id = key.id
-    RETURNING r.owner, r.parent_id
+    RETURNING r.owner, r.id, r.parent_id
   )
-  SELECT DISTINCT owner, parent_id AS id FROM freed WHERE parent_id IS NOT NULL`,
+  SELECT owner, parent_id AS id FROM freed WHERE parent_id IS NOT NULL EXCEPT SELECT owner, id FROM freed`,
 );

@@ -6,7 +6,9 @@ type Lease = readonly [owner: string, sessionId: string, fence: number];
 export const ACQUIRE = prepared<readonly [owner: string, sessionId: string, ttlMs: number], { readonly fence: string }>(
   'acquire',
   `INSERT INTO antiphon.session_locks AS held (owner, session_id, fence, expires_at)
-  VALUES ($1, $2, nextval('antiphon.session_fences'), clock_timestamp() + $3 * interval '1 millisecond')
+  SELECT $1, $2, nextval('antiphon.session_fences'), clock_timestamp() + $3 * interval '1 millisecond'
+  WHERE NOT EXISTS (
+    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $2 AND expires_at > clock_timestamp())
   ON CONFLICT (owner, session_id) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at
   WHERE held.expires_at <= clock_timestamp()
   RETURNING fence`,

@@ -66,11 +66,13 @@ export const CHILDREN = {
   known: KNOWN,
 } satisfies Omit<PageSource, 'values'>;
 
-/** What continues the same response as `$4` does. */
+/** What continues the same response as `$4` does, where that can be seen. */
 export const SIBLINGS = {
   ...PLAIN,
   rows: `FROM antiphon.responses r WHERE ${VISIBLE} AND r.id <> $4
-    AND r.parent_id = (SELECT parent_id FROM antiphon.responses WHERE owner = $1 AND id = $4)`,
+    AND r.parent_id = (
+      SELECT r.id FROM antiphon.responses child JOIN antiphon.responses r ON r.owner = child.owner AND r.id = child.parent_id
+      WHERE child.owner = $1 AND child.id = $4 AND ${VISIBLE})`,
   known: KNOWN,
 } satisfies Omit<PageSource, 'values'>;
 

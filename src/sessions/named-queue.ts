@@ -1,0 +1,30 @@
+/** A place in a queue. */
+export interface Place {
+  /** Resolves when it is the first one. */
+  readonly turn: Promise<unknown>;
+
+  /** Gives it up, from wherever it is. */
+  leave(): void;
+}
+
+/** Queues by name: first come, first served. */
+export class NamedQueue {
+  private readonly queues = new Map<string, PromiseWithResolvers<undefined>[]>();
+
+  join(name: string): Place {
+    const queue = this.queues.get(name) ?? [];
+    const place = Promise.withResolvers<undefined>();
+    queue.push(place);
+    this.queues.set(name, queue);
+    queue[0]?.resolve(undefined);
+    return {
+      turn: place.promise,
+      leave: () => {
+        const index = queue.indexOf(place);
+        if (index >= 0) queue.splice(index, 1);
+        queue[0]?.resolve(undefined);
+        if (queue.length === 0 && this.queues.get(name) === queue) this.queues.delete(name);
+      },
+    };
+  }
+}
