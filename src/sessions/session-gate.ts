@@ -53,7 +53,7 @@ export class SessionGate {
   async refuseWhenFull(owner: Owner, sessionId: string, param: string): Promise<void> {
     const { SESSION_MAX_RESPONSES: most } = this.environment;
     if (most === 0 || !(await this.sessions.hasAtLeast(owner, sessionId, most))) return;
-    const message = `The session has reached its maximum of ${most} responses. Fork it, or begin another one.`;
+    const message = `The session has reached its maximum of ${most} responses. Begin another one, or fork it up to an earlier response.`;
     throw ApiError.of('session_limit_reached', message, { param });
   }
 

@@ -58,8 +58,8 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
   )
-  SELECT expires_at::text, owner, id, ${tellOf('gone')} AS notices, EXISTS (
-    SELECT FROM antiphon.responses c WHERE c.owner = expired.owner AND c.parent_id = expired.id
+  SELECT expires_at::text, owner, id, ${tellOf('gone')} AS notices, expired.id IN (
+    SELECT c.parent_id FROM antiphon.responses c WHERE c.owner = expired.owner AND c.parent_id = expired.id
   ) AS needed FROM expired ORDER BY expired.expires_at, owner, id`,
 );
 
