@@ -62,6 +62,9 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   app.useWebSocketAdapter(new SocketAdapter(app));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   if (environment.API_KEYS.length === 0) warnThatOpen(environment);
+  if (environment.STATE === 'memory' && environment.DATABASE_URL !== '') {
+    new Logger('Antiphon').warn('DATABASE_URL is set but not used: STATE=memory keeps everything in this process');
+  }
   return app;
 }
 

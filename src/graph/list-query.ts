@@ -4,7 +4,7 @@ import { PageParameters, toPageParameters, toPageRequest } from '../http/index.j
 import { ApiError } from '../protocol/index.js';
 import { sessionId } from '../sessions/index.js';
 import type { PageRequest, ResponseFilter, TreeBounds } from '../state/index.js';
-import { compile, type Query, recordOfStrings, Satisfies, toNumber } from '../validation/index.js';
+import { clip, compile, type Query, recordOfStrings, Satisfies, toNumber } from '../validation/index.js';
 
 const STATUSES = ['completed', 'incomplete', 'failed', 'cancelled', 'in_progress', 'queued'];
 /** The last second that a Date can hold. */
@@ -85,6 +85,7 @@ const OPTIONS = { unknownParameters: 'ignore' } as const;
 
 /** Reads the query of `GET /responses`. Throws ApiError 400 for the first fault. */
 export function readListQuery(query: Query): { readonly filter: ResponseFilter; readonly page: PageRequest } {
+  refuseUnknownTimes(query);
   const { session_id: session, model, status } = query;
   const times = Object.keys(TIMES).filter((name) => query[name] !== undefined);
   const pairs = Object.entries(query).flatMap(([key, value]) => {
@@ -117,6 +118,15 @@ export function oneSession(inQuery: string | undefined, inHeader: string | undef
   if (inQuery === undefined || inHeader === undefined || inQuery === inHeader) return inQuery ?? inHeader;
   const message = "Mutually exclusive parameters: 'session_id' and the header 'x-session-id' name different sessions.";
   throw ApiError.of('mutually_exclusive_parameters', message, { param: 'session_id' });
+}
+
+/** Unknown parameters are ignored, but a filter with a slip in it must not list everything. */
+function refuseUnknownTimes(query: Query): void {
+  const unknown = Object.keys(query).find((name) => name.startsWith('created_at') && !(name in TIMES));
+  if (unknown === undefined) return;
+  const param = clip(unknown);
+  const known = Object.keys(TIMES).join(', ');
+  throw ApiError.of('unknown_parameter', `Unknown parameter: '${param}'. Supported are ${known}.`, { param });
 }
 
 function toFilter(parameters: ListParameters): ResponseFilter {

@@ -87,6 +87,7 @@ export class ResponsesService {
       await live.enter();
       const route = this.preparation.route(admitted);
       live.chose(route.providerName);
+      await untilAborted(this.keeper.expect(admitted), live.signal);
       const preparing = this.preparation.prepare(admitted, route, control.continuations);
       const prepared = await untilAborted(preparing, live.signal);
       const assembler = this.runner.assemble(admitted, silent);

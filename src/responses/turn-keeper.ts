@@ -4,6 +4,7 @@ import type { Continuations } from '../context/index.js';
 import type { ResponseObject } from '../protocol/index.js';
 import { ResponseStore, SessionLockLostError } from '../state/index.js';
 import { Clock } from '../time/index.js';
+import type { AdmittedTurn } from './admitted-turn.js';
 import { isSessionLost } from './stop-reason.js';
 import type { FinishedRun, Run } from './turn-runner.js';
 
@@ -14,6 +15,11 @@ export class TurnKeeper {
     private readonly store: ResponseStore,
     private readonly clock: Clock,
   ) {}
+
+  /** Throws StoreUnavailableError for a turn whose response is to be stored, when it is known that it could not be. */
+  async expect({ settings }: AdmittedTurn): Promise<void> {
+    if (settings.store) await this.store.expectSave();
+  }
 
   /**
    * Stores a response unless its request does not want that, and remembers it for its connection. Throws

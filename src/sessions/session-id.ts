@@ -11,7 +11,8 @@ export const sessionId: Check = (value) => {
   return new Fault(
     'invalid_value',
     (path) =>
-      `Invalid '${path}'. Expected a session name of 1 to ${MAX_LENGTH} visible ASCII characters without blanks.`,
+      `Invalid '${path}'. Expected a session name of 1 to ${MAX_LENGTH} visible ASCII characters without blanks, ` +
+      "other than '.' and '..'.",
   );
 };
 

@@ -48,6 +48,12 @@ export interface DeleteOptions {
  */
 export abstract class ResponseStore {
   /**
+   * Throws StoreUnavailableError when it is known already that nothing can be saved: a model need not work for a response
+   * that will be lost. Where nothing is known it costs nothing and promises nothing.
+   */
+  abstract expectSave(): Promise<void>;
+
+  /**
    * Keeps a response; once it resolves, every replica can read and continue it. Throws SessionLockLostError when the session
    * was taken over since: then nothing is kept.
    */

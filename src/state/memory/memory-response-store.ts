@@ -30,6 +30,10 @@ export class MemoryResponseStore extends ResponseStore {
     super();
   }
 
+  override async expectSave(): Promise<void> {
+    // Memory is always there.
+  }
+
   override async save(owner: Owner, record: ResponseRecord): Promise<void> {
     const { response, input, origin, parentId, sessionId, fence, expiresAt } = record;
     if (fence !== null && !this.locks.isHeld(owner, sessionId, fence)) throw new SessionLockLostError(sessionId);

@@ -11,6 +11,11 @@ export class Backoff {
 
   constructor(private readonly clock: Clock) {}
 
+  /** Whether the last attempt failed. */
+  get hasFailed(): boolean {
+    return this.failures > 0;
+  }
+
   succeeded(): void {
     this.failures = 0;
     this.notBefore = 0;

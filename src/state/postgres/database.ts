@@ -60,6 +60,11 @@ export class Database {
     await this.repeatable(PING, []);
   }
 
+  /** The same, but only where the last attempt to connect has failed and no connection is left. */
+  async checkIfInDoubt(): Promise<void> {
+    if (!this.opened || (this.pool.totalCount === 0 && this.backoff.hasFailed)) await this.check();
+  }
+
   /** Runs a statement. */
   readonly query: Run = (statement, values) => this.withConnection((run) => run(statement, values));
 

@@ -18,6 +18,7 @@ export class DeletionListener {
   private readonly stopping = new AbortController();
   private readonly backoff: Backoff;
   private running: Promise<void> = Promise.resolve();
+  private hears = true;
 
   constructor(
     private readonly settings: DatabaseSettings,
@@ -66,9 +67,15 @@ export class DeletionListener {
       await client.query('LISTEN antiphon_deleted');
       this.backoff.succeeded();
       this.notices.resume();
+      if (!this.hears) this.logger.log('deletions of other replicas are heard again');
+      this.hears = true;
       await loss;
     } catch (error) {
-      if (!signal.aborted) this.logger.warn(`deletions of other replicas are not heard: ${describe(error)}`);
+      // Once, not with every attempt.
+      if (!signal.aborted && this.hears) {
+        this.logger.warn(`deletions of other replicas are not heard: ${describe(error)}`);
+      }
+      this.hears = false;
     } finally {
       check.cancel();
       signal.removeEventListener('abort', stop);

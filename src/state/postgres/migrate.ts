@@ -38,13 +38,19 @@ export function migrate(settings: DatabaseSettings): Promise<readonly string[]> 
       direction: 'up',
       migrationsTable: 'migrations',
       migrationsSchema: SCHEMA,
-      createMigrationsSchema: true,
+      // A role that may not create schemas can use one that was made for it.
+      createMigrationsSchema: !(await hasSchema(client)),
       singleTransaction: true,
       advisoryLockMode: 'wait',
       logger: { info: noLog, warn: noLog, error: (message: string) => logger.error(message) },
     });
     return applied.map(({ name }) => name);
   });
+}
+
+async function hasSchema(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ has: boolean }>(`SELECT to_regnamespace('${SCHEMA}') IS NOT NULL AS has`);
+  return rows[0]?.has === true;
 }
 
 async function findPending(client: pg.Client): Promise<readonly string[]> {
@@ -68,17 +74,18 @@ async function findApplied(client: pg.Client): Promise<ReadonlySet<string>> {
 }
 
 async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(directOptions(settings));
-  // What breaks also rejects the statement that runs.
-  client.on('error', noLog);
+  let client: pg.Client | undefined;
   try {
+    client = new pg.Client(directOptions(settings));
+    // What breaks also rejects the statement that runs.
+    client.on('error', noLog);
     await client.connect();
     return await work(client);
   } catch (error) {
     const variable = isPooled(settings) ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
     throw new StateStartError(`${variable}: ${describe(error)}`, { cause: error });
   } finally {
-    await client.end();
+    await client?.end();
   }
 }
 

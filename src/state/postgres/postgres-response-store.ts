@@ -27,6 +27,10 @@ export class PostgresResponseStore extends ResponseStore {
     super();
   }
 
+  override expectSave(): Promise<void> {
+    return this.database.checkIfInDoubt();
+  }
+
   override async save(owner: Owner, record: ResponseRecord): Promise<void> {
     // What it continues may never have been stored, or be gone meanwhile: then it keeps everything before it.
     const isSaved = await this.insert(owner, record, record.parentId);
