@@ -119,6 +119,10 @@ export class Environment {
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly RESPONSE_TTL_MAX: number = 90 * DAY_IN_SECONDS;
 
+  /** Most bytes of stored items that one turn may bring back; 400 `context_length_exceeded` beyond (STATE=postgres). */
+  @WholeNumber(MEGABYTE, 256 * MEGABYTE)
+  readonly CONTEXT_MAX_BYTES: number = 128 * MEGABYTE;
+
   /** How often expired responses are freed, ms. Nobody sees them any more long before. */
   @Milliseconds(1)
   readonly PURGE_INTERVAL_MS: number = 60_000;

@@ -19,6 +19,8 @@ export interface CacheLimits {
 export class ContinuationCache {
   /** By lane, least recently used first. */
   private readonly latest = new Map<string, Continuation>();
+  /** Responses that are about to be stored and have not been deleted meanwhile. */
+  private readonly expected = new Set<string>();
   private readonly items = new HeldItems();
   private readonly requests = new Map<string, readonly Buffer[]>();
   private requestBytes = 0;
@@ -31,6 +33,10 @@ export class ContinuationCache {
   lane(name: string): Continuations {
     return {
       find: (responseId) => this.find(name, responseId),
+      expect: (responseId) => {
+        if (this.limits.keepsStored()) this.expected.add(responseId);
+      },
+      cancel: (responseId) => void this.expected.delete(responseId),
       remember: (continuation, parent) => this.remember(name, continuation, parent),
     };
   }
@@ -55,9 +61,17 @@ export class ContinuationCache {
     this.settle();
   }
 
-  /** Takes responses out of the cache wherever they are. */
-  forget(isGone: (continuation: Continuation) => boolean): void {
-    for (const [lane, continuation] of [...this.latest]) if (isGone(continuation)) this.drop(lane);
+  /** Takes responses that are gone out of the cache wherever they are. */
+  forget(gone: ReadonlySet<string>): void {
+    for (const responseId of this.expected) if (gone.has(responseId)) this.expected.delete(responseId);
+    for (const [lane, { responseId }] of [...this.latest]) if (gone.has(responseId)) this.drop(lane);
+    this.settle();
+  }
+
+  /** Takes all stored responses out of the cache. */
+  forgetStored(): void {
+    this.expected.clear();
+    for (const [lane, { expiresAt }] of [...this.latest]) if (expiresAt !== null) this.drop(lane);
     this.settle();
   }
 
@@ -93,8 +107,8 @@ export class ContinuationCache {
 
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
     if (this.closed) return;
-    const { conversation, expiresAt } = continuation;
-    if (expiresAt !== null && !this.limits.keepsStored()) {
+    const { conversation, expiresAt, responseId } = continuation;
+    if (expiresAt !== null && !this.expected.delete(responseId)) {
       this.drop(lane);
       this.settle();
       return;

@@ -38,13 +38,13 @@ export class ContinuationCaches implements DeletionListener {
   /** No connection may go on from a response that is gone. */
   deleted(responseIds: readonly string[]): void {
     const gone = new Set(responseIds);
-    for (const cache of this.caches) cache.forget(({ responseId }) => gone.has(responseId));
+    for (const cache of this.caches) cache.forget(gone);
   }
 
   /** What may be deleted without our hearing of it is looked up in the store each time. */
   interrupted(): void {
     this.hearsDeletions = false;
-    for (const cache of this.caches) cache.forget(({ expiresAt }) => expiresAt !== null);
+    for (const cache of this.caches) cache.forgetStored();
   }
 
   resumed(): void {

@@ -16,6 +16,12 @@ export interface Continuation {
 export interface Continuations {
   find(responseId: string): Continuation | undefined;
 
-  /** Takes a response that has just ended, with the one it continued. */
+  /** A response is about to be stored: if it is deleted from now on, it will not be remembered. */
+  expect(responseId: string): void;
+
+  /** It was not stored after all. */
+  cancel(responseId: string): void;
+
+  /** Takes a response that has just ended, with the one it continued; a stored one has to be expected. */
   remember(continuation: Continuation, parent: Continuation | null): void;
 }

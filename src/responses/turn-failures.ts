@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { ApiError, type ResponseErrorBody } from '../protocol/index.js';
 import { ModelError } from '../providers/index.js';
-import { SessionLockLostError, StoreUnavailableError } from '../state/index.js';
+import { SessionLockLostError, StateError, StoreUnavailableError } from '../state/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { TurnStoppedError } from './stop-reason.js';
 
@@ -36,8 +36,9 @@ export class TurnFailures {
     if (error instanceof ApiError) return error;
     if (error instanceof ModelError) return fromModelError(error);
     if (error instanceof TurnStoppedError) return ApiError.retryLater(STOP_MESSAGES[error.reason]);
+    if (error instanceof StateError && !(error instanceof StoreUnavailableError)) return error.toApiError();
     this.log(error, turn);
-    if (error instanceof StoreUnavailableError) return error.toApiError();
+    if (error instanceof StateError) return error.toApiError();
     return ApiError.unexpected(turn.caller.requestId, error);
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Continuations } from '../context/index.js';
 import type { ResponseObject } from '../protocol/index.js';
-import { ResponseStore, SessionLockLostError } from '../state/index.js';
+import { type ResponseRecord, ResponseStore, SessionLockLostError } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { isSessionLost } from './stop-reason.js';
@@ -34,10 +34,13 @@ export class TurnKeeper {
     const { admitted, prepared, live } = run;
     const { settings, caller, ttlSeconds } = admitted;
     const { parent, turn, sessionId, conversation } = prepared;
+    const responseId = response.id;
     if (isSessionLost(live.signal.reason)) throw new SessionLockLostError(sessionId);
     const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
     if (expiresAt !== null) {
-      await this.store.save(caller.owner, {
+      // It may be deleted as soon as it is stored, before we know that it is.
+      continuations?.expect(responseId);
+      const record: ResponseRecord = {
         response,
         input: turn.input,
         parentId: parent?.responseId ?? null,
@@ -49,10 +52,18 @@ export class TurnKeeper {
         get inherited() {
           return parent?.conversation.items ?? [];
         },
-      });
+      };
+      try {
+        await this.store.save(caller.owner, record);
+      } catch (error) {
+        continuations?.cancel(responseId);
+        throw error;
+      }
     }
-    if (response.status === 'failed') return;
-    const responseId = response.id;
+    if (response.status === 'failed') {
+      continuations?.cancel(responseId);
+      return;
+    }
     continuations?.remember(
       { responseId, conversation: conversation.append(response.output), origin, sessionId, expiresAt },
       parent,

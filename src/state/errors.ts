@@ -40,6 +40,23 @@ export class UnknownCursorError extends StateError {
   }
 }
 
+/** A conversation, or what a request refers to, is larger than one turn may bring back. */
+export class ContextTooLargeError extends StateError {
+  override readonly name = 'ContextTooLargeError';
+
+  constructor(
+    private readonly limit: number,
+    private readonly param: 'previous_response_id' | 'input',
+  ) {
+    super('the stored context is too large');
+  }
+
+  override toApiError(): ApiError {
+    const message = `The stored items of this conversation have more than ${this.limit} bytes. Begin a new one with less.`;
+    return ApiError.of('context_length_exceeded', message, { param: this.param });
+  }
+}
+
 /** More responses hang on the one that was asked for than can be looked through in one request. */
 export class GraphTooLargeError extends StateError {
   override readonly name = 'GraphTooLargeError';

@@ -64,7 +64,10 @@ export abstract class ResponseStore {
   /** How many responses went; 0 when there is nothing to delete. Descendants keep the items as context (docs/decisions). */
   abstract delete(owner: Owner, responseId: string, options: DeleteOptions, within?: string): Promise<number>;
 
-  /** The conversation up to and including a response that may be continued: completed or incomplete. */
+  /**
+   * The conversation up to and including a response that may be continued: completed or incomplete. Throws
+   * ContextTooLargeError.
+   */
   abstract chain(owner: Owner, responseId: string, within?: string): Promise<Chain | undefined>;
 
   /** The items of one request's own input; undefined when the response is not there. Throws UnknownCursorError. */
@@ -75,7 +78,7 @@ export abstract class ResponseStore {
     within?: string,
   ): Promise<Page<Item> | undefined>;
 
-  /** Stored items by id, of the owner's responses; those that are not there are left out. */
+  /** Stored items by id, of the owner's responses; those that are not there are left out. Throws ContextTooLargeError. */
   abstract items(owner: Owner, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>>;
 
   /** Frees what has expired, of all owners, in one bounded batch; false when nothing is left to free. */

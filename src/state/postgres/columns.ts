@@ -12,8 +12,9 @@ export function toColumns(owner: string, record: ResponseRecord, inherited: read
   const { response, input, origin, fence, expiresAt } = record;
   const { metadata } = response;
   const body = JSON.stringify({ ...response, output: [] });
-  const outputs = response.output.map((item) => JSON.stringify(item));
   const others = [...inherited, ...input];
+  const outputs = response.output.map((item) => JSON.stringify(item));
+  const items = [...others.map((item) => JSON.stringify(item)), ...outputs];
   const kinds = [...inherited.map(() => 'inherited'), ...input.map(() => 'input'), ...outputs.map(() => 'output')];
   return [
     response.status,
@@ -22,13 +23,18 @@ export function toColumns(owner: string, record: ResponseRecord, inherited: read
     new Date(expiresAt),
     metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(owner, metadata),
     origin === null ? null : JSON.stringify(origin),
-    [body, ...outputs].reduce((size, text) => size + Buffer.byteLength(text), 0),
+    bytesOf([body, ...outputs]),
+    bytesOf(items),
     body,
     fence,
     kinds,
     [...others, ...response.output].map(({ id }) => toKey(id)),
-    [...others.map((item) => JSON.stringify(item)), ...outputs],
+    items,
   ];
+}
+
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 }
 
 /** A stored response as clients see it. */

@@ -11,6 +11,7 @@ export type DatabaseSettings = Pick<
   | 'DATABASE_CONNECT_TIMEOUT_MS'
   | 'DATABASE_STATEMENT_TIMEOUT_MS'
   | 'DATABASE_MIGRATE'
+  | 'CONTEXT_MAX_BYTES'
 >;
 
 /** How long a dead connection may stay unnoticed, ms, before TCP asks. */

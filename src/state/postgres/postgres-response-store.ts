@@ -3,7 +3,7 @@ import type { Item, ResponseObject } from '../../protocol/index.js';
 import type { Origin } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
-import { SessionLockLostError, UnknownCursorError } from '../errors.js';
+import { ContextTooLargeError, SessionLockLostError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { readItems, readResponse, toColumns } from './columns.js';
@@ -23,6 +23,7 @@ export class PostgresResponseStore extends ResponseStore {
     private readonly tombstones: Tombstones,
     private readonly notices: DeletionNotices,
     private readonly clock: Clock,
+    private readonly maxContextBytes: number,
   ) {
     super();
   }
@@ -52,8 +53,10 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async chain(owner: Owner, responseId: string, within?: string): Promise<Chain | undefined> {
-    const [row] = await this.database.repeatable(CHAIN, [...this.viewer(owner, within), toKey(responseId)]);
+    const values = [...this.viewer(owner, within), toKey(responseId), this.maxContextBytes] as const;
+    const [row] = await this.database.repeatable(CHAIN, values);
     if (row === undefined) return undefined;
+    if (row.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
     const origin = row.origin === null ? null : (JSON.parse(row.origin) as Origin);
     const { session_id: sessionId, expires_at: expiresAt } = row;
     return {
@@ -87,8 +90,13 @@ export class PostgresResponseStore extends ResponseStore {
 
   override async items(owner: Owner, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
     const idOfKey = new Map(ids.map((id) => [toKey(id), id]));
-    const rows = await this.database.repeatable(ITEMS, [...this.viewer(owner, within), [...idOfKey.keys()]]);
-    return new Map(rows.map(({ item_key: key, body }) => [idOfKey.get(key) ?? key, JSON.parse(body) as Item]));
+    const values = [...this.viewer(owner, within), [...idOfKey.keys()], this.maxContextBytes] as const;
+    const found = new Map<string, Item>();
+    for (const { item_key: key, body } of await this.database.repeatable(ITEMS, values)) {
+      if (body === null) throw new ContextTooLargeError(this.maxContextBytes, 'input');
+      found.set(idOfKey.get(key) ?? key, JSON.parse(body) as Item);
+    }
+    return found;
   }
 
   override purge(): Promise<boolean> {

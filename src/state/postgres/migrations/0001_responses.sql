@@ -17,6 +17,8 @@ CREATE TABLE antiphon.responses (
   origin text,
   -- Bytes of the body and the output, so that pages can be bounded before they are read.
   size bigint NOT NULL,
+  -- Bytes of its items, so that conversations can be bounded before they are read.
+  items_size bigint NOT NULL,
   -- The Response as JSON, its output left empty.
   body text NOT NULL,
   PRIMARY KEY (owner, id),

@@ -13,45 +13,51 @@ export const GET = prepared<readonly [...Viewer, responseId: string], ResponseRo
   `SELECT r.body, ${OUTPUT_OF_RESPONSE} AS output FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4`,
 );
 
-/** A conversation: its items as JSON texts with commas between them. */
+/** A conversation. */
 export interface ChainRow {
   readonly origin: string | null;
   /** The session it was made in or, where that was deleted, one that shares it; null when it has left all of them. */
   readonly session_id: string | null;
-  readonly items: string | null;
   readonly expires_at: Date;
+  readonly too_large: boolean;
+  /** Its items as JSON texts with commas between them; null when there are none, or too large. */
+  readonly items: string | null;
 }
 
 /** The whole conversation up to a response that may be continued; ancestors count even when they cannot be seen any more. */
-export const CHAIN = prepared<readonly [...Viewer, responseId: string], ChainRow>(
+export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes: number], ChainRow>(
   'chain',
   `WITH RECURSIVE path AS (
-    SELECT r.id, r.parent_id, 0 AS level FROM antiphon.responses r
+    SELECT r.id, r.parent_id, r.items_size, 0 AS level FROM antiphon.responses r
     WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete')
     UNION ALL
-    SELECT r.id, r.parent_id, path.level + 1 FROM path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.parent_id
+    SELECT r.id, r.parent_id, r.items_size, path.level + 1
+    FROM path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.parent_id
+  ), weight AS (
+    SELECT sum(items_size) > $5 AS too_large FROM path
   )
   SELECT r.origin, r.expires_at, (
     SELECT s.session_id FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id
     ORDER BY s.session_id <> r.session_id, s.session_id LIMIT 1
-  ) AS session_id, (
+  ) AS session_id, weight.too_large, CASE WHEN NOT weight.too_large THEN (
     SELECT string_agg(i.body, ',' ORDER BY path.level DESC, i.position)
     FROM path JOIN antiphon.items i ON i.owner = $1 AND i.response_id = path.id
-  ) AS items
-  FROM path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.id
+  ) END AS items
+  FROM weight, path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.id
   WHERE path.level = 0`,
 );
 
-/** An item with the key under which it was asked for. */
+/** An item with the key under which it was asked for; no body of any where all of them are too large. */
 export interface ItemRow {
   readonly item_key: string;
-  readonly body: string;
+  readonly body: string | null;
 }
 
 /** The latest that the owner has of each item; what a response only inherited is not its own. */
-export const ITEMS = prepared<readonly [...Viewer, itemKeys: readonly string[]], ItemRow>(
+export const ITEMS = prepared<readonly [...Viewer, itemKeys: readonly string[], maxBytes: number], ItemRow>(
   'items',
-  `SELECT wanted.item_key, found.body FROM unnest($4::text[]) AS wanted (item_key) CROSS JOIN LATERAL (
+  `SELECT wanted.item_key, CASE WHEN sum(octet_length(found.body)) OVER () <= $5 THEN found.body END AS body
+  FROM unnest($4::text[]) AS wanted (item_key) CROSS JOIN LATERAL (
     SELECT i.body FROM antiphon.items i JOIN antiphon.responses r ON r.owner = i.owner AND r.id = i.response_id
     WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind <> 'inherited' AND ${VISIBLE}
     ORDER BY i.response_id DESC LIMIT 1

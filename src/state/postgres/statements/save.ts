@@ -13,6 +13,7 @@ export type SaveValues = readonly [
   labels: readonly string[] | null,
   origin: string | null,
   size: number,
+  itemsSize: number,
   body: string,
   fence: number | null,
   itemKinds: readonly string[],
@@ -33,14 +34,14 @@ export interface SaveRow {
 export const SAVE = prepared<SaveValues, SaveRow>(
   'save',
   `WITH lease AS MATERIALIZED (
-    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $4 AND fence = $13 FOR SHARE
+    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $4 AND fence = $14 FOR SHARE
   ), parent AS MATERIALIZED (
     SELECT FROM antiphon.responses WHERE owner = $1 AND id = $3 FOR KEY SHARE
   ), saved AS (
     INSERT INTO antiphon.responses
-      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, body)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12
-    WHERE ($13::bigint IS NULL OR EXISTS (SELECT FROM lease)) AND ($3::text IS NULL OR EXISTS (SELECT FROM parent))
+      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13
+    WHERE ($14::bigint IS NULL OR EXISTS (SELECT FROM lease)) AND ($3::text IS NULL OR EXISTS (SELECT FROM parent))
     ON CONFLICT DO NOTHING
     RETURNING owner, id
   ), member AS (
@@ -49,8 +50,8 @@ export const SAVE = prepared<SaveValues, SaveRow>(
   ), items AS (
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
     SELECT saved.owner, saved.id, given.position, given.kind, given.item_key, given.body
-    FROM saved, unnest($14::text[], $15::text[], $16::text[]) WITH ORDINALITY AS given (kind, item_key, body, position)
+    FROM saved, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS given (kind, item_key, body, position)
   )
-  SELECT $13::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
+  SELECT $14::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
     $3::text IS NULL OR EXISTS (SELECT FROM parent) AS linked`,
 );
