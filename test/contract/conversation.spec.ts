@@ -6,21 +6,27 @@ import { ModelError, type Item } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { type Service, startService } from '../support/service.js';
+import { STATES, type TestState } from '../support/states.js';
 
-describe('a conversation with the official SDK', () => {
+describe.each(STATES)('a conversation with the official SDK in $state', ({ open }) => {
+  let state: TestState;
   let service: Service;
   let client: OpenAI;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
+    state = await open();
+    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
     client = service.client();
     provider = service.app.get(ScriptedProvider);
   });
 
   beforeEach(() => void (provider.turns.length = 0));
 
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
 
   const say = (
     input: OpenAI.Responses.ResponseInput | string,

@@ -18,7 +18,7 @@ const REFUSED: readonly (readonly [
   ['an unknown path', '/v1/nothing', {}, 404, 'unknown_url'],
   ['a path without a prefix', '/responses', { method: 'POST', headers: JSON_TYPE, body: body() }, 404, 'unknown_url'],
   ['a path below a response', '/v1/responses/resp_1/nothing', {}, 404, 'unknown_url'],
-  ['GET on /responses', '/v1/responses', {}, 405, 'method_not_supported'],
+  ['DELETE on /responses', '/v1/responses', { method: 'DELETE' }, 405, 'method_not_supported'],
   [
     'PUT on a response',
     '/v1/responses/resp_1',
@@ -78,7 +78,7 @@ describe('HTTP', () => {
   });
 
   it.each([
-    ['/v1/responses', 'PATCH', 'POST'],
+    ['/v1/responses', 'PATCH', 'GET, HEAD, POST'],
     ['/v1/responses/resp_1', 'POST', 'GET, HEAD, DELETE'],
     ['/v1/responses/resp_1/input_items', 'DELETE', 'GET, HEAD'],
     ['/openai/v1/responses/resp_1/cancel', 'GET', 'POST'],

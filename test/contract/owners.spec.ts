@@ -4,49 +4,85 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
+import { STATES, type TestState } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
 
-/** Every way to reach a response by its id. */
-const PATHS: readonly (readonly [name: string, request: (id: string) => readonly [path: string, init: RequestInit]])[] =
-  [
-    ['retrieve', (id) => [id, {}]],
-    ['retrieve with include', (id) => [`${id}?include[]=reasoning.encrypted_content`, {}]],
-    ['retrieve as a stream', (id) => [`${id}?stream=true&starting_after=3`, {}]],
-    ['cancel', (id) => [`${id}/cancel`, { method: 'POST' }]],
-    ['input_items', (id) => [`${id}/input_items`, {}]],
-    ['input_items after an item', (id) => [`${id}/input_items?after=msg_known&limit=1`, {}]],
-    ['continue', (id) => ['', continuation(id, false)]],
-    ['continue with a stream', (id) => ['', continuation(id, true)]],
-    [
-      'continue with an output',
-      (id) => ['', continuation(id, false, [{ type: 'function_call_output', call_id: 'call_1', output: '' }])],
-    ],
-    [
-      'continue with an item of it',
-      (id) => ['', continuation(id, true, [{ id: 'msg_known', role: 'user', content: 'x' }])],
-    ],
-    ['delete', (id) => [id, { method: 'DELETE' }]],
-  ];
+type Request = readonly [path: string, init: RequestInit];
 
-describe('two tenants', () => {
+/** Every way to reach a response, or the session that began with it, by its id; and how a stranger is refused. */
+const PATHS: readonly (readonly [name: string, request: (id: string) => Request, refusal: number])[] = [
+  ['retrieve', (id) => [`responses/${id}`, {}], 404],
+  ['retrieve with include', (id) => [`responses/${id}?include[]=reasoning.encrypted_content`, {}], 404],
+  ['retrieve as a stream', (id) => [`responses/${id}?stream=true&starting_after=3`, {}], 404],
+  ['retrieve in its session', (id) => [`responses/${id}`, { headers: { 'x-session-id': id } }], 404],
+  ['cancel', (id) => [`responses/${id}/cancel`, { method: 'POST' }], 404],
+  ['input_items', (id) => [`responses/${id}/input_items`, {}], 404],
+  ['input_items after an item', (id) => [`responses/${id}/input_items?after=msg_known&limit=1`, {}], 404],
+  ['children', (id) => [`responses/${id}/children`, {}], 404],
+  ['siblings', (id) => [`responses/${id}/siblings?limit=1`, {}], 404],
+  ['leaves', (id) => [`responses/${id}/leaves?order=asc`, {}], 404],
+  ['tree', (id) => [`responses/${id}/tree?depth=1`, {}], 404],
+  ['list behind it', (id) => [`responses?after=${id}`, {}], 400],
+  ['list in front of it', (id) => [`responses?before=${id}&order=asc`, {}], 400],
+  ['list its session', (id) => [`sessions/${id}/responses`, {}], 404],
+  ['fork its session', (id) => [`sessions/${id}/fork`, post({ target_session_id: `fork_of_${id}` })], 404],
+  [
+    'fork its session up to it',
+    (id) => [`sessions/${id}/fork`, post({ target_session_id: `part_of_${id}`, up_to_response_id: id })],
+    404,
+  ],
+  ['continue', (id) => ['responses', continuation(id, false)], 400],
+  ['continue with a stream', (id) => ['responses', continuation(id, true)], 400],
+  ['continue in its session', (id) => ['responses', within(id, continuation(id, false))], 400],
+  [
+    'continue with an output',
+    (id) => ['responses', continuation(id, false, [{ type: 'function_call_output', call_id: 'call_1', output: '' }])],
+    400,
+  ],
+  [
+    'continue with an item of it',
+    (id) => ['responses', continuation(id, true, [{ id: 'msg_known', role: 'user', content: 'x' }])],
+    400,
+  ],
+  ['delete its session', (id) => [`sessions/${id}`, { method: 'DELETE' }], 404],
+  ['delete', (id) => [`responses/${id}`, { method: 'DELETE' }], 404],
+  ['delete all that continues it', (id) => [`responses/${id}?cascade=true`, { method: 'DELETE' }], 404],
+];
+
+/** What is refused to its owner too, for another reason. */
+const ALWAYS_REFUSED = new Set([
+  'retrieve as a stream',
+  'cancel',
+  'continue',
+  'continue with a stream',
+  'continue in its session',
+  'continue with an item of it',
+]);
+
+describe.each(STATES)('two tenants in $state', ({ open }) => {
+  let state: TestState;
   let service: Service;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
+    state = await open();
     const digest = createHash('sha256').update(KEYS.bob).digest('hex');
     service = await startService({
       providers: [ScriptedProvider],
-      environment: { API_KEYS: `alice:${KEYS.alice},bob:sha256:${digest}` },
+      environment: { ...state.environment, API_KEYS: `alice:${KEYS.alice},bob:sha256:${digest}` },
     });
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
 
   const send = (tenant: Tenant, path: string, init: RequestInit): Promise<Response> =>
-    fetch(`${service.baseURL}/responses/${path}`.replace(/\/$/, ''), {
+    fetch(`${service.baseURL}/${path}`, {
       ...init,
       headers: { ...(init.headers as Record<string, string> | undefined), authorization: `Bearer ${KEYS[tenant]}` },
     });
@@ -55,7 +91,7 @@ describe('two tenants', () => {
   const make = async (tenant: Tenant): Promise<string> => {
     provider.reply({ type: 'function_call', name: 'look', callId: 'call_1' });
     const input = [{ id: 'msg_known', role: 'user', content: 'Mine.' }];
-    const answer = await send(tenant, '', post({ model: 'scripted', input }));
+    const answer = await send(tenant, 'responses', post({ model: 'scripted', input }));
     expect(answer.status).toBe(200);
     return ((await answer.json()) as { id: string }).id;
   };
@@ -71,7 +107,7 @@ describe('two tenants', () => {
     ['alice', 'bob'],
     ['bob', 'alice'],
   ])('a response of %s', (owner, stranger) => {
-    it.each(PATHS)('is to the other like one that does not exist: %s', async (_, request) => {
+    it.each(PATHS)('is to the other like one that does not exist: %s', async (_, request, refusal) => {
       const foreign = await make(owner);
       const turns = provider.turns.length;
       const missing = 'resp_0123456789abcdef0123456789abcdef';
@@ -80,9 +116,9 @@ describe('two tenants', () => {
       const foreignAnswer = await observe(await send(stranger, foreignPath, foreignInit), foreign);
       const missingAnswer = await observe(await send(stranger, missingPath, missingInit), missing);
       expect(foreignAnswer).toEqual(missingAnswer);
-      expect(foreignAnswer).toMatchObject({ status: foreignPath === '' ? 400 : 404 });
+      expect(foreignAnswer).toMatchObject({ status: refusal });
       expect(provider.turns).toHaveLength(turns);
-      expect((await send(owner, foreign, {})).status).toBe(200);
+      expect((await send(owner, `responses/${foreign}`, {})).status).toBe(200);
     });
 
     it.each(PATHS)('answers its owner: %s', async (name, request) => {
@@ -91,14 +127,7 @@ describe('two tenants', () => {
       const answer = await send(owner, path, init);
       const unlike = await observe(answer, id);
       expect(JSON.stringify(unlike)).not.toContain('not found.');
-      const refused = [
-        'retrieve as a stream',
-        'cancel',
-        'continue',
-        'continue with a stream',
-        'continue with an item of it',
-      ];
-      expect(answer.status).toBe(refused.includes(name) ? 400 : 200);
+      expect(answer.status).toBe(ALWAYS_REFUSED.has(name) ? 400 : 200);
     });
   });
 
@@ -114,7 +143,7 @@ describe('two tenants', () => {
     const id = await make('bob');
     const answer = await send(
       'bob',
-      '',
+      'responses',
       continuation(id, false, [{ type: 'function_call_output', call_id: 'call_1', output: '' }]),
     );
     expect(answer.status).toBe(200);
@@ -128,4 +157,8 @@ function post(body: object): RequestInit {
 
 function continuation(id: string, stream: boolean, input: unknown = 'Go on.'): RequestInit {
   return post({ model: 'scripted', input, previous_response_id: id, stream });
+}
+
+function within(sessionId: string, init: RequestInit): RequestInit {
+  return { ...init, headers: { ...(init.headers as Record<string, string>), 'x-session-id': sessionId } };
 }

@@ -3,16 +3,19 @@ import type OpenAI from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
+import { STATES, type TestState } from '../support/states.js';
 
-describe('references to stored items', () => {
+describe.each(STATES)('references to stored items in $state', ({ open }) => {
+  let state: TestState;
   let service: Service;
   let alice: OpenAI;
   let bob: OpenAI;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
+    state = await open();
     service = await startService({
-      environment: { API_KEYS: 'alice:sk-a,bob:sk-b' },
+      environment: { ...state.environment, API_KEYS: 'alice:sk-a,bob:sk-b' },
       providers: [ScriptedProvider],
     });
     alice = service.client({ apiKey: 'sk-a' });
@@ -20,7 +23,10 @@ describe('references to stored items', () => {
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
 
   const reference = (id: string): OpenAI.Responses.ResponseInputItem => ({ type: 'item_reference', id });
   const missing = (id: string): object => ({

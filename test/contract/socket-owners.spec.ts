@@ -5,23 +5,29 @@ import type { WireEvent } from '../support/rule.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
+import { STATES, type TestState } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
 
-describe('two tenants on sockets', () => {
+describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) => {
+  let state: TestState;
   let service: Service;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
+    state = await openState();
     service = await startService({
       providers: [ScriptedProvider],
-      environment: { API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}` },
+      environment: { ...state.environment, API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}` },
     });
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
 
   const authorization = (tenant: Tenant): Record<string, string> => ({ authorization: `Bearer ${KEYS[tenant]}` });
   const open = (tenant: Tenant): Promise<SocketClient> =>
@@ -38,6 +44,7 @@ describe('two tenants on sockets', () => {
   it.each([
     ['continue it', (id: string) => ({ previous_response_id: id, input: 'Go on.' })],
     ['warm up from it', (id: string) => ({ previous_response_id: id, generate: false })],
+    ['continue it in its session', (id: string) => ({ previous_response_id: id, input: 'Go on.', session_id: id })],
     ['continue it on a named lane', (id: string) => ({ previous_response_id: id, input: 'Go on.', stream_id: 'a' })],
     ['refer to its item', (id: string) => ({ input: [{ type: 'item_reference', id: `msg_of_${id}` }] })],
   ])('sees a response of the other as one that does not exist: %s', async (_, body) => {

@@ -4,21 +4,27 @@ import { NotFoundError } from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
+import { STATES, type TestState } from '../support/states.js';
 
 type Json = Record<string, unknown>;
 
-describe('stored responses', () => {
+describe.each(STATES)('stored responses in $state', ({ open }) => {
+  let state: TestState;
   let service: Service;
   let client: OpenAI;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
+    state = await open();
+    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
     client = service.client();
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
 
   const create = (input: OpenAI.Responses.ResponseInput | string, parent: string | null = null): Promise<string> =>
     client.responses.create({ model: 'scripted', input, previous_response_id: parent }).then(({ id }) => id);
@@ -99,6 +105,11 @@ describe('stored responses', () => {
     ['after=msg_c&order=asc', ['d', 'e'], false],
     ['after=msg_a', [], false],
     ['after=msg_d&limit=1', ['c'], true],
+    ['before=msg_c', ['e', 'd'], false],
+    ['before=msg_a&limit=2', ['c', 'b'], true],
+    ['before=msg_c&order=asc', ['a', 'b'], false],
+    ['before=msg_c&order=asc&limit=1', ['b'], true],
+    ['before=msg_e', [], false],
   ])('pages input items: %s', async (query, expected, hasMore) => {
     const id = await create(
       ['a', 'b', 'c', 'd', 'e'].map((content) => ({ id: `msg_${content}`, role: 'user', content }) as never),
@@ -137,6 +148,9 @@ describe('stored responses', () => {
     ['limit=1&limit=2', 'limit', 'invalid_type'],
     ['order=up', 'order', 'invalid_value'],
     ['after=msg_unknown', 'after', 'invalid_value'],
+    ['before=msg_unknown', 'before', 'invalid_value'],
+    ['before=', 'before', 'string_below_min_length'],
+    ['after=msg_a&before=msg_b', 'before', 'mutually_exclusive_parameters'],
     ['include[]=everything', 'include[0]', 'invalid_value'],
   ])('refuses input_items?%s', async (query, param, code) => {
     const id = await create('Hi');

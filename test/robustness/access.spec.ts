@@ -99,10 +99,17 @@ describe('a key', () => {
 });
 
 describe('a stranger', () => {
-  const ROUTES = ['/responses', '/responses/resp_1', '/responses/resp_1/input_items', '/responses/resp_1/cancel'];
-  const PATHS = ['/v1', '/openai/v1'].flatMap((prefix) =>
-    [...ROUTES, '/models', '/models/gpt-5', '/nowhere'].map((route) => prefix + route),
-  );
+  const OF_A_RESPONSE = ['', '/input_items', '/cancel', '/children', '/siblings', '/leaves', '/tree'];
+  const OF_A_SESSION = ['', '/responses', '/fork'];
+  const ROUTES = [
+    '/responses',
+    ...OF_A_RESPONSE.map((route) => `/responses/resp_1${route}`),
+    ...OF_A_SESSION.map((route) => `/sessions/mine${route}`),
+    '/models',
+    '/models/gpt-5',
+    '/nowhere',
+  ];
+  const PATHS = ['/v1', '/openai/v1'].flatMap((prefix) => ROUTES.map((route) => prefix + route));
 
   it.each([...PATHS, '/v1/%72esponses', '/v1/models?x=1'])(
     'learns nothing at %s, and may ask for its methods',
@@ -117,7 +124,7 @@ describe('a stranger', () => {
       expect([204, 404]).toContain(options.status);
       if (options.status === 204) {
         expect(options.text).toBe('');
-        expect(options.headers.allow).toMatch(/^(?:GET, HEAD|POST)(?:, DELETE)?, OPTIONS$/);
+        expect(options.headers.allow).toMatch(/^(?:GET, HEAD|(?:GET, HEAD, )?(?:POST|DELETE)), OPTIONS$/);
       }
     },
   );

@@ -69,7 +69,7 @@ describe('a variable that cannot be used', () => {
     ['LOG_LEVEL', 'LOG'],
     ['LOG_FORMAT', 'xml'],
     ['UNKNOWN_PARAMETERS', 'drop'],
-    ['STATE', 'postgres'],
+    ['STATE', 'redis'],
     ['BODY_LIMIT_BYTES', '1023'],
     ['REQUEST_TIMEOUT_MS', '999'],
     ['REQUEST_TIMEOUT_MS', '2147483648'],
@@ -118,6 +118,14 @@ describe('a variable that cannot be used', () => {
       expect(faults.join()).not.toContain('secret-1');
     }
   });
+
+  it('never shows the password of the database', () => {
+    for (const url of ['mysql://user:secret-1@localhost/state', 'user:secret-1@localhost', 'secret-1']) {
+      const faults = faultsOf({ STATE: 'postgres', DATABASE_URL: url, DATABASE_DIRECT_URL: url });
+      expect(faults.length).toBeGreaterThan(0);
+      expect(faults.join()).not.toContain('secret-1');
+    }
+  });
 });
 
 describe('variables that do not go together', () => {
@@ -129,6 +137,12 @@ describe('variables that do not go together', () => {
     [{ CORS_ORIGINS: '*' }, /^CORS_ORIGINS: /],
     [{ CORS_ORIGINS: 'https://a.example.com,*', ALLOW_OPEN: 'true' }, /^CORS_ORIGINS: /],
     [{ SSE_KEEPALIVE_MS: '1000', CLIENT_STALL_TIMEOUT_MS: '1000' }, /^SSE_KEEPALIVE_MS: /],
+    [{ STATE: 'redis' }, /^STATE: redis is not built yet.*postgres/],
+    [{ STATE: 'postgres' }, /^DATABASE_URL: .*STATE=postgres/],
+    [{ STATE: 'postgres', DATABASE_URL: 'mysql://localhost/state' }, /^DATABASE_URL: /],
+    [{ DATABASE_DIRECT_URL: 'localhost' }, /^DATABASE_DIRECT_URL: /],
+    [{ WORKERS: '2' }, /^WORKERS: .*STATE=memory.*chains would break/],
+    [{ RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '9' }, /^RESPONSE_TTL: .*RESPONSE_TTL_MAX/],
   ])('%p', (variables, line) => {
     expect(faultsOf(variables)).toEqual([expect.stringMatching(line)]);
   });
@@ -142,6 +156,8 @@ describe('variables that do not go together', () => {
     { CORS_ORIGINS: '*', API_KEYS: `tenant:sha256:${DIGEST}` },
     { CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' },
     { API_KEYS: 'tenant:with:colons' },
+    { STATE: 'postgres', DATABASE_URL: 'postgresql://user:password@localhost/state' },
+    { RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '10' },
   ])('%p do', (variables) => {
     expect(faultsOf(variables)).toEqual([]);
   });

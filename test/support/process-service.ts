@@ -1,12 +1,16 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { RawClient } from './raw-client.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
+
+/** A built program: the service, or the one that only brings the schema up to date. */
+export type Program = 'main.js' | 'migrate.js';
 
 /** How a process ended, and all it wrote. */
 export interface Exit {
@@ -21,6 +25,8 @@ export interface ServiceProcess {
   readonly port: number;
   readonly origin: string;
   readonly client: RawClient;
+  /** Resolves once it has written something that fits; rejects when it ends without. */
+  readonly written: (wanted: RegExp) => Promise<void>;
   /** Resolves when the process is gone. */
   readonly exited: Promise<Exit>;
   readonly kill: (signal: NodeJS.Signals) => void;
@@ -28,6 +34,8 @@ export interface ServiceProcess {
 
 interface Running {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  /** All that was written so far, on both streams. */
+  readonly output: () => string;
   readonly exited: Promise<Exit>;
 }
 
@@ -40,9 +48,9 @@ export async function endProcesses(): Promise<void> {
   await Promise.all(left.map(({ exited }) => exited));
 }
 
-function run(environment: Readonly<Record<string, string>>): Running {
+function run(environment: Readonly<Record<string, string>>, program: Program = 'main.js'): Running {
   // Neither the variables of the test run nor a developer's `.env` may reach it.
-  const child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
+  const child = spawn(process.execPath, ['--enable-source-maps', join(DIST, program)], {
     cwd: tmpdir(),
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -54,33 +62,22 @@ function run(environment: Readonly<Record<string, string>>): Running {
   const exited = once(child, 'close').then(([code, signal]): Exit => {
     return { code: code as number | null, signal: signal as NodeJS.Signals | null, stdout, stderr };
   });
-  const entry = { child, exited };
+  const entry = { child, output: () => stdout + stderr, exited };
   running.add(entry);
   void exited.then(() => running.delete(entry));
   return entry;
 }
 
-/** Runs the service with these variables only, and waits until it ends by itself. */
-export function runToEnd(environment: Readonly<Record<string, string>>): Promise<Exit> {
-  return run(environment).exited;
+/** Runs a program with these variables only, the service unless another is named, and waits until it ends by itself. */
+export function runToEnd(environment: Readonly<Record<string, string>>, program?: Program): Promise<Exit> {
+  return run(environment, program).exited;
 }
 
 /** Starts the service with these variables only, on a free port unless PORT says otherwise. */
 export async function startProcess(environment: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
-  const { child, exited } = run({ PORT: '0', ...environment });
-  const listening = new Promise<string>((resolve) => {
-    let text = '';
-    child.stdout.on('data', (chunk: string) => {
-      text += chunk;
-      const origin = /Antiphon listens on ([^\s"]+)/.exec(text)?.[1];
-      if (origin !== undefined) resolve(origin);
-    });
-  });
-  const died = exited.then(({ stdout, stderr }) => {
-    throw new Error(`the service ended before it listened:\n${stdout}\n${stderr}`);
-  });
-  const origin = await Promise.race([listening, died]);
-  died.catch(() => undefined);
+  const process = run({ PORT: '0', ...environment });
+  const { child, exited } = process;
+  const origin = await written(process, /Antiphon listens on ([^\s"]+)/);
   const port = Number(new URL(origin).port);
   const client = new RawClient(port);
   void exited.then(() => client.close());
@@ -88,7 +85,24 @@ export async function startProcess(environment: Readonly<Record<string, string>>
     port,
     origin,
     client,
+    written: async (wanted) => {
+      await written(process, wanted);
+    },
     exited,
     kill: (signal) => void child.kill(signal),
   };
+}
+
+/** Gives what the group of the pattern holds, or the whole match. */
+function written({ child, output, exited }: Running, wanted: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      const match = wanted.exec(output());
+      if (match !== null) resolve(match[1] ?? match[0]);
+    };
+    child.stdout.on('data', look);
+    child.stderr.on('data', look);
+    look();
+    void exited.then(() => reject(new Error(`the program ended before it wrote ${String(wanted)}:\n${output()}`)));
+  });
 }

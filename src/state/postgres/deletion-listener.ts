@@ -59,8 +59,7 @@ export class DeletionListener {
     client.on('notification', ({ payload = '' }) => this.notices.announce(payload.split(' ')));
     signal.addEventListener('abort', stop, { once: true });
     const check = this.clock.schedule(CHECK_INTERVAL_MS, () => {
-      client.query('SELECT').catch(lose);
-      check.refresh();
+      client.query('SELECT').then(() => check.refresh(), lose);
     });
     try {
       await Promise.race([client.connect(), loss]);

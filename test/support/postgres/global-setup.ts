@@ -15,7 +15,7 @@ export default async function startTestCluster(): Promise<void> {
 }
 
 /** Jest has Node load this file and what it imports, and Node looks for the very `.js` that an import names. */
-async function importCluster(): Promise<typeof clusters> {
+export async function importCluster(): Promise<typeof clusters> {
   const support = new URL('../', import.meta.url).href;
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {

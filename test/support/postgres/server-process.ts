@@ -10,9 +10,9 @@ export interface RunOptions {
   readonly account: Account | undefined;
 }
 
-/** A PostgreSQL server that accepts connections. */
+/** A server, PostgreSQL unless said otherwise, that accepts connections. */
 export interface ServerProcess {
-  /** SIGINT ends it in order, SIGQUIT at once, as a crash. Resolves when it is gone. */
+  /** SIGINT ends PostgreSQL in order, SIGQUIT at once, as a crash. Resolves when it is gone. */
   end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
 }
 
@@ -24,6 +24,7 @@ interface Running {
   readonly output: () => string;
 }
 
+/** What PostgreSQL writes when it accepts connections. */
 const READY = 'database system is ready to accept connections';
 const KEPT_OUTPUT = 20_000;
 
@@ -34,16 +35,17 @@ export async function runProgram(program: string, args: readonly string[], optio
   if (status !== 0) throw new Error(`${program} ended with ${status}:\n${output()}`);
 }
 
-/** Starts a server and waits until it accepts connections. Rejects with its output when it ends before. */
+/** Starts a server and waits until it writes that it is ready. Rejects with its output when it ends before. */
 export async function startServer(
   program: string,
   args: readonly string[],
   options: RunOptions,
+  readyText = READY,
 ): Promise<ServerProcess> {
   const { child, exited, output } = run(program, args, options);
   const ready = new Promise<void>((resolve) => {
     child.stderr.on('data', () => {
-      if (output().includes(READY)) resolve();
+      if (output().includes(readyText)) resolve();
     });
   });
   const died = exited.then((status) => {

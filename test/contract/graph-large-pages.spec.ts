@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { ApiClient } from '../support/api-client.js';
+import { type Service, startService } from '../support/service.js';
+import { STATES, type TestState } from '../support/states.js';
+
+const MEGABYTE = 1024 * 1024;
+type Entries = readonly { readonly id: string }[];
+
+describe.each(STATES)('large responses in $state', ({ open }) => {
+  let state: TestState;
+  let service: Service;
+  let api: ApiClient;
+  /** A root and three children of which no two fit on a page. */
+  let ids: readonly string[];
+
+  beforeAll(async () => {
+    state = await open();
+    service = await startService({
+      providers: [ScriptedProvider],
+      environment: { ...state.environment, BODY_LIMIT_BYTES: 16 * MEGABYTE },
+    });
+    api = new ApiClient(service.baseURL);
+    const root = (await api.create({})).id;
+    const instructions = 'x'.repeat(9 * MEGABYTE);
+    const made = [root];
+    for (let child = 0; child < 3; child += 1) {
+      // Tokens that the model has counted need not be counted here.
+      service.app.get(ScriptedProvider).reply({ type: 'usage', input: 1, output: 1 });
+      made.push((await api.create({ instructions, previous_response_id: root })).id);
+    }
+    ids = made;
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
+
+  const lettersOf = (entries: unknown): string =>
+    (entries as Entries).map(({ id }) => 'abcd'[ids.indexOf(id)]).join('');
+
+  it.each([
+    ['responses/<root>/children', 'desc', ['d', 'c', 'b']],
+    ['responses/<root>/leaves', 'asc', ['b', 'c', 'd']],
+    ['sessions/<root>/responses?limit=2', 'desc', ['d', 'c', 'ba']],
+  ])('end pages early, and none is lost: %s', async (path, order, expected) => {
+    const pages: string[] = [];
+    const query = `${path.replace('<root>', ids[0] ?? '')}${path.includes('?') ? '&' : '?'}order=${order}`;
+    let after = '';
+    for (let more = true; more;) {
+      const { body } = await api.get(query + after);
+      pages.push(lettersOf(body['data']));
+      after = `&after=${String(body['last_id'])}`;
+      more = body['has_more'] as boolean;
+    }
+    expect(pages.join('')).toBe(expected.join(''));
+    expect(pages.slice(0, 2)).toEqual(expected.slice(0, 2));
+  });
+
+  it('fill the page in front of a cursor from its end', async () => {
+    const { body } = await api.get(`responses?order=asc&before=${ids[3] ?? ''}`);
+    expect(lettersOf(body['data'])).toBe('c');
+    expect(body['has_more']).toBe(true);
+  });
+
+  it('cut a tree short', async () => {
+    const { body } = await api.get(`responses/${ids[3] ?? ''}/tree`);
+    const { children } = body['root'] as { readonly children: { readonly data: Entries } };
+    expect('bcd'.startsWith(lettersOf(children.data))).toBe(true);
+    expect(children).toMatchObject({ has_more: true });
+  });
+});

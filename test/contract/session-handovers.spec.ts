@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ModelError } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { ApiClient } from '../support/api-client.js';
+import { type Service, startService } from '../support/service.js';
+import { slowDownReleases } from '../support/session-waiting.js';
+import { SocketClient } from '../support/socket-client.js';
+import { nextEnd } from '../support/socket-next-end.js';
+import { openStream } from '../support/sse.js';
+import { STATES, type TestState } from '../support/states.js';
+
+const ROUNDS = 10;
+
+/** Nobody waits here: a session that is not free yet refuses. */
+const ENVIRONMENT = { SESSION_LOCK_TIMEOUT_MS: 0, SESSION_MAX_RESPONSES: 0, WS_SESSION_LOCK: true };
+
+describe.each(STATES)('a session in $state', ({ open }) => {
+  let state: TestState;
+  let service: Service;
+  let mine: ApiClient;
+  let provider: ScriptedProvider;
+
+  beforeAll(async () => {
+    state = await open();
+    service = await startService({
+      providers: [ScriptedProvider],
+      environment: { ...state.environment, ...ENVIRONMENT },
+    });
+    mine = new ApiClient(service.baseURL, { 'x-session-id': 'mine' });
+    provider = service.app.get(ScriptedProvider);
+    slowDownReleases(service);
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
+
+  /** Runs a turn as a stream and gives its response the instant the terminal event is there. */
+  const streamToEnd = async (body: object = {}): Promise<{ readonly id: string; readonly status: string }> => {
+    const request = { model: 'scripted', input: 'Hi', ...body };
+    const answer = await openStream(`${service.baseURL}/responses`, request, {
+      headers: { 'x-session-id': 'mine' },
+    });
+    if (!answer.streams) throw new Error(`refused: ${JSON.stringify(answer.body)}`);
+    for (;;) {
+      const { value: event } = await answer.events.next();
+      if (event === undefined) throw new Error('the stream ended without a terminal event');
+      if (/^response\.(?:completed|failed|incomplete)$/.test(event.type)) {
+        // What is left of the stream must not end with this request.
+        void Array.fromAsync(answer.events);
+        return event['response'] as { readonly id: string; readonly status: string };
+      }
+    }
+  };
+
+  it('is free when its terminal event arrives on a stream', async () => {
+    let previous_response_id: string | null = null;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      previous_response_id = (await streamToEnd({ previous_response_id })).id;
+      previous_response_id = (await mine.create({ previous_response_id })).id;
+    }
+  });
+
+  it('is free when its terminal event arrives on a socket', async () => {
+    await using client = await SocketClient.open(service, { headers: { 'x-session-id': 'mine' } });
+    let previous_response_id: string | null = null;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const stream_id = `lane-${round % 2}`;
+      previous_response_id = (await client.turn({ stream_id, input: 'Hi', previous_response_id })).response.id;
+      previous_response_id = (await mine.create({ previous_response_id })).id;
+    }
+  });
+
+  it.each([
+    ['fails', () => provider.play(failing), 'failed'],
+    ['is incomplete', () => provider.reply({ type: 'finish', reason: 'length' }), 'incomplete'],
+  ])('is free when a turn %s', async (_, script, status) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      script();
+      expect((await streamToEnd()).status).toBe(status);
+      await mine.create({});
+    }
+  });
+
+  it.each([
+    ['for its parent', { previous_response_id: 'resp_unknown' }, 400],
+    ['for an item', { input: [{ type: 'item_reference', id: 'msg_unknown' }] }, 404],
+    ['for its input', { input: [{ type: 'function_call_output', call_id: 'call_1', output: '' }] }, 400],
+  ])('is free when a turn was refused %s', async (_, body, status) => {
+    await using client = await SocketClient.open(service, { headers: { 'x-session-id': 'mine' } });
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const refused = await mine.post('responses', {
+        model: 'scripted',
+        input: 'Hi',
+        stream: round % 2 === 0,
+        ...body,
+      });
+      expect(refused.status).toBe(status);
+      await mine.create({});
+      client.create({ input: 'Hi', ...body });
+      expect(await nextEnd(client)).toMatchObject({ type: 'error', status });
+      await mine.create({});
+    }
+  });
+
+  it('is free when a model refuses', async () => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      provider.play(() => {
+        throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429 });
+      });
+      expect((await mine.post('responses', { model: 'scripted', input: 'Hi' })).status).toBe(429);
+      await mine.create({});
+    }
+  });
+});
+
+/** Breaks in the middle of its answer. */
+async function* failing(): AsyncGenerator<{ readonly type: 'text'; readonly delta: string }> {
+  yield { type: 'text', delta: 'I was' };
+  throw new ModelError('server_error', 'It broke.');
+}
+
+describe('a full session', () => {
+  it.each(STATES)('is free when a turn was refused for that ($state)', async ({ open }) => {
+    await using state = await open();
+    await using service = await startService({
+      providers: [ScriptedProvider],
+      environment: { ...state.environment, ...ENVIRONMENT, SESSION_MAX_RESPONSES: 1 },
+    });
+    slowDownReleases(service);
+    const mine = new ApiClient(service.baseURL, { 'x-session-id': 'mine' });
+    await mine.create({});
+    for (let round = 0; round < ROUNDS; round += 1) {
+      expect((await mine.post('responses', { model: 'scripted', input: 'Hi' })).status).toBe(400);
+      await mine.create({ store: false });
+    }
+  });
+});

@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { ApiClient } from '../support/api-client.js';
+import { type Service, startService } from '../support/service.js';
+import { SESSION_TURNS } from '../support/session-turns.js';
+import { STATES, type TestState } from '../support/states.js';
+
+describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
+  let state: TestState;
+  let service: Service;
+  let api: ApiClient;
+  let provider: ScriptedProvider;
+
+  const start = async (most: number): Promise<void> => {
+    service = await startService({
+      providers: [ScriptedProvider],
+      environment: { ...state.environment, SESSION_MAX_RESPONSES: most },
+    });
+    api = new ApiClient(service.baseURL);
+    provider = service.app.get(ScriptedProvider);
+  };
+
+  beforeEach(async () => {
+    state = await open();
+  });
+
+  afterEach(async () => {
+    await service.close();
+    await state.drop();
+  });
+
+  const fullFor = (param: string): object => ({
+    status: 400,
+    body: {
+      error: {
+        type: 'invalid_request_error',
+        code: 'session_limit_reached',
+        param,
+        message:
+          'The session has reached its maximum of 2 responses. Begin another one, or fork it up to an earlier response.',
+      },
+    },
+  });
+  const full = fullFor('x-session-id');
+
+  it.each(SESSION_TURNS)('refuses one more before the model is asked: %s', async (_, turn, param) => {
+    await start(2);
+    const { id } = await turn(service, 'full');
+    await turn(service, 'full', { previous_response_id: id });
+    const asked = provider.turns.length;
+    await expect(turn(service, 'full')).rejects.toMatchObject(fullFor(param));
+    await expect(turn(service, 'full', { previous_response_id: id })).rejects.toMatchObject(fullFor(param));
+    expect(provider.turns).toHaveLength(asked);
+    expect(await api.idsOf('sessions/full/responses')).toHaveLength(2);
+    await expect(turn(service, 'another')).resolves.toMatchObject({ status: 'completed' });
+  });
+
+  it.each(SESSION_TURNS)('does not count what is not stored: %s', async (_, turn) => {
+    await start(2);
+    for (let count = 0; count < 3; count += 1) await turn(service, 'full', { store: false });
+    const { id } = await turn(service, 'full');
+    await turn(service, 'full');
+    await expect(turn(service, 'full', { store: false, previous_response_id: id })).resolves.toMatchObject({
+      status: 'completed',
+    });
+  });
+
+  it('has room again for what was deleted', async () => {
+    await start(2);
+    const session = api.with({ 'x-session-id': 'full' });
+    const [first] = [await session.create({}), await session.create({})];
+    await expect(session.create({})).rejects.toMatchObject(full);
+    await api.delete(`responses/${first.id}`);
+    await session.create({});
+    await expect(session.create({})).rejects.toMatchObject(full);
+    await api.delete('sessions/full');
+    await session.create({});
+  });
+
+  it('counts what a fork shares', async () => {
+    await start(2);
+    const session = api.with({ 'x-session-id': 'full' });
+    await session.create({});
+    const { id } = await session.create({});
+    await api.post('sessions/full/fork', { target_session_id: 'fork' });
+    const fork = api.with({ 'x-session-id': 'fork' });
+    await expect(fork.create({ previous_response_id: id })).rejects.toMatchObject(full);
+  });
+
+  it('is none for chains that nobody named', async () => {
+    await start(2);
+    let parent: string | null = null;
+    for (let count = 0; count < 4; count += 1) {
+      parent = (await api.create({ previous_response_id: parent })).id;
+    }
+    expect((await api.get(`responses/${String(parent)}`)).status).toBe(200);
+  });
+
+  it('is none at 0', async () => {
+    await start(0);
+    const session = api.with({ 'x-session-id': 'endless' });
+    for (let count = 0; count < 5; count += 1) await session.create({});
+    expect(await api.idsOf('sessions/endless/responses')).toHaveLength(5);
+  });
+
+  it('is held to by turns that come at once', async () => {
+    await start(2);
+    const session = api.with({ 'x-session-id': 'busy' });
+    const answers = await Promise.all(Array.from({ length: 6 }, () => session.post('responses', turnBody)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 400, 400, 400, 400]);
+    expect(await api.idsOf('sessions/busy/responses')).toHaveLength(2);
+  });
+});
+
+const turnBody = { model: 'scripted', input: 'Hi' };

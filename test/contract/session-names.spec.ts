@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { ApiClient } from '../support/api-client.js';
+import { type Service, startService } from '../support/service.js';
+import { SESSION_TURNS } from '../support/session-turns.js';
+import { SocketClient } from '../support/socket-client.js';
+import { STATES, type TestState } from '../support/states.js';
+
+describe.each(STATES)('the session of a response in $state', ({ open }) => {
+  let state: TestState;
+  let service: Service;
+  let api: ApiClient;
+  let provider: ScriptedProvider;
+  let count = 0;
+
+  beforeAll(async () => {
+    state = await open();
+    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    api = new ApiClient(service.baseURL);
+    provider = service.app.get(ScriptedProvider);
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await state.drop();
+  });
+
+  const freshName = (): string => `session-${(count += 1)}`;
+  const membersOf = (sessionId: string): Promise<readonly string[]> =>
+    api.idsOf(`sessions/${encodeURIComponent(sessionId)}/responses?order=asc`);
+
+  it.each(SESSION_TURNS)('is the one that its turn names: %s', async (_, turn) => {
+    const name = freshName();
+    const first = await turn(service, name);
+    const second = await turn(service, name, { previous_response_id: first.id });
+    const apart = await turn(service, name);
+    expect(await membersOf(name)).toEqual([first.id, second.id, apart.id]);
+    await turn(service, freshName());
+    expect(await membersOf(name)).toHaveLength(3);
+  });
+
+  it.each(SESSION_TURNS)('is another one for another name: %s', async (_, turn) => {
+    const [name, other] = [freshName(), freshName()];
+    const response = await turn(service, name);
+    const asked = provider.turns.length;
+    await expect(turn(service, other, { previous_response_id: response.id })).rejects.toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          code: 'previous_response_not_found',
+          param: 'previous_response_id',
+          message: `Previous response with id '${response.id}' not found.`,
+        },
+      },
+    });
+    expect(provider.turns).toHaveLength(asked);
+    expect(await membersOf(name)).toEqual([response.id]);
+    expect((await api.get(`sessions/${other}/responses`)).status).toBe(404);
+  });
+
+  it('is on a socket the one of the frame before that of the upgrade', async () => {
+    const [ofUpgrade, ofFrame] = [freshName(), freshName()];
+    await using client = await SocketClient.open(service, { headers: { 'x-session-id': ofUpgrade } });
+    const first = (await client.turn({ input: 'One', session_id: ofFrame })).response.id;
+    const second = (await client.turn({ input: 'Two', session_id: null })).response.id;
+    expect(await membersOf(ofFrame)).toEqual([first]);
+    expect(await membersOf(ofUpgrade)).toEqual([second]);
+  });
+
+  it('is named by warm-ups and appended turns as well', async () => {
+    const name = freshName();
+    await using client = await SocketClient.open(service);
+    const warm = (await client.warmUp({ input: 'Get ready', session_id: name })).response;
+    client.send({ type: 'response.append', input: [{ role: 'user', content: 'Go' }] });
+    const appended = (await client.finish()).response;
+    // All that is not input is the lane's.
+    client.send({ type: 'response.append', input: [{ role: 'user', content: 'On' }], session_id: `${name}-2` });
+    const last = (await client.finish()).response;
+    expect(await membersOf(name)).toEqual([warm.id, appended.id, last.id]);
+  });
+
+  it('is that of the parent for a turn that names none', async () => {
+    const name = freshName();
+    const root = await api.with({ 'x-session-id': name }).create({});
+    const child = await api.create({ previous_response_id: root.id });
+    await using client = await SocketClient.open(service);
+    const grandchild = (await client.turn({ input: 'Hi', previous_response_id: child.id })).response;
+    const last = (await client.turn({ input: 'Hi', previous_response_id: grandchild.id })).response;
+    expect(await membersOf(name)).toEqual([root.id, child.id, grandchild.id, last.id]);
+  });
+
+  it('is named like the first response of its chain when nobody named one', async () => {
+    const root = await api.create({});
+    const left = await api.create({ previous_response_id: root.id });
+    const right = await api.create({ previous_response_id: root.id });
+    const leaf = await api.create({ previous_response_id: right.id });
+    expect(await membersOf(root.id)).toEqual([root.id, left.id, right.id, leaf.id]);
+    for (const { id } of [left, right, leaf]) expect((await api.get(`sessions/${id}/responses`)).status).toBe(404);
+    const named = await api.with({ 'x-session-id': root.id }).create({ previous_response_id: left.id });
+    expect(await membersOf(root.id)).toEqual([root.id, left.id, right.id, leaf.id, named.id]);
+  });
+
+  it('has no response that is not stored, but what is stored behind one', async () => {
+    const name = freshName();
+    const unstored = await api.with({ 'x-session-id': name }).create({ store: false });
+    expect((await api.get(`sessions/${name}/responses`)).status).toBe(404);
+    expect((await api.get(`sessions/${unstored.id}/responses`)).status).toBe(404);
+    await using client = await SocketClient.open(service);
+    const root = (await client.turn({ input: 'One', store: false })).response;
+    const child = (await client.turn({ input: 'Two', previous_response_id: root.id })).response;
+    expect(await membersOf(root.id)).toEqual([child.id]);
+  });
+
+  it.each(['a', '0', '__proto__', 'null', 'a/b', '%2F', '?x=1&y#z', '"<{[]}>"', `';--`, '\\', '~'.repeat(256)])(
+    'may have the name %s',
+    async (name) => {
+      for (const [, turn] of SESSION_TURNS) {
+        const { id } = await turn(service, name);
+        expect((await membersOf(name)).at(-1)).toBe(id);
+      }
+      expect(await membersOf(name)).toHaveLength(SESSION_TURNS.length);
+    },
+  );
+
+  it('is named by the SDK with a header', async () => {
+    const name = freshName();
+    const client = service.client();
+    const headers = { 'x-session-id': name };
+    const first = await client.responses.create({ model: 'scripted', input: 'One' }, { headers });
+    const stream = client.responses.stream(
+      { model: 'scripted', input: 'Two', previous_response_id: first.id },
+      { headers },
+    );
+    const second = await stream.finalResponse();
+    expect(await membersOf(name)).toEqual([first.id, second.id]);
+    await expect(client.responses.retrieve(first.id, {}, { headers })).resolves.toMatchObject({ id: first.id });
+  });
+});

@@ -1,0 +1,34 @@
+import { jest } from '@jest/globals';
+
+import { SessionLock } from '../../src/index.js';
+import { SessionGate } from '../../src/sessions/index.js';
+import type { Service } from './service.js';
+
+/** Resolves when the next one asks this service for a session: from then on it waits while somebody else has it. */
+export function whenAsked({ app }: Service): Promise<void> {
+  const gate = app.get(SessionGate);
+  const hold = gate.hold.bind(gate);
+  return new Promise((resolve) => {
+    const spy = jest.spyOn(gate, 'hold').mockImplementation((...names) => {
+      spy.mockRestore();
+      const holding = hold(...names);
+      resolve();
+      return holding;
+    });
+  });
+}
+
+/** Makes giving a session back take as long as some requests: who does not wait for it is found out. */
+export function slowDownReleases({ app, origin }: Service): void {
+  const locks = app.get(SessionLock);
+  const tryAcquire = locks.tryAcquire.bind(locks);
+  jest.spyOn(locks, 'tryAcquire').mockImplementation(async (...names) => {
+    const lease = await tryAcquire(...names);
+    if (lease === undefined) return undefined;
+    const release = async (): Promise<void> => {
+      for (let request = 0; request < 5; request += 1) await fetch(`${origin}/healthz`);
+      await lease.release();
+    };
+    return { fence: lease.fence, renew: () => lease.renew(), release };
+  });
+}
