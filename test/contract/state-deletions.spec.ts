@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
+import { ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { REFUSED_TURNS } from '../support/refused-turns.js';
@@ -160,6 +161,20 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     const body = { stream_id: 'b', input: 'On', previous_response_id: child };
     if (query === '') expect((await two.turn(body)).response.status).toBe('completed');
     else expect(await two.refusal(body)).toMatchObject(notFound(child));
+  });
+
+  it('is not remembered when it is deleted as soon as it is saved', async () => {
+    await using client = await SocketClient.open(service);
+    const store = service.app.get(ResponseStore);
+    const save = store.save.bind(store);
+    // Its id is known from `response.created` on, so that another client may be faster than its own connection.
+    const spy = jest.spyOn(store, 'save').mockImplementation(async (owner, record) => {
+      await save(owner, record);
+      await store.delete(owner, record.response.id, { cascade: false });
+    });
+    const { id } = (await client.turn({ input: 'Hi' })).response;
+    spy.mockRestore();
+    expect(await client.refusal({ input: 'On', previous_response_id: id })).toMatchObject(notFound(id));
   });
 
   it('is deleted by the SDK', async () => {

@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { Backoff } from './backoff.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
-import { breaksConnection, isPassing, isRolledBack, isWorthRepeating, toStoreError } from './database-errors.js';
+import { breaksConnection, describe, isRolledBack, isWorthRepeating, toStoreError } from './database-errors.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction all on one connection. */
@@ -19,7 +19,8 @@ const IDLE_TIMEOUT_MS = 300_000;
 /** How long statements may go on when the process ends, ms. */
 const LAST_STATEMENTS_MS = 2000;
 
-const PING = adHoc<readonly [], never>('SELECT');
+/** A row, as long as the database can be written to: after a failover it may be a standby. */
+const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transaction_read_only') = 'off'`);
 
 /** The pool of connections that requests share. Everything throws StoreUnavailableError while the database is away. */
 export class Database {
@@ -55,9 +56,10 @@ export class Database {
     await this.clock.within(this.pool.end(), LAST_STATEMENTS_MS);
   }
 
-  /** Throws StoreUnavailableError when the database cannot be asked. */
+  /** Throws StoreUnavailableError when the database cannot be asked, or not be written to. */
   async check(): Promise<void> {
-    await this.repeatable(PING, []);
+    const rows = await this.repeatable(PING, []);
+    if (rows.length === 0) throw new StoreUnavailableError('the database is read-only');
   }
 
   /** The same, but only where the last attempt to connect has failed and no connection is left. */
@@ -125,8 +127,9 @@ export class Database {
       this.backoff.succeeded();
       return client;
     } catch (error) {
-      if (isPassing(error)) this.backoff.failed();
-      throw toStoreError(error);
+      // Whatever it is: connections were possible before.
+      this.backoff.failed();
+      throw new StoreUnavailableError(`no connection to the database: ${describe(error)}`, { cause: error });
     }
   }
 
