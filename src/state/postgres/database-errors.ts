@@ -63,6 +63,11 @@ export function isRolledBack(error: unknown): boolean {
   return /^(?:40001|40P01)$/.test(String(factsOf(error).code));
 }
 
+/** Whether the database, or the role, has as many connections as it may have. */
+export function isOutOfConnections(error: unknown): boolean {
+  return factsOf(error).code === '53300';
+}
+
 /** What passes becomes a StoreUnavailableError; anything else stays what it is. */
 export function toStoreError(error: unknown): unknown {
   if (!isPassing(error)) return error;

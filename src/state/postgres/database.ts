@@ -5,7 +5,14 @@ import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { Backoff } from './backoff.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
-import { breaksConnection, describe, isRolledBack, isWorthRepeating, toStoreError } from './database-errors.js';
+import {
+  breaksConnection,
+  describe,
+  isOutOfConnections,
+  isRolledBack,
+  isWorthRepeating,
+  toStoreError,
+} from './database-errors.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction all on one connection. */
@@ -16,6 +23,8 @@ export type Run = <Values extends readonly unknown[], Row>(
 
 /** How long an unused connection is kept, ms. */
 const IDLE_TIMEOUT_MS = 300_000;
+/** How long a request waits for another one's connection where the database gives us no more, ms. */
+const PAUSE_MS = 20;
 /** How long statements may go on when the process ends, ms. */
 const LAST_STATEMENTS_MS = 2000;
 
@@ -31,7 +40,7 @@ export class Database {
   private opened = false;
 
   constructor(
-    settings: DatabaseSettings,
+    private readonly settings: DatabaseSettings,
     private readonly clock: Clock,
   ) {
     this.isPooled = isPooled(settings);
@@ -122,14 +131,22 @@ export class Database {
     if (!this.opened) throw new StoreUnavailableError('the database has not been ready yet');
     // With a living connection the database is there, and what fails may be the number of connections.
     if (this.pool.totalCount === 0) this.backoff.throwIfWaiting();
-    try {
-      const client = await this.pool.connect();
-      this.backoff.succeeded();
-      return client;
-    } catch (error) {
-      // Whatever it is: connections were possible before.
-      this.backoff.failed();
-      throw new StoreUnavailableError(`no connection to the database: ${describe(error)}`, { cause: error });
+    const deadline = this.clock.now() + this.settings.DATABASE_CONNECT_TIMEOUT_MS;
+    for (;;) {
+      try {
+        const client = await this.pool.connect();
+        this.backoff.succeeded();
+        return client;
+      } catch (error) {
+        if (isOutOfConnections(error) && this.pool.totalCount > 0 && this.clock.now() < deadline) {
+          // Those that we have come free all the time, but the pool lets the request fail that asked for one more.
+          await this.clock.sleep(PAUSE_MS);
+          continue;
+        }
+        // Whatever it is: connections were possible before.
+        this.backoff.failed();
+        throw new StoreUnavailableError(`no connection to the database: ${describe(error)}`, { cause: error });
+      }
     }
   }
 

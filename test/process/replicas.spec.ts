@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+
+import { SeededRandom } from '../../src/providers/simulator/seeded-random.js';
+import { Balancer } from '../support/balancer.js';
+import { beginForEver } from '../support/conversations/begin-for-ever.js';
+import { Conversation } from '../support/conversations/conversation.js';
+import { converse, faultsOf, makeConversations } from '../support/conversations/converse.js';
+import { expectKept } from '../support/conversations/expect-kept.js';
+import { loseReplica } from '../support/conversations/lose-replica.js';
+import { startReplica } from '../support/conversations/replica.js';
+import { sendJson } from '../support/conversations/send-turn.js';
+import type { TurnFault } from '../support/conversations/turn-fault.js';
+import { startNginx } from '../support/nginx.js';
+import { itWith } from '../support/on-path.js';
+import { startPooler } from '../support/pgbouncer.js';
+import { createTestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses, type ServiceProcess } from '../support/process-service.js';
+
+jest.setTimeout(120_000);
+
+/** Short enough to wait for. */
+const LOCKS = { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' };
+/** Long enough for a busy machine to renew a lease in time. */
+const RENEWED = { SESSION_LOCK_TTL_MS: '6000' };
+
+afterEach(endProcesses);
+
+async function startTwo(
+  environment: Readonly<Record<string, string>>,
+): Promise<readonly [ServiceProcess, ServiceProcess]> {
+  return Promise.all([startReplica({ ...LOCKS, ...environment }), startReplica({ ...LOCKS, ...environment })]);
+}
+
+/** A balancer that sends each request and each socket to any of these, the same in every run. */
+function balanceAtRandom(replicas: readonly ServiceProcess[]): Promise<Balancer> {
+  const random = new SeededRandom('replicas');
+  return Balancer.open(
+    replicas.map(({ port }) => port),
+    { choose: (ports) => random.pick(ports) },
+  );
+}
+
+async function turnsServedBy({ client }: ServiceProcess): Promise<number> {
+  const { text } = await client.send({ path: '/simulator/stats' });
+  return (JSON.parse(text) as { readonly requests: number }).requests;
+}
+
+describe('two replicas with one database', () => {
+  it('are as one, also while one is killed and replaced', async () => {
+    await using database = await createTestDatabase();
+    const environment = { DATABASE_URL: database.url };
+    const [victim, survivor] = await startTwo(environment);
+    await using balancer = await balanceAtRandom([victim, survivor]);
+
+    const conversations = await loseReplica({ balancer, victim, count: 150 });
+    expect({ signal: (await victim.exited).signal }).toEqual({ signal: 'SIGKILL' });
+    const replacement = await startReplica({ ...LOCKS, ...environment }, victim.port);
+    const later = makeConversations('later', 50);
+    await converse(balancer, later);
+    await converse(balancer, conversations, { turns: 1 });
+
+    for (const replica of [survivor, replacement]) expect(await turnsServedBy(replica)).toBeGreaterThan(0);
+    expect(faultsOf(later)).toEqual([]);
+    await expectKept(balancer.origin, [...conversations, ...later]);
+  });
+
+  itWith('nginx', 'are as one behind nginx, also while one is killed', async (program) => {
+    await using database = await createTestDatabase();
+    const [victim, survivor] = await startTwo({ DATABASE_URL: database.url });
+    await using nginx = await startNginx(program, [victim.port, survivor.port]);
+    const conversations = await loseReplica({ balancer: nginx, victim, count: 60 });
+    await expectKept(nginx.origin, conversations);
+  });
+
+  itWith('pgbouncer', 'are as one through a pooler in transaction mode, also while one is killed', async (program) => {
+    await using database = await createTestDatabase();
+    await using pooler = await startPooler(program, database.url);
+    const environment = { DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: database.url };
+    const [victim, survivor] = await startTwo(environment);
+    await using balancer = await balanceAtRandom([victim, survivor]);
+    const conversations = await loseReplica({ balancer, victim, count: 60 });
+    await expectKept(survivor.origin, conversations);
+  });
+});
+
+describe('a session that a replica is writing to', () => {
+  const named = (): Conversation => new Conversation('locked', { transport: 'json', namesSession: true });
+
+  it('is refused to others as long as that replica lives, and is free when its lease has expired', async () => {
+    await using database = await createTestDatabase();
+    const [victim, survivor] = await startTwo({ DATABASE_URL: database.url, ...RENEWED });
+    const conversation = named();
+    await conversation.say(victim, 'Hello!');
+    const { end } = await beginForEver(victim, conversation);
+    await expect(sendJson(survivor.origin, conversation.request('Me too.'))).rejects.toMatchObject({
+      kind: 'session_locked',
+    });
+    victim.kill('SIGKILL');
+    expect(await end).toMatchObject({ kind: 'cut' });
+    await conversation.say(survivor, 'And now?');
+    await expectKept(survivor.origin, [conversation]);
+  });
+
+  it('is taken from a replica that stands still, which cannot save to it any more', async () => {
+    await using database = await createTestDatabase();
+    const [sleeper, survivor] = await startTwo({ DATABASE_URL: database.url });
+    const conversation = named();
+    await conversation.say(sleeper, 'Hello!');
+    const { end } = await beginForEver(sleeper, conversation);
+    sleeper.kill('SIGSTOP');
+    await conversation.say(survivor, 'Is anybody there?');
+    sleeper.kill('SIGCONT');
+    const fault = (await end) as TurnFault;
+    expect(fault.kind).toBe('server_error');
+    expect(fault.message).toContain('Another request took over the session.');
+    const lost = await survivor.client.send({ path: `/v1/responses/${String(fault.responseId)}` });
+    expect(lost.status).toBe(404);
+    await conversation.say(sleeper, 'Welcome back.');
+    await expectKept(survivor.origin, [conversation]);
+  });
+});

@@ -1,0 +1,57 @@
+import type { Owner } from '../../src/access/index.js';
+import { Environment } from '../../src/config/index.js';
+import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
+import type { MemoryState } from '../../src/state/memory/memory-state.js';
+import type { ResponseRecord, StateBackend } from '../../src/state/index.js';
+import { FakeClock } from '../../src/testing/index.js';
+import { openPostgres } from './postgres-fixture.js';
+
+/** How long leases last in the suite, ms. */
+export const LEASE_MS = 30_000;
+
+/** A started backend with nothing in it. */
+export interface OpenedBackend extends AsyncDisposable {
+  readonly backend: StateBackend;
+  /** The time by which responses expire. */
+  readonly clock: FakeClock;
+  /** Saves many responses at once, parents first. In a database they have no items. */
+  saveMany(owner: Owner, records: readonly ResponseRecord[]): Promise<void>;
+  /** How much is kept of responses and their items, tombstones included, in a unit of the backend: 0 for nothing. */
+  content(): Promise<number>;
+  /** Lets the leases on all sessions expire. */
+  expireLeases(): Promise<void>;
+  /** Stops it, and removes what it kept. */
+  close(): Promise<void>;
+}
+
+/** A backend that the contract suite runs against. */
+export interface TestedBackend {
+  readonly name: string;
+  readonly open: () => Promise<OpenedBackend>;
+}
+
+/** Every backend that there is. */
+export const BACKENDS: readonly TestedBackend[] = [
+  { name: 'memory', open: openMemory },
+  { name: 'postgres', open: openPostgres },
+];
+
+async function openMemory(): Promise<OpenedBackend> {
+  const clock = new FakeClock();
+  const backend = new MemoryBackend(new Environment(), clock);
+  await backend.start();
+  // Nobody but a test wants to know.
+  const { state } = backend.responses as unknown as { readonly state: MemoryState };
+  const close = (): Promise<void> => backend.stop();
+  return {
+    backend,
+    clock,
+    saveMany: async (owner, records) => {
+      for (const record of records) await backend.responses.save(owner, record);
+    },
+    content: async () => state.bytes,
+    expireLeases: async () => clock.advance(LEASE_MS),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

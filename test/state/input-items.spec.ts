@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { type PageRequest, type ResponseStore, UnknownCursorError } from '../../src/state/index.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { append, message, newOwner } from './records.js';
+
+type Shown = readonly [ids: readonly string[], hasMore: boolean];
+
+describe.each(BACKENDS)('the input items of a response in $name', ({ open }) => {
+  const owner = newOwner();
+  let opened: OpenedBackend;
+  let store: ResponseStore;
+
+  beforeAll(async () => {
+    opened = await open();
+    store = opened.backend.responses;
+    await append(store, owner, 'parent', { input: [message('of the parent')] });
+    // Not in the order of their ids.
+    const input = ['5', '3', '1', '4', '2'].map((id) => message(id));
+    await append(store, owner, 'r', { parentId: 'parent', input, output: [message('made')] });
+    await append(store, owner, 'child', { parentId: 'r' });
+    await append(store, owner, 'silent', { input: [] });
+  });
+  afterAll(() => opened.close());
+
+  const pageOf = async (page: Partial<PageRequest>, id = 'r'): Promise<Shown | undefined> => {
+    const found = await store.inputItems(owner, id, { limit: 2, order: 'asc', ...page });
+    return found && [found.data.map((item) => item.id), found.hasMore];
+  };
+
+  it.each<[string, Partial<PageRequest>, Shown]>([
+    ['the first page, oldest first', {}, [['5', '3'], true]],
+    ['the next', { after: '3' }, [['1', '4'], true]],
+    ['the last', { after: '4' }, [['2'], false]],
+    ['what is behind the last', { after: '2' }, [[], false]],
+    ['all, when the limit is just as high', { limit: 5 }, [['5', '3', '1', '4', '2'], false]],
+    ['all but one', { limit: 4 }, [['5', '3', '1', '4'], true]],
+    ['the first page, newest first', { order: 'desc' }, [['2', '4'], true]],
+    ['the next, newest first', { order: 'desc', after: '4' }, [['1', '3'], true]],
+    ['the last, newest first', { order: 'desc', after: '3' }, [['5'], false]],
+    ['what is directly in front of a cursor', { before: '2' }, [['1', '4'], true]],
+    ['what is in front of that', { before: '1' }, [['5', '3'], false]],
+    ['less in front of an early cursor', { before: '3' }, [['5'], false]],
+    ['nothing in front of the first', { before: '5' }, [[], false]],
+    ['what is in front of a cursor, newest first', { order: 'desc', before: '3' }, [['4', '1'], true]],
+    ['what is in front of that, newest first', { order: 'desc', before: '4' }, [['2'], false]],
+  ])('give %s', async (_, page, shown) => {
+    expect(await pageOf(page)).toEqual(shown);
+  });
+
+  it('are none where a request brought none', async () => {
+    expect(await pageOf({}, 'silent')).toEqual([[], false]);
+  });
+
+  it.each(['nowhere', 'made', 'of the parent', 'child-in', 'r', ''])('know no cursor %p', async (cursor) => {
+    for (const side of ['after', 'before']) {
+      await expect(pageOf({ [side]: cursor })).rejects.toBeInstanceOf(UnknownCursorError);
+    }
+  });
+
+  it('name the cursor that is not there in the fault', async () => {
+    const fault = await pageOf({ before: 'nowhere' }).catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(UnknownCursorError);
+    expect((fault as UnknownCursorError).toApiError()).toMatchObject({
+      message: "Invalid 'before': there is nothing with id 'nowhere' in this list.",
+      param: 'before',
+    });
+  });
+
+  it('are not found where the response is not, whatever the cursor', async () => {
+    expect(await pageOf({}, 'nothing')).toBeUndefined();
+    expect(await pageOf({ after: '5' }, 'nothing')).toBeUndefined();
+    expect(await store.inputItems(newOwner(), 'r', { limit: 2, order: 'asc', after: 'nowhere' })).toBeUndefined();
+  });
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { asOwner } from '../../src/access/index.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { contextFrom, contextOf, message, newOwner, recordOf } from './records.js';
+
+/** Names that a key made with a separator, a column, an index or a digest might not keep apart. */
+const NAMES: Readonly<Record<string, readonly [string, string]>> = {
+  blanks: ['a b', 'a  b'],
+  'letter case': ['Name', 'name'],
+  separators: ['a:b', 'a/b'],
+  colons: ['1:a:b', '1:a'],
+  NUL: ['a\0', 'a'],
+  'NUL and another control character': ['a\0b', 'a\u0001b'],
+  'lone surrogates': ['\ud800', '\ud801'],
+  'a lone surrogate and what stands in for it': ['\ud800', '\ufffd'],
+  'composed and decomposed letters': ['\u00e9', 'e\u0301'],
+  'all planes': ['𝔘𝔫𝔦', '𝔘𝔫𝔧'],
+  'what PostgreSQL and shells read': [`'; DROP TABLE x; --"{},$1\\`, `'; DROP TABLE x; --"{},$1`],
+  'NULL as a word': ['NULL', 'null'],
+  'marks of digests': ['#', '##'],
+  '256 and 257 characters': ['n'.repeat(256), 'n'.repeat(257)],
+  '10 kB that differ at the end': [`${'n'.repeat(10_240)}1`, `${'n'.repeat(10_240)}2`],
+  '10 kB of wide characters': [`${'東'.repeat(10_240)}1`, `${'東'.repeat(10_240)}2`],
+  nothing: ['', ' '],
+};
+
+const LIST = { limit: 10, order: 'asc' } as const;
+
+describe.each(BACKENDS)('odd names in $name', ({ open }) => {
+  let opened: OpenedBackend;
+
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.close());
+
+  describe.each(Object.entries(NAMES))('%s', (_, [name, other]) => {
+    it('keep responses apart', async () => {
+      const { responses: store } = opened.backend;
+      const owner = newOwner();
+      await store.save(owner, recordOf(name));
+      expect(await store.get(owner, other)).toBeUndefined();
+      expect((await store.get(owner, name))?.id).toBe(name);
+      await store.save(owner, recordOf(other, { parentId: name, sessionId: name }));
+      expect(await contextOf(store, owner, other)).toEqual(contextFrom(name, other));
+      expect((await store.chain(owner, other))?.responseId).toBe(other);
+      expect(await store.delete(owner, name, { cascade: true })).toBe(2);
+    });
+
+    it('keep items apart', async () => {
+      const { responses: store } = opened.backend;
+      const owner = newOwner();
+      const items = [message(name, 'one'), message('between'), message(other, 'other')];
+      await store.save(owner, recordOf('a', { input: items }));
+      expect(await store.items(owner, [name, other])).toEqual(
+        new Map([
+          [name, items[0]],
+          [other, items[2]],
+        ]),
+      );
+      expect((await store.inputItems(owner, 'a', { ...LIST, after: name }))?.data).toEqual(items.slice(1));
+      expect((await store.inputItems(owner, 'a', { ...LIST, before: other }))?.data).toEqual(items.slice(0, 2));
+    });
+
+    it('keep sessions apart', async () => {
+      const { responses: store, sessions, graph, locks } = opened.backend;
+      const owner = newOwner();
+      await store.save(owner, recordOf('a', { sessionId: name }));
+      await store.save(owner, recordOf('b', { sessionId: other }));
+      expect((await graph.list(owner, { sessionId: name }, LIST)).data.map(({ id }) => id)).toEqual(['a']);
+      expect(await store.get(owner, 'b', name)).toBeUndefined();
+      const lease = await locks.tryAcquire(owner, name, 1000);
+      expect(await locks.tryAcquire(owner, name, 1000)).toBeUndefined();
+      const another = await locks.tryAcquire(owner, other, 1000);
+      expect(another).toBeDefined();
+      for (const held of [lease, another]) await held?.release();
+      expect(await sessions.delete(owner, name)).toBe(true);
+      expect(await sessions.hasAtLeast(owner, other, 1)).toBe(true);
+    });
+
+    it('keep owners apart', async () => {
+      const { responses: store, graph } = opened.backend;
+      await store.save(asOwner(name), recordOf('a', { metadata: { of: 'one' } }));
+      expect(await store.get(asOwner(other), 'a')).toBeUndefined();
+      expect(await graph.list(asOwner(other), {}, LIST)).toEqual({ data: [], hasMore: false });
+      await store.save(asOwner(other), recordOf('a', { metadata: { of: 'other' } }));
+      expect((await store.get(asOwner(name), 'a'))?.metadata).toEqual({ of: 'one' });
+      expect(await store.delete(asOwner(name), 'a', { cascade: false })).toBe(1);
+      expect(await store.delete(asOwner(other), 'a', { cascade: false })).toBe(1);
+    });
+
+    it('keep metadata apart', async () => {
+      const { responses: store, graph } = opened.backend;
+      const owner = newOwner();
+      await store.save(owner, recordOf('a', { metadata: { [name]: 'v', kind: name }, model: name }));
+      await store.save(owner, recordOf('b', { metadata: { [other]: 'v', kind: other }, model: other }));
+      for (const filter of [{ metadata: { [name]: 'v' } }, { metadata: { kind: name } }, { model: name }]) {
+        expect((await graph.list(owner, filter, LIST)).data.map(({ id }) => id)).toEqual(['a']);
+      }
+    });
+  });
+
+  it.each(['#', `#${'x'.repeat(255)}`, `"'{},\\$1;--`, '~'.repeat(256), '!', 'NULL'])(
+    'give back the name of session %s',
+    async (name) => {
+      const { responses: store } = opened.backend;
+      const owner = newOwner();
+      await store.save(owner, recordOf('a', { sessionId: name }));
+      expect((await store.chain(owner, 'a'))?.sessionId).toBe(name);
+    },
+  );
+
+  it('do not let an owner and an id be read as another owner and id', async () => {
+    const { responses: store } = opened.backend;
+    for (const separator of [' ', ':', '/', '\0', ',']) {
+      await store.save(asOwner('a'), recordOf(`b${separator}c`));
+      expect(await store.get(asOwner(`a${separator}b`), 'c')).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { Owner } from '../../src/access/index.js';
+import type { ResponseFilter } from '../../src/state/index.js';
+import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
+import { newOwner, recordOf, START, TTL_MS } from './records.js';
+import { type SentStatement, SentStatements } from './sent-statements.js';
+
+const PAGE = { limit: 20, order: 'desc' } as const;
+const NOW = START / 1000;
+
+/** 500 sessions of 40 responses: a line of twenty, each with one more child. Every tenth session is of the owner. */
+function fillFor(owner: Owner): string {
+  return `
+    INSERT INTO antiphon.responses
+      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, size, items_size, body)
+    SELECT CASE session % 10 WHEN 0 THEN '${owner}' ELSE 'other-' || session % 10 END, 'r' || session || '-' || n,
+      CASE WHEN n = 0 THEN NULL ELSE 'r' || session || '-' || (CASE WHEN n % 2 = 1 THEN n - 1 ELSE n - 2 END) END,
+      's' || session, CASE WHEN n % 40 = 7 THEN 'failed' ELSE 'completed' END, 'model-' || session % 50,
+      to_timestamp(${NOW} - session * 100 + n), to_timestamp(${NOW} + 1000 + session * 100 + n / 1000.0),
+      ARRAY['label-' || session], 40, 4, '{}'
+    FROM generate_series(0, 499) AS session, generate_series(0, 39) AS n ORDER BY n;
+    INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
+    SELECT owner, session_id, created_at, id FROM antiphon.responses;
+    INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
+    SELECT owner, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{}'
+    FROM antiphon.responses, generate_series(1, 2) AS position;
+    ANALYZE;`;
+}
+
+describe('the statements of PostgreSQL on 20,000 responses', () => {
+  const owner = newOwner();
+  let opened: OpenedPostgres;
+
+  beforeAll(async () => {
+    opened = await openPostgres();
+    await opened.database.query(fillFor(owner));
+  });
+  afterAll(() => opened.close());
+
+  /** The statements that something takes. */
+  const statementsOf = async (use: () => Promise<unknown>): Promise<readonly SentStatement[]> => {
+    using statements = new SentStatements();
+    await use();
+    return statements.take().filter(({ text }) => !/^(BEGIN|COMMIT)$/.test(text));
+  };
+  const planOf = async (explain: string, values?: readonly unknown[]): Promise<string> =>
+    (await opened.database.query(explain, values)).map((row) => String(row['QUERY PLAN'])).join('\n');
+
+  const expectIndexes = async (
+    use: () => Promise<unknown>,
+    tables = 'responses|items|session_responses',
+  ): Promise<void> => {
+    const statements = await statementsOf(use);
+    expect(statements).not.toEqual([]);
+    for (const { text, values, name } of statements) {
+      // As it is planned for these values, and, where it stays prepared, for any.
+      const plans = [await planOf(`EXPLAIN ${text}`, values)];
+      if (name !== undefined) plans.push(await planOf(`EXPLAIN (GENERIC_PLAN) ${text}`));
+      for (const plan of plans) expect(plan).not.toMatch(new RegExp(`Seq Scan on (?:${tables})\\b`));
+    }
+  };
+
+  const filters: readonly (readonly [string, ResponseFilter])[] = [
+    ['everything', {}],
+    ['a session', { sessionId: 's10' }],
+    ['a model', { model: 'model-10' }],
+    ['what failed', { status: 'failed' }],
+    ['what is complete', { status: 'completed' }],
+    ['metadata', { metadata: { kind: 'rare' } }],
+    ['a time', { createdFrom: NOW - 1000, createdBefore: NOW }],
+    ['a session and a model', { sessionId: 's10', model: 'model-10' }],
+  ];
+
+  it.each(filters)('find pages of %s by an index', async (_, filter) => {
+    const { graph } = opened.backend;
+    await expectIndexes(() => graph.list(owner, filter, PAGE));
+    await expectIndexes(() => graph.list(owner, filter, { ...PAGE, after: 'r10-7' }).catch(() => undefined));
+    await expectIndexes(() => graph.list(owner, filter, { ...PAGE, before: 'r10-7' }).catch(() => undefined));
+  });
+
+  it.each([undefined, 's10'])('find one response and what hangs on it by an index, within %p', async (within) => {
+    const { responses: store, graph } = opened.backend;
+    const tree = { depth: 20, limit: 100 };
+    for (const use of [
+      () => store.get(owner, 'r10-7', within),
+      () => store.chain(owner, 'r10-38', within),
+      () => store.inputItems(owner, 'r10-7', { ...PAGE, after: 'item-r10-71' }, within),
+      () => store.items(owner, ['item-r10-71', 'item-r20-72', 'nothing'], within),
+      () => graph.children(owner, 'r10-6', PAGE, within),
+      () => graph.siblings(owner, 'r10-7', PAGE, within),
+      () => graph.leaves(owner, 'r10-6', PAGE, within),
+      () => graph.tree(owner, 'r10-38', tree, within),
+    ]) {
+      await expectIndexes(use);
+    }
+  });
+
+  it('find sessions by an index', async () => {
+    const { sessions } = opened.backend;
+    await expectIndexes(() => sessions.hasAtLeast(owner, 's10', 1000));
+    await expectIndexes(() => sessions.fork(owner, { sourceId: 's10', targetId: 'fork', upToResponseId: 'r10-7' }));
+    await expectIndexes(() => sessions.delete(owner, 's20'));
+  });
+
+  it('save and delete by an index', async () => {
+    const { responses: store } = opened.backend;
+    const parts = { parentId: 'r10-38', sessionId: 's10', expiresAt: START + 100 * TTL_MS };
+    await expectIndexes(() => store.save(owner, recordOf('new', parts)));
+    await expectIndexes(() => store.delete(owner, 'r30-38', { cascade: false }));
+    await expectIndexes(() => store.delete(owner, 'r40-30', { cascade: true }));
+  });
+
+  it('purge by an index', async () => {
+    opened.clock.advance(1_000_009);
+    // A batch may well be so much of the sessions that it is better to read all of them.
+    await expectIndexes(() => opened.backend.responses.purge(), 'responses|items');
+  });
+});

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { runner } from 'node-pg-migrate';
+
+import { StateStartError } from '../../src/state/index.js';
+import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
+import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/postgres/index.js';
+import { FakeClock } from '../../src/testing/index.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { insertResponses, settingsFor } from './postgres-fixture.js';
+import { append, contextFrom, contextOf, lineOf, newOwner } from './records.js';
+
+const DIRECTORY = fileURLToPath(new URL('../../src/state/postgres/migrations', import.meta.url));
+
+describe('migrations of PostgreSQL', () => {
+  let names: readonly string[];
+  let database: TestDatabase;
+  let backends: PostgresBackend[];
+
+  beforeEach(async () => {
+    Logger.overrideLogger(false);
+    names = (await readdir(DIRECTORY)).map((file) => file.replace(/\.sql$/, '')).sort();
+    database = await createTestDatabase();
+    backends = [];
+  });
+  afterEach(async () => {
+    await Promise.all(backends.map((backend) => backend.stop()));
+    await database.drop();
+  });
+
+  const backendFor = (overrides: Partial<DatabaseSettings> = {}): PostgresBackend => {
+    const backend = new PostgresBackend(settingsFor(database.url, overrides), new FakeClock());
+    backends.push(backend);
+    return backend;
+  };
+  const applied = async (): Promise<readonly unknown[]> =>
+    (await database.query('SELECT name FROM antiphon.migrations ORDER BY id')).map(({ name }) => name);
+  const useIt = async ({ responses: store, sessions, locks }: PostgresBackend): Promise<void> => {
+    const owner = newOwner();
+    await append(store, owner, 'a');
+    await append(store, owner, 'b', { parentId: 'a' });
+    expect(await contextOf(store, owner, 'b')).toEqual(contextFrom('a', 'b'));
+    expect(await sessions.fork(owner, { sourceId: 'a', targetId: 'fork' })).toEqual({ responses: 2 });
+    const lease = await locks.tryAcquire(owner, 'a', 60_000);
+    expect(await lease?.renew()).toBe(true);
+    await lease?.release();
+    expect(await store.delete(owner, 'a', { cascade: true })).toBe(2);
+    expect(await store.purge()).toBe(false);
+  };
+
+  it('are all applied to an empty database, once', async () => {
+    expect(await pendingMigrations(settingsFor(database.url))).toEqual(names);
+    expect(await migrate(settingsFor(database.url))).toEqual(names);
+    expect(await migrate(settingsFor(database.url))).toEqual([]);
+    expect(await pendingMigrations(settingsFor(database.url))).toEqual([]);
+    expect(await applied()).toEqual(names);
+  });
+
+  it('are applied once when ten replicas start at once', async () => {
+    const replicas = Array.from({ length: 10 }, () => backendFor({ DATABASE_POOL_SIZE: 2 }));
+    await Promise.all(replicas.map((backend) => backend.start()));
+    expect(await applied()).toEqual(names);
+    for (const backend of replicas) await useIt(backend);
+  });
+
+  it('bring the previous schema up to date, and keep what is in it', async () => {
+    await runner({
+      databaseUrl: database.url,
+      dir: DIRECTORY,
+      direction: 'up',
+      count: names.length - 1,
+      migrationsTable: 'migrations',
+      migrationsSchema: 'antiphon',
+      createMigrationsSchema: true,
+      log: () => undefined,
+    });
+    const owner = newOwner();
+    await insertResponses(database, owner, lineOf(5));
+    expect(await pendingMigrations(settingsFor(database.url))).toEqual(names.slice(-1));
+    const backend = backendFor();
+    await backend.start();
+    expect(await applied()).toEqual(names);
+    expect((await backend.responses.chain(owner, 'r4'))?.items).toEqual([]);
+    expect(await backend.sessions.hasAtLeast(owner, 'r0', 5)).toBe(true);
+    await useIt(backend);
+  });
+
+  it('are applied all or not at all', async () => {
+    // The last table is there already, so that the migration that makes it fails.
+    await database.query('CREATE SCHEMA antiphon');
+    await database.query('CREATE TABLE antiphon.session_locks (note text)');
+    await expect(migrate(settingsFor(database.url))).rejects.toThrow('already exists');
+    const tables = await database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'antiphon'");
+    expect(tables.map(({ tablename }) => tablename)).not.toContain('responses');
+    await database.query('DROP TABLE antiphon.session_locks');
+    expect(await migrate(settingsFor(database.url))).toEqual(names);
+  });
+
+  it('are not applied where that is not wanted', async () => {
+    await expect(backendFor({ DATABASE_MIGRATE: false }).start()).rejects.toBeInstanceOf(StateStartError);
+    await migrate(settingsFor(database.url));
+    const backend = backendFor({ DATABASE_MIGRATE: false });
+    await backend.start();
+    await useIt(backend);
+  });
+
+  it('leave a newer schema alone', async () => {
+    await migrate(settingsFor(database.url));
+    await database.query("INSERT INTO antiphon.migrations (name, run_on) VALUES ('9999_of-the-future', now())");
+    await database.query('ALTER TABLE antiphon.responses ADD COLUMN of_the_future text');
+    for (const DATABASE_MIGRATE of [true, false]) {
+      const backend = backendFor({ DATABASE_MIGRATE });
+      await backend.start();
+      await useIt(backend);
+    }
+    expect(await applied()).toEqual([...names, '9999_of-the-future']);
+  });
+
+  it.each([true, false])('need no right to change the schema when it is up to date (%p)', async (migrates) => {
+    await migrate(settingsFor(database.url));
+    const role = `role_${randomUUID().replaceAll('-', '')}`;
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    await database.query(`GRANT USAGE ON SCHEMA antiphon TO ${role}`);
+    await database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA antiphon TO ${role}`);
+    await database.query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA antiphon TO ${role}`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, 'secret'];
+    const backend = backendFor({ DATABASE_URL: url.href, DATABASE_MIGRATE: migrates });
+    try {
+      await backend.start();
+      await useIt(backend);
+    } finally {
+      await backends.pop()?.stop();
+      await database.query(`DROP OWNED BY ${role}`);
+      await database.query(`DROP ROLE ${role}`);
+    }
+  });
+});

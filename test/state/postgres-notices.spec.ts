@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { PostgresBackend } from '../../src/state/postgres/index.js';
+import { SystemClock } from '../../src/time/index.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
+import { append, newOwner, recordOf, START, TTL_MS } from './records.js';
+
+/** What another replica hears: the ids, and whether it hears at all. */
+class Hearing {
+  readonly heard = new Set<string>();
+  /** `interrupted` and `resumed`, in their order. */
+  readonly states: string[] = [];
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(backend: PostgresBackend) {
+    backend.notices.subscribe({
+      deleted: (ids) => {
+        for (const id of ids) this.heard.add(id);
+        this.wake();
+      },
+      interrupted: () => this.enter('interrupted'),
+      resumed: () => this.enter('resumed'),
+    });
+  }
+
+  /** Resolves once a condition holds; it is looked at whenever something is heard. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+
+  untilHeard(...ids: readonly string[]): Promise<void> {
+    return this.until(() => ids.every((id) => this.heard.has(id)));
+  }
+
+  private enter(state: string): void {
+    this.states.push(state);
+    this.wake();
+  }
+
+  private wake(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+}
+
+describe('notices of deletion between replicas over one PostgreSQL', () => {
+  const owner = newOwner();
+  let opened: OpenedPostgres;
+  let proxy: TcpProxy;
+  let replica: PostgresBackend;
+  let hearing: Hearing;
+
+  beforeAll(async () => {
+    opened = await openPostgres();
+    const url = new URL(opened.database.url);
+    proxy = await TcpProxy.open(Number(url.port));
+    url.port = String(proxy.port);
+    replica = new PostgresBackend(settingsFor(url.href), new SystemClock());
+    hearing = new Hearing(replica);
+    await replica.start();
+    await hearing.until(() => hearing.states.includes('resumed'));
+  });
+  afterAll(async () => {
+    await replica.stop();
+    await proxy.close();
+    await opened.close();
+  });
+
+  it('begin interrupted, until the replica listens', () => {
+    expect(hearing.states).toEqual(['interrupted', 'resumed']);
+  });
+
+  it('tell of a deleted response', async () => {
+    await append(opened.backend.responses, owner, 'deleted');
+    await append(opened.backend.responses, owner, 'kept');
+    await opened.backend.responses.delete(owner, 'deleted', { cascade: false });
+    await hearing.untilHeard('deleted');
+    expect(hearing.heard).not.toContain('kept');
+  });
+
+  it('tell of a response that stays as context', async () => {
+    await append(opened.backend.responses, owner, 'parent');
+    await append(opened.backend.responses, owner, 'child', { parentId: 'parent' });
+    await opened.backend.responses.delete(owner, 'parent', { cascade: false });
+    await hearing.untilHeard('parent');
+    expect(hearing.heard).not.toContain('child');
+  });
+
+  it('tell of every response of a large cascade, whose ids do not fit into one notice', async () => {
+    const ids = Array.from({ length: 500 }, (_, index) => `resp_${String(index).padStart(32, '0')}`);
+    await opened.saveMany(owner, [
+      recordOf('root'),
+      ...ids.map((id) => recordOf(id, { parentId: 'root', sessionId: 'root' })),
+    ]);
+    expect(await opened.backend.responses.delete(owner, 'root', { cascade: true })).toBe(501);
+    await hearing.untilHeard('root', ...ids);
+  });
+
+  it('tell of the responses of a deleted session', async () => {
+    for (const id of ['s1', 's2', 's3']) await append(opened.backend.responses, owner, id, { sessionId: 'session' });
+    await opened.backend.sessions.fork(owner, { sourceId: 'session', targetId: 'fork', upToResponseId: 's1' });
+    await opened.backend.sessions.delete(owner, 'session');
+    // What the fork shares belongs to another session now.
+    await hearing.untilHeard('s1', 's2', 's3');
+  });
+
+  it('tell of what is purged', async () => {
+    const ids = Array.from({ length: 50 }, (_, index) => `expired-${index}`);
+    for (const id of ids) await append(opened.backend.responses, owner, id, { expiresAt: START + 1000 });
+    opened.clock.advance(1000);
+    await opened.backend.responses.purge();
+    await hearing.untilHeard(...ids);
+  });
+
+  it('come only once the responses cannot be seen any more', async () => {
+    await append(opened.backend.responses, owner, 'seen', { expiresAt: Date.now() + TTL_MS });
+    const deleted = opened.backend.responses.delete(owner, 'seen', { cascade: false });
+    await hearing.untilHeard('seen');
+    expect(await replica.responses.get(owner, 'seen')).toBeUndefined();
+    await deleted;
+  });
+
+  it('are interrupted when the connection is lost, and resumed by themselves', async () => {
+    hearing.states.length = 0;
+    await proxy.cut();
+    await hearing.until(() => hearing.states.includes('interrupted'));
+    await append(opened.backend.responses, owner, 'unheard');
+    await opened.backend.responses.delete(owner, 'unheard', { cascade: false });
+    await proxy.restore();
+    await hearing.until(() => hearing.states.at(-1) === 'resumed');
+    await append(opened.backend.responses, owner, 'heard-again');
+    await opened.backend.responses.delete(owner, 'heard-again', { cascade: false });
+    await hearing.untilHeard('heard-again');
+    expect(hearing.heard).not.toContain('unheard');
+  });
+
+  it('are interrupted when the database ends the connection, and resumed', async () => {
+    hearing.states.length = 0;
+    await opened.database.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()",
+    );
+    await hearing.until(() => hearing.states.at(-1) === 'resumed');
+    expect(hearing.states[0]).toBe('interrupted');
+  });
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+
+import { StoreUnavailableError } from '../../src/state/index.js';
+import { PostgresBackend } from '../../src/state/postgres/index.js';
+import { SystemClock } from '../../src/time/index.js';
+import { startCluster } from '../support/postgres/cluster.js';
+import { createTestDatabase } from '../support/postgres/test-database.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { CALLS, outcomeOf } from './contract-calls.js';
+import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
+import { append, newOwner, recordOf, TTL_MS } from './records.js';
+
+/** Resolves as soon as the backend can serve. */
+async function ready(backend: PostgresBackend): Promise<void> {
+  for (;;) {
+    const failure = await backend.responses.check().catch((error: unknown) => error);
+    if (failure === undefined) return;
+    expect(failure).toBeInstanceOf(StoreUnavailableError);
+    await new SystemClock().sleep(10);
+  }
+}
+
+describe('a backend whose PostgreSQL goes away', () => {
+  const owner = newOwner();
+  const EVERYTHING = [
+    ...CALLS,
+    { name: 'check', call: ({ responses }: PostgresBackend) => responses.check() },
+    { name: 'purge', call: ({ responses }: PostgresBackend) => responses.purge() },
+  ];
+  let opened: OpenedPostgres;
+  let proxy: TcpProxy;
+  let backend: PostgresBackend;
+
+  beforeAll(async () => {
+    opened = await openPostgres();
+    const url = new URL(opened.database.url);
+    proxy = await TcpProxy.open(Number(url.port));
+    url.port = String(proxy.port);
+    const timeouts = { DATABASE_CONNECT_TIMEOUT_MS: 300, DATABASE_STATEMENT_TIMEOUT_MS: 300 };
+    backend = await opened.replica({ DATABASE_URL: url.href, ...timeouts }, new SystemClock());
+  });
+  afterAll(async () => {
+    await proxy.close();
+    await opened.close();
+  });
+
+  it.each(EVERYTHING)('says of $name that it is not available, and comes back', async ({ call }) => {
+    await proxy.cut();
+    await expect(call(backend, owner)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(call(backend, owner)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await proxy.restore();
+    await ready(backend);
+    await outcomeOf(call(backend, newOwner()));
+  });
+
+  it('tells clients to try again', async () => {
+    await proxy.cut();
+    const failure: unknown = await backend.responses.get(owner, 'a').catch((error: unknown) => error);
+    await proxy.restore();
+    expect((failure as StoreUnavailableError).toApiError()).toMatchObject({ status: 503, code: 'service_unavailable' });
+    await ready(backend);
+  });
+
+  it('knows from then on that nothing can be saved, until it comes back', async () => {
+    await ready(backend);
+    await backend.responses.expectSave();
+    await proxy.cut();
+    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.expectSave()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await proxy.restore();
+    await ready(backend);
+    await backend.responses.expectSave();
+  });
+
+  it('gives up on a network that is silent, and comes back', async () => {
+    await ready(backend);
+    proxy.stall();
+    await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.save(owner, recordOf('a'))).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await proxy.restore();
+    await ready(backend);
+    await backend.responses.save(owner, recordOf('a', { expiresAt: Date.now() + TTL_MS }));
+    expect(await backend.responses.get(owner, 'a')).toBeDefined();
+  });
+
+  it('gives up on a statement that takes too long', async () => {
+    await ready(backend);
+    const client = new Client({ connectionString: opened.database.url });
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE antiphon.responses');
+    try {
+      await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+      // The database has given up as well: nothing of it is left there.
+      const { rows } = await client.query(
+        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      );
+      expect(rows).toEqual([]);
+      await backend.responses.check();
+    } finally {
+      await client.end();
+    }
+  });
+
+  it('serves at once when only an idle connection was cut', async () => {
+    const single = await opened.replica({ DATABASE_POOL_SIZE: 1 });
+    for (const id of ['a', 'b', 'c']) {
+      await single.responses.check();
+      await opened.database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND datname = current_database() AND query NOT LIKE 'LISTEN%'`,
+      );
+      await append(single.responses, owner, `after-${id}`);
+      expect(await single.responses.get(owner, `after-${id}`)).toBeDefined();
+    }
+  });
+});
+
+describe('a backend whose PostgreSQL crashes', () => {
+  it('has everything that it confirmed', async () => {
+    await using cluster = await startCluster();
+    const database = await createTestDatabase(cluster.url());
+    const clock = new SystemClock();
+    const backend = new PostgresBackend(settingsFor(database.url), clock);
+    await backend.start();
+    const owner = newOwner();
+    const confirmed: string[] = [];
+    const expiresAt = clock.now() + TTL_MS;
+    const enough = Promise.withResolvers<undefined>();
+    const saveUntilItFails = async (line: number): Promise<unknown> => {
+      for (let index = 0; ; index += 1) {
+        const id = `r-${line}-${index}`;
+        const parentId = index === 0 ? null : `r-${line}-${index - 1}`;
+        try {
+          await backend.responses.save(owner, recordOf(id, { parentId, expiresAt }));
+        } catch (error) {
+          return error;
+        }
+        confirmed.push(id);
+        if (confirmed.length === 200) enough.resolve(undefined);
+      }
+    };
+    const lines = Promise.all(Array.from({ length: 8 }, (_, line) => saveUntilItFails(line)));
+    await enough.promise;
+    await cluster.crash();
+    for (const failure of await lines) expect(failure).toBeInstanceOf(StoreUnavailableError);
+    await cluster.resume();
+    await ready(backend);
+    const found = await Promise.all(confirmed.map((id) => backend.responses.chain(owner, id)));
+    for (const [index, chain] of found.entries()) {
+      const position = Number(confirmed[index]?.split('-').at(-1));
+      expect(chain?.items).toHaveLength(2 * (position + 1));
+    }
+    await backend.stop();
+    await database.drop();
+  });
+});

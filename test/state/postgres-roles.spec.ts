@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { StoreUnavailableError } from '../../src/state/index.js';
+import type { PostgresBackend } from '../../src/state/postgres/index.js';
+import { SystemClock } from '../../src/time/index.js';
+import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
+import { append, newOwner, TTL_MS } from './records.js';
+
+const ROLE = `role_${process.pid}`;
+
+describe('a role of PostgreSQL', () => {
+  const owner = newOwner();
+  let opened: OpenedPostgres;
+  let backend: PostgresBackend;
+
+  const disconnect = (): Promise<unknown> =>
+    opened.database.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1', [ROLE]);
+
+  beforeAll(async () => {
+    opened = await openPostgres();
+    await opened.database.query(`CREATE ROLE ${ROLE} LOGIN PASSWORD 'secret' CONNECTION LIMIT 3`);
+    await opened.database.query(`GRANT USAGE ON SCHEMA antiphon TO ${ROLE}`);
+    await opened.database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA antiphon TO ${ROLE}`);
+    await opened.database.query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA antiphon TO ${ROLE}`);
+    const url = new URL(opened.database.url);
+    Object.assign(url, { username: ROLE, password: 'secret' });
+    backend = await opened.replica({ DATABASE_URL: url.href, DATABASE_MIGRATE: false }, new SystemClock());
+    await append(backend.responses, owner, 'a', { expiresAt: Date.now() + TTL_MS });
+  });
+  afterAll(async () => {
+    await opened.close();
+  });
+
+  it('may have fewer connections than the pool wants: requests wait for those that are there', async () => {
+    const found = await Promise.all(Array.from({ length: 60 }, () => backend.responses.get(owner, 'a')));
+    expect(found.map((response) => response?.id)).toEqual(Array<string>(60).fill('a'));
+  });
+
+  it('is not ready where it may only read', async () => {
+    await opened.database.query(`ALTER ROLE ${ROLE} SET default_transaction_read_only = on`);
+    await disconnect();
+    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(append(backend.responses, owner, 'b')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await opened.database.query(`ALTER ROLE ${ROLE} RESET default_transaction_read_only`);
+    await disconnect();
+    await expect(backend.responses.check()).resolves.toBeUndefined();
+  });
+
+  it('is away when it is not let in any more', async () => {
+    await opened.database.query(`ALTER ROLE ${ROLE} NOLOGIN`);
+    await disconnect();
+    await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+  });
+});

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+
+import type { ResponseObject } from '../../src/protocol/index.js';
+import type { Page, TreeNode } from '../../src/state/index.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { forests, inOrder, plant, type Planted } from './forest.js';
+import { append, contextFrom, contextOf, newOwner } from './records.js';
+
+const PAGE = { limit: 100, order: 'asc' } as const;
+const ALL = { depth: 100, limit: 1000 };
+
+/** A tree as text: `root(child(grandchild) child)`. */
+function write({ response, children, hasMore }: TreeNode): string {
+  const inner = [...children.map(write), ...(hasMore ? ['…'] : [])].join(' ');
+  return inner === '' ? response.id : `${response.id}(${inner})`;
+}
+
+function idsOf(page: Page<ResponseObject> | undefined): readonly string[] | undefined {
+  return page?.data.map(({ id }) => id);
+}
+
+describe.each(BACKENDS)('relatives in $name', ({ open }) => {
+  let opened: OpenedBackend;
+
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.close());
+
+  it('are those of the forest that can be seen', async () => {
+    const { graph, responses: store } = opened.backend;
+    await fc.assert(
+      fc.asyncProperty(forests, async (forest) => {
+        const owner = newOwner();
+        await plant(opened.backend, owner, forest);
+        const living = inOrder(forest.filter(({ isDeleted }) => !isDeleted));
+        const of = new Map(forest.map((planted) => [planted.id, planted]));
+        const childrenOf = (id: string): readonly Planted[] => living.filter(({ parentId }) => parentId === id);
+        const subtreeOf = (planted: Planted): readonly Planted[] => [
+          planted,
+          ...childrenOf(planted.id).flatMap(subtreeOf),
+        ];
+        const rootOf = (planted: Planted): Planted => {
+          const parent = living.find(({ id }) => id === planted.parentId);
+          return parent === undefined ? planted : rootOf(parent);
+        };
+        const pathTo = (id: string | null): readonly string[] =>
+          id === null ? [] : [...pathTo(of.get(id)?.parentId ?? null), id];
+        const writeTree = ({ id }: Planted): string => {
+          const children = childrenOf(id).map(writeTree).join(' ');
+          return children === '' ? id : `${id}(${children})`;
+        };
+        for (const planted of living) {
+          const { id, parentId } = planted;
+          const hasParent = living.some((parent) => parent.id === parentId);
+          const siblings = living.filter((other) => hasParent && other.parentId === parentId && other.id !== id);
+          const leaves = subtreeOf(planted).filter((member) => childrenOf(member.id).length === 0);
+          const tree = await graph.tree(owner, id, ALL);
+          expect(idsOf(await graph.children(owner, id, PAGE))).toEqual(childrenOf(id).map((child) => child.id));
+          expect(idsOf(await graph.siblings(owner, id, PAGE))).toEqual(siblings.map((sibling) => sibling.id));
+          expect(idsOf(await graph.leaves(owner, id, PAGE))).toEqual(inOrder(leaves).map((leaf) => leaf.id));
+          expect(tree && write(tree)).toBe(writeTree(rootOf(planted)));
+          expect(await contextOf(store, owner, id)).toEqual(contextFrom(...pathTo(id)));
+        }
+        for (const { id } of forest.filter(({ isDeleted }) => isDeleted)) {
+          for (const list of ['children', 'siblings', 'leaves'] as const) {
+            expect(await graph[list](owner, id, PAGE)).toBeUndefined();
+          }
+          expect(await graph.tree(owner, id, ALL)).toBeUndefined();
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  describe('bounds of trees', () => {
+    const owner = newOwner();
+
+    /** Ids tell the way from the root on. */
+    beforeAll(async () => {
+      const store = opened.backend.responses;
+      await append(store, owner, 'r');
+      for (const parentId of ['r', 'ra', 'rb', 'raa']) {
+        for (const branch of ['a', 'b']) await append(store, owner, parentId + branch, { parentId });
+      }
+    });
+
+    it.each([
+      [{ depth: 0, limit: 100 }, 'r(…)'],
+      [{ depth: 1, limit: 100 }, 'r(ra(…) rb(…))'],
+      [{ depth: 2, limit: 100 }, 'r(ra(raa(…) rab) rb(rba rbb))'],
+      [{ depth: 3, limit: 100 }, 'r(ra(raa(raaa raab) rab) rb(rba rbb))'],
+      [{ depth: 100, limit: 9 }, 'r(ra(raa(raaa raab) rab) rb(rba rbb))'],
+      [{ depth: 100, limit: 8 }, 'r(ra(raa(raaa …) rab) rb(rba rbb))'],
+      [{ depth: 100, limit: 5 }, 'r(ra(raa(…) rab) rb(…))'],
+      [{ depth: 100, limit: 2 }, 'r(ra(…) …)'],
+      [{ depth: 100, limit: 1 }, 'r(…)'],
+      [{ depth: 0, limit: 1 }, 'r(…)'],
+      [{ depth: 1, limit: 2 }, 'r(ra(…) …)'],
+    ])('%p leave out what is further from the root', async (bounds, expected) => {
+      for (const id of ['r', 'raaa', 'rb']) {
+        const tree = await opened.backend.graph.tree(owner, id, bounds);
+        expect(tree && write(tree)).toBe(expected);
+      }
+    });
+
+    it('say nothing of more where there are only deleted children', async () => {
+      const other = newOwner();
+      const store = opened.backend.responses;
+      await append(store, other, 'r');
+      await append(store, other, 'ra', { parentId: 'r' });
+      await append(store, other, 'raa', { parentId: 'ra' });
+      await store.delete(other, 'ra', { cascade: false });
+      const tree = await opened.backend.graph.tree(other, 'r', { depth: 0, limit: 1 });
+      expect(tree && write(tree)).toBe('r');
+      const cut = await opened.backend.graph.tree(other, 'raa', { depth: 0, limit: 1 });
+      expect(cut && write(cut)).toBe('raa');
+    });
+
+    it('cut a wide tree in the order of its children', async () => {
+      const other = newOwner();
+      const store = opened.backend.responses;
+      await append(store, other, 'r');
+      const children = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, '0')}`);
+      for (const id of children.toReversed()) await append(store, other, id, { parentId: 'r' });
+      const tree = await opened.backend.graph.tree(other, 'r', { depth: 5, limit: 11 });
+      expect(tree && write(tree)).toBe(`r(${children.slice(0, 10).join(' ')} …)`);
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import type { ResponseFilter, ResponseGraph } from '../../src/state/index.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { append, newOwner, type RecordParts, START } from './records.js';
+
+const NOW = START / 1000;
+
+/** What is in the list, oldest first. */
+const RESPONSES: Readonly<Record<string, RecordParts>> = {
+  a: { createdAt: NOW, sessionId: 'one', model: 'small', metadata: { team: 'red', run: '1' } },
+  b: { createdAt: NOW + 1, sessionId: 'one', model: 'large', status: 'incomplete', metadata: { team: 'red' } },
+  c: { createdAt: NOW + 2, sessionId: 'two', model: 'small', status: 'failed', metadata: null },
+  d: { createdAt: NOW + 3, sessionId: 'two', model: 'large', metadata: { team: 'blue', run: '1' } },
+  e: { createdAt: NOW + 4, sessionId: 'two', model: 'small', status: 'cancelled', metadata: { red: 'team' } },
+};
+
+describe.each(BACKENDS)('the list of responses in $name', ({ open }) => {
+  const owner = newOwner();
+  let opened: OpenedBackend;
+  let graph: ResponseGraph;
+
+  beforeAll(async () => {
+    opened = await open();
+    ({ graph } = opened.backend);
+    // Not in their order.
+    for (const id of ['c', 'a', 'e', 'd', 'b']) await append(opened.backend.responses, owner, id, RESPONSES[id]);
+    await opened.backend.sessions.fork(owner, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
+    await append(opened.backend.responses, newOwner(), 'foreign', RESPONSES['a']);
+  });
+  afterAll(() => opened.close());
+
+  const idsOf = async (filter: ResponseFilter, order: 'asc' | 'desc'): Promise<readonly string[]> =>
+    (await graph.list(owner, filter, { limit: 10, order })).data.map(({ id }) => id);
+
+  it.each<[string, ResponseFilter, string]>([
+    ['everything', {}, 'abcde'],
+    ['a session', { sessionId: 'two' }, 'cde'],
+    ['a session of shared responses', { sessionId: 'fork' }, 'a'],
+    ['a session that is not there', { sessionId: 'three' }, ''],
+    ['a model', { model: 'small' }, 'ace'],
+    ['a model by its whole name', { model: 'smal' }, ''],
+    ['completed ones', { status: 'completed' }, 'ad'],
+    ['incomplete ones', { status: 'incomplete' }, 'b'],
+    ['failed ones', { status: 'failed' }, 'c'],
+    ['cancelled ones', { status: 'cancelled' }, 'e'],
+    ['running ones, which are not stored', { status: 'in_progress' }, ''],
+    ['a pair of metadata', { metadata: { team: 'red' } }, 'ab'],
+    ['two pairs of metadata', { metadata: { run: '1', team: 'red' } }, 'a'],
+    ['metadata by name and value', { metadata: { red: 'team' } }, 'e'],
+    ['metadata with a value that nobody has', { metadata: { team: 'green' } }, ''],
+    ['metadata with a name that nobody has', { metadata: { unknown: 'red' } }, ''],
+    ['metadata with a name that objects have', { metadata: { constructor: 'red' } }, ''],
+    ['no metadata in particular', { metadata: {} }, 'abcde'],
+    ['a time from, inclusive', { createdFrom: NOW + 3 }, 'de'],
+    ['a time to, exclusive', { createdBefore: NOW + 2 }, 'ab'],
+    ['a time from and to', { createdFrom: NOW + 1, createdBefore: NOW + 4 }, 'bcd'],
+    ['no time at all', { createdFrom: NOW + 2, createdBefore: NOW + 2 }, ''],
+    ['the beginning of time', { createdFrom: 0, createdBefore: 1 }, ''],
+    ['the end of time', { createdFrom: 8_640_000_000_000 }, ''],
+    ['all time', { createdFrom: 0, createdBefore: 8_640_000_000_000 }, 'abcde'],
+    ['a session and a model', { sessionId: 'one', model: 'large' }, 'b'],
+    ['a session and a status', { sessionId: 'two', status: 'completed' }, 'd'],
+    ['a session and metadata', { sessionId: 'two', metadata: { run: '1' } }, 'd'],
+    ['a session and a time', { sessionId: 'two', createdFrom: NOW + 3, createdBefore: NOW + 4 }, 'd'],
+    ['a model and a status', { model: 'small', status: 'failed' }, 'c'],
+    ['a model and metadata', { model: 'large', metadata: { team: 'red' } }, 'b'],
+    [
+      'everything at once',
+      { sessionId: 'one', model: 'small', status: 'completed', metadata: { team: 'red' }, createdFrom: NOW },
+      'a',
+    ],
+    [
+      'everything at once, one of it wrong',
+      { sessionId: 'one', model: 'small', status: 'completed', metadata: { team: 'blue' }, createdFrom: NOW },
+      '',
+    ],
+  ])('shows %s', async (_, filter, ids) => {
+    const expected = Object.keys(RESPONSES).filter((id) => ids.includes(id));
+    expect(await idsOf(filter, 'asc')).toEqual(expected);
+    expect(await idsOf(filter, 'desc')).toEqual(expected.toReversed());
+  });
+
+  it('shows whole responses', async () => {
+    const { data } = await graph.list(owner, {}, { limit: 10, order: 'asc' });
+    for (const response of data) expect(response).toEqual(await opened.backend.responses.get(owner, response.id));
+  });
+
+  it('orders by id what was created in the same second', async () => {
+    const other = newOwner();
+    for (const id of ['m', 'k', 'n', 'l']) await append(opened.backend.responses, other, id);
+    const { data } = await graph.list(other, {}, { limit: 10, order: 'desc' });
+    expect(data.map(({ id }) => id)).toEqual(['n', 'm', 'l', 'k']);
+  });
+
+  it('is empty for who has nothing', async () => {
+    expect(await graph.list(newOwner(), {}, { limit: 10, order: 'asc' })).toEqual({ data: [], hasMore: false });
+  });
+});

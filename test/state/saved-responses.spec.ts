@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { Owner } from '../../src/access/index.js';
+import type { Item } from '../../src/protocol/index.js';
+import type { ResponseRecord, ResponseStore } from '../../src/state/index.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { message, newOwner, recordOf } from './records.js';
+
+/** Values that a column type, a driver or a copy might not give back as they were. */
+const VALUES: Readonly<Record<string, unknown>> = {
+  'members out of order': { z: 1, a: 2, m: { y: 1, b: 2 } },
+  'names that are numbers': { 10: 'ten', 9: 'nine', a: 'letter', 1: 'one' },
+  'a member named __proto__': JSON.parse(
+    '{"__proto__": {"polluted": true}, "constructor": {"prototype": 1}}',
+  ) as unknown,
+  'an empty name': { '': 'nothing' },
+  'null, true, false and empty things': [null, true, false, '', [], {}],
+  'text of all planes': 'Zürich – 東京 – 𝔘𝔫𝔦 – 👩‍👩‍👧 – e\u0301 – \u200e\ufeff',
+  NUL: 'before\0after',
+  'lone surrogates': '\ud800 and \udfff and \udc00\ud800',
+  'control characters and escapes': '\u0001\b\t\n\r\u001f\u007f\u2028 \\ \\u0000 " \' $1 ::text {a,"b"} %s',
+  'NUL in a name': { 'a\0b': '\0' },
+  numbers: [0, -1, 1.5, 0.1, 1e21, 1e-7, 5e-324, 1.7976931348623157e308, 9007199254740991, -9007199254740993],
+  'a very long text': 'long text '.repeat(500_000),
+  'what is nested deeply': JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`) as unknown,
+};
+
+describe.each(BACKENDS)('what is saved in $name', ({ open }) => {
+  let opened: OpenedBackend;
+  let store: ResponseStore;
+  let owner: Owner;
+
+  beforeAll(async () => {
+    opened = await open();
+    store = opened.backend.responses;
+  });
+  beforeEach(() => {
+    owner = newOwner();
+  });
+  afterAll(() => opened.close());
+
+  /** As text, because that is what clients get: the order of members counts. */
+  const textOf = (value: unknown): string => JSON.stringify(value);
+
+  const expectFaithful = async (record: ResponseRecord): Promise<void> => {
+    const { response, input } = record;
+    await store.save(owner, record);
+    const page = await store.inputItems(owner, response.id, { limit: 100, order: 'asc' });
+    const all = [...input, ...response.output];
+    const found = await store.items(
+      owner,
+      all.map(({ id }) => id),
+    );
+    expect(textOf(await store.get(owner, response.id))).toBe(textOf(response));
+    expect(textOf(page?.data)).toBe(textOf(input));
+    expect(textOf((await store.chain(owner, response.id))?.items)).toBe(textOf(all));
+    for (const item of all) expect(textOf(found.get(item.id))).toBe(textOf(item));
+  };
+
+  it.each(Object.keys(VALUES))('gives back %s', async (name) => {
+    const item = (id: string): Item => ({ type: 'unheard_of', id, content: VALUES[name] });
+    await expectFaithful(
+      recordOf('a', {
+        input: [item('in')],
+        output: [item('out')],
+        metadata: { text: typeof VALUES[name] === 'string' ? VALUES[name].slice(0, 512) : 'none' },
+        members: { instructions: VALUES[name] },
+      }),
+    );
+  });
+
+  it.each(['completed', 'incomplete', 'failed', 'cancelled'] as const)(
+    'keeps a response that is %s',
+    async (status) => {
+      const { response } = recordOf('a', { status });
+      await store.save(owner, recordOf('a', { status }));
+      expect(await store.get(owner, 'a')).toEqual(response);
+    },
+  );
+
+  it('keeps the place of the output among the members of a response', async () => {
+    const { response } = recordOf('a', { members: { usage: { total_tokens: 3 } } });
+    await store.save(owner, recordOf('a', { members: { usage: { total_tokens: 3 } } }));
+    expect(Object.keys((await store.get(owner, 'a')) ?? {})).toEqual(Object.keys(response));
+  });
+
+  it('keeps responses without input, without output and without metadata', async () => {
+    await expectFaithful(recordOf('no-input', { input: [] }));
+    await expectFaithful(recordOf('no-output', { output: [], metadata: null }));
+    await expectFaithful(recordOf('nothing', { input: [], output: [], metadata: {} }));
+  });
+
+  it('keeps many items in order', async () => {
+    const items = (prefix: string): Item[] => Array.from({ length: 50 }, (_, index) => message(`${prefix}-${index}`));
+    await expectFaithful(recordOf('a', { input: items('in').reverse(), output: items('out') }));
+  });
+
+  it('does not notice when the same record is saved twice', async () => {
+    const root = recordOf('root');
+    const child = recordOf('child', { parentId: 'root', sessionId: 'root' });
+    for (const record of [root, root, child, child]) await store.save(owner, record);
+    const page = { limit: 100, order: 'asc' } as const;
+    const list = await opened.backend.graph.list(owner, {}, page);
+    const children = await opened.backend.graph.children(owner, 'root', page);
+    expect(list.data.map(({ id }) => id)).toEqual(['child', 'root']);
+    expect(children?.data.map(({ id }) => id)).toEqual(['child']);
+    expect(await store.delete(owner, 'root', { cascade: true })).toBe(2);
+    expect(await opened.backend.graph.list(owner, {}, page)).toEqual({ data: [], hasMore: false });
+  });
+
+  it('knows nothing that nobody saved', async () => {
+    expect(await store.get(owner, 'nothing')).toBeUndefined();
+    expect(await store.chain(owner, 'nothing')).toBeUndefined();
+    expect(await store.inputItems(owner, 'nothing', { limit: 1, order: 'asc' })).toBeUndefined();
+    expect(await store.items(owner, ['nothing'])).toEqual(new Map());
+    expect(await store.delete(owner, 'nothing', { cascade: false })).toBe(0);
+    expect(await store.delete(owner, 'nothing', { cascade: true })).toBe(0);
+  });
+
+  it('can be saved, as far as anybody knows', async () => {
+    await expect(store.check()).resolves.toBeUndefined();
+    await expect(store.expectSave()).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,27 @@
+import { jest } from '@jest/globals';
+import pg from 'pg';
+
+/** A statement as it was given to the driver. */
+export interface SentStatement {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** Under which it stays prepared. */
+  readonly name?: string;
+}
+
+/** Notes every statement that this process gives to the driver, until it is disposed. Each is one round trip. */
+export class SentStatements implements Disposable {
+  private readonly spy = jest.spyOn(pg.Client.prototype, 'query');
+
+  /** What was sent since this was asked last. */
+  take(): readonly SentStatement[] {
+    const calls = this.spy.mock.calls as unknown as readonly (readonly [string | SentStatement])[];
+    const sent = calls.map(([statement]) => (typeof statement === 'string' ? { text: statement } : statement));
+    this.spy.mockClear();
+    return sent;
+  }
+
+  [Symbol.dispose](): void {
+    this.spy.mockRestore();
+  }
+}
