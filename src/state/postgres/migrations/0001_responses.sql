@@ -20,7 +20,5 @@ CREATE TABLE antiphon.responses (
   -- Bytes of its items, so that conversations can be bounded before they are read.
   items_size bigint NOT NULL,
   -- The Response as JSON, its output left empty.
-  body text NOT NULL,
-  PRIMARY KEY (owner, id),
-  FOREIGN KEY (owner, parent_id) REFERENCES antiphon.responses (owner, id)
+  body text NOT NULL
 );

@@ -24,15 +24,19 @@ export interface ChainRow {
   readonly items: string | null;
 }
 
-/** The whole conversation up to a response that may be continued; ancestors count even when they cannot be seen any more. */
+/**
+ * The whole conversation up to a response that may be continued; ancestors count even when they cannot be seen any more.
+ * `OFFSET 0` keeps PostgreSQL to one look-up for each: it would rather join everything that the owner has.
+ */
 export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes: number], ChainRow>(
   'chain',
   `WITH RECURSIVE path AS (
     SELECT r.id, r.parent_id, r.items_size, 0 AS level FROM antiphon.responses r
     WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete')
     UNION ALL
-    SELECT r.id, r.parent_id, r.items_size, path.level + 1
-    FROM path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.parent_id
+    SELECT r.id, r.parent_id, r.items_size, path.level + 1 FROM path CROSS JOIN LATERAL (
+      SELECT id, parent_id, items_size FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
+    ) r
   ), weight AS (
     SELECT sum(items_size) > $5 AS too_large FROM path
   )
@@ -41,9 +45,13 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes:
     ORDER BY s.session_id <> r.session_id, s.session_id LIMIT 1
   ) AS session_id, weight.too_large, CASE WHEN NOT weight.too_large THEN (
     SELECT string_agg(i.body, ',' ORDER BY path.level DESC, i.position)
-    FROM path JOIN antiphon.items i ON i.owner = $1 AND i.response_id = path.id
+    FROM path CROSS JOIN LATERAL (
+      SELECT position, body FROM antiphon.items WHERE owner = $1 AND response_id = path.id OFFSET 0
+    ) i
   ) END AS items
-  FROM weight, path JOIN antiphon.responses r ON r.owner = $1 AND r.id = path.id
+  FROM weight, path CROSS JOIN LATERAL (
+    SELECT id, origin, expires_at, session_id FROM antiphon.responses WHERE owner = $1 AND id = path.id OFFSET 0
+  ) r
   WHERE path.level = 0`,
 );
 
