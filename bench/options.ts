@@ -13,8 +13,8 @@ export interface Options {
 /** A command line that cannot be followed. Its message is one line. */
 export class OptionError extends Error {}
 
-const FULL: Sizes = { streams: 100, deltas: 200, rounds: 11, warmUps: 2, turnsPerStream: 5 };
-const QUICK: Sizes = { ...FULL, rounds: 5, warmUps: 1, turnsPerStream: 3 };
+const FULL: Sizes = { streams: 100, deltas: 200, chain: 1000, saves: 2000, rounds: 11, warmUps: 2, turnsPerStream: 5 };
+const QUICK: Sizes = { ...FULL, saves: 1000, rounds: 5, warmUps: 1, turnsPerStream: 3 };
 
 /** Reads the command line. Throws an OptionError. */
 export function readOptions(args: readonly string[], cases: readonly BenchmarkCase[]): Options {
@@ -26,6 +26,8 @@ export function readOptions(args: readonly string[], cases: readonly BenchmarkCa
       ...base,
       streams: readCount('streams', values.streams, base.streams),
       deltas: readCount('deltas', values.deltas, base.deltas),
+      chain: readCount('chain', values.chain, base.chain),
+      saves: readCount('saves', values.saves, base.saves),
       rounds: readCount('rounds', values.rounds, base.rounds),
     },
     json: values.json,
@@ -42,6 +44,8 @@ function parse(args: readonly string[]) {
         json: { type: 'string' },
         streams: { type: 'string' },
         deltas: { type: 'string' },
+        chain: { type: 'string' },
+        saves: { type: 'string' },
         rounds: { type: 'string' },
       },
     }).values;

@@ -13,9 +13,10 @@ export const DELTA = ' harbor';
 export const FRAMING_EVENTS = 8;
 
 /** The body of a request that asks a model for this traffic. Padding is random in length, so it is left out. */
-export function toRequestBody(model: string, { deltas, burst }: Traffic): string {
+export function toRequestBody(model: string, { deltas, burst }: Traffic, previousResponseId?: string): string {
   return JSON.stringify({
     model,
+    previous_response_id: previousResponseId,
     input: 'Tell me about the harbor.',
     stream: true,
     stream_options: { include_obfuscation: false },

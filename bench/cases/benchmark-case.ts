@@ -8,6 +8,10 @@ export interface Sizes extends Rounds {
   readonly turnsPerStream: number;
   /** Text deltas in an answer, where the case chooses them. */
   readonly deltas: number;
+  /** Turns of the longest conversation. */
+  readonly chain: number;
+  /** Responses that are saved in one round. */
+  readonly saves: number;
 }
 
 /** One thing that was compared. */

@@ -1,4 +1,4 @@
-import type { Job, Outcome } from '../load/job.ts';
+import type { Job, OutcomeOf } from '../load/job.ts';
 import { Child } from './child.ts';
 
 /** Sends requests to servers, as jobs tell it. */
@@ -8,7 +8,7 @@ export class LoadGenerator extends Child {
   }
 
   /** Does a job to its end. */
-  run(job: Job): Promise<Outcome> {
-    return this.ask<Outcome>({ ...job });
+  run<OneJob extends Job>(job: OneJob): Promise<OutcomeOf[OneJob['type']]> {
+    return this.ask({ ...job });
   }
 }

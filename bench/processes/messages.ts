@@ -8,3 +8,14 @@ export interface UsageAnswer {
   readonly type: 'usage';
   readonly cpuMicroseconds: number;
 }
+
+/** Asks a server how often it has asked its database. */
+export interface RoundTripsQuestion {
+  readonly type: 'round trips';
+}
+
+/** What a server has asked its database since its start. */
+export interface RoundTripsAnswer {
+  readonly type: 'round trips';
+  readonly roundTrips: number;
+}

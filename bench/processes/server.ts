@@ -1,12 +1,13 @@
 import { Child } from './child.ts';
+import type { RoundTripsAnswer, RoundTripsQuestion } from './messages.ts';
 
 /** A server under load. */
 export class Server extends Child {
   private address = '';
 
   /** Starts a module that writes `… listens on <URL>`, and waits for that. */
-  static async start(name: string, module: URL): Promise<Server> {
-    const server = new Server(name, module, { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error' });
+  static async start(name: string, module: URL, environment: Readonly<Record<string, string>> = {}): Promise<Server> {
+    const server = new Server(name, module, { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', ...environment });
     server.address = await server.orEnd(server.listening());
     return server;
   }
@@ -14,6 +15,12 @@ export class Server extends Child {
   /** Where it listens, without a slash at the end. */
   get origin(): string {
     return this.address;
+  }
+
+  /** How often the server has asked its database something and waited for the answer, since its start. */
+  async roundTrips(): Promise<number> {
+    const question: RoundTripsQuestion = { type: 'round trips' };
+    return (await this.ask<RoundTripsAnswer>(question)).roundTrips;
   }
 
   private listening(): Promise<string> {

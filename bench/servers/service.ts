@@ -2,6 +2,9 @@
 import { createApp, Environment, ModelProvider } from 'antiphon';
 
 import { BenchProvider } from './bench-provider.ts';
+import { reportRoundTrips } from './report-round-trips.ts';
+
+reportRoundTrips();
 
 // By hand: Node strips types, but knows no decorators.
 ModelProvider('bench')(BenchProvider);

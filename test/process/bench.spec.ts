@@ -11,7 +11,7 @@ const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 /** Beyond it the benchmark is told to end, and ends what it started. */
 const PATIENCE_MS = 25_000;
 
-const SMALLEST = ['--streams', '4', '--deltas', '8', '--rounds', '1'];
+const SMALLEST = ['--quick', '--streams', '4', '--deltas', '8', '--chain', '10', '--saves', '64', '--rounds', '1'];
 
 interface Spread {
   readonly median: number;
@@ -58,28 +58,51 @@ describe('the benchmark', () => {
 
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('runs every case and writes what it measured', async () => {
+  /** Runs one case and gives what it wrote: positive numbers only, and the table shows the same. */
+  async function measure(name: string): Promise<Pick<Report, 'machine'> & Report['cases'][number]> {
     const file = join(folder, 'report.json');
-    const { code, stdout, stderr } = await bench(...SMALLEST, '--json', file);
+    const { code, stdout, stderr } = await bench(...SMALLEST, '--case', name, '--json', file);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const { machine, cases } = JSON.parse(await readFile(file, 'utf8')) as Report;
-    expect(machine.node).toBe(process.version);
-    expect(stdout).toContain(machine.cpu);
-    expect(cases.map(({ name }) => name)).toEqual(['sse', 'simulator']);
-    const comparisons = cases.flatMap((one) => one.comparisons);
-    expect(comparisons.map(({ name }) => name)).toEqual(['sse, single', 'sse, burst', 'simulator']);
-    for (const { name, figures } of comparisons) {
-      expect(stdout).toContain(name);
-      expect(figures.map((figure) => figure.name)).toContain('server CPU per event, µs');
-      const values = figures.flatMap(({ ratio, service, floor }) =>
+    expect(cases.map((one) => one.name)).toEqual([name]);
+    const comparisons = cases[0]?.comparisons ?? [];
+    for (const text of [machine.cpu, ...comparisons.map((one) => one.name)]) expect(stdout).toContain(text);
+    const values = comparisons.flatMap(({ figures }) =>
+      figures.flatMap(({ ratio, service, floor }) =>
         [ratio, service, floor].flatMap(({ median, min, max, values }) => [median, min, max, ...values]),
-      );
-      expect(values.filter((value) => !(value > 0 && value < Infinity))).toEqual([]);
-    }
+      ),
+    );
+    expect(values.filter((value) => !(value > 0 && value < Infinity))).toEqual([]);
+    return { machine, name, comparisons };
+  }
+
+  it.each([
+    ['sse', 'server CPU per event, µs', ['sse, single', 'sse, burst']],
+    ['simulator', 'server CPU per event, µs', ['simulator']],
+    ['saves', 'saves per second', ['saves, 1 at once', 'saves, 32 at once']],
+  ])('runs %s and writes what it measured', async (name, figure, names) => {
+    const { machine, comparisons } = await measure(name);
+    expect(machine.node).toBe(process.version);
+    expect(comparisons.map((comparison) => comparison.name)).toEqual(names);
+    for (const { figures } of comparisons) expect(figures.map((one) => one.name)).toContain(figure);
+  });
+
+  it('counts what turns ask the database: over HTTP for their conversation, and to save', async () => {
+    const { comparisons } = await measure('chains');
+    const counts = comparisons.map(({ name, figures }) => {
+      const roundTrips = figures.find((figure) => figure.name === 'database round trips per turn');
+      return [name, ...[roundTrips?.service, roundTrips?.floor].map((side) => side && Math.round(side.median))];
+    });
+    expect(counts).toEqual([
+      ['chains, memory, http, turn 1 ÷ turn 10', undefined, undefined],
+      ['chains, memory, socket, turn 1 ÷ turn 10', undefined, undefined],
+      ['chains, postgres, http, turn 1 ÷ turn 10', 1, 2],
+      ['chains, postgres, socket, turn 1 ÷ turn 10', 1, 1],
+    ]);
   });
 
   it.each([
-    [['--case', 'nothing'], /^--case: there is no 'nothing', but sse, simulator\n$/],
+    [['--case', 'nothing'], /^--case: there is no 'nothing', but sse, simulator, chains, saves\n$/],
     [['--streams', '0'], /^--streams: expected a whole number above 0, but got '0'\n$/],
     [['--fast'], /^Unknown option '--fast'.*\n$/],
   ])('refuses %j in a line', async (args, line) => {

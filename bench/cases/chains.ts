@@ -1,0 +1,50 @@
+import { compare } from '../measure.ts';
+import { Databases } from '../processes/databases.ts';
+import { LoadGenerator } from '../processes/load-generator.ts';
+import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
+import { ChainedTurns } from './chained-turns.ts';
+import { startService } from './programs.ts';
+
+/** The turn that others are compared with. */
+const REFERENCE = 10;
+
+/** Which turns of a conversation are looked at, as far as the longest one goes. */
+const TURNS = [1, 100, 1000];
+
+/**
+ * What a conversation's length costs: one turn, from the context it continues to its response in the store, with a model that
+ * does not read the context. The floor is the tenth turn of the same conversation on the same road.
+ */
+export const chainsCase: BenchmarkCase = {
+  name: 'chains',
+  async run(sizes: Sizes): Promise<readonly Comparison[]> {
+    await using databases = await Databases.start();
+    const DATABASE_URL = await databases.create();
+    return [
+      ...(await compareTurns({ STATE: 'memory' }, sizes, databases)),
+      ...(await compareTurns({ STATE: 'postgres', DATABASE_URL }, sizes, databases)),
+    ];
+  },
+};
+
+async function compareTurns(
+  environment: { readonly STATE: string; readonly DATABASE_URL?: string },
+  sizes: Sizes,
+  databases: Databases,
+): Promise<readonly Comparison[]> {
+  const { STATE } = environment;
+  await using service = await startService({ ...environment });
+  await using load = new LoadGenerator();
+  const setting = { service, load, hasDatabase: STATE === 'postgres', sizes };
+  const turns = await ChainedTurns.prepare(setting, Math.max(sizes.chain, REFERENCE));
+  await databases.analyze();
+  const comparisons: Comparison[] = [];
+  for (const road of ['http', 'socket'] as const) {
+    for (const turn of TURNS.filter((one) => one <= sizes.chain)) {
+      const contest = { service: () => turns[road](turn), floor: () => turns[road](REFERENCE) };
+      const figures = await compare(contest, sizes);
+      comparisons.push({ name: `chains, ${STATE}, ${road}, turn ${turn} ÷ turn ${REFERENCE}`, figures });
+    }
+  }
+  return comparisons;
+}

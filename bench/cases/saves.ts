@@ -1,0 +1,40 @@
+import { compare, type Sample } from '../measure.ts';
+import { Databases } from '../processes/databases.ts';
+import type { Saver } from '../processes/saver.ts';
+import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
+import { startFloorSaver, startStoreSaver } from './programs.ts';
+
+/** How many conversations save side by side. */
+const CONVERSATIONS = [1, 32];
+
+/** What the store's care costs: the rate at which it saves responses beside bare inserts of the same rows. */
+export const savesCase: BenchmarkCase = {
+  name: 'saves',
+  async run(sizes: Sizes): Promise<readonly Comparison[]> {
+    await using databases = await Databases.start();
+    await using service = await startStoreSaver(await databases.create());
+    await using floor = await startFloorSaver(await databases.create());
+    for (const saver of [service, floor]) await runRound(saver, 1, sizes);
+    await databases.analyze();
+    const comparisons: Comparison[] = [];
+    for (const conversations of CONVERSATIONS) {
+      const contest = {
+        service: () => runRound(service, conversations, sizes),
+        floor: () => runRound(floor, conversations, sizes),
+      };
+      comparisons.push({ name: `saves, ${conversations} at once`, figures: await compare(contest, sizes) });
+    }
+    await databases.requireEqual();
+    return comparisons;
+  },
+};
+
+async function runRound(saver: Saver, conversations: number, { saves, deltas }: Sizes): Promise<Sample> {
+  const responsesPerConversation = Math.ceil(saves / conversations);
+  const responses = conversations * responsesPerConversation;
+  const cpuBefore = await saver.cpuMicroseconds();
+  const { seconds } = await saver.save({ conversations, responsesPerConversation, deltas });
+  // With what makes the responses, on both sides.
+  const cpu = (await saver.cpuMicroseconds()) - cpuBefore;
+  return { 'saves per second': responses / seconds, 'client CPU per save, µs': cpu / responses };
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+
+import type { ResponseObject, ResponseRecord } from 'antiphon';
+
+import { toSnapshot, toUsage } from '../servers/floor-snapshot.ts';
+import { DELTA } from '../traffic.ts';
+import type { SaveJob } from './job.ts';
+
+/** How long they are kept, ms: longer than the benchmark runs. */
+const LIFETIME_MS = 24 * 60 * 60 * 1000;
+
+/** The responses of a conversation, each one question and one answer in text, in the order in which they are saved. */
+export function makeConversation({ responsesPerConversation, deltas }: SaveJob): readonly ResponseRecord[] {
+  const ids = Array.from({ length: responsesPerConversation }, () => makeId('resp'));
+  const sessionId = ids[0] ?? '';
+  return ids.map((id, turn) => ({
+    response: makeResponse(id, deltas),
+    input: [makeMessage('user', { type: 'input_text', text: 'Tell me about the harbor.' })],
+    parentId: ids[turn - 1] ?? null,
+    inherited: [],
+    origin: { provider: 'bench' },
+    sessionId,
+    fence: null,
+    expiresAt: Date.now() + LIFETIME_MS,
+  }));
+}
+
+function makeResponse(id: string, deltas: number): ResponseObject {
+  const answer = makeMessage('assistant', {
+    type: 'output_text',
+    text: DELTA.repeat(deltas),
+    annotations: [],
+    logprobs: [],
+  });
+  return toSnapshot({
+    id,
+    createdAt: Math.floor(Date.now() / 1000),
+    model: 'bench',
+    metadata: {},
+    status: 'completed',
+    output: [answer],
+    usage: toUsage(8, deltas),
+  }) as ResponseObject;
+}
+
+function makeMessage(role: string, part: object): { readonly id: string; readonly type: string } {
+  const message = { id: makeId('msg'), type: 'message', status: 'completed', role, content: [part] };
+  return message;
+}
+
+function makeId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
+}

@@ -1,0 +1,24 @@
+import pg from 'pg';
+
+import type { RoundTripsAnswer } from '../processes/messages.ts';
+
+/** After these messages the database answers and the client waits; nothing else in PostgreSQL's protocol is a round trip. */
+const ASKING = ['query', 'sync'];
+
+/** Tells the benchmark, when asked, how often this process has asked a database. */
+export function reportRoundTrips(): void {
+  let roundTrips = 0;
+  const { prototype } = pg.Connection;
+  for (const name of ASKING) {
+    const send = Reflect.get(prototype, name) as (this: pg.Connection, ...values: unknown[]) => void;
+    Reflect.set(prototype, name, function (this: pg.Connection, ...values: unknown[]) {
+      roundTrips += 1;
+      send.apply(this, values);
+    });
+  }
+  process.on('message', ({ type }: { readonly type: string }) => {
+    if (type !== 'round trips') return;
+    const answer: RoundTripsAnswer = { type, roundTrips };
+    process.send?.(answer);
+  });
+}
