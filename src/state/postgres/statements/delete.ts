@@ -15,7 +15,9 @@ export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade:
   `WITH RECURSIVE subtree AS (
     SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
     UNION ALL
-    SELECT r.id FROM subtree JOIN antiphon.responses r ON r.owner = $1 AND r.parent_id = subtree.id WHERE $5
+    SELECT r.id FROM subtree CROSS JOIN LATERAL (
+      SELECT id FROM antiphon.responses WHERE $5 AND owner = $1 AND parent_id = subtree.id OFFSET 0
+    ) r
   ), gone AS (
     UPDATE antiphon.responses r SET expires_at = '-infinity' FROM subtree
     WHERE r.id = subtree.id AND ${VISIBLE}
@@ -74,8 +76,10 @@ export const HOLD_TOMBSTONES = adHoc<readonly [...Keys, now: Date, limit: number
     SELECT r.owner, r.id, r.parent_id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
     JOIN antiphon.responses r ON r.owner = key.owner AND r.id = key.id WHERE r.expires_at <= $3
     UNION
-    SELECT r.owner, r.id, r.parent_id FROM up
-    JOIN antiphon.responses r ON r.owner = up.owner AND r.id = up.parent_id WHERE r.expires_at <= $3
+    SELECT r.owner, r.id, r.parent_id FROM up CROSS JOIN LATERAL (
+      SELECT owner, id, parent_id FROM antiphon.responses
+      WHERE owner = up.owner AND id = up.parent_id AND expires_at <= $3 OFFSET 0
+    ) r
   ), nearest AS MATERIALIZED (
     SELECT owner, id FROM up LIMIT $4
   )

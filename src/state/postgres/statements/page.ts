@@ -82,7 +82,9 @@ export const LEAVES = {
   tables: `walk AS (
     SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
     UNION ALL
-    SELECT r.id FROM walk JOIN antiphon.responses r ON r.parent_id = walk.id AND ${VISIBLE}
+    SELECT next.id FROM walk CROSS JOIN LATERAL (
+      SELECT r.id FROM antiphon.responses r WHERE r.parent_id = walk.id AND ${VISIBLE} OFFSET 0
+    ) next
   ), nodes AS MATERIALIZED (
     SELECT id FROM walk LIMIT ${GRAPH_MAX_RESPONSES + 1}
   ), `,

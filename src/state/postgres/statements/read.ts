@@ -26,7 +26,8 @@ export interface ChainRow {
 
 /**
  * The whole conversation up to a response that may be continued; ancestors count even when they cannot be seen any more.
- * `OFFSET 0` keeps PostgreSQL to one look-up for each: it would rather join everything that the owner has.
+ * Here and in every other walk `OFFSET 0` keeps PostgreSQL to one look-up per step: it would rather join everything that the
+ * owner has, at every step.
  */
 export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes: number], ChainRow>(
   'chain',

@@ -19,7 +19,9 @@ export const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number
   `WITH RECURSIVE up AS (
     SELECT r.id, r.parent_id, 1 AS climbed FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
     UNION ALL
-    SELECT r.id, r.parent_id, up.climbed + 1 FROM up JOIN antiphon.responses r ON r.id = up.parent_id AND ${VISIBLE}
+    SELECT parent.id, parent.parent_id, up.climbed + 1 FROM up CROSS JOIN LATERAL (
+      SELECT r.id, r.parent_id FROM antiphon.responses r WHERE r.id = up.parent_id AND ${VISIBLE} OFFSET 0
+    ) parent
     WHERE up.climbed <= ${GRAPH_MAX_RESPONSES}
   ), root AS MATERIALIZED (
     SELECT id, climbed FROM up ORDER BY climbed DESC LIMIT 1
