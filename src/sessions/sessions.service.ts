@@ -30,7 +30,8 @@ export class SessionsService {
 
   /**
    * Makes a session that shares the responses of another one, and gives their number. Throws ApiError 404, 400 for a response
-   * that is not in the session and for more than SESSION_MAX_RESPONSES, and 409 `session_exists` for a target that has responses already.
+   * that is not in the session and for more than SESSION_MAX_RESPONSES, and 409 `session_exists` for a target that has
+   * responses already.
    */
   async fork(owner: Owner, sourceId: string, body: ForkBody): Promise<number> {
     const { target_session_id: targetId, up_to_response_id: upTo } = body;
