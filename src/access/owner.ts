@@ -8,6 +8,11 @@ export function asOwner(tenant: string): Owner {
   return tenant as Owner;
 }
 
+/** What an owner has, as a key. The length keeps apart what a separator would not: ids in requests may hold any character. */
+export function ownedKey(owner: Owner, id: string): string {
+  return `${owner.length}:${owner}:${id}`;
+}
+
 /** Who is calling, as far as the service is concerned. */
 export interface Caller {
   readonly owner: Owner;

@@ -62,9 +62,7 @@ export function Flag({ open = false } = {}): PropertyDecorator {
 
 /** One of a few words. */
 export function Choice(...words: readonly string[]): PropertyDecorator {
-  return IsIn(words, {
-    message: ({ property, value }) => `${property}: expected one of ${words.join(', ')}, but got '${show(value)}'.`,
-  });
+  return ChoiceExcept(words, {});
 }
 
 /** One of a few words, where others that are likely to be tried deserve a word of their own. */

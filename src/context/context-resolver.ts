@@ -32,9 +32,8 @@ export class ContextResolver {
   ) {}
 
   /**
-   * Resolves and checks the whole context. Throws ApiError
-   * 400 `previous_response_not_found` when the parent is missing, another owner's or not continuable, 404 for a reference
-   * to no item, and the pairing errors of protocol §3.1.
+   * Resolves and checks the whole context. Throws ApiError 400 `previous_response_not_found` when the parent is missing,
+   * another owner's or not continuable, 404 for a reference to no item, and the pairing errors of protocol §3.1.
    */
   async resolve(
     owner: Owner,

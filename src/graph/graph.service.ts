@@ -1,14 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Owner } from '../access/index.js';
-import {
-  ApiError,
-  type ListObject,
-  mapList,
-  type ResponseWithText,
-  toListObject,
-  withOutputText,
-} from '../protocol/index.js';
+import { ApiError, type ListObject, type ResponseWithText, toListObject, withOutputText } from '../protocol/index.js';
 import {
   type PageRequest,
   type ResponseFilter,
@@ -41,7 +34,7 @@ export class GraphService {
 
   async list(owner: Owner, filter: ResponseFilter, page: PageRequest): Promise<ListObject<ResponseWithText>> {
     const { data, hasMore } = await this.graph.list(owner, filter, page);
-    return mapList(toListObject(data, hasMore), withOutputText);
+    return toListObject(data.map(withOutputText), hasMore);
   }
 
   /** The children, siblings or leaves of a response. */
@@ -54,7 +47,7 @@ export class GraphService {
   ): Promise<ListObject<ResponseWithText>> {
     const found = await this.graph[kind](owner, responseId, page, within);
     if (found === undefined) throw ApiError.notFound('Response', responseId);
-    return mapList(toListObject(found.data, found.hasMore), withOutputText);
+    return toListObject(found.data.map(withOutputText), found.hasMore);
   }
 
   async tree(owner: Owner, responseId: string, bounds: TreeBounds, within?: string): Promise<TreeObject> {

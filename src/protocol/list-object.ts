@@ -10,11 +10,3 @@ export function toListObject<T extends { readonly id: string }>(data: readonly T
     has_more: hasMore,
   };
 }
-
-/** The same page of something else, such as of what is shown of its entries. */
-export function mapList<T, R extends { readonly id: string }>(
-  list: ListObject<T>,
-  show: (entry: T) => R,
-): ListObject<R> {
-  return { ...list, data: list.data.map(show) };
-}

@@ -36,10 +36,11 @@ export class TurnFailures {
     if (error instanceof ApiError) return error;
     if (error instanceof ModelError) return fromModelError(error);
     if (error instanceof TurnStoppedError) return ApiError.retryLater(STOP_MESSAGES[error.reason]);
-    if (error instanceof StateError && !(error instanceof StoreUnavailableError)) return error.toApiError();
-    this.log(error, turn);
-    if (error instanceof StateError) return error.toApiError();
-    return ApiError.unexpected(turn.caller.requestId, error);
+    const refusal =
+      error instanceof StateError ? error.toApiError() : ApiError.unexpected(turn.caller.requestId, error);
+    // What the client can mend is not the operator's business.
+    if (refusal.status >= 500) this.log(error, turn);
+    return refusal;
   }
 
   /** Why a response that is finished could not be saved. */

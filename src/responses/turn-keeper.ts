@@ -35,11 +35,13 @@ export class TurnKeeper {
     const { settings, caller, ttlSeconds } = admitted;
     const { parent, turn, sessionId, conversation } = prepared;
     const responseId = response.id;
+    // What failed cannot be continued.
+    const memory = response.status === 'failed' ? undefined : continuations;
     if (isSessionLost(live.signal.reason)) throw new SessionLockLostError(sessionId);
     const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
     if (expiresAt !== null) {
       // It may be deleted as soon as it is stored, before we know that it is.
-      continuations?.expect(responseId);
+      memory?.expect(responseId);
       const record: ResponseRecord = {
         response,
         input: turn.input,
@@ -56,15 +58,11 @@ export class TurnKeeper {
       try {
         await this.store.save(caller.owner, record);
       } catch (error) {
-        continuations?.cancel(responseId);
+        memory?.cancel(responseId);
         throw error;
       }
     }
-    if (response.status === 'failed') {
-      continuations?.cancel(responseId);
-      return;
-    }
-    continuations?.remember(
+    memory?.remember(
       { responseId, conversation: conversation.append(response.output), origin, sessionId, expiresAt },
       parent,
     );

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 
-import type { Owner } from '../access/index.js';
+import { type Owner, ownedKey } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type SessionLease, SessionLock, SessionStore } from '../state/index.js';
@@ -63,7 +63,7 @@ export class SessionGate {
    */
   async hold(owner: Owner, sessionId: string, waiter: Waiter): Promise<HeldSession> {
     const deadline = this.clock.now() + this.environment.SESSION_LOCK_TIMEOUT_MS;
-    const place = this.queue.join(`${owner.length}:${owner}:${sessionId}`);
+    const place = this.queue.join(ownedKey(owner, sessionId));
     try {
       await this.waitFor(place.turn, deadline, waiter);
       const lease = await this.acquire(owner, sessionId, deadline, waiter);

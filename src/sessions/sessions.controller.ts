@@ -3,7 +3,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, UseGuards 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { apiPaths, readPageQuery } from '../http/index.js';
-import { type ListObject, mapList, type ResponseWithText, withOutputText } from '../protocol/index.js';
+import type { ListObject, ResponseWithText } from '../protocol/index.js';
 import { validateForkBody } from './fork-body.js';
 import { SessionsService } from './sessions.service.js';
 
@@ -33,12 +33,12 @@ export class SessionsController {
   ) {}
 
   @Get(':id/responses')
-  async responses(
+  responses(
     @Param('id') id: string,
     @Query() query: Readonly<Record<string, unknown>>,
     @CurrentCaller() { owner }: Caller,
   ): Promise<ListObject<ResponseWithText>> {
-    return mapList(await this.sessions.responses(owner, id, readPageQuery(query)), withOutputText);
+    return this.sessions.responses(owner, id, readPageQuery(query));
   }
 
   @Post(':id/fork')

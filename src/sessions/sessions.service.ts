@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Owner } from '../access/index.js';
 import { Environment } from '../config/index.js';
-import { ApiError, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
+import { ApiError, type ListObject, type ResponseWithText, toListObject, withOutputText } from '../protocol/index.js';
 import { type PageRequest, ResponseGraph, SessionStore } from '../state/index.js';
 import type { ForkBody } from './fork-body.js';
 import { SessionGate } from './session-gate.js';
@@ -22,10 +22,10 @@ export class SessionsService {
   ) {}
 
   /** The responses of a session, as they were made. Throws ApiError 404, or UnknownCursorError. */
-  async responses(owner: Owner, sessionId: string, page: PageRequest): Promise<ListObject<ResponseObject>> {
+  async responses(owner: Owner, sessionId: string, page: PageRequest): Promise<ListObject<ResponseWithText>> {
     if (!(await this.sessions.hasAtLeast(owner, sessionId, 1))) throw ApiError.notFound('Session', sessionId);
     const { data, hasMore } = await this.graph.list(owner, { sessionId }, page);
-    return toListObject(data, hasMore);
+    return toListObject(data.map(withOutputText), hasMore);
   }
 
   /**

@@ -8,6 +8,11 @@ export interface PageRequest {
   readonly before?: string;
 }
 
+/** Whether a page is reached by walking from the oldest to the newest, away from its cursor. */
+export function isForward({ order, before }: Pick<PageRequest, 'order' | 'before'>): boolean {
+  return (order === 'asc') === (before === undefined);
+}
+
 /** One page in the order that was asked for. */
 export interface Page<T> {
   readonly data: readonly T[];

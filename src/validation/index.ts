@@ -7,6 +7,7 @@ export { listOf } from './list-of.js';
 export { isDeeperThan } from './nesting.js';
 export { type Query, toArray, toBoolean, toNumber } from './query-values.js';
 export { recordOfStrings, type RecordLimits } from './record-of-strings.js';
+export { requireObject } from './require-object.js';
 export { stringOr, type StringAlternative } from './string-or.js';
 export { unionBy } from './union-by.js';
 export { clip, kindOf } from './wording.js';

@@ -1,7 +1,6 @@
-import type { Owner } from '../../access/index.js';
+import { type Owner, ownedKey } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { type SessionLease, SessionLock } from '../session-lock.js';
-import { keyOf } from './memory-state.js';
 
 interface Holding {
   readonly fence: number;
@@ -19,7 +18,7 @@ export class MemorySessionLock extends SessionLock {
   }
 
   override async tryAcquire(owner: Owner, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
-    const key = keyOf(owner, sessionId);
+    const key = ownedKey(owner, sessionId);
     const held = this.holdings.get(key);
     if (held !== undefined && held.expiresAt > this.clock.now()) return undefined;
     const fence = (this.lastFence += 1);
@@ -39,6 +38,6 @@ export class MemorySessionLock extends SessionLock {
 
   /** Whether a lease is still the latest one: an expired lease is, until somebody else takes the session. */
   isHeld(owner: Owner, sessionId: string, fence: number): boolean {
-    return this.holdings.get(keyOf(owner, sessionId))?.fence === fence;
+    return this.holdings.get(ownedKey(owner, sessionId))?.fence === fence;
   }
 }

@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import { type Owner, ownedKey } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import { itemsOf, type Node } from './node.js';
@@ -35,23 +35,24 @@ export class MemoryState {
   }
 
   has(owner: Owner, responseId: string): boolean {
-    return this.nodes.has(keyOf(owner, responseId));
+    return this.nodes.has(ownedKey(owner, responseId));
   }
 
   /** A response that can be seen, within a session if one is named. */
   find(owner: Owner, responseId: string, within?: string): Node | undefined {
-    const node = this.nodes.get(keyOf(owner, responseId));
+    const node = this.nodes.get(ownedKey(owner, responseId));
     return node !== undefined && this.shows(node, within) ? node : undefined;
   }
 
   /** Whether a response can be seen. */
   shows(node: Node, within?: string): boolean {
-    return this.lives(node) && (within === undefined || node.sessions.has(within));
+    const lives = node.alive && node.expiresAt > this.clock.now();
+    return lives && (within === undefined || node.sessions.has(within));
   }
 
   /** The latest response that can be seen and has an item. */
   holderOf(owner: Owner, itemId: string, within?: string): Node | undefined {
-    return this.holders.get(keyOf(owner, itemId))?.findLast((node) => this.shows(node, within));
+    return this.holders.get(ownedKey(owner, itemId))?.findLast((node) => this.shows(node, within));
   }
 
   ofOwner(owner: Owner): SortedList<Node> {
@@ -59,17 +60,17 @@ export class MemoryState {
   }
 
   ofSession(owner: Owner, sessionId: string): SortedList<Node> {
-    return this.sessions.get(keyOf(owner, sessionId)) ?? new SortedList();
+    return this.sessions.get(ownedKey(owner, sessionId)) ?? new SortedList();
   }
 
   add(node: Node): void {
     const { owner, parent, id, sessionId, bytes } = node;
     parent?.children.add(node);
-    this.nodes.set(keyOf(owner, id), node);
+    this.nodes.set(ownedKey(owner, id), node);
     this.owners.set(owner, this.ofOwner(owner));
     this.ofOwner(owner).add(node);
     this.join(node, sessionId);
-    for (const item of itemsOf(node)) this.holdersOf(keyOf(owner, item.id)).push(node);
+    for (const item of itemsOf(node)) this.holdersOf(ownedKey(owner, item.id)).push(node);
     this.total += bytes;
   }
 
@@ -77,7 +78,7 @@ export class MemoryState {
     const { owner } = node;
     const session = this.ofSession(owner, sessionId);
     session.add(node);
-    this.sessions.set(keyOf(owner, sessionId), session);
+    this.sessions.set(ownedKey(owner, sessionId), session);
     node.sessions.add(sessionId);
   }
 
@@ -85,7 +86,7 @@ export class MemoryState {
     const { owner } = node;
     const session = this.ofSession(owner, sessionId);
     session.remove(node);
-    if (session.size === 0) this.sessions.delete(keyOf(owner, sessionId));
+    if (session.size === 0) this.sessions.delete(ownedKey(owner, sessionId));
     node.sessions.delete(sessionId);
   }
 
@@ -98,12 +99,12 @@ export class MemoryState {
   /** Takes a node out of reach, and frees it and the ancestors that nobody needs any more. */
   drop(node: Node): void {
     const { owner, id } = node;
-    this.nodes.delete(keyOf(owner, id));
+    this.nodes.delete(ownedKey(owner, id));
     this.ofOwner(owner).remove(node);
     if (this.ofOwner(owner).size === 0) this.owners.delete(owner);
     for (const sessionId of node.sessions) this.leave(node, sessionId);
     for (const item of itemsOf(node)) {
-      const key = keyOf(owner, item.id);
+      const key = ownedKey(owner, item.id);
       const others = this.holdersOf(key).filter((holder) => holder !== node);
       if (others.length > 0) this.holders.set(key, others);
       else this.holders.delete(key);
@@ -121,13 +122,4 @@ export class MemoryState {
     if (holders === undefined) this.holders.set(key, (holders = []));
     return holders;
   }
-
-  private lives({ alive, expiresAt }: Node): boolean {
-    return alive && expiresAt > this.clock.now();
-  }
-}
-
-/** The length keeps apart what a separator would not: ids in requests may hold any character. */
-export function keyOf(owner: Owner, id: string): string {
-  return `${owner.length}:${owner}:${id}`;
 }

@@ -1,5 +1,5 @@
 import { UnknownCursorError } from '../errors.js';
-import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 
 /** What is listed in the order of its creation. */
 export interface Sortable {
@@ -44,8 +44,8 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
    * or not shown.
    */
   page(request: PageRequest, find: (id: string) => T | undefined, shows: (entry: T) => boolean): Page<T> {
-    const { after, before, limit, order } = request;
-    const step = (order === 'asc') === (before === undefined) ? 1 : -1;
+    const { after, before, limit } = request;
+    const step = isForward(request) ? 1 : -1;
     const cursor = after ?? before;
     let index = step === 1 ? 0 : this.entries.length - 1;
     if (cursor !== undefined) {

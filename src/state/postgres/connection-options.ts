@@ -26,12 +26,9 @@ export function isPooled({ DATABASE_DIRECT_URL }: DatabaseSettings): boolean {
 
 /** Options for the statements of requests. */
 export function requestOptions(settings: DatabaseSettings): ClientConfig {
-  const { DATABASE_URL, DATABASE_CONNECT_TIMEOUT_MS, DATABASE_STATEMENT_TIMEOUT_MS: timeout } = settings;
+  const { DATABASE_URL, DATABASE_STATEMENT_TIMEOUT_MS: timeout } = settings;
   return {
-    connectionString: DATABASE_URL,
-    connectionTimeoutMillis: DATABASE_CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEPALIVE_MS,
+    ...connectionTo(DATABASE_URL, settings),
     query_timeout: timeout + GRACE_MS,
     // Poolers refuse settings they do not know at the start of a connection.
     ...(isPooled(settings) ? {} : { application_name: 'antiphon', statement_timeout: timeout }),
@@ -40,12 +37,15 @@ export function requestOptions(settings: DatabaseSettings): ClientConfig {
 
 /** Options for what needs a session of its own: notices and migrations. */
 export function directOptions(settings: DatabaseSettings): ClientConfig {
-  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_CONNECT_TIMEOUT_MS } = settings;
+  const url = isPooled(settings) ? settings.DATABASE_DIRECT_URL : settings.DATABASE_URL;
+  return { ...connectionTo(url, settings), application_name: 'antiphon' };
+}
+
+function connectionTo(connectionString: string, { DATABASE_CONNECT_TIMEOUT_MS }: DatabaseSettings): ClientConfig {
   return {
-    connectionString: DATABASE_DIRECT_URL === '' ? DATABASE_URL : DATABASE_DIRECT_URL,
+    connectionString,
     connectionTimeoutMillis: DATABASE_CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_MS,
-    application_name: 'antiphon',
   };
 }

@@ -36,15 +36,9 @@ export class PostgresBackend extends StateBackend {
     this.database = new Database(settings, clock);
     const tombstones = new Tombstones(this.database, this.notices, clock);
     this.listener = new DeletionListener(settings, this.notices, clock);
-    this.responses = new PostgresResponseStore(
-      this.database,
-      tombstones,
-      this.notices,
-      clock,
-      settings.CONTEXT_MAX_BYTES,
-    );
+    this.responses = new PostgresResponseStore(this.database, tombstones, clock, settings.CONTEXT_MAX_BYTES);
     this.graph = new PostgresResponseGraph(this.database, clock);
-    this.sessions = new PostgresSessionStore(this.database, tombstones, this.notices, clock);
+    this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.locks = new PostgresSessionLock(this.database);
   }
 

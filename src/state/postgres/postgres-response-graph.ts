@@ -15,7 +15,7 @@ import type { Database } from './database.js';
 import { toKey } from './keys.js';
 import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from './statements/page.js';
 import { TREE, type TreeRow } from './statements/tree.js';
-import type { Viewer } from './statements/visible.js';
+import { viewerOf } from './viewer.js';
 
 type ResponsePage = Page<ResponseObject>;
 type Source = Omit<PageSource, 'values'>;
@@ -52,7 +52,7 @@ export class PostgresResponseGraph extends ResponseGraph {
     { depth, limit }: TreeBounds,
     within?: string,
   ): Promise<TreeNode | undefined> {
-    const values = [...this.viewer(owner, within), toKey(responseId), depth, limit] as const;
+    const values = [...viewerOf(owner, this.clock, within), toKey(responseId), depth, limit] as const;
     const rows = await this.database.repeatable(TREE, values);
     if (rows[0]?.too_large === true) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     return toTree(rows);
@@ -65,7 +65,7 @@ export class PostgresResponseGraph extends ResponseGraph {
     page: PageRequest,
     within: string | undefined,
   ): Promise<ResponsePage | undefined> {
-    return this.page({ ...source, values: [...this.viewer(owner, within), toKey(responseId)] }, page);
+    return this.page({ ...source, values: [...viewerOf(owner, this.clock, within), toKey(responseId)] }, page);
   }
 
   private async page(source: PageSource, page: PageRequest): Promise<ResponsePage | undefined> {
@@ -77,10 +77,6 @@ export class PostgresResponseGraph extends ResponseGraph {
     if (!first.found) throw new UnknownCursorError(page);
     const data = rows.flatMap(({ body, output }) => (body === null ? [] : [readResponse({ body, output })]));
     return { data, hasMore: first.has_more };
-  }
-
-  private viewer(owner: Owner, within: string | undefined): Viewer {
-    return [toKey(owner), new Date(this.clock.now()), within === undefined ? null : toKey(within)];
   }
 }
 

@@ -2,7 +2,6 @@ import type { Owner } from '../../access/index.js';
 import type { Item, ResponseObject } from '../../protocol/index.js';
 import type { Origin } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
-import type { DeletionNotices } from '../deletion-notices.js';
 import { ContextTooLargeError, SessionLockLostError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
@@ -13,15 +12,14 @@ import { DELETE } from './statements/delete.js';
 import { inputItems } from './statements/input-items.js';
 import { CHAIN, GET, ITEMS } from './statements/read.js';
 import { SAVE } from './statements/save.js';
-import type { Viewer } from './statements/visible.js';
 import type { Tombstones } from './tombstones.js';
+import { viewerOf } from './viewer.js';
 
 /** Keeps responses in PostgreSQL, for all replicas. */
 export class PostgresResponseStore extends ResponseStore {
   constructor(
     private readonly database: Database,
     private readonly tombstones: Tombstones,
-    private readonly notices: DeletionNotices,
     private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
@@ -39,21 +37,20 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    const [row] = await this.database.repeatable(GET, [...this.viewer(owner, within), toKey(responseId)]);
+    const [row] = await this.database.repeatable(GET, [...viewerOf(owner, this.clock, within), toKey(responseId)]);
     return row && readResponse(row);
   }
 
   override async delete(owner: Owner, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
-    const values = [...this.viewer(owner, within), toKey(responseId), options.cascade] as const;
+    const values = [...viewerOf(owner, this.clock, within), toKey(responseId), options.cascade] as const;
     const [row] = await this.database.query(DELETE, values);
     const ids = row?.ids ?? [];
-    this.notices.announce(ids);
-    await this.tombstones.tryToFree(toKey(owner), ids);
+    await this.tombstones.bury(toKey(owner), ids);
     return ids.length;
   }
 
   override async chain(owner: Owner, responseId: string, within?: string): Promise<Chain | undefined> {
-    const values = [...this.viewer(owner, within), toKey(responseId), this.maxContextBytes] as const;
+    const values = [...viewerOf(owner, this.clock, within), toKey(responseId), this.maxContextBytes] as const;
     const [row] = await this.database.repeatable(CHAIN, values);
     if (row === undefined) return undefined;
     if (row.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
@@ -76,7 +73,7 @@ export class PostgresResponseStore extends ResponseStore {
   ): Promise<Page<Item> | undefined> {
     const cursor = page.after ?? page.before;
     const rows = await this.database.repeatable(inputItems(page), [
-      ...this.viewer(owner, within),
+      ...viewerOf(owner, this.clock, within),
       toKey(responseId),
       cursor === undefined ? null : toKey(cursor),
       page.limit + 1,
@@ -90,7 +87,7 @@ export class PostgresResponseStore extends ResponseStore {
 
   override async items(owner: Owner, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
     const idOfKey = new Map(ids.map((id) => [toKey(id), id]));
-    const values = [...this.viewer(owner, within), [...idOfKey.keys()], this.maxContextBytes] as const;
+    const values = [...viewerOf(owner, this.clock, within), [...idOfKey.keys()], this.maxContextBytes] as const;
     const found = new Map<string, Item>();
     for (const { item_key: key, body } of await this.database.repeatable(ITEMS, values)) {
       if (body === null) throw new ContextTooLargeError(this.maxContextBytes, 'input');
@@ -120,9 +117,5 @@ export class PostgresResponseStore extends ResponseStore {
     ]);
     if (row?.leased !== true) throw new SessionLockLostError(record.sessionId);
     return row.linked;
-  }
-
-  private viewer(owner: Owner, within: string | undefined): Viewer {
-    return [toKey(owner), new Date(this.clock.now()), within === undefined ? null : toKey(within)];
   }
 }

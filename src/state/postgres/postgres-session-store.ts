@@ -1,6 +1,5 @@
 import type { Owner } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
-import type { DeletionNotices } from '../deletion-notices.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
 import type { Database } from './database.js';
 import { toKey } from './keys.js';
@@ -12,7 +11,6 @@ export class PostgresSessionStore extends SessionStore {
   constructor(
     private readonly database: Database,
     private readonly tombstones: Tombstones,
-    private readonly notices: DeletionNotices,
     private readonly clock: Clock,
   ) {
     super();
@@ -41,9 +39,7 @@ export class PostgresSessionStore extends SessionStore {
       await run(HOLD_SESSIONS, [key]);
       return run(DELETE_SESSION, values);
     });
-    const ids = row?.ids ?? [];
-    this.notices.announce(ids);
-    await this.tombstones.tryToFree(key, ids);
+    await this.tombstones.bury(key, row?.ids ?? []);
     return row?.known === true;
   }
 

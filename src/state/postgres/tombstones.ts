@@ -27,10 +27,11 @@ export class Tombstones {
   ) {}
 
   /**
-   * Frees what was just deleted; what cannot be freed now is left to a sweep. Resolves when a batch is done, with more of
+   * Tells of what was just deleted and frees it; what cannot be freed now is left to a sweep. Resolves when a batch is done, with more of
    * them at once: nobody has to wait for thousands. It never rejects.
    */
-  async tryToFree(owner: string, ids: readonly string[]): Promise<void> {
+  async bury(owner: string, ids: readonly string[]): Promise<void> {
+    this.notices.announce(ids);
     const freeing = this.free(ids.map((id) => ({ owner, id }))).catch((error: unknown) => {
       this.logger.warn(`deleted responses are to be freed later: ${String(error)}`);
     });

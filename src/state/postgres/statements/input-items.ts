@@ -1,5 +1,6 @@
 import type { PageRequest } from '../../page.js';
 import { prepared, type Statement } from '../statement.js';
+import { directionOf } from './direction.js';
 import { type Viewer, VISIBLE } from './visible.js';
 
 type Values = readonly [...Viewer, responseId: string, cursor: string | null, limit: number];
@@ -12,9 +13,8 @@ export interface InputItemRow {
 }
 
 /** A page of a response's input with one item more, in the order of walking: away from the cursor. */
-export function inputItems({ order, before }: Pick<PageRequest, 'order' | 'before'>): Statement<Values, InputItemRow> {
-  const isForward = (order === 'asc') === (before === undefined);
-  const [comparison, direction] = isForward ? (['>', 'ASC'] as const) : (['<', 'DESC'] as const);
+export function inputItems(request: Pick<PageRequest, 'order' | 'before'>): Statement<Values, InputItemRow> {
+  const [comparison, direction] = directionOf(request);
   return prepared(
     `input_items_${direction.toLowerCase()}`,
     `WITH response AS (

@@ -2,6 +2,7 @@ import { PAGE_BYTES, type PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.js';
 import { toKey, toLabels } from '../keys.js';
 import { adHoc, type Statement } from '../statement.js';
+import { directionOf } from './direction.js';
 import type { ResponseRow } from './read.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
@@ -98,10 +99,10 @@ export const LEAVES = {
 /** One page of a source, bounded in number and size before any body is read. */
 export function toPage(
   source: PageSource,
-  { limit, order, after, before }: PageRequest,
+  request: PageRequest,
 ): { readonly statement: Statement<readonly unknown[], PageRow>; readonly values: readonly unknown[] } {
-  const isForward = (order === 'asc') === (before === undefined);
-  const [comparison, direction] = isForward ? (['>', 'ASC'] as const) : (['<', 'DESC'] as const);
+  const { limit, after, before } = request;
+  const [comparison, direction] = directionOf(request);
   const [createdAt, id] = source.order;
   const cursor = after ?? before ?? null;
   const values = [...source.values, cursor === null ? null : toKey(cursor), limit];
