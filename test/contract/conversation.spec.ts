@@ -5,28 +5,23 @@ import { BadRequestError, NotFoundError } from 'openai';
 import { ModelError, type Item } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { checkEventOrder } from '../support/event-order.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('a conversation with the official SDK in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let client: OpenAI;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     client = service.client();
     provider = service.app.get(ScriptedProvider);
   });
 
   beforeEach(() => void (provider.turns.length = 0));
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const say = (
     input: OpenAI.Responses.ResponseInput | string,

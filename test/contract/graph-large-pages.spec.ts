@@ -2,24 +2,22 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const MEGABYTE = 1024 * 1024;
 type Entries = readonly { readonly id: string }[];
 
 describe.each(STATES)('large responses in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   /** A root and three children of which no two fit on a page. */
   let ids: readonly string[];
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
-      environment: { ...state.environment, BODY_LIMIT_BYTES: 16 * MEGABYTE },
+      environment: { BODY_LIMIT_BYTES: 16 * MEGABYTE },
     });
     api = new ApiClient(service.baseURL);
     const root = (await api.create({})).id;
@@ -33,10 +31,7 @@ describe.each(STATES)('large responses in $state', ({ open }) => {
     ids = made;
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const lettersOf = (entries: unknown): string =>
     (entries as Entries).map(({ id }) => 'abcd'[ids.indexOf(id)]).join('');

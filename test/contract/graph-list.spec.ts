@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const START = Date.UTC(2026, 5, 1) / 1000;
 
@@ -21,16 +21,14 @@ const LETTERS = MADE.map(([letter]) => letter).join('');
 
 describe.each(STATES)('the list of all responses in $state', ({ open }) => {
   const clock = new FakeClock(START * 1000);
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let ids: readonly string[];
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
-      environment: { ...state.environment, API_KEYS: 'me:sk-me,you:sk-you' },
+      environment: { API_KEYS: 'me:sk-me,you:sk-you' },
       overrides: [[Clock, clock]],
     });
     api = new ApiClient(service.baseURL, { authorization: 'Bearer sk-me' });
@@ -53,10 +51,7 @@ describe.each(STATES)('the list of all responses in $state', ({ open }) => {
     await new ApiClient(service.baseURL, { authorization: 'Bearer sk-you' }).create({ metadata: { team: 'x' } });
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const pathOf = (query: string): string =>
     `responses?${query.replaceAll(/@(\w)/g, (_, letter: string) => ids[LETTERS.indexOf(letter)] ?? '')}`;

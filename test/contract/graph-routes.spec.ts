@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const PREFIXES = ['/v1', '/openai/v1'];
 
@@ -18,20 +18,15 @@ const READABLE = [
 ];
 
 describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let id: string;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     ({ id } = await new ApiClient(service.baseURL, { 'x-session-id': 'mine' }).create({}));
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const send = (prefix: string, path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${service.origin}${prefix}/${path.replace('<id>', id)}`, init);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 /** Each letter with what it continues, oldest first. */
 const PARENTS = { a: null, b: 'a', c: 'a', d: 'b', e: 'b', f: 'd', g: 'c', h: 'a' } as const;
@@ -17,14 +17,12 @@ interface TreeNode {
 }
 
 describe.each(STATES)('what hangs together in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   const ids = new Map<string, string>();
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     for (const [letter, parent] of Object.entries(PARENTS)) {
       const previous_response_id = parent === null ? null : ids.get(parent);
@@ -32,10 +30,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     }
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const idOf = (letter: string): string => ids.get(letter) ?? letter;
   const letterOf = (id: string): string => LETTERS.find((letter) => ids.get(letter) === id) ?? '?';

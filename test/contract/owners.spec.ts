@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
@@ -62,24 +62,19 @@ const ALWAYS_REFUSED = new Set([
 ]);
 
 describe.each(STATES)('two tenants in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
     const digest = createHash('sha256').update(KEYS.bob).digest('hex');
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
-      environment: { ...state.environment, API_KEYS: `alice:${KEYS.alice},bob:sha256:${digest}` },
+      environment: { API_KEYS: `alice:${KEYS.alice},bob:sha256:${digest}` },
     });
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const send = (tenant: Tenant, path: string, init: RequestInit): Promise<Response> =>
     fetch(`${service.baseURL}/${path}`, {

@@ -2,20 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('references to stored items in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let alice: OpenAI;
   let bob: OpenAI;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({
-      environment: { ...state.environment, API_KEYS: 'alice:sk-a,bob:sk-b' },
+    service = await startServiceIn(open, {
+      environment: { API_KEYS: 'alice:sk-a,bob:sk-b' },
       providers: [ScriptedProvider],
     });
     alice = service.client({ apiKey: 'sk-a' });
@@ -23,10 +21,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const reference = (id: string): OpenAI.Responses.ResponseInputItem => ({ type: 'item_reference', id });
   const missing = (id: string): object => ({

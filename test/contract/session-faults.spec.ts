@@ -5,7 +5,7 @@ import { ApiClient } from '../support/api-client.js';
 import { type Service, startService } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const UNKNOWN_ID = 'resp_0123456789abcdef0123456789abcdef';
 
@@ -33,22 +33,17 @@ const IN_FRAMES: readonly (readonly [name: unknown, code: string])[] = [
 ];
 
 describe.each(STATES)('the name of a session in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const faultOf = (param: string, code: string): object => ({
     status: 400,
@@ -116,7 +111,10 @@ describe('a service that refuses unknown parameters', () => {
   let service: Service;
 
   beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], environment: { UNKNOWN_PARAMETERS: 'reject' } });
+    service = await startService({
+      providers: [ScriptedProvider],
+      environment: { UNKNOWN_PARAMETERS: 'reject' },
+    });
   });
 
   afterAll(() => service.close());

@@ -2,13 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { transcript } from '../support/socket-transcript.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('a fork of a session in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let provider: ScriptedProvider;
@@ -19,8 +18,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
   let ids: readonly [string, string, string];
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
   });
@@ -35,10 +33,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     ids = [first, second, third];
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const fork = (body: unknown, of = source) => api.post(`sessions/${of}/fork`, body);
   const membersOf = (name: string): Promise<readonly string[]> => api.idsOf(`sessions/${name}/responses?order=asc`);

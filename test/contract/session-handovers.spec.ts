@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ModelError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { slowDownReleases } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
 import { nextEnd } from '../support/socket-next-end.js';
 import { openStream } from '../support/sse.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const ROUNDS = 10;
 
@@ -16,26 +16,21 @@ const ROUNDS = 10;
 const ENVIRONMENT = { SESSION_LOCK_TIMEOUT_MS: 0, SESSION_MAX_RESPONSES: 0, WS_SESSION_LOCK: true };
 
 describe.each(STATES)('a session in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let mine: ApiClient;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
-      environment: { ...state.environment, ...ENVIRONMENT },
+      environment: ENVIRONMENT,
     });
     mine = new ApiClient(service.baseURL, { 'x-session-id': 'mine' });
     provider = service.app.get(ScriptedProvider);
     slowDownReleases(service);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   /** Runs a turn as a stream and gives its response the instant the terminal event is there. */
   const streamToEnd = async (body: object = {}): Promise<{ readonly id: string; readonly status: string }> => {
@@ -124,10 +119,9 @@ async function* failing(): AsyncGenerator<{ readonly type: 'text'; readonly delt
 
 describe('a full session', () => {
   it.each(STATES)('is free when a turn was refused for that ($state)', async ({ open }) => {
-    await using state = await open();
-    await using service = await startService({
+    await using service = await startServiceIn(open, {
       providers: [ScriptedProvider],
-      environment: { ...state.environment, ...ENVIRONMENT, SESSION_MAX_RESPONSES: 1 },
+      environment: { ...ENVIRONMENT, SESSION_MAX_RESPONSES: 1 },
     });
     slowDownReleases(service);
     const mine = new ApiClient(service.baseURL, { 'x-session-id': 'mine' });

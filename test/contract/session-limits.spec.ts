@@ -1,34 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let provider: ScriptedProvider;
 
   const start = async (most: number): Promise<void> => {
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
-      environment: { ...state.environment, SESSION_MAX_RESPONSES: most },
+      environment: { SESSION_MAX_RESPONSES: most },
     });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
   };
 
-  beforeEach(async () => {
-    state = await open();
-  });
-
-  afterEach(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterEach(() => service.close());
 
   const fullFor = (param: string): object => ({
     status: 400,

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ConflictError } from 'openai';
 
 import { SessionLock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { whenAsked } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -13,10 +13,9 @@ import { HeldTurns } from '../support/socket-held-turns.js';
 import { nextEnd } from '../support/socket-next-end.js';
 import { transcript } from '../support/socket-transcript.js';
 import { openStream } from '../support/sse.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('two turns that name one session in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let mine: ApiClient;
@@ -26,10 +25,10 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
 
   const start = async (environment: Readonly<Record<string, unknown>> = {}): Promise<void> => {
     observer = new RecordingObserver();
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
       imports: [observer.asModule()],
-      environment: { ...state.environment, WS_SESSION_LOCK: true, ...environment },
+      environment: { WS_SESSION_LOCK: true, ...environment },
     });
     api = new ApiClient(service.baseURL);
     mine = api.with({ 'x-session-id': 'mine' });
@@ -37,14 +36,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     held = new HeldTurns(provider);
   };
 
-  beforeEach(async () => {
-    state = await open();
-  });
-
-  afterEach(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterEach(() => service.close());
 
   it.each(SESSION_TURNS)('run one after the other: %s', async (_, turn) => {
     await start();

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 import type { WireResponse } from '../support/transport.js';
 
 /** Every look-up of a response by its id. */
@@ -23,25 +23,20 @@ const LOOKUPS: readonly (readonly [name: string, ask: (api: ApiClient, id: strin
 ];
 
 describe.each(STATES)('a look-up that names a session in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let mine: ApiClient;
   let other: ApiClient;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     mine = api.with({ 'x-session-id': 'mine' });
     other = api.with({ 'x-session-id': 'other' });
     await other.create({});
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const itemOf = ({ output }: WireResponse): string => (output as [{ readonly id: string }])[0].id;
 

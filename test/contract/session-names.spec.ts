@@ -2,29 +2,24 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('the session of a response in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let provider: ScriptedProvider;
   let count = 0;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const freshName = (): string => `session-${(count += 1)}`;
   const membersOf = (sessionId: string): Promise<readonly string[]> =>

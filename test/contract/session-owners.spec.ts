@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { notFound } from '../support/socket-not-found.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
@@ -38,18 +38,15 @@ const ABOUT: readonly (readonly [
 ];
 
 describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let provider: ScriptedProvider;
   let clients: Readonly<Record<Tenant, ApiClient>>;
   let count = 0;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
       environment: {
-        ...state.environment,
         API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}`,
         SESSION_MAX_RESPONSES: 3,
         SESSION_LOCK_TIMEOUT_MS: 0,
@@ -61,10 +58,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     clients = { alice: clientOf('alice'), bob: clientOf('bob') };
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const freshName = (): string => `session-${(count += 1)}`;
   const make = async (tenant: Tenant, name: string): Promise<string> =>

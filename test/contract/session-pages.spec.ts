@@ -2,19 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('the responses of a session in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   /** Seven responses, oldest first: `a` to `g`. */
   let ids: readonly string[];
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     const inSession = api.with({ 'x-session-id': 'seven' });
     const made: string[] = [];
@@ -26,10 +24,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     ids = made;
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const idOf = (letter: string): string => ids['abcdefg'.indexOf(letter)] ?? letter;
   const letterOf = (id: string): string => 'abcdefg'[ids.indexOf(id)] ?? id;

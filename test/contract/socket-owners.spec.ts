@@ -2,32 +2,27 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
 
 describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) => {
-  let state: TestState;
   let service: Service;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await openState();
-    service = await startService({
+    service = await startServiceIn(openState, {
       providers: [ScriptedProvider],
-      environment: { ...state.environment, API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}` },
+      environment: { API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}` },
     });
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const authorization = (tenant: Tenant): Record<string, string> => ({ authorization: `Bearer ${KEYS[tenant]}` });
   const open = (tenant: Tenant): Promise<SocketClient> =>

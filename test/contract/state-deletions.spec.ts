@@ -4,11 +4,11 @@ import { ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { REFUSED_TURNS } from '../support/refused-turns.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 /** The ids of a tree of five: a root with two children, of which the first has two. */
 interface Family {
@@ -20,22 +20,17 @@ interface Family {
 }
 
 describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const create = async (input: string, parent: string | null = null): Promise<string> =>
     (await api.create({ input, previous_response_id: parent })).id;

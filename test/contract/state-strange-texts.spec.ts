@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 /** Texts that JSON can say and databases may mind. */
@@ -43,22 +43,17 @@ function bodyOf(text: string): object {
 }
 
 describe.each(STATES)('in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let api: ApiClient;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   describe.each(TEXTS)('%s', (_, text) => {
     it.each(TRANSPORTS)('is stored and given back as it came: $name', async (transport) => {

@@ -3,38 +3,33 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
-import { STATES, type TestState } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 import { openStream } from '../support/sse.js';
 
 const SECOND = 1000;
 
 describe.each(STATES)('how long a response lives in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let clock: FakeClock;
   let api: ApiClient;
   let provider: ScriptedProvider;
 
   beforeEach(async () => {
-    state = await open();
     clock = new FakeClock();
-    service = await startService({
+    service = await startServiceIn(open, {
       providers: [ScriptedProvider],
       overrides: [[Clock, clock]],
-      environment: { ...state.environment, RESPONSE_TTL: 100, RESPONSE_TTL_MAX: 1000, PURGE_INTERVAL_MS: 2 ** 31 - 1 },
+      environment: { RESPONSE_TTL: 100, RESPONSE_TTL_MAX: 1000, PURGE_INTERVAL_MS: 2 ** 31 - 1 },
     });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterEach(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterEach(() => service.close());
 
   const lasting = (seconds: number): ApiClient => api.with({ 'x-response-ttl': String(seconds) });
   const statusOf = async (id: string): Promise<number> => (await api.get(`responses/${id}`)).status;

@@ -3,28 +3,23 @@ import type OpenAI from 'openai';
 import { NotFoundError } from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
-import { STATES, type TestState } from '../support/states.js';
+import type { Service } from '../support/service.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 type Json = Record<string, unknown>;
 
 describe.each(STATES)('stored responses in $state', ({ open }) => {
-  let state: TestState;
   let service: Service;
   let client: OpenAI;
   let provider: ScriptedProvider;
 
   beforeAll(async () => {
-    state = await open();
-    service = await startService({ providers: [ScriptedProvider], environment: state.environment });
+    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     client = service.client();
     provider = service.app.get(ScriptedProvider);
   });
 
-  afterAll(async () => {
-    await service.close();
-    await state.drop();
-  });
+  afterAll(() => service.close());
 
   const create = (input: OpenAI.Responses.ResponseInput | string, parent: string | null = null): Promise<string> =>
     client.responses.create({ model: 'scripted', input, previous_response_id: parent }).then(({ id }) => id);

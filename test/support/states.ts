@@ -1,4 +1,5 @@
 import { createTestDatabase } from './postgres/test-database.js';
+import { type Service, type ServiceOptions, startService } from './service.js';
 
 /** Where the services of a test keep their state; empty at first. */
 export interface TestState extends AsyncDisposable {
@@ -32,4 +33,16 @@ export async function openPostgres(): Promise<TestState> {
   const database = await createTestDatabase();
   const drop = (): Promise<void> => database.drop();
   return { environment: { STATE: 'postgres', DATABASE_URL: database.url }, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** Starts a service over an empty state; its end removes the state as well. */
+export async function startServiceIn(open: StateKind['open'], options: ServiceOptions = {}): Promise<Service> {
+  const state = await open();
+  const environment = { ...state.environment, ...options.environment };
+  const service = await startService({ ...options, environment });
+  const close = async (): Promise<void> => {
+    await service.close();
+    await state.drop();
+  };
+  return { ...service, close, [Symbol.asyncDispose]: close };
 }
