@@ -9,7 +9,7 @@ import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
 import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { type ModelProviderBase, ProvidersModule } from './providers/index.js';
-import { SimulatorOptions, SimulatorProvider } from './providers/simulator/index.js';
+import { SIMULATOR, SimulatorOptions, SimulatorProvider } from './providers/simulator/index.js';
 import { ResponsesModule } from './responses/index.js';
 import { SessionsModule } from './sessions/index.js';
 import { TimeModule } from './time/index.js';
@@ -18,7 +18,7 @@ import { TimeModule } from './time/index.js';
 export interface AntiphonOptions {
   /** Variables that win over the process's own, by the names of the Environment. */
   readonly environment?: Variables;
-  /** Classes marked `@ModelProvider`. Without any, the simulator answers every model name. */
+  /** Classes marked `@ModelProvider`. Without any, and without PROVIDERS_FILE, the simulator answers every model name. */
   readonly providers?: readonly Type<ModelProviderBase>[];
   /** Modules that the providers inject from. */
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
@@ -63,7 +63,7 @@ export class AntiphonModule {
         GraphModule,
         ConnectionsModule,
         ModelsModule,
-        ProvidersModule.with(providers ?? [SimulatorProvider], imports),
+        ProvidersModule.with(providers ?? [SimulatorProvider], imports, providers === undefined ? SIMULATOR : null),
         OperationsModule,
       ],
       providers: [

@@ -143,6 +143,13 @@ export class Environment {
   @WholeNumber(1)
   readonly MAX_RUNNING_TURNS: number = 10_000;
 
+  /**
+   * File (YAML or JSON) that names upstream servers, and which models go where; read again on SIGHUP. Empty: only providers of
+   * the program are there.
+   */
+  @Text()
+  readonly PROVIDERS_FILE: string = '';
+
   /** How long a provider may take to list its models, ms; then it is listed as it was last. */
   @Milliseconds(1)
   readonly MODEL_LIST_TIMEOUT_MS: number = 5000;

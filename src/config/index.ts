@@ -1,3 +1,4 @@
+export { firstLineOf, parseDataFile, requireSchema } from './data-file.js';
 export * from './config.module.js';
 export * from './digest-of-key.js';
 export * from './environment.js';

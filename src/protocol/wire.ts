@@ -122,6 +122,9 @@ export interface CreateResponseRequest extends Omit<
   readonly client_metadata?: unknown;
 }
 
+/** A request without its conversation: what it asks for beyond that, as it was sent. */
+export type RequestParameters = Omit<CreateResponseRequest, 'input'> & Readonly<Record<string, unknown>>;
+
 /** An item as a client may send it: `type` may be absent on messages, `id` on everything. */
 export interface InputItem {
   readonly type?: string | null;

@@ -1,3 +1,9 @@
+/**
+ * Where another attempt may help, before anything was said: at the `same` upstream, only at an `other` one, or `nowhere`,
+ * because the request itself is at fault.
+ */
+export type RetryHint = 'same' | 'other' | 'nowhere';
+
 /** How a ModelError is to be understood. */
 export interface ModelErrorOptions {
   /** HTTP status of the answer when the failure comes before `response.created`; 502 and 5xx mean "try again". */
@@ -8,6 +14,8 @@ export interface ModelErrorOptions {
   readonly param?: string | null;
   /** How long the client should wait before it tries again, ms. */
   readonly retryAfterMs?: number;
+  /** Where another attempt may help; derived from the status when absent. */
+  readonly retry?: RetryHint;
   /** The real reason, for our log only. */
   readonly cause?: unknown;
 }
@@ -26,5 +34,13 @@ export class ModelError extends Error {
     readonly options: ModelErrorOptions = {},
   ) {
     super(message, { cause: options.cause });
+  }
+
+  /** Where another attempt may help. */
+  get retry(): RetryHint {
+    const { retry, status = 500 } = this.options;
+    if (retry !== undefined) return retry;
+    if (status === 408 || status >= 500) return 'same';
+    return status === 429 ? 'other' : 'nowhere';
   }
 }

@@ -57,11 +57,15 @@ export type ModelEvent =
       readonly output?: number;
       readonly reasoning?: number;
     }
-  /** Headers that must reach the client (they do if this comes first), and the upstream's own id of the response. */
+  /**
+   * Headers that must reach the client (they do if this comes first), the upstream's own id of the response, and the provider
+   * that answers where one stands before several.
+   */
   | {
       readonly type: 'metadata';
       readonly headers?: Readonly<Record<string, string>>;
       readonly upstreamId?: string;
+      readonly provider?: string;
     }
   /** Ends the pass; nothing after it is read. */
   | { readonly type: 'finish'; readonly reason: FinishReason };

@@ -1,36 +1,111 @@
-import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
+import { Environment, EnvironmentError } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
-import { Environment } from '../config/index.js';
 import { Clock } from '../time/index.js';
 import { type ModelInfo, ModelProvider, ModelProviderBase } from './model-provider.js';
+import type { ModelRoute } from './model-route.js';
 import { Recorder } from './recording/index.js';
+import { ConfiguredProviders, Random } from './routing/index.js';
+import { ProviderTable } from './provider-table.js';
 
-/** Where a model's turns go. */
-export interface ModelRoute {
-  readonly providerName: string;
-  readonly provider: ModelProviderBase;
-  readonly model: ModelInfo;
-}
+/** DI token: the name of a provider that is only there for want of others; a string, or null. */
+export const STAND_IN = Symbol('the provider that stands in for others');
 
-/** Knows every class marked `@ModelProvider` in the application, and which of them serves a model name. */
+/**
+ * Knows every provider, those of classes marked `@ModelProvider` and those of PROVIDERS_FILE, and which of them serves a model
+ * name. SIGHUP reads the file again; running turns end where they began.
+ */
 @Injectable()
-export class ProviderRegistry implements OnApplicationBootstrap {
+export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ProviderRegistry.name);
-  private providers: ReadonlyMap<string, ModelProviderBase> = new Map();
-  private routes: ReadonlyMap<string, ModelRoute> = new Map();
-  private refreshing: Promise<void> | null = null;
+  private classes: ReadonlyMap<string, ModelProviderBase> = new Map();
+  private current: ProviderTable | null = null;
+  private reloading: Promise<void> = Promise.resolve();
+  private readonly onHangUp = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
 
   constructor(
     private readonly discovery: DiscoveryService,
-    private readonly clock: Clock,
-    private readonly environment: Environment,
+    private readonly configured: ConfiguredProviders,
     private readonly recorder: Recorder,
+    private readonly clock: Clock,
+    private readonly random: Random,
+    private readonly environment: Environment,
+    @Inject(STAND_IN) private readonly standIn: string | null,
   ) {}
 
-  /** Finds the providers. Throws when two share a name or one does not extend ModelProviderBase: the start fails. */
+  /**
+   * Finds the providers. Throws when two share a name or one does not extend ModelProviderBase, and EnvironmentError for a file
+   * that cannot be used: the start fails.
+   */
   async onApplicationBootstrap(): Promise<void> {
+    this.classes = this.discover();
+    this.current = await this.load();
+    if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onHangUp);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    process.off('SIGHUP', this.onHangUp);
+    await this.reloading;
+    await this.current?.close();
+  }
+
+  /** Request members beyond those of the API that a provider takes. */
+  get forwarded(): ReadonlySet<string> {
+    return this.table.forwarded;
+  }
+
+  /** All models of all providers, asked anew. A provider that does not answer is listed as it was last. */
+  async list(): Promise<readonly ModelInfo[]> {
+    await this.table.refresh();
+    return this.table.list();
+  }
+
+  /** The provider of a model. Throws ApiError 404 `model_not_found`. */
+  route(model: string): ModelRoute {
+    const route = this.table.find(model);
+    if (route !== undefined) return route;
+    throw ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
+      param: 'model',
+    });
+  }
+
+  /** Reads the file again. One that cannot be used changes nothing. */
+  async reload(): Promise<void> {
+    const { PROVIDERS_FILE: path } = this.environment;
+    try {
+      const before = this.table;
+      this.current = await this.load();
+      this.logger.log(`${path} was read again`);
+      // Not awaited: running turns may take their time.
+      void before.close();
+    } catch (error) {
+      const reason = error instanceof EnvironmentError ? error.message : String(error);
+      this.logger.error(`${path} was read again and is not used: ${reason}`);
+    }
+  }
+
+  private get table(): ProviderTable {
+    if (this.current === null) throw new Error('providers are known once the application is up');
+    return this.current;
+  }
+
+  private async load(): Promise<ProviderTable> {
+    const table = new ProviderTable({
+      classes: this.classes,
+      standIn: this.standIn,
+      configuration: await this.configured.read(),
+      watch: (providers) => this.recorder.watch(providers),
+      clock: this.clock,
+      random: this.random,
+      listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,
+    });
+    await table.refresh();
+    return table;
+  }
+
+  private discover(): ReadonlyMap<string, ModelProviderBase> {
     const found = new Map<string, ModelProviderBase>();
     for (const wrapper of this.discovery.getProviders({ metadataKey: ModelProvider.KEY })) {
       const name = this.discovery.getMetadataByDecorator(ModelProvider, wrapper);
@@ -42,51 +117,6 @@ export class ProviderRegistry implements OnApplicationBootstrap {
       if (found.has(name)) throw new Error(`Two providers are named '${name}'.`);
       found.set(name, instance);
     }
-    this.providers = this.recorder.watch(found);
-    await this.refresh();
-  }
-
-  /** All models of all providers, asked anew. A provider that does not answer is listed as it was last. */
-  async list(): Promise<readonly ModelInfo[]> {
-    await this.refresh();
-    return [...this.routes.values()].map(({ model }) => model);
-  }
-
-  /** The provider of a model. Throws ApiError 404 `model_not_found`. */
-  route(model: string): ModelRoute {
-    const listed = this.routes.get(model);
-    if (listed !== undefined) return listed;
-    for (const [providerName, provider] of this.providers) {
-      const found = provider.find(model, { alone: this.providers.size === 1 });
-      if (found !== undefined) return { providerName, provider, model: found };
-    }
-    throw ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
-      param: 'model',
-    });
-  }
-
-  /** Everybody who asks at the same time shares one round of questions. */
-  private refresh(): Promise<void> {
-    this.refreshing ??= this.askAll().finally(() => (this.refreshing = null));
-    return this.refreshing;
-  }
-
-  private async askAll(): Promise<void> {
-    const answers = await Promise.all([...this.providers].map(([name, provider]) => this.ask(name, provider)));
-    const routes = new Map<string, ModelRoute>();
-    for (const route of answers.flat()) if (!routes.has(route.model.id)) routes.set(route.model.id, route);
-    this.routes = routes;
-  }
-
-  /** What a provider lists now, or what it listed last when it does not answer. */
-  private async ask(providerName: string, provider: ModelProviderBase): Promise<readonly ModelRoute[]> {
-    try {
-      const answer = await this.clock.within(provider.models(), this.environment.MODEL_LIST_TIMEOUT_MS);
-      if (answer === undefined) throw new Error('no answer');
-      return answer.value.map((model) => ({ providerName, provider, model }));
-    } catch (error) {
-      this.logger.warn(`the provider '${providerName}' did not list its models: ${String(error)}`);
-      return [...this.routes.values()].filter((route) => route.providerName === providerName);
-    }
+    return found;
   }
 }

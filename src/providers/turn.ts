@@ -1,4 +1,4 @@
-import type { Includable, Item, ResponseSettings } from '../protocol/index.js';
+import type { Includable, Item, RequestParameters, ResponseSettings } from '../protocol/index.js';
 import type { TurnHeaders } from './turn-headers.js';
 
 /** Where an item or a response came from: what an incremental upstream needs to go on from its own state. */
@@ -18,6 +18,11 @@ export interface Turn {
   readonly context: readonly Item[];
   /** Model, instructions, tools, sampling and the rest, after defaults. */
   readonly settings: ResponseSettings;
+  /**
+   * The request as the client sent it, without its input. What is absent here has its default in `settings`; members that no
+   * type knows are here and nowhere else.
+   */
+  readonly parameters: RequestParameters;
   /** What the client wants to see beyond the default. */
   readonly include: readonly Includable[];
   /** What the client asks of the provider itself. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/index.js';
-import type { Includable, Item, ResponseObject, ResponseSettings } from '../protocol/index.js';
+import type { Includable, Item, RequestParameters, ResponseObject, ResponseSettings } from '../protocol/index.js';
 import type { TurnHeaders } from '../providers/index.js';
 
 /** A session that a turn names. */
@@ -20,6 +20,8 @@ export interface AdmittedTurn {
   /** This request's input in stored form: every item has an id and a type; references are not resolved yet. */
   readonly input: readonly Item[];
   readonly settings: ResponseSettings;
+  /** The request as it was sent, without its input. */
+  readonly parameters: RequestParameters;
   readonly include: readonly Includable[];
   /** What the client asks of the provider itself. */
   readonly headers: TurnHeaders;

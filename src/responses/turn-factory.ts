@@ -9,6 +9,7 @@ import {
   type InputItem,
   type Item,
   itemIdPrefix,
+  type RequestParameters,
 } from '../protocol/index.js';
 import { pickTurnHeaders } from '../providers/index.js';
 import { readSessionId } from '../sessions/index.js';
@@ -50,6 +51,7 @@ export class TurnFactory {
       caller,
       input: toItems(request.input ?? [], this.ids),
       settings: resolveSettings(request),
+      parameters: withoutInput(request),
       include: request.include ?? [],
       headers: pickTurnHeaders(headers, request.client_metadata),
       generate,
@@ -58,6 +60,10 @@ export class TurnFactory {
       ttlSeconds: readTimeToLive(headers, this.environment),
     };
   }
+}
+
+function withoutInput({ input: _, ...parameters }: CreateResponseRequest): RequestParameters {
+  return parameters;
 }
 
 function toItems(input: string | readonly InputItem[], ids: IdGenerator): readonly Item[] {

@@ -38,7 +38,7 @@ export class TurnPreparation {
 
   /** Throws ApiError for an unknown parent, items that do not fit, and efforts the model does not have. */
   async prepare(admitted: AdmittedTurn, route: ModelRoute, remembered?: Continuations): Promise<PreparedTurn> {
-    const { responseId, settings, include, headers, caller, session } = admitted;
+    const { responseId, settings, parameters, include, headers, caller, session } = admitted;
     const { provider, providerName, model } = route;
     const { input, conversation, parent } = await this.contexts.resolve(
       caller.owner,
@@ -51,6 +51,7 @@ export class TurnPreparation {
       responseId,
       input,
       settings,
+      parameters,
       include,
       headers,
       parent: parent === null ? null : { responseId: parent.responseId, origin: parent.origin },

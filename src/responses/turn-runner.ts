@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
 import { IdGenerator, type ResponseErrorBody, type StreamEvent, toUsage } from '../protocol/index.js';
-import { type FinishReason, ModelError, type Origin } from '../providers/index.js';
+import { type FinishReason, ModelError, type ModelEvent, type Origin } from '../providers/index.js';
 import { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { type Outcome, ProviderContractError, ResponseAssembler } from './assembler/index.js';
@@ -32,7 +32,7 @@ export interface FinishedRun {
 /** What is known of a pass while it runs. */
 interface Pass {
   readonly run: Run;
-  upstreamId?: string;
+  readonly origin: { provider: string; upstreamId?: string };
 }
 
 const OUTCOME_OF_FINISH: Readonly<Record<FinishReason, Omit<Outcome, 'usage'>>> = {
@@ -73,7 +73,7 @@ export class TurnRunner {
    */
   async *run(run: Run): AsyncGenerator<readonly StreamEvent[], FinishedRun, undefined> {
     if (!run.admitted.generate) return yield* this.warmUp(run);
-    const pass: Pass = { run };
+    const pass: Pass = { run, origin: { provider: run.prepared.providerName } };
     const steps = this.passes(pass);
     try {
       run.assembler.start();
@@ -88,7 +88,7 @@ export class TurnRunner {
         outcome = await this.settle(step, run);
       }
       yield* whatIsReady(run.assembler);
-      return { outcome, origin: { provider: run.prepared.providerName, ...upstreamOf(pass) } };
+      return { outcome, origin: pass.origin };
     } finally {
       // Not awaited: a provider that hangs must not hold the end of the turn.
       void steps.return({ status: 'failed', usage: null }).catch(() => undefined);
@@ -153,7 +153,7 @@ export class TurnRunner {
       for (const event of batch) {
         if (event.type === 'finish') return requireFinishReason(event.reason);
         if (event.type === 'metadata') {
-          pass.upstreamId = event.upstreamId ?? pass.upstreamId;
+          note(pass, event);
           onHeaders(event.headers ?? {});
         } else assembler.push(event);
       }
@@ -168,8 +168,12 @@ function* whatIsReady(assembler: ResponseAssembler): Generator<readonly StreamEv
   if (batch.length > 0) yield batch;
 }
 
-function upstreamOf({ upstreamId }: Pass): { readonly upstreamId?: string } {
-  return upstreamId === undefined ? {} : { upstreamId };
+/** Keeps where the answer comes from: the next turn of the conversation may want to go there. */
+function note({ origin, run }: Pass, { upstreamId, provider }: Extract<ModelEvent, { type: 'metadata' }>): void {
+  if (upstreamId !== undefined) origin.upstreamId = upstreamId;
+  if (provider === undefined) return;
+  origin.provider = provider;
+  run.live.chose(provider);
 }
 
 function requireFinishReason(reason: FinishReason): FinishReason {

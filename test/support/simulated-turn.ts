@@ -11,6 +11,7 @@ export function simulatedTurn(over: object, context: readonly Item[]): Turn {
     settings: settings as unknown as ResponseSettings,
     include: [],
     headers: {},
+    parameters: { model: settings.model },
     parent: null,
   };
 }

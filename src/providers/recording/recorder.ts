@@ -7,7 +7,7 @@ import { Environment, EnvironmentError } from '../../config/index.js';
 import { Clock } from '../../time/index.js';
 import type { ModelProviderBase } from '../model-provider.js';
 import { SIMULATOR } from '../simulator/simulator-name.js';
-import { findSecrets } from './redact.js';
+import { findSecrets } from '../redact.js';
 import { redactSteps } from './redact-steps.js';
 import { type RecordedTurn, RecordedProvider } from './recorded-provider.js';
 

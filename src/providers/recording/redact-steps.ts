@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../model-event.js';
-import { redactDeeply, redactPieces } from './redact.js';
+import { redactDeeply, redactPieces } from '../redact.js';
 import type { RecordedStep } from './tape.js';
 
 type Delta = Extract<ModelEvent, { readonly delta: string }>;

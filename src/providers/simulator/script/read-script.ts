@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 
-import { EnvironmentError } from '../../../config/index.js';
-import { describeFaults } from './describe-faults.js';
+import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../../config/index.js';
 import { SCRIPT_SCHEMA, type ScriptFile } from './script-file.js';
 
 /** A script whose model has a name. */
@@ -20,8 +19,7 @@ export async function readScripts(paths: readonly string[]): Promise<readonly Na
       if (twin === undefined) scripts.set(path, script);
       else faults.push(`${path}: answers as '${script.model}', like ${twin}`);
     } catch (error) {
-      const [line = ''] = messageOf(error).split('\n');
-      faults.push(`${path}: ${line.replace(/[:.]$/, '')}`);
+      faults.push(`${path}: ${firstLineOf(error)}`);
     }
   }
   if (faults.length > 0) throw new EnvironmentError(faults.map((fault) => `SIMULATOR_SCRIPTS: ${fault}.`));
@@ -30,32 +28,9 @@ export async function readScripts(paths: readonly string[]): Promise<readonly Na
 
 async function readScript(path: string): Promise<NamedScript> {
   const content = await readFile(path, 'utf8');
-  // Loaded here: it takes a while, and most services have no scripts.
-  const [{ parse }, { Ajv2020 }, { default: addFormats }] = await Promise.all([
-    import('yaml'),
-    import('ajv/dist/2020.js'),
-    import('ajv-formats'),
-  ]);
-  const value: unknown = path.endsWith('.jsonl') ? parseLines(content) : (parseJson(path, content) ?? parse(content));
-  const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true });
-  addFormats.default(ajv, ['regex']);
-  const validate = ajv.compile<ScriptFile>(SCRIPT_SCHEMA);
-  if (!validate(value)) throw new Error(describeFaults(validate.errors ?? []));
-  return { ...value, model: value.model ?? basename(path, extname(path)) };
-}
-
-/** Undefined for what is no JSON: it is read as YAML, which tells its faults with their place. */
-function parseJson(path: string, content: string): unknown {
-  if (!path.endsWith('.json')) return undefined;
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
-  }
-}
-
-function messageOf(error: unknown): string {
-  return String((error as { readonly message?: unknown }).message);
+  const value = path.endsWith('.jsonl') ? parseLines(content) : await parseDataFile(path, content);
+  const script = await requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);
+  return { ...script, model: script.model ?? basename(path, extname(path)) };
 }
 
 /** Each line is a turn; the first may hold the settings of the file instead. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { ModelEvent } from '../model-event.js';
+import type { ModelEvent } from './model-event.js';
 import { findSecrets, redact } from './redact.js';
-import { redactSteps } from './redact-steps.js';
+import { redactSteps } from './recording/redact-steps.js';
 
 const REDACTED = '[redacted]';
 

@@ -7,7 +7,7 @@ const LESS_TELLING = ['oneOf', 'anyOf', 'not', 'required', 'if'];
 /** The fault that says most of what is wrong with a file, with its place: `turns[2].steps[0] must be …`. */
 export function describeFaults(errors: readonly ErrorObject[]): string {
   const [worst] = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
-  if (worst === undefined) return 'the file is no script';
+  if (worst === undefined) return 'the file cannot be used';
   const place = worst.instancePath
     .slice(1)
     .replaceAll(/\/(\d+)/g, '[$1]')

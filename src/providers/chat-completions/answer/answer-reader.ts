@@ -1,0 +1,110 @@
+import { isObject } from '../../../validation/index.js';
+import type { FinishReason, ModelEvent } from '../../model-event.js';
+import { sealReasoning } from '../reasoning-seal.js';
+import type { CallCollector } from './call-collector.js';
+import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
+import { readFinish } from './read-finish.js';
+import { readLogprobs } from './read-logprobs.js';
+import { readAnnotations, readTexts } from './read-texts.js';
+import { readUsage } from './read-usage.js';
+
+/** Turns chunks of a chat completion into ModelEvents, whatever dialect they are in. */
+export class AnswerReader {
+  private events: ModelEvent[] = [];
+  private upstreamId: string | undefined;
+  private reasoning: string | null = null;
+  private logprobs: ReturnType<typeof readLogprobs> = [];
+  private usage: ModelEvent | undefined;
+  private finish: FinishReason | 'error' | undefined;
+
+  /** `sealsReasoning`: stateless clients are given the reasoning in the form in which they carry it back. */
+  constructor(
+    private readonly calls: CallCollector,
+    private readonly sealsReasoning: boolean,
+  ) {}
+
+  /** How the model said that it ended; undefined as long as it did not. */
+  get finished(): FinishReason | 'error' | undefined {
+    return this.finish;
+  }
+
+  /** Reads a chunk; what it holds is given by `take`. */
+  read(chunk: ChatChunk): void {
+    if (this.upstreamId === undefined && typeof chunk.id === 'string' && chunk.id !== '') {
+      this.upstreamId = chunk.id;
+      this.events.push({ type: 'metadata', upstreamId: chunk.id });
+    }
+    // Counts that come more than once are counts so far: the last one holds.
+    this.usage = readUsage(chunk.usage) ?? readUsage(isObject(chunk.x_groq) && chunk.x_groq.usage) ?? this.usage;
+    const choices = Array.isArray(chunk.choices) ? (chunk.choices as readonly unknown[]) : [];
+    for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice);
+  }
+
+  /** What was read since the last time. */
+  take(): readonly ModelEvent[] {
+    const { events } = this;
+    this.events = [];
+    return events;
+  }
+
+  /** Closes what is open, and says how the turn ended. */
+  end(reason: FinishReason): readonly ModelEvent[] {
+    this.endReasoning();
+    this.events.push(...this.calls.close(reason !== 'stop'));
+    if (this.usage !== undefined) this.events.push(this.usage);
+    this.events.push({ type: 'finish', reason });
+    return this.take();
+  }
+
+  private readChoice(choice: ChatChoice): void {
+    const delta = isObject(choice.delta) ? choice.delta : choice.message;
+    this.logprobs = [...this.logprobs, ...readLogprobs(choice.logprobs)];
+    // After its end a stream repeats, at most, what was said.
+    if (isObject(delta) && this.finish === undefined) this.readDelta(delta);
+    this.finish ??= readFinish(choice.finish_reason);
+  }
+
+  private readDelta(delta: ChatDelta): void {
+    const { reasoning, text } = readTexts(delta);
+    if (reasoning !== '') this.think(reasoning);
+    if (text !== '') this.say(text);
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') {
+      this.endReasoning();
+      this.events.push({ type: 'refusal', delta: delta.refusal });
+    }
+    for (const annotation of readAnnotations(delta)) {
+      this.endReasoning();
+      this.events.push({ type: 'annotation', annotation });
+    }
+    const calls = Array.isArray(delta.tool_calls) ? (delta.tool_calls as readonly unknown[]) : [];
+    for (const call of calls) this.call(call);
+    if (isObject(delta.function_call)) this.call({ index: 0, function: delta.function_call });
+  }
+
+  private think(delta: string): void {
+    this.reasoning = (this.reasoning ?? '') + delta;
+    this.events.push({ type: 'reasoning', delta });
+  }
+
+  private say(delta: string): void {
+    this.endReasoning();
+    const { logprobs } = this;
+    this.logprobs = [];
+    this.events.push(logprobs.length === 0 ? { type: 'text', delta } : { type: 'text', delta, logprobs });
+  }
+
+  private call(entry: unknown): void {
+    // The text before the calls is an item of its own, and over.
+    if (this.calls.isEmpty) {
+      this.endReasoning();
+      this.events.push({ type: 'end' });
+    }
+    this.events.push(...this.calls.add(entry));
+  }
+
+  private endReasoning(): void {
+    if (this.reasoning === null) return;
+    if (this.sealsReasoning) this.events.push({ type: 'reasoning_encrypted', content: sealReasoning(this.reasoning) });
+    this.reasoning = null;
+  }
+}

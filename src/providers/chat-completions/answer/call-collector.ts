@@ -1,0 +1,105 @@
+import { isObject } from '../../../validation/index.js';
+import type { ModelEvent } from '../../model-event.js';
+import { serverError } from '../errors/index.js';
+import type { ToolTable } from '../tools/index.js';
+import { GrowingCall } from './growing-call.js';
+
+/** What a client can send back (protocol §2). */
+const LONGEST_CALL_ID = 64;
+
+/** Most characters of arguments in an answer: some are kept until they are whole. */
+const MOST_ARGUMENTS = 16 * 1024 * 1024;
+
+/** An entry of `tool_calls`, with empty texts where something is missing. */
+interface CallPiece {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly json: string;
+}
+
+/** Gives the calls of an answer their identity: upstreams leave out indexes and ids, repeat them, or count from where they like. */
+export class CallCollector {
+  private readonly calls: GrowingCall[] = [];
+  private readonly byIndex = new Map<number, GrowingCall>();
+  private characters = 0;
+  /** How many calls, from the first on, are shown as they grow. */
+  private shown = 0;
+
+  /** `usedCallIds` are those of the conversation so far; ids that come again are replaced by `newCallId`. */
+  constructor(
+    private readonly tools: ToolTable,
+    private readonly usedCallIds: Set<string>,
+    private readonly newCallId: () => string,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.calls.length === 0;
+  }
+
+  /** Reads one entry of `tool_calls`. Throws ModelError for arguments without end. */
+  add(entry: unknown): readonly ModelEvent[] {
+    if (!isObject(entry)) return [];
+    const func = isObject(entry.function) ? entry.function : {};
+    const id = typeof entry.id === 'string' ? entry.id : '';
+    const name = typeof func.name === 'string' ? func.name : '';
+    const index = typeof entry.index === 'number' ? entry.index : undefined;
+    const json = toJson(func.arguments);
+    const call = this.find({ index, id, name, json }) ?? this.begin(index, id);
+    if (call.upstreamId === '') call.upstreamId = id;
+    this.characters += json.length + name.length;
+    if (this.characters > MOST_ARGUMENTS) throw serverError('The model wrote calls without end.', undefined);
+    call.held.push(...call.addName(name), ...call.addArguments(json));
+    return this.show(call);
+  }
+
+  /** Nothing more comes. Of an answer that was cut off, the last call is not whole. */
+  close(isCut: boolean): readonly ModelEvent[] {
+    return this.calls.flatMap((call, position) => {
+      const end = call.close(!isCut || position < this.calls.length - 1);
+      return [...call.held, ...end];
+    });
+  }
+
+  private find({ index, id, name, json }: CallPiece): GrowingCall | undefined {
+    const call = index === undefined ? this.calls.at(-1) : this.byIndex.get(index);
+    if (call === undefined) return undefined;
+    // Some count every call as the first: another id, or a name once there are arguments, begins another call.
+    const isOther = id !== '' && call.upstreamId !== '' && id !== call.upstreamId;
+    const meant = isOther ? this.calls.findLast(({ upstreamId }) => upstreamId === id) : call;
+    return meant?.isFollowedBy(name, json) === true ? undefined : meant;
+  }
+
+  /** What may be shown now: calls appear in the order in which the model began them. */
+  private show(call: GrowingCall): readonly ModelEvent[] {
+    if (this.calls.indexOf(call) < this.shown) return call.held.splice(0);
+    const events: ModelEvent[] = [];
+    for (let next = this.calls[this.shown]; next?.hasPlace === true; next = this.calls[this.shown]) {
+      events.push(...next.held.splice(0));
+      this.shown += 1;
+    }
+    return events;
+  }
+
+  private begin(index: number | undefined, id: string): GrowingCall {
+    const key = `call ${this.calls.length}`;
+    const call = new GrowingCall(id, key, this.tools, (upstreamId) => this.toCallId(upstreamId));
+    this.calls.push(call);
+    if (index !== undefined) this.byIndex.set(index, call);
+    return call;
+  }
+
+  /** The upstream's id, unless outputs could not be told apart by it. */
+  private toCallId(id: string): string {
+    const isUsable = id !== '' && id.length <= LONGEST_CALL_ID && !this.usedCallIds.has(id);
+    const callId = isUsable ? id : this.newCallId();
+    this.usedCallIds.add(callId);
+    return callId;
+  }
+}
+
+/** Arguments come as pieces of JSON text; from some as the object that they should be the text of. */
+function toJson(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return isObject(value) ? JSON.stringify(value) : '';
+}

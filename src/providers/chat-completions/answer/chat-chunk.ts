@@ -1,0 +1,32 @@
+/**
+ * What streams of chat-completion chunks hold, over all dialects. Nothing of it is taken for granted: a member may be missing,
+ * null, or of another type.
+ */
+export interface ChatChunk {
+  readonly id?: unknown;
+  readonly choices?: unknown;
+  readonly usage?: unknown;
+  readonly x_groq?: unknown;
+  readonly error?: unknown;
+}
+
+/** The members of a delta, or of a whole message. */
+export interface ChatDelta {
+  readonly content?: unknown;
+  readonly reasoning_content?: unknown;
+  readonly reasoning?: unknown;
+  readonly reasoning_details?: unknown;
+  readonly refusal?: unknown;
+  readonly tool_calls?: unknown;
+  readonly function_call?: unknown;
+  readonly annotations?: unknown;
+}
+
+/** One of `choices`. */
+export interface ChatChoice {
+  readonly index?: unknown;
+  readonly delta?: unknown;
+  readonly message?: unknown;
+  readonly finish_reason?: unknown;
+  readonly logprobs?: unknown;
+}

@@ -1,0 +1,62 @@
+import type { Annotation } from '../../../protocol/index.js';
+import { isObject } from '../../../validation/index.js';
+import type { ChatDelta } from './chat-chunk.js';
+
+/** What of a delta is for the user, and what is the model's own thought. */
+export interface DeltaTexts {
+  readonly reasoning: string;
+  readonly text: string;
+}
+
+/** Reads the texts of a delta. Content may be a text, or parts of which some are thoughts. */
+export function readTexts({ content, reasoning_content: own, reasoning: other, ...delta }: ChatDelta): DeltaTexts {
+  // Some say the same thought in several members.
+  const thought = nonEmpty(own) ?? nonEmpty(other) ?? detailsOf(delta);
+  if (typeof content === 'string') return { reasoning: thought, text: content };
+  if (!Array.isArray(content)) return { reasoning: thought, text: '' };
+  const parts = (content as readonly unknown[]).filter(isObject);
+  return {
+    reasoning: thought + join(parts.filter(isThought).map(({ thinking, text }) => thinking ?? text)),
+    text: join(parts.filter((part) => !isThought(part)).map(({ text }) => text)),
+  };
+}
+
+/** Citations of a delta, in the form of the Responses API. */
+export function readAnnotations({ annotations }: ChatDelta): readonly Annotation[] {
+  if (!Array.isArray(annotations)) return [];
+  return (annotations as readonly unknown[]).filter(isObject).flatMap(({ type, url_citation: citation }) => {
+    if (type !== 'url_citation' || !isObject(citation) || typeof citation.url !== 'string') return [];
+    const { url, title, start_index: start, end_index: end } = citation;
+    return [
+      {
+        type,
+        url,
+        title: typeof title === 'string' ? title : '',
+        start_index: Number(start ?? 0),
+        end_index: Number(end ?? 0),
+      },
+    ];
+  });
+}
+
+function detailsOf({ reasoning_details: details }: ChatDelta): string {
+  if (!Array.isArray(details)) return '';
+  return join((details as readonly unknown[]).filter(isObject).map(({ text, summary }) => text ?? summary));
+}
+
+function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isThought({ type }: Readonly<Record<string, unknown>>): boolean {
+  return type === 'thinking' || type === 'reasoning';
+}
+
+function join(texts: readonly unknown[]): string {
+  return texts
+    .map((text) => {
+      if (typeof text === 'string') return text;
+      return Array.isArray(text) ? join((text as readonly unknown[]).filter(isObject).map((part) => part.text)) : '';
+    })
+    .join('');
+}

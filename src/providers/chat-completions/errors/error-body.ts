@@ -1,0 +1,59 @@
+import { isObject } from '../../../validation/index.js';
+
+/** What an upstream says of its failure, in whatever form. */
+export interface UpstreamFailure {
+  readonly message: string;
+  readonly code: string | null;
+  readonly type: string | null;
+  readonly param: string | null;
+  /** An HTTP status told in the body. */
+  readonly status: number | null;
+}
+
+/**
+ * Reads the body of a refusal, or the error in the middle of a stream. Servers say `{error:{…}}`, `{error:"…"}`,
+ * `{message,code}`, `{detail:[…]}` or just text.
+ */
+export function readFailure(text: string): UpstreamFailure {
+  return describeFailure(parse(text) ?? text);
+}
+
+/** The same for what was parsed already. */
+export function describeFailure(value: unknown): UpstreamFailure {
+  if (Array.isArray(value) && isObject(value[0])) return describeFailure(value[0]);
+  if (!isObject(value)) return { message: textOf(value), code: null, type: null, param: null, status: null };
+  if (isObject(value.error)) return { ...describeFailure(value.error), ...statusBeside(value) };
+  const { code, type, param, status } = value;
+  const number = [code, status, value.status_code, value.http_status_code].find(isHttpStatus);
+  return {
+    message: textOf(value.message ?? value.error ?? value.detail ?? value.msg ?? ''),
+    code: typeof code === 'string' ? code : null,
+    type: typeof (type ?? value.error_type) === 'string' ? String(type ?? value.error_type) : null,
+    param: typeof param === 'string' ? param : null,
+    status: number === undefined ? null : Number(number),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function statusBeside({ status_code: status }: Readonly<Record<string, unknown>>): { readonly status?: number } {
+  return isHttpStatus(status) ? { status: Number(status) } : {};
+}
+
+function isHttpStatus(value: unknown): boolean {
+  return (typeof value === 'number' || typeof value === 'string') && /^[45]\d\d$/.test(String(value));
+}
+
+/** Validation faults come as lists. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (isObject(value) && Array.isArray(value.detail)) return textOf(value.detail);
+  if (Array.isArray(value)) return value.map((entry) => textOf(isObject(entry) ? entry.msg : entry)).join('; ');
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}

@@ -1,0 +1,3 @@
+export * from './error-body.js';
+export * from './retry-after.js';
+export * from './to-model-error.js';

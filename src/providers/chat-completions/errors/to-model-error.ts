@@ -1,0 +1,97 @@
+import { ModelError, type ModelErrorOptions } from '../../model-error.js';
+import type { UpstreamFailure } from './error-body.js';
+import { scrub } from './scrub.js';
+
+/** What is needed to put an upstream's failure into words for a client. */
+export interface FailureContext {
+  /** What must never be seen: keys and the like. */
+  readonly secrets: readonly string[];
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Clients such as Codex try again only when they are told how long to wait. */
+const DEFAULT_RETRY_AFTER_MS = 1000;
+
+const BUSY = 'The model is overloaded. Please retry your request.';
+
+/** What upstreams say when a conversation is too long; few have a code for it. */
+const TOO_LONG =
+  /context.{0,12}(?:length|window|size)|(?:maximum|max).{0,20}(?:context|sequence|prompt) ?length|too many tokens|(?:prompt|input).{0,20}too long|exceed_context_size|model's max(?:imum)?.{0,20}token/i;
+
+const CODE = /^[a-z][a-z0-9_]{2,63}$/;
+
+/** Quota that does not come back by waiting (protocol §7). */
+const QUOTA = /^(?:insufficient_quota|credit_balance_exhausted|\w+_spend_limit_exceeded|\w+_usage_limit_exceeded)$/;
+
+/** Request members that are called the same in both protocols. */
+const SHARED_PARAMS =
+  /^(?:model|temperature|top_p|presence_penalty|frequency_penalty|top_logprobs|tools|tool_choice|parallel_tool_calls|metadata|user)(?=$|[.[])/;
+
+/** An upstream's failure, with its HTTP status, as the error a client may see (protocol §7). */
+export function toModelError(status: number, failure: UpstreamFailure, context: FailureContext): ModelError {
+  const cause = new Error(`HTTP ${status}: ${scrub(failure.message, context.secrets)}`);
+  if (status === 429) return rateLimit(failure, context, cause);
+  if (status === 401 || status === 402 || status === 403) {
+    return new ModelError('server_error', "The model's server refused this service.", {
+      status: 500,
+      retry: 'other',
+      cause,
+    });
+  }
+  if (status === 404) {
+    return new ModelError('model_not_found', "The model's server does not have this model.", {
+      status: 404,
+      param: 'model',
+      retry: 'other',
+      cause,
+    });
+  }
+  if (status === 503 || status === 529) {
+    const { retryAfterMs = DEFAULT_RETRY_AFTER_MS } = context;
+    return new ModelError('server_is_overloaded', BUSY, { status: 503, retryAfterMs, cause });
+  }
+  if (isTooLong(status, failure)) return tooLong(cause);
+  if (status >= 400 && status < 500 && status !== 408) return badRequest(status, failure, context, cause);
+  return serverError('The model failed. Please retry your request.', cause);
+}
+
+/** A failure of the model that the client cannot mend, in words of ours. */
+export function serverError(message: string, cause: unknown, options: ModelErrorOptions = {}): ModelError {
+  return new ModelError('server_error', message, { status: 500, cause, ...options });
+}
+
+function rateLimit({ code, type }: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
+  const quota = [code, type].find((name) => name !== null && QUOTA.test(name));
+  if (quota !== undefined && quota !== null) {
+    const message = 'You exceeded your current quota.';
+    return new ModelError(quota, message, { status: 429, type: 'insufficient_quota', retry: 'other', cause });
+  }
+  const { retryAfterMs = DEFAULT_RETRY_AFTER_MS } = context;
+  const message = 'The model is asked too often. Please retry your request.';
+  return new ModelError('rate_limit_exceeded', message, { status: 429, retryAfterMs, cause });
+}
+
+function isTooLong(status: number, { code, type, message }: UpstreamFailure): boolean {
+  if (code === 'context_length_exceeded') return true;
+  return (status === 400 || status === 413 || status === 422 || status === 500) && TOO_LONG.test(`${type} ${message}`);
+}
+
+function tooLong(cause: Error): ModelError {
+  return new ModelError(
+    'context_length_exceeded',
+    'Your input exceeds the context window of this model. Please adjust your input and try again.',
+    { status: 400, param: 'input', retry: 'nowhere', cause },
+  );
+}
+
+function badRequest(status: number, failure: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
+  const words = scrub(failure.message, context.secrets);
+  const code = failure.code !== null && CODE.test(failure.code) ? failure.code : 'invalid_value';
+  const message = words === '' ? 'The model cannot take this request.' : `The model cannot take this request: ${words}`;
+  return new ModelError(code, message, { status: status === 413 ? 413 : 400, param: paramOf(failure), cause });
+}
+
+function paramOf({ param }: UpstreamFailure): string | null {
+  if (param === null) return null;
+  return param.startsWith('messages') ? 'input' : (SHARED_PARAMS.exec(param)?.[0] ?? null);
+}

@@ -1,0 +1,47 @@
+import type { HistoryCall, ToolTable } from '../tools/index.js';
+import type { ChatMessage, ChatPart, ChatToolCall } from './chat-message.js';
+import { toContent } from './chat-message.js';
+
+/** An assistant message while its items are put together: what one answer said, and the calls it made. */
+export class AssistantDraft {
+  readonly calls: HistoryCall[] = [];
+  private readonly parts: ChatPart[] = [];
+  private readonly reasoning: string[] = [];
+
+  /** Whether what is said next belongs to another answer: reasoning and text precede the calls. */
+  get hasCalls(): boolean {
+    return this.calls.length > 0;
+  }
+
+  get isEmpty(): boolean {
+    return !this.hasCalls && this.parts.length === 0 && this.reasoning.length === 0;
+  }
+
+  say(parts: readonly ChatPart[]): void {
+    this.parts.push(...parts);
+  }
+
+  think(text: string): void {
+    this.reasoning.push(text);
+  }
+
+  /** The message, with reasoning in the member that the upstream reads. */
+  toMessage(tools: ToolTable, toUpstreamId: (callId: string) => string, reasoningField: string): ChatMessage {
+    const calls = this.calls.map((call) => toToolCall(call, tools, toUpstreamId));
+    return {
+      role: 'assistant',
+      content: this.parts.length === 0 ? (calls.length === 0 ? '' : null) : toContent(this.parts),
+      ...(this.reasoning.length === 0 ? {} : { [reasoningField]: this.reasoning.join('\n') }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    };
+  }
+}
+
+function toToolCall(call: HistoryCall, tools: ToolTable, toUpstreamId: (callId: string) => string): ChatToolCall {
+  const { callId = '', address } = call;
+  return {
+    id: toUpstreamId(callId),
+    type: 'function',
+    function: { name: tools.nameOf(address), arguments: call.arguments },
+  };
+}

@@ -1,0 +1,33 @@
+/** A part of a message's content, as Chat Completions has it. */
+export interface ChatPart {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** A call within an assistant message. */
+export interface ChatToolCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** A message of Chat Completions. Servers differ in the members beyond these. */
+export interface ChatMessage {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  readonly content: string | readonly ChatPart[] | null;
+  readonly name?: string;
+  readonly tool_calls?: readonly ChatToolCall[];
+  readonly tool_call_id?: string;
+  readonly [member: string]: unknown;
+}
+
+/** The text of a message's content; parts are lines of their own, so that no words run together. */
+export function textOf(content: ChatMessage['content']): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).flatMap((part) => (typeof part.text === 'string' ? [part.text] : [])).join('\n');
+}
+
+/** The shortest form of content: a text where there is nothing but text. */
+export function toContent(parts: readonly ChatPart[]): string | readonly ChatPart[] {
+  return parts.every(({ type }) => type === 'text') ? textOf(parts) : parts;
+}

@@ -1,0 +1,84 @@
+import type { Turn } from '../../turn.js';
+import { isObject } from '../../../validation/index.js';
+import type { Capabilities } from '../capabilities.js';
+import { addressOf, type CarriedTool, NAMELESS_KINDS, type ToolTable } from '../tools/index.js';
+import { refuse } from './refuse.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The members of a chat request that are about tools. */
+export interface ToolFields {
+  readonly tools?: readonly object[];
+  readonly tool_choice?: unknown;
+  readonly parallel_tool_calls?: boolean;
+}
+
+/** Offers the tools and says how the model may choose. Throws ModelError 400 for a choice this upstream cannot be given. */
+export function chooseTools({ settings, parameters }: Turn, table: ToolTable, capabilities: Capabilities): ToolFields {
+  const { tools } = table;
+  const { tool_choice: choice } = settings;
+  if (tools.length > 0 && !capabilities.tools) refuse('tools', 'This model does not call tools.');
+  if (isObject(choice) && choice.type === 'allowed_tools') return allow(choice, table, capabilities, parameters);
+  const chosen = isObject(choice) ? findChosen(choice, table) : undefined;
+  const toolChoice = chosen === undefined ? choice : capabilities.namedToolChoice ? toNamed(chosen) : 'required';
+  const offered = chosen === undefined || capabilities.namedToolChoice ? tools : [chosen];
+  if (tools.length === 0) {
+    // Without tools of the client there is nothing to choose; a call that is demanded would never come.
+    if (choice === 'required') refuse('tool_choice', 'None of the tools can be called by this model.');
+    return {};
+  }
+  return {
+    tools: offered.map((tool) => toFunctionTool(tool, capabilities)),
+    ...(toolChoice === 'auto' && parameters.tool_choice == null ? {} : { tool_choice: toolChoice }),
+    ...parallel(parameters),
+  };
+}
+
+function allow(
+  choice: Members,
+  table: ToolTable,
+  capabilities: Capabilities,
+  parameters: Turn['parameters'],
+): ToolFields {
+  const mode = choice.mode as 'auto' | 'required';
+  const listed = (choice.tools as readonly Members[]).filter((tool) => addressOf(tool) !== undefined);
+  const allowed = listed.map((tool) => findChosen(tool, table));
+  if (allowed.length === 0) {
+    return mode === 'required' ? refuse('tool_choice', 'None of the allowed tools can be called by this model.') : {};
+  }
+  const offered = capabilities.allowedTools ? table.tools : allowed;
+  return {
+    tools: offered.map((tool) => toFunctionTool(tool, capabilities)),
+    tool_choice: capabilities.allowedTools
+      ? { type: 'allowed_tools', allowed_tools: { mode, tools: allowed.map(toNamed) } }
+      : mode,
+    ...parallel(parameters),
+  };
+}
+
+/** The tool that a choice names; a choice may leave out the namespace. */
+function findChosen(choice: Members, table: ToolTable): CarriedTool {
+  const kind = NAMELESS_KINDS.has(choice.type) ? choice.type : (addressOf(choice)?.kind ?? null);
+  const found = table.tools.find(({ address }) => {
+    if (address.kind !== kind) return false;
+    const isSameName = NAMELESS_KINDS.has(kind) || address.name === choice.name;
+    return isSameName && (choice.namespace == null || address.namespace === choice.namespace);
+  });
+  return found ?? refuse('tool_choice', `This model cannot call the tool of type '${String(choice.type)}'.`);
+}
+
+function toFunctionTool({ upstreamName, definition }: CarriedTool, { strictTools }: Capabilities): object {
+  const { strict, ...rest } = definition;
+  return {
+    type: 'function',
+    function: { name: upstreamName, ...rest, ...(strict === true && strictTools ? { strict } : {}) },
+  };
+}
+
+function toNamed({ upstreamName }: CarriedTool): object {
+  return { type: 'function', function: { name: upstreamName } };
+}
+
+function parallel({ parallel_tool_calls: isParallel }: Turn['parameters']): ToolFields {
+  return isParallel == null ? {} : { parallel_tool_calls: isParallel };
+}

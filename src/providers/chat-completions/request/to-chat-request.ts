@@ -1,0 +1,54 @@
+import { isObject } from '../../../validation/index.js';
+import type { Turn } from '../../turn.js';
+import type { Capabilities } from '../capabilities.js';
+import { ToolTable } from '../tools/index.js';
+import type { ChatMessage } from './chat-message.js';
+import { chooseTools } from './choose-tools.js';
+import { placeSystemMessages } from './place-system-messages.js';
+import { toMessages } from './to-messages.js';
+import { toOutputFormat } from './to-output-format.js';
+import { toSampling } from './to-sampling.js';
+
+/** What a translation depends on besides the turn. */
+export interface TranslationOptions {
+  readonly capabilities: Capabilities;
+  /** Request members that are handed on as they are. */
+  readonly forward: readonly string[];
+  /** Members that this upstream does not take. */
+  readonly omit: ReadonlySet<string>;
+}
+
+/** A turn as Chat Completions has it, and the tools that its answer may call. */
+export interface ChatRequest {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly tools: ToolTable;
+}
+
+/** Translates a turn. Throws ModelError 400 for what this upstream has no way to take. */
+export function toChatRequest(turn: Turn, options: TranslationOptions): ChatRequest {
+  const { settings, context } = turn;
+  const { capabilities, omit } = options;
+  const tools = new ToolTable(settings.tools, context);
+  const { demand, ...format } = toOutputFormat(settings.text, capabilities);
+  const instructions = [settings.instructions, demand].filter((text) => text != null && text !== '').join('\n\n');
+  const preface: readonly ChatMessage[] = instructions === '' ? [] : [{ role: 'developer', content: instructions }];
+  const messages = [...preface, ...toMessages(context, tools, capabilities)];
+  const body: Record<string, unknown> = {
+    model: settings.model,
+    messages: placeSystemMessages(messages, capabilities),
+    stream: true,
+    ...(capabilities.streamUsage ? { stream_options: { include_usage: true } } : {}),
+    ...chooseTools(turn, tools, capabilities),
+    ...format,
+    ...toSampling(turn, capabilities),
+  };
+  for (const name of options.forward) forward(name, turn.parameters[name], body);
+  return { body: Object.fromEntries(Object.entries(body).filter(([name]) => !omit.has(name))), tools };
+}
+
+/** A vendor's member may hold what we put there as well, such as switches of a chat template; the client's word wins. */
+function forward(name: string, value: unknown, body: Record<string, unknown>): void {
+  if (value === undefined) return;
+  const ours = body[name];
+  body[name] = isObject(ours) && isObject(value) ? { ...ours, ...value } : value;
+}

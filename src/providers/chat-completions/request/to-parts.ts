@@ -1,0 +1,60 @@
+import { isObject } from '../../../validation/index.js';
+import type { Capabilities } from '../capabilities.js';
+import type { ChatPart } from './chat-message.js';
+import { refuse } from './refuse.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+const TO_PART = new Map<unknown, (part: Members, capabilities: Capabilities) => ChatPart>([
+  ['input_text', toText],
+  ['output_text', toText],
+  ['text', toText],
+  ['summary_text', toText],
+  ['refusal', ({ refusal }) => ({ type: 'text', text: String(refusal) })],
+  ['input_image', toImage],
+  ['input_audio', toAudio],
+  ['input_file', toFile],
+]);
+
+/** Content of the Responses API, a text or parts, as parts of Chat Completions. Throws ModelError 400 for what cannot be sent. */
+export function toParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) return [];
+  return (content as readonly unknown[]).filter(isObject).map((part) => {
+    const convert = TO_PART.get(part.type);
+    return convert === undefined ? { type: 'text', text: JSON.stringify(part) } : convert(part, capabilities);
+  });
+}
+
+function toText({ text }: Members): ChatPart {
+  return { type: 'text', text: String(text) };
+}
+
+function toImage({ image_url: url, file_id: fileId, detail }: Members, { images }: Capabilities): ChatPart {
+  if (!images) refuse('input', 'This model does not take images.');
+  if (typeof url !== 'string') {
+    return refuse(
+      'input',
+      `This model takes images by 'image_url' only${typeof fileId === 'string' ? ', not by file_id' : ''}.`,
+    );
+  }
+  return { type: 'image_url', image_url: { url, ...(detail == null ? {} : { detail: toDetail(detail) }) } };
+}
+
+/** Chat Completions has no better word. */
+function toDetail(detail: unknown): unknown {
+  return detail === 'original' ? 'high' : detail;
+}
+
+function toAudio({ input_audio: audio }: Members, capabilities: Capabilities): ChatPart {
+  if (!capabilities.audio) refuse('input', 'This model does not take audio.');
+  return { type: 'input_audio', input_audio: audio };
+}
+
+function toFile({ file_data: data, file_id: id, filename }: Members, { files }: Capabilities): ChatPart {
+  if (!files) refuse('input', 'This model does not take files.');
+  const name = typeof filename === 'string' ? { filename } : {};
+  if (typeof data === 'string') return { type: 'file', file: { file_data: data, ...name } };
+  if (typeof id === 'string') return { type: 'file', file: { file_id: id, ...name } };
+  return refuse('input', "This model takes files by 'file_data' or 'file_id' only.");
+}

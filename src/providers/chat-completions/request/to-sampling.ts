@@ -1,0 +1,34 @@
+import type { Turn } from '../../turn.js';
+import type { Capabilities } from '../capabilities.js';
+
+/** Members that are called the same in both protocols. They are sent only if the client sent them: servers have defaults of their own. */
+const SAME = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'user'] as const;
+
+const REASONING: Readonly<Record<Capabilities['reasoningSwitch'], (effort: string) => object>> = {
+  reasoning_effort: (effort) => ({ reasoning_effort: effort }),
+  reasoning: (effort) => ({ reasoning: { effort } }),
+  enable_thinking: (effort) => ({ chat_template_kwargs: { enable_thinking: effort !== 'none' } }),
+  thinking: (effort) =>
+    effort === 'none'
+      ? { thinking: { type: 'disabled' } }
+      : { thinking: { type: 'enabled' }, reasoning_effort: effort },
+  none: () => ({}),
+};
+
+/** What tunes the answer: sampling, limits, reasoning, and who asks. */
+export function toSampling({ settings, parameters, include }: Turn, capabilities: Capabilities): object {
+  const limit = settings.max_output_tokens;
+  const effort = settings.reasoning?.effort ?? null;
+  const alternatives = settings.top_logprobs ?? 0;
+  const wantsLogprobs = alternatives > 0 || include.includes('message.output_text.logprobs');
+  const verbosity = parameters.text?.verbosity ?? null;
+  return {
+    ...Object.fromEntries(SAME.flatMap((name) => (parameters[name] == null ? [] : [[name, parameters[name]]]))),
+    ...(limit === null ? {} : { [capabilities.maxTokensField]: limit }),
+    ...(effort === null ? {} : REASONING[capabilities.reasoningSwitch](effort)),
+    ...(verbosity === null ? {} : { verbosity }),
+    ...(wantsLogprobs ? { logprobs: true } : {}),
+    ...(alternatives > 0 ? { top_logprobs: alternatives } : {}),
+    ...(Object.keys(settings.metadata ?? {}).length === 0 ? {} : { metadata: settings.metadata }),
+  };
+}

@@ -1,0 +1,176 @@
+import type { ForeignItem } from '../../../protocol/index.js';
+import { isObject } from '../../../validation/index.js';
+import type { ModelEvent } from '../../model-event.js';
+import type { ToolAddress } from './tool-address.js';
+import { INPUT } from './tool-definition.js';
+import { StringMemberReader } from './string-member-reader.js';
+
+/** What is known of a call when its name is. */
+export interface CallHead {
+  readonly key: string;
+  readonly address: ToolAddress;
+  readonly callId: string;
+}
+
+/** Turns the call of a function upstream into the call of the client's own tool, while its arguments come in. */
+export interface CallWriter {
+  /** Whether the call shows itself while it grows; otherwise not before its end. */
+  readonly isStreamed: boolean;
+  open(): readonly ModelEvent[];
+  append(delta: string): readonly ModelEvent[];
+  /** Nothing more comes; `isWhole` says that the model ended it by itself. */
+  close(isWhole: boolean): readonly ModelEvent[];
+}
+
+/** The writer for the kind of the tool that is called. */
+export function writeCall(head: CallHead): CallWriter {
+  const { kind } = head.address;
+  if (kind === 'function') return new FunctionCallWriter(head);
+  if (kind === 'custom') return new CustomCallWriter(head);
+  return new ItemCallWriter(head, ITEM_OF_ARGUMENTS[kind]);
+}
+
+class FunctionCallWriter implements CallWriter {
+  readonly isStreamed = true;
+
+  constructor(private readonly head: CallHead) {}
+
+  open(): readonly ModelEvent[] {
+    return [{ type: 'function_call', ...namesOf(this.head) }];
+  }
+
+  append(delta: string): readonly ModelEvent[] {
+    return [{ type: 'function_call_arguments', delta, key: this.head.key }];
+  }
+
+  close(isWhole: boolean): readonly ModelEvent[] {
+    return endOf(this.head, isWhole);
+  }
+}
+
+class CustomCallWriter implements CallWriter {
+  readonly isStreamed = true;
+  private readonly input = new StringMemberReader(INPUT);
+
+  constructor(private readonly head: CallHead) {}
+
+  open(): readonly ModelEvent[] {
+    return [{ type: 'custom_tool_call', ...namesOf(this.head) }];
+  }
+
+  append(delta: string): readonly ModelEvent[] {
+    return this.toEvents(this.input.feed(delta));
+  }
+
+  close(isWhole: boolean): readonly ModelEvent[] {
+    return [...this.toEvents(this.input.end()), ...endOf(this.head, isWhole)];
+  }
+
+  private toEvents(delta: string): readonly ModelEvent[] {
+    return delta === '' ? [] : [{ type: 'custom_tool_call_input', delta, key: this.head.key }];
+  }
+}
+
+/** Makes an item of whole arguments; undefined for arguments that do not fit. */
+type ToItem = (value: Readonly<Record<string, unknown>>) => ForeignItem | undefined;
+
+const ITEM_OF_ARGUMENTS: Readonly<Record<Exclude<ToolAddress['kind'], 'function' | 'custom'>, ToItem>> = {
+  shell: ({ commands, timeout_ms: timeout, max_output_length: length }) => {
+    const list = typeof commands === 'string' ? [commands] : commands;
+    if (!isListOfTexts(list)) return undefined;
+    const action = { commands: list, timeout_ms: numberOrNull(timeout), max_output_length: numberOrNull(length) };
+    return { type: 'shell_call', action, environment: null };
+  },
+  local_shell: ({ command, env, working_directory: directory, timeout_ms: timeout, user }) => {
+    if (!isListOfTexts(command)) return undefined;
+    const action = {
+      type: 'exec',
+      command,
+      env: isObject(env) ? env : {},
+      working_directory: textOrNull(directory),
+      timeout_ms: numberOrNull(timeout),
+      user: textOrNull(user),
+    };
+    return { type: 'local_shell_call', action };
+  },
+  apply_patch: ({ type, path, diff }) => {
+    if (typeof path !== 'string') return undefined;
+    if (type === 'delete_file') return { type: 'apply_patch_call', operation: { type, path } };
+    if ((type !== 'create_file' && type !== 'update_file') || typeof diff !== 'string') return undefined;
+    return { type: 'apply_patch_call', operation: { type, path, diff } };
+  },
+  tool_search: (value) => ({ type: 'tool_search_call', execution: 'client', arguments: value }),
+};
+
+/** Calls whose items have members in place of JSON text can only be shown once all of it is there. */
+class ItemCallWriter implements CallWriter {
+  readonly isStreamed = false;
+  private json = '';
+
+  constructor(
+    private readonly head: CallHead,
+    private readonly toItem: ToItem,
+  ) {}
+
+  open(): readonly ModelEvent[] {
+    return [];
+  }
+
+  append(delta: string): readonly ModelEvent[] {
+    this.json += delta;
+    return [];
+  }
+
+  close(isWhole: boolean): readonly ModelEvent[] {
+    const { key, callId } = this.head;
+    const value = parse(this.json);
+    const item = isObject(value) ? this.toItem(value) : undefined;
+    if (item === undefined) return this.asFunctionCall(isWhole);
+    const call = { ...item, call_id: callId };
+    return [
+      { type: 'item.open', key, item: { ...call, status: 'in_progress' } },
+      { type: 'item.close', key, item: { ...call, status: 'completed' } },
+    ];
+  }
+
+  /** What cannot be the item it should be is shown as it came: nothing a model says is lost. */
+  private asFunctionCall(isWhole: boolean): readonly ModelEvent[] {
+    const writer = new FunctionCallWriter(this.head);
+    return [...writer.open(), ...(this.json === '' ? [] : writer.append(this.json)), ...writer.close(isWhole)];
+  }
+}
+
+function namesOf({ key, address, callId }: CallHead): {
+  readonly key: string;
+  readonly name: string;
+  readonly callId: string;
+  readonly namespace?: string;
+} {
+  const { name, namespace } = address;
+  return { key, name, callId, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+/** What is cut off stays open: the end of the turn says so. */
+function endOf({ key }: CallHead, isWhole: boolean): readonly ModelEvent[] {
+  return isWhole ? [{ type: 'end', key }] : [];
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function isListOfTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+}
+
+function numberOrNull(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

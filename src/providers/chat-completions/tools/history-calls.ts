@@ -1,0 +1,100 @@
+import type { Item } from '../../../protocol/index.js';
+import { isObject } from '../../../validation/index.js';
+import type { ToolAddress, ToolKind } from './tool-address.js';
+import { INPUT } from './tool-definition.js';
+
+/** A call of the conversation so far, as a function call of Chat Completions. */
+export interface HistoryCall {
+  /** Undefined where it can have no output. */
+  readonly callId: string | undefined;
+  readonly address: ToolAddress;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+/** What a tool gave back. Pictures and the like are parts; everything else is text. */
+export interface HistoryOutput {
+  readonly callId: string | undefined;
+  readonly output: string | readonly unknown[];
+}
+
+const READ_CALL = new Map<string, (item: Item) => HistoryCall>(
+  Object.entries({
+    function_call: (item) => call(item, named('function', item), text(item.arguments)),
+    custom_tool_call: (item) => call(item, named('custom', item), JSON.stringify({ [INPUT]: item.input })),
+    shell_call: (item) => call(item, nameless('shell'), JSON.stringify(withoutNulls(item.action))),
+    local_shell_call: (item) => call(item, nameless('local_shell'), JSON.stringify(withoutType(item.action))),
+    apply_patch_call: (item) => call(item, nameless('apply_patch'), JSON.stringify(item.operation ?? {})),
+    tool_search_call: (item) => call(item, nameless('tool_search'), JSON.stringify(item.arguments ?? {})),
+    // Run by a provider; to another model it is a call like any other.
+    mcp_call: (item) => ({ callId: item.id, address: named('function', item), arguments: text(item.arguments) }),
+  } satisfies Record<string, (item: Item) => HistoryCall>),
+);
+
+const READ_OUTPUT = new Map<string, (item: Item) => HistoryOutput>(
+  Object.entries({
+    function_call_output: (item) => output(item, item.output),
+    custom_tool_call_output: (item) => output(item, item.output),
+    shell_call_output: (item) => output(item, JSON.stringify(item.output ?? [])),
+    local_shell_call_output: (item) => output(item, item.output),
+    apply_patch_call_output: ({ status, output: words, ...item }) =>
+      output(item, JSON.stringify(words == null ? { status } : { status, output: words })),
+    tool_search_output: (item) => output(item, JSON.stringify({ tools: namesIn(item.tools) })),
+    mcp_call: (item) => ({ callId: item.id, output: text(item.output ?? item.error) }),
+  } satisfies Record<string, (item: Item) => HistoryOutput>),
+);
+
+/** The call that an item is; undefined for all other items. */
+export function readCall(item: Item): HistoryCall | undefined {
+  return READ_CALL.get(item.type)?.(item);
+}
+
+/** The output that an item is, or holds. */
+export function readOutput(item: Item): HistoryOutput | undefined {
+  return READ_OUTPUT.get(item.type)?.(item);
+}
+
+function call(item: Item, address: ToolAddress, json: string): HistoryCall {
+  return { callId: callIdOf(item), address, arguments: json };
+}
+
+function output(item: Item, value: unknown): HistoryOutput {
+  return { callId: callIdOf(item), output: Array.isArray(value) ? (value as readonly unknown[]) : text(value) };
+}
+
+/** The output of a local shell names its call by its own id (protocol §3.1). */
+function callIdOf(item: Item): string | undefined {
+  if (typeof item.call_id === 'string') return item.call_id;
+  return item.type === 'local_shell_call_output' ? item.id : undefined;
+}
+
+function named(kind: ToolKind, { name, namespace }: Item): ToolAddress {
+  return { kind, name: text(name), ...(typeof namespace === 'string' ? { namespace } : {}) };
+}
+
+function nameless(kind: ToolKind): ToolAddress {
+  return { kind, name: kind };
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value === undefined || value === null ? '' : JSON.stringify(value);
+}
+
+function withoutNulls(value: unknown): object {
+  if (!isObject(value)) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null && member !== undefined));
+}
+
+function withoutType(value: unknown): object {
+  const { type: _, ...members } = withoutNulls(value) as { readonly type?: unknown };
+  return members;
+}
+
+function namesIn(tools: unknown): readonly string[] {
+  if (!Array.isArray(tools)) return [];
+  return (tools as readonly unknown[]).filter(isObject).flatMap(({ type, name, tools: inner }) => {
+    if (type === 'namespace') return namesIn(inner).map((innerName) => `${String(name)}__${innerName}`);
+    return [typeof name === 'string' ? name : String(type)];
+  });
+}

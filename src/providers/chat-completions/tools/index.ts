@@ -1,0 +1,4 @@
+export * from './call-writer.js';
+export * from './history-calls.js';
+export * from './tool-address.js';
+export * from './tool-table.js';

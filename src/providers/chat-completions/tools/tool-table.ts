@@ -1,0 +1,87 @@
+import type { Item } from '../../../protocol/index.js';
+import { isObject } from '../../../validation/index.js';
+import { keyOf, NAMELESS_KINDS, otherNameOf, plainNameOf, type ToolAddress, type ToolKind } from './tool-address.js';
+import { defineTool, type ToolDefinition } from './tool-definition.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A tool under the name it has upstream. */
+export interface CarriedTool {
+  readonly address: ToolAddress;
+  readonly upstreamName: string;
+  readonly definition: ToolDefinition;
+}
+
+/**
+ * The tools of a turn, each as a function under a name of its own. Tools that the provider would have to run itself
+ * (`web_search`, `mcp` and the like) are not in it: no chat-completions model can (docs/providers.md).
+ */
+export class ToolTable {
+  private readonly byKey = new Map<string, CarriedTool>();
+  private readonly byUpstreamName = new Map<string, CarriedTool>();
+
+  /** `tools` are the request's; items of the conversation may bring more (protocol §3.1). */
+  constructor(tools: readonly object[], context: readonly Item[]) {
+    // With a search that the client runs, deferred tools come into force once it has found them.
+    const isSearched = tools.some(
+      (tool) => isObject(tool) && tool.type === 'tool_search' && tool.execution === 'client',
+    );
+    for (const tool of tools) this.addTool(tool as Members, undefined, isSearched);
+    for (const item of context) {
+      if (item.type !== 'additional_tools' && item.type !== 'tool_search_output') continue;
+      for (const tool of Array.isArray(item.tools) ? item.tools : []) this.addTool(tool as Members, undefined, false);
+    }
+  }
+
+  get tools(): readonly CarriedTool[] {
+    return [...this.byKey.values()];
+  }
+
+  /** The tool that a model calls by this name. */
+  called(upstreamName: string): CarriedTool | undefined {
+    return this.byUpstreamName.get(upstreamName);
+  }
+
+  /** The tool that a client means. */
+  find(address: ToolAddress): CarriedTool | undefined {
+    return this.byKey.get(keyOf(address));
+  }
+
+  /** The name of a tool upstream, also of one that is not offered any more. */
+  nameOf(address: ToolAddress): string {
+    return this.find(address)?.upstreamName ?? plainNameOf(address);
+  }
+
+  /** Whether more letters could follow this beginning of a name. */
+  isBeginning(start: string): boolean {
+    return [...this.byUpstreamName.keys()].some((name) => name.length > start.length && name.startsWith(start));
+  }
+
+  private addTool(tool: Members, namespace: string | undefined, leavesDeferred: boolean): void {
+    if (!isObject(tool)) return;
+    if (tool.type === 'namespace' && Array.isArray(tool.tools)) {
+      for (const inner of tool.tools) this.addTool(inner as Members, String(tool.name), leavesDeferred);
+    }
+    if (leavesDeferred && tool.defer_loading === true) return;
+    const address = addressOf(tool, namespace);
+    if (address === undefined || this.byKey.has(keyOf(address))) return;
+    const plainName = plainNameOf(address);
+    const upstreamName = this.byUpstreamName.has(plainName) ? otherNameOf(address) : plainName;
+    const carried = { address, upstreamName, definition: defineTool(address.kind, tool) };
+    this.byKey.set(keyOf(address), carried);
+    this.byUpstreamName.set(upstreamName, carried);
+  }
+}
+
+/** Where a tool, or a choice of one, points; undefined for tools that the client does not run. */
+export function addressOf(tool: Members, namespace?: string): ToolAddress | undefined {
+  const { type, name } = tool;
+  if (type === 'tool_search') return tool.execution === 'client' ? nameless('tool_search') : undefined;
+  if (NAMELESS_KINDS.has(type)) return nameless(type as ToolKind);
+  if ((type !== 'function' && type !== 'custom') || typeof name !== 'string') return undefined;
+  return { kind: type, name, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function nameless(kind: ToolKind): ToolAddress {
+  return { kind, name: kind };
+}

@@ -1,0 +1,119 @@
+import { EnvironmentError, firstLineOf } from '../config/index.js';
+import type { Clock } from '../time/index.js';
+import { Listings } from './listings.js';
+import type { ModelInfo, ModelProviderBase } from './model-provider.js';
+import type { ModelRoute } from './model-route.js';
+import type {
+  Random} from './routing/index.js';
+import {
+  type Configuration,
+  type Destination,
+  RoutedProvider,
+  RouteTable,
+  TargetHealth,
+} from './routing/index.js';
+
+type Providers = ReadonlyMap<string, ModelProviderBase>;
+
+/** What a table is made of. */
+export interface TableParts {
+  /** The providers of the program, by name. */
+  readonly classes: Providers;
+  /** One of them that serves names of its own only where there is no file. */
+  readonly standIn: string | null;
+  readonly configuration: Configuration | null;
+  /** Puts around providers what has to see their turns. */
+  readonly watch: (providers: Providers) => Providers;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** How long a provider may take to list its models, ms. */
+  readonly listLimitMs: number;
+}
+
+/** All providers at one time, and which names they serve. A changed file makes another table. */
+export class ProviderTable {
+  /** The providers that serve names of their own, as turns go to them. */
+  private readonly seats: Providers;
+  private readonly listings: Listings;
+  private readonly routes: RouteTable;
+  private readonly lookUp = (provider: string, model: string): ModelInfo | undefined =>
+    this.listings.lookUp(provider, model);
+
+  /** Throws EnvironmentError for a file that does not fit the program's own providers. */
+  constructor(private readonly parts: TableParts) {
+    const { classes, standIn, configuration, clock, random } = parts;
+    const destinations = watchAll(parts);
+    const surroundings = { clock, random, health: new TargetHealth(clock) };
+    const isOpen = (name: string): boolean => configuration === null || name !== standIn;
+    const seatOf = (name: string, destination: Destination): ModelProviderBase =>
+      classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, surroundings);
+    const open = [...destinations].filter(([name]) => isOpen(name));
+    this.seats = new Map(open.map(([name, destination]) => [name, seatOf(name, destination)]));
+    const listed = [...destinations].map(([name, { provider }]) => [name, provider] as const);
+    this.listings = new Listings(new Map(listed), clock, parts.listLimitMs);
+    try {
+      this.routes = new RouteTable(configuration?.models ?? [], destinations, surroundings);
+    } catch (error) {
+      throw new EnvironmentError([`PROVIDERS_FILE: ${firstLineOf(error)}.`]);
+    }
+  }
+
+  /** Request members beyond those of the API that a provider takes. */
+  get forwarded(): ReadonlySet<string> {
+    return this.parts.configuration?.forwarded ?? new Set();
+  }
+
+  /** Asks all providers for their models anew. */
+  refresh(): Promise<void> {
+    return this.listings.refresh();
+  }
+
+  /** Every model that has a name: those of the file first, then what providers list themselves. */
+  list(): readonly ModelInfo[] {
+    const models = new Map(this.routes.list(this.lookUp).map(({ model }) => [model.id, model]));
+    for (const name of this.seats.keys()) {
+      for (const model of this.listings.modelsOf(name)) if (!models.has(model.id)) models.set(model.id, model);
+    }
+    return [...models.values()];
+  }
+
+  /** Where a name goes: as the file says, to who lists it, to who finds it, or where the file sends what nobody knows. */
+  find(model: string): ModelRoute | undefined {
+    const known = this.routes.find(model, this.lookUp) ?? this.listed(model) ?? this.found(model);
+    if (known !== undefined) return known;
+    this.listings.refreshIfSilent();
+    return this.routes.findDefault(model, this.lookUp);
+  }
+
+  /** Lets running turns end, then gives the connections of the file's providers back. */
+  async close(): Promise<void> {
+    await this.parts.configuration?.close();
+  }
+
+  private listed(name: string): ModelRoute | undefined {
+    for (const [providerName, provider] of this.seats) {
+      const model = this.lookUp(providerName, name);
+      if (model !== undefined) return { providerName, provider, model };
+    }
+    return undefined;
+  }
+
+  private found(name: string): ModelRoute | undefined {
+    for (const [providerName, provider] of this.seats) {
+      const model = provider.find(name, { alone: this.seats.size === 1 });
+      if (model !== undefined) return { providerName, provider, model };
+    }
+    return undefined;
+  }
+}
+
+/** The program's providers and those of the file, each with what has to see its turns around it. */
+function watchAll({ classes, configuration, watch }: TableParts): ReadonlyMap<string, Destination> {
+  const configured = configuration?.destinations ?? new Map<string, Destination>();
+  const taken = [...configured.keys()].find((name) => classes.has(name));
+  if (taken !== undefined)
+    throw new EnvironmentError([`PROVIDERS_FILE: the program has a provider '${taken}' itself.`]);
+  const providers = new Map([...classes, ...[...configured].map(([name, { provider }]) => [name, provider] as const)]);
+  const watched = [...watch(providers)];
+  return new Map(watched.map(([name, provider]) => [name, { provider, retries: configured.get(name)?.retries ?? 0 }]));
+}

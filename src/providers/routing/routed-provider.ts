@@ -1,0 +1,63 @@
+import type { Clock } from '../../time/index.js';
+import type { ModelEvent } from '../model-event.js';
+import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
+import type { Turn } from '../turn.js';
+import { orderTargets } from './order-targets.js';
+import type { Random } from './random.js';
+import { RoutedAnswer } from './routed-answer.js';
+import { RoutedTurn } from './routed-turn.js';
+import type { Destination, Target } from './target.js';
+import type { TargetHealth } from './target-health.js';
+
+/** What routing needs of the service. */
+export interface RoutingSurroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly health: TargetHealth;
+}
+
+/** Stands before the targets of a name: shares the turns out by weight, and goes on to the next before the first token. */
+export class RoutedProvider extends ModelProviderBase {
+  constructor(
+    private readonly targets: readonly [Target, ...Target[]],
+    private readonly surroundings: RoutingSurroundings,
+    private readonly mostOutputTokens?: number,
+  ) {
+    super();
+  }
+
+  /** Stands before one provider, for the names that it has itself. */
+  static before(name: string, destination: Destination, surroundings: RoutingSurroundings): RoutedProvider {
+    const target = { ...destination, providerName: name, toModel: (model: string) => model, weight: 1 };
+    return new RoutedProvider([target], surroundings);
+  }
+
+  /** Who is asked first when nothing else speaks for another. */
+  get first(): Target {
+    return this.targets[0];
+  }
+
+  /** Names are the routing's business. */
+  override async models(): Promise<readonly ModelInfo[]> {
+    return [];
+  }
+
+  override generate(
+    turn: Turn,
+    { signal }: { readonly signal: AbortSignal },
+  ): AsyncIterable<ModelEvent | readonly ModelEvent[]> {
+    const { clock, random, health } = this.surroundings;
+    const targets = orderTargets(this.targets, turn, health, random);
+    const ask = (target: Target): AsyncIterable<ModelEvent | readonly ModelEvent[]> =>
+      target.provider.generate(this.turnFor(target, turn), { signal });
+    return new RoutedAnswer({ targets, ask, signal, health, clock, random });
+  }
+
+  override countTokens(turn: Turn): Promise<number> {
+    return this.first.provider.countTokens(this.turnFor(this.first, turn));
+  }
+
+  private turnFor(target: Target, turn: Turn): Turn {
+    return new RoutedTurn(turn, target.toModel(turn.settings.model), this.mostOutputTokens);
+  }
+}

@@ -1,0 +1,33 @@
+import type { Item, ResponseSettings } from '../../protocol/index.js';
+import type { Turn } from '../turn.js';
+
+/** A turn under the name that its model has upstream, and within the limits of that model. */
+export class RoutedTurn implements Turn {
+  readonly settings: ResponseSettings;
+  readonly responseId: Turn['responseId'];
+  readonly input: Turn['input'];
+  readonly parameters: Turn['parameters'];
+  readonly include: Turn['include'];
+  readonly headers: Turn['headers'];
+  readonly parent: Turn['parent'];
+
+  constructor(
+    private readonly turn: Turn,
+    model: string,
+    mostOutputTokens: number | undefined,
+  ) {
+    const { settings } = turn;
+    const limit = Math.min(settings.max_output_tokens ?? Infinity, mostOutputTokens ?? Infinity);
+    this.settings = { ...settings, model, max_output_tokens: Number.isFinite(limit) ? limit : null };
+    this.responseId = turn.responseId;
+    this.input = turn.input;
+    this.parameters = turn.parameters;
+    this.include = turn.include;
+    this.headers = turn.headers;
+    this.parent = turn.parent;
+  }
+
+  get context(): readonly Item[] {
+    return this.turn.context;
+  }
+}

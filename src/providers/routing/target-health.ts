@@ -1,0 +1,26 @@
+import type { Clock } from '../../time/index.js';
+import type { Target } from './target.js';
+
+/** How long a target that failed comes last, ms, unless it asked for longer. */
+const REST_MS = 5000;
+const LONGEST_REST_MS = 60_000;
+
+/** Remembers which targets failed of late, so that turns go to others first. */
+export class TargetHealth {
+  private readonly restsUntil = new Map<Target, number>();
+
+  constructor(private readonly clock: Clock) {}
+
+  failed(target: Target, retryAfterMs = 0): void {
+    const restMs = Math.min(Math.max(REST_MS, retryAfterMs), LONGEST_REST_MS);
+    this.restsUntil.set(target, this.clock.now() + restMs);
+  }
+
+  answered(target: Target): void {
+    this.restsUntil.delete(target);
+  }
+
+  isResting(target: Target): boolean {
+    return (this.restsUntil.get(target) ?? 0) > this.clock.now();
+  }
+}

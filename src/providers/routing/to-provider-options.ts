@@ -1,0 +1,48 @@
+import {
+  capabilitiesOf,
+  type Capabilities,
+  type ChatCompletionsOptions,
+  omittedBy,
+} from '../chat-completions/index.js';
+import { CAPABILITY_NAMES, type ProviderEntry } from './providers-file.js';
+
+const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 300_000, idleMs: 120_000 };
+const DEFAULT_CONNECTIONS = 1024;
+
+/** An entry of the file, with its defaults. `secrets` must never be seen by clients. */
+export function toProviderOptions(
+  name: string,
+  entry: ProviderEntry,
+  secrets: readonly string[],
+): ChatCompletionsOptions {
+  const { dialect = 'generic', api_key: key, timeouts = {} } = entry;
+  const authorization: Readonly<Record<string, string>> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  return {
+    name,
+    address: {
+      baseUrl: entry.base_url.replace(/\/+$/, ''),
+      headers: { ...authorization, ...lowerCased(entry.headers ?? {}) },
+      query: entry.query ?? {},
+      timeouts: {
+        connectMs: timeouts.connect_ms ?? DEFAULT_TIMEOUTS.connectMs,
+        firstByteMs: timeouts.first_byte_ms ?? DEFAULT_TIMEOUTS.firstByteMs,
+        idleMs: timeouts.idle_ms ?? DEFAULT_TIMEOUTS.idleMs,
+      },
+      connections: entry.connections ?? DEFAULT_CONNECTIONS,
+    },
+    capabilities: capabilitiesOf(dialect, toCapabilities(entry.capabilities ?? {})),
+    discover: entry.discover ?? true,
+    forward: entry.forward ?? [],
+    omit: new Set([...omittedBy(dialect), ...(entry.omit ?? [])]),
+    secrets: key === undefined ? secrets : [...secrets, key],
+  };
+}
+
+function toCapabilities(entry: Readonly<Record<string, unknown>>): Partial<Capabilities> {
+  const names: Readonly<Record<string, string>> = CAPABILITY_NAMES;
+  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [names[name] ?? name, value]));
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

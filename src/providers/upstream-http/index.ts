@@ -1,0 +1,3 @@
+export * from './event-stream.js';
+export * from './patience.js';
+export * from './upstream-client.js';

@@ -1,0 +1,135 @@
+import { Agent, type Dispatcher } from 'undici';
+
+import type { Clock } from '../../time/index.js';
+import { Exchange } from './exchange.js';
+import { Patience, type Timeouts } from './patience.js';
+
+/** Where an upstream is, and how it is spoken to. */
+export interface UpstreamAddress {
+  /** Everything before `/chat/completions`, without a slash at the end. */
+  readonly baseUrl: string;
+  /** Sent with every request, credentials among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Added to the query of every request. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly timeouts: Timeouts;
+  /** Most connections that are open at once; further requests wait. */
+  readonly connections: number;
+}
+
+/** What an upstream answered, its body still on the way. */
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /**
+   * The body as it comes; leaving it early hangs up. Rejects with the reason of the signal, with UpstreamTimeoutError when the
+   * upstream is silent too long, and with what the connection died of.
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** What matters has come: the rest has `limitMs`, and then the body ends with UpstreamTimeoutError. */
+  expectEnd(limitMs: number): void;
+  /** Everything has come: when the body is left now, its connection is kept for the next request. */
+  complete(): void;
+}
+
+/** How long an idle connection is kept, ms; most servers close them after 5 s or later, and then a new one is opened. */
+const KEEP_ALIVE_MS = 4000;
+
+/** Speaks HTTP with one upstream: pooled keep-alive connections, HTTP/2 where TLS negotiates it, and patience with limits. */
+export class UpstreamClient {
+  private readonly agent: Agent;
+  private readonly base: URL;
+
+  constructor(
+    private readonly address: UpstreamAddress,
+    private readonly clock: Clock,
+  ) {
+    this.base = new URL(address.baseUrl);
+    this.agent = new Agent({
+      allowH2: true,
+      connections: address.connections,
+      connect: { timeout: address.timeouts.connectMs },
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Ours are kept by the Clock, and start anew with each piece of the answer.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+  }
+
+  /** Posts JSON. Rejects like the answer's body when there is no answer at all. */
+  post(path: string, json: string, signal: AbortSignal): Promise<UpstreamAnswer> {
+    return this.exchange('POST', path, json, signal);
+  }
+
+  /** Gets a JSON document. Throws for a status other than 200, and for what is not JSON. */
+  async getJson(path: string, signal: AbortSignal): Promise<unknown> {
+    const { status, body } = await this.exchange('GET', path, null, signal);
+    const text = await readText(body);
+    if (status !== 200) throw new Error(`HTTP ${status}`);
+    return JSON.parse(text);
+  }
+
+  /** Lets running exchanges end, then closes the connections. */
+  async close(): Promise<void> {
+    await this.agent.close();
+  }
+
+  /** Hangs up on everything. */
+  async destroy(): Promise<void> {
+    await this.agent.destroy();
+  }
+
+  private async exchange(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    json: string | null,
+    wanted: AbortSignal,
+  ): Promise<UpstreamAnswer> {
+    const patience = new Patience(wanted, this.clock, this.address.timeouts);
+    try {
+      const { statusCode, headers, body } = await this.agent.request({
+        origin: this.base.origin,
+        path: this.pathTo(path),
+        method,
+        headers: {
+          accept: json === null ? 'application/json' : 'text/event-stream, application/json',
+          'accept-encoding': 'identity',
+          ...(json === null ? {} : { 'content-type': 'application/json' }),
+          ...this.address.headers,
+        },
+        body: json,
+        signal: patience.signal,
+      });
+      const exchange = new Exchange(body, patience, this.clock);
+      return {
+        status: statusCode,
+        headers,
+        body: exchange.read(),
+        expectEnd: (limitMs) => patience.hurry(limitMs),
+        complete: () => exchange.complete(),
+      };
+    } catch (error) {
+      patience.end();
+      throw patience.signal.aborted ? patience.signal.reason : error;
+    }
+  }
+
+  private pathTo(path: string): string {
+    const url = new URL(this.base.pathname.replace(/\/+$/, '') + path, this.base);
+    for (const [name, value] of this.base.searchParams) url.searchParams.append(name, value);
+    for (const [name, value] of Object.entries(this.address.query)) url.searchParams.append(name, value);
+    return url.pathname + url.search;
+  }
+}
+
+/** A body as text, up to a limit in bytes: what an upstream says when it refuses is short. */
+export async function readText(body: AsyncIterable<Uint8Array>, limit = 1024 * 1024): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    pieces.push(piece);
+    length += piece.byteLength;
+    if (length >= limit) break;
+  }
+  return Buffer.concat(pieces).subarray(0, limit).toString('utf8');
+}
