@@ -47,6 +47,7 @@ export class Listings {
     try {
       const answer = await this.clock.within(provider.models(), this.limitMs);
       if (answer === undefined) throw new Error('no answer');
+      answer.value.forEach(requireModel);
       this.models.set(name, new Map(answer.value.map((model) => [model.id, model])));
       this.silent.delete(name);
     } catch (error) {
@@ -54,4 +55,11 @@ export class Listings {
       this.logger.warn(`the provider '${name}' did not list its models: ${String(error)}`);
     }
   }
+}
+
+/** Clients choke on a list with a model that is none; not every provider is TypeScript. */
+function requireModel(model: Partial<ModelInfo> | null | undefined): void {
+  const isModel =
+    typeof model?.id === 'string' && typeof model.ownedBy === 'string' && Number.isSafeInteger(model.created);
+  if (!isModel) throw new Error('a model needs id, ownedBy and created');
 }

@@ -3,15 +3,8 @@ import type { Clock } from '../time/index.js';
 import { Listings } from './listings.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
-import type {
-  Random} from './routing/index.js';
-import {
-  type Configuration,
-  type Destination,
-  RoutedProvider,
-  RouteTable,
-  TargetHealth,
-} from './routing/index.js';
+import type { Random } from './routing/index.js';
+import { type Configuration, type Destination, RoutedProvider, RouteTable, TargetHealth } from './routing/index.js';
 
 type Providers = ReadonlyMap<string, ModelProviderBase>;
 

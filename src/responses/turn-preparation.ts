@@ -10,6 +10,7 @@ import {
   type Turn,
 } from '../providers/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
+import { fitWindow } from './context-window.js';
 
 /** A turn with everything it needs to run. */
 export interface PreparedTurn {
@@ -36,7 +37,10 @@ export class TurnPreparation {
     return this.providers.route(settings.model);
   }
 
-  /** Throws ApiError for an unknown parent, items that do not fit, and efforts the model does not have. */
+  /**
+   * Throws ApiError for an unknown parent, items that do not fit together or do not fit the model's window, and efforts the
+   * model does not have.
+   */
   async prepare(admitted: AdmittedTurn, route: ModelRoute, remembered?: Continuations): Promise<PreparedTurn> {
     const { responseId, settings, parameters, include, headers, caller, session } = admitted;
     const { provider, providerName, model } = route;
@@ -47,7 +51,7 @@ export class TurnPreparation {
       { within: session?.id, remembered },
     );
     refuseUnsupportedEffort(settings, model);
-    const turn: Turn = {
+    const whole: Turn = {
       responseId,
       input,
       settings,
@@ -59,9 +63,16 @@ export class TurnPreparation {
         return conversation.items;
       },
     };
+    const turn = await fitToWindow(whole, route);
     const sessionId = session?.id ?? parent?.sessionId ?? responseId;
     return { turn, provider, providerName, conversation, parent, sessionId };
   }
+}
+
+/** The same turn where everything fits, which is read only when it is needed. */
+async function fitToWindow(turn: Turn, route: ModelRoute): Promise<Turn> {
+  if (route.model.contextWindow === undefined) return turn;
+  return { ...turn, context: await fitWindow(turn, route) };
 }
 
 /** Protocol §2, step 8: of all settings only the effort is checked against the model. */

@@ -1,4 +1,6 @@
 /** What the tests of a program that extends Antiphon need: `antiphon/testing`. */
+export * from './contract/index.js';
+export * from './events/index.js';
 export * from './fake-clock.js';
 export * from './scripted-provider.js';
 export * from './sequential-id-generator.js';

@@ -8,13 +8,14 @@ export type Script = (
 
 /**
  * A model that answers what a test tells it to, one script per turn, and remembers what it was asked. Serves any model
- * name. A turn without a script is answered with the text `ok`.
+ * name. A turn without a script is answered with the text `ok`, or as `otherwise` says.
  */
 @ModelProvider('scripted')
 export class ScriptedProvider extends ModelProviderBase {
   /** Every turn it was asked, oldest first. */
   readonly turns: Turn[] = [];
   private readonly scripts: Script[] = [];
+  private otherScript: Script = () => sayOk();
 
   override async models(): Promise<readonly ModelInfo[]> {
     return [this.find('scripted')];
@@ -40,14 +41,25 @@ export class ScriptedProvider extends ModelProviderBase {
     return this;
   }
 
+  /** Answers every turn that has no script of its own. */
+  otherwise(script: Script): this {
+    this.otherScript = script;
+    return this;
+  }
+
   override generate(
     turn: Turn,
     options: { readonly signal: AbortSignal },
   ): AsyncIterable<ModelEvent | readonly ModelEvent[]> {
     this.turns.push(turn);
-    if (this.scripts.length === 0) this.reply({ type: 'text', delta: 'ok' });
-    const script = this.scripts.shift();
-    if (script === undefined) throw new Error('there is always a script here');
+    const script = this.scripts.shift() ?? this.otherScript;
     return script(turn, options);
   }
+}
+
+async function* sayOk(): AsyncGenerator<readonly ModelEvent[]> {
+  yield [
+    { type: 'text', delta: 'ok' },
+    { type: 'finish', reason: 'stop' },
+  ];
 }

@@ -11,7 +11,10 @@ const MAIN = fileURLToPath(new URL('../../bench/main.ts', import.meta.url));
 /** Beyond it the benchmark is told to end, and ends what it started. */
 const PATIENCE_MS = 25_000;
 
-const SMALLEST = ['--quick', '--streams', '4', '--deltas', '8', '--chain', '10', '--saves', '64', '--rounds', '1'];
+const SMALLEST = [
+  ...['--quick', '--streams', '4', '--deltas', '8', '--chain', '10', '--saves', '64', '--requests', '8'],
+  ...['--rounds', '1'],
+];
 
 interface Spread {
   readonly median: number;
@@ -25,6 +28,7 @@ interface Figure {
   readonly ratio: Spread;
   readonly service: Spread;
   readonly floor: Spread;
+  readonly direct?: Spread & { readonly serviceAdds: Spread; readonly floorAdds: Spread };
 }
 
 interface Report {
@@ -68,8 +72,8 @@ describe('the benchmark', () => {
     const comparisons = cases[0]?.comparisons ?? [];
     for (const text of [machine.cpu, ...comparisons.map((one) => one.name)]) expect(stdout).toContain(text);
     const values = comparisons.flatMap(({ figures }) =>
-      figures.flatMap(({ ratio, service, floor }) =>
-        [ratio, service, floor].flatMap(({ median, min, max, values }) => [median, min, max, ...values]),
+      figures.flatMap(({ ratio, service, floor, direct = ratio }) =>
+        [ratio, service, floor, direct].flatMap(({ median, min, max, values }) => [median, min, max, ...values]),
       ),
     );
     expect(values.filter((value) => !(value > 0 && value < Infinity))).toEqual([]);
@@ -87,6 +91,32 @@ describe('the benchmark', () => {
     for (const { figures } of comparisons) expect(figures.map((one) => one.name)).toContain(figure);
   });
 
+  it('runs relay, and tells what is added to asking the upstream itself', async () => {
+    const { comparisons } = await measure('relay');
+    const names = ['paced', 'flat out'].flatMap((pace) =>
+      [1, 32, 256].map((count) => `relay, ${pace}, ${count} at once`),
+    );
+    expect(comparisons.map(({ name }) => name)).toEqual(names);
+    for (const { name, figures } of comparisons) {
+      const times = figures.filter(({ direct }) => direct !== undefined);
+      expect(times.map((figure) => figure.name)).toEqual(
+        name.includes('paced')
+          ? [
+              'time to first delta, p50, ms',
+              'time to first delta, p99, ms',
+              'delay of a delta, p50, ms',
+              'delay of a delta, p99, ms',
+            ]
+          : ['time per delta of a stream, p50, µs', 'time per delta of a stream, p99, µs'],
+      );
+      for (const { service, floor, direct } of times) {
+        expect(direct?.serviceAdds.median).toBe(service.median - (direct?.median ?? NaN));
+        expect(direct?.floorAdds.median).toBe(floor.median - (direct?.median ?? NaN));
+      }
+      expect(figures.map((figure) => figure.name)).toContain('server cores in use');
+    }
+  });
+
   it('counts what turns ask the database: over HTTP for their conversation, and to save', async () => {
     const { comparisons } = await measure('chains');
     const counts = comparisons.map(({ name, figures }) => {
@@ -102,7 +132,7 @@ describe('the benchmark', () => {
   });
 
   it.each([
-    [['--case', 'nothing'], /^--case: there is no 'nothing', but sse, simulator, chains, saves\n$/],
+    [['--case', 'nothing'], /^--case: there is no 'nothing', but sse, simulator, relay, chains, saves\n$/],
     [['--streams', '0'], /^--streams: expected a whole number above 0, but got '0'\n$/],
     [['--fast'], /^Unknown option '--fast'.*\n$/],
   ])('refuses %j in a line', async (args, line) => {

@@ -14,7 +14,8 @@ export function itWith(program: string, name: string, test: (path: string) => Pr
   it.skip(`${name} (skipped: ${program} is not on PATH)`, () => undefined);
 }
 
-function findOnPath(program: string): string | undefined {
+/** The path of a program of this machine; undefined where there is none. */
+export function findOnPath(program: string): string | undefined {
   const directories = (process.env['PATH'] ?? '').split(delimiter);
   return directories.map((directory) => join(directory, program)).find((path) => existsSync(path));
 }

@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net';
 
+import { readEvents, readFrame, textOf } from '../../src/testing/events/read-events.js';
 import { requireRule, type WireEvent } from './rule.js';
 
-const FRAME = /^event: (?<name>[^\n]+)\ndata: (?<data>[^\n]+)$/;
+export { readEvents };
 
 /** What an HTTP client got to see of an answer. */
 export interface HttpAnswer {
@@ -48,26 +49,6 @@ export async function collectStream(
   const answer = await openStream(url, body, options);
   if (!answer.streams) throw new Error(`HTTP ${answer.status} instead of a stream: ${JSON.stringify(answer.body)}`);
   return Array.fromAsync(answer.events);
-}
-
-/**
- * Reads SSE text as events and checks its framing (protocol §1.1): `event:` equals the type in `data:`, one blank line, no
- * other fields, and `data: [DONE]` at the end and only there. Throws an Error that names the rule.
- */
-export async function* readEvents(texts: AsyncIterable<string>): AsyncGenerator<WireEvent, void, undefined> {
-  let rest = '';
-  let done = false;
-  for await (const text of texts) {
-    const frames = (rest + text).split('\n\n');
-    rest = frames.pop() ?? '';
-    for (const frame of frames) {
-      requireRule(!done, `nothing may follow [DONE], but there is: ${frame}`);
-      if (frame === 'data: [DONE]') done = true;
-      else yield readFrame(frame);
-    }
-  }
-  requireRule(rest === '', `the stream must end with a whole frame, not with: ${rest}`);
-  requireRule(done, 'the stream must end with [DONE]');
 }
 
 /** An answer as raw chunks of the chunked encoding, on a socket whose reading the test controls. */
@@ -116,19 +97,6 @@ async function* readChunks(socket: Socket): AsyncGenerator<string, void, undefin
       buffer = buffer.subarray(lineEnd + 2 + size + 2);
     }
   }
-}
-
-function readFrame(frame: string): WireEvent {
-  const { name, data } = FRAME.exec(frame)?.groups ?? {};
-  requireRule(name !== undefined && data !== undefined, `a frame must be event: and data: and nothing else: ${frame}`);
-  const event = JSON.parse(data) as WireEvent;
-  requireRule(event.type === name, `event: ${name} must be the type in data:, ${event.type}`);
-  return event;
-}
-
-async function* textOf(response: Response): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true });
 }
 
 function post(url: string, body: unknown, { headers = {}, signal }: RequestOptions): Promise<Response> {

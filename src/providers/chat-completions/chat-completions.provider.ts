@@ -103,14 +103,27 @@ export class ChatCompletionsProvider extends ModelProviderBase {
   private async *read(answer: UpstreamAnswer, reader: AnswerReader): AsyncGenerator<readonly ModelEvent[]> {
     for await (const batch of readEventStream(answer.body)) {
       const wasFinished = isFinished(reader);
-      const isDone = batch.some((event) => this.readEvent(event, reader));
+      const { isDone, failure } = this.readBatch(batch, reader);
       const events = reader.take();
       if (events.length > 0) yield events;
+      if (failure !== null) throw failure;
       if (isDone) {
         answer.complete();
         return;
       }
       if (!wasFinished && isFinished(reader)) answer.expectEnd(END_LIMIT_MS);
+    }
+  }
+
+  /** Reads events up to the last or a failure: what was said before it is said all the same. */
+  private readBatch(
+    batch: readonly StreamedEvent[],
+    reader: AnswerReader,
+  ): { readonly isDone: boolean; readonly failure: Error | null } {
+    try {
+      return { isDone: batch.some((event) => this.readEvent(event, reader)), failure: null };
+    } catch (error) {
+      return { isDone: true, failure: describe(error) };
     }
   }
 
@@ -146,9 +159,9 @@ export class ChatCompletionsProvider extends ModelProviderBase {
     return toModelError(status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
   }
 
-  /** What went wrong, in words for the client; the cause is for our log. */
+  /** What went wrong, in words for the client; the cause is told our log. */
   private explain(error: unknown): ModelError {
-    const explained = error instanceof ModelError ? error : fromTransport(error);
+    const explained = describe(error);
     if (explained.retry !== 'nowhere') {
       const { cause } = explained;
       this.logger.warn(`'${this.options.name}': ${cause instanceof Error ? cause.message : explained.message}`);
@@ -168,7 +181,8 @@ function isFinished({ finished }: AnswerReader): boolean {
 }
 
 /** Connections break, and servers fall silent: both may be otherwise at the next attempt. */
-function fromTransport(cause: unknown): ModelError {
+function describe(cause: unknown): ModelError {
+  if (cause instanceof ModelError) return cause;
   if (cause instanceof UpstreamTimeoutError) {
     return serverError('The model did not answer in time. Please retry your request.', cause, { retry: 'other' });
   }

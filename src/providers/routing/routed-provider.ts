@@ -1,3 +1,4 @@
+import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import type { ModelEvent } from '../model-event.js';
 import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
@@ -55,6 +56,10 @@ export class RoutedProvider extends ModelProviderBase {
 
   override countTokens(turn: Turn): Promise<number> {
     return this.first.provider.countTokens(this.turnFor(this.first, turn));
+  }
+
+  override countOutputTokens(output: readonly Item[]): Promise<number> {
+    return this.first.provider.countOutputTokens(output);
   }
 
   private turnFor(target: Target, turn: Turn): Turn {

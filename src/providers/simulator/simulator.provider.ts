@@ -12,7 +12,7 @@ import type { Wording } from './answer/write-text.js';
 import { type Control, readControl, refuseControl } from './control.js';
 import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
 import { type Latency, withLatency } from './latency.js';
-import { limitOf, refuseTooMuch } from './limits.js';
+import { limitOf } from './limits.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { play } from './play.js';
 import { isTimed, planScript } from './script/plan-script.js';
@@ -76,7 +76,6 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     if (signal.aborted) return;
     const control = this.readControl(turn);
     const input = await this.countTokens(turn);
-    refuseTooMuch(turn, input);
     const identity = identify(turn, control.seed ?? this.options.seed);
     const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
     const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, signal };

@@ -15,7 +15,10 @@ export class Exchange {
     private readonly body: Dispatcher.ResponseData['body'],
     private readonly patience: Patience,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    // Destroying an unread body is an error to undici, and one that nobody listens to would end the process.
+    body.on('error', () => undefined);
+  }
 
   /** Everything that matters was read. */
   complete(): void {

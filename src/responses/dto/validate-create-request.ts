@@ -10,6 +10,12 @@ const requireModel = compile(ModelMember);
 const checkMembers = compile(CreateRequestBody);
 const checkEventMembers = compile(CreateEventBody);
 
+/** How strict a run is, and what providers take beyond the API. */
+export interface CreateOptions extends CheckOptions {
+  /** Members that a provider is handed as they are (docs/providers.md). */
+  readonly forwarded?: ReadonlySet<string>;
+}
+
 function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions): void {
   if (unknownParameters === 'ignore' || !Object.hasOwn(body, 'messages')) return;
   throw ApiError.of(
@@ -24,7 +30,7 @@ function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions
  *
  * @throws ApiError with status 400 for the first fault
  */
-export function validateCreateRequest(body: unknown, options: CheckOptions): CreateResponseRequest {
+export function validateCreateRequest(body: unknown, options: CreateOptions): CreateResponseRequest {
   return validate(requireReadableBody(body), options, checkMembers, false);
 }
 
@@ -42,7 +48,7 @@ export interface CreateEvent {
  *
  * @throws ApiError with status 400 for the first fault
  */
-export function validateCreateEvent(body: unknown, options: CheckOptions): CreateEvent {
+export function validateCreateEvent(body: unknown, options: CreateOptions): CreateEvent {
   const members = requireReadableBody(body);
   const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
   const request = validate(members, options, checkEventMembers, !generate);
@@ -52,7 +58,7 @@ export function validateCreateEvent(body: unknown, options: CheckOptions): Creat
 
 function validate(
   members: Record<string, unknown>,
-  options: CheckOptions,
+  options: CreateOptions,
   check: Validate,
   isWarmUp: boolean,
 ): CreateResponseRequest {
@@ -63,13 +69,19 @@ function validate(
   }
   if (!isWarmUp) requireInput(members);
   refuseChatCompletions(members, options);
-  check(members, options);
+  check(withoutForwarded(members, options), options);
   const request = members as unknown as CreateResponseRequest;
   refuseTwoHistories(request);
   refuseUnbuiltFeatures(request, isWarmUp);
   if (!isWarmUp) requireSomethingToAnswer(request);
   requireToolsOfChoice(request);
   return request;
+}
+
+/** Only where unknown members are refused does it matter that these are known. */
+function withoutForwarded(members: Record<string, unknown>, { unknownParameters, forwarded }: CreateOptions): object {
+  if (unknownParameters === 'ignore' || forwarded === undefined || forwarded.size === 0) return members;
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !forwarded.has(name)));
 }
 
 /** `prewarm` is another way to ask for a warm-up (protocol §6.4). */

@@ -2,6 +2,7 @@ import { UseFilters, UseGuards } from '@nestjs/common';
 import { MessageBody, type OnGatewayInit, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 
 import { Environment } from '../../config/index.js';
+import { ProviderRegistry } from '../../providers/index.js';
 import { validateCreateEvent } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { ErrorEventFilter } from './error-event.filter.js';
@@ -18,6 +19,7 @@ export class ResponsesGateway implements OnGatewayInit {
   constructor(
     private readonly responses: ResponsesService,
     private readonly environment: Environment,
+    private readonly providers: ProviderRegistry,
     private readonly handshake: SocketHandshake,
   ) {}
 
@@ -41,7 +43,10 @@ export class ResponsesGateway implements OnGatewayInit {
 
   private async run(turn: SocketTurn): Promise<void> {
     const { UNKNOWN_PARAMETERS: unknownParameters, WS_SESSION_LOCK: locksSession } = this.environment;
-    const { request, generate, sessionId } = validateCreateEvent(turn.request(), { unknownParameters });
+    const { request, generate, sessionId } = validateCreateEvent(turn.request(), {
+      unknownParameters,
+      forwarded: this.providers.forwarded,
+    });
     turn.keep();
     const { headers } = turn.session.connection;
     const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });

@@ -77,7 +77,7 @@ export class AnswerReader {
       this.events.push({ type: 'annotation', annotation });
     }
     const calls = Array.isArray(delta.tool_calls) ? (delta.tool_calls as readonly unknown[]) : [];
-    for (const call of calls) this.call(call);
+    for (const call of calls) if (isObject(call)) this.call(call);
     if (isObject(delta.function_call)) this.call({ index: 0, function: delta.function_call });
   }
 
@@ -93,7 +93,7 @@ export class AnswerReader {
     this.events.push(logprobs.length === 0 ? { type: 'text', delta } : { type: 'text', delta, logprobs });
   }
 
-  private call(entry: unknown): void {
+  private call(entry: Readonly<Record<string, unknown>>): void {
     // The text before the calls is an item of its own, and over.
     if (this.calls.isEmpty) {
       this.endReasoning();

@@ -38,8 +38,7 @@ export class CallCollector {
   }
 
   /** Reads one entry of `tool_calls`. Throws ModelError for arguments without end. */
-  add(entry: unknown): readonly ModelEvent[] {
-    if (!isObject(entry)) return [];
+  add(entry: Readonly<Record<string, unknown>>): readonly ModelEvent[] {
     const func = isObject(entry.function) ? entry.function : {};
     const id = typeof entry.id === 'string' ? entry.id : '';
     const name = typeof func.name === 'string' ? func.name : '';

@@ -17,5 +17,5 @@ function readToken(value: unknown): Omit<Logprob, 'top_logprobs'> | undefined {
   const { token, logprob, bytes } = value;
   if (typeof token !== 'string' || typeof logprob !== 'number') return undefined;
   const isBytes = Array.isArray(bytes) && bytes.every((byte) => typeof byte === 'number');
-  return { token, logprob, bytes: isBytes ? (bytes) : [...Buffer.from(token, 'utf8')] };
+  return { token, logprob, bytes: isBytes ? bytes : [...Buffer.from(token, 'utf8')] };
 }

@@ -15,7 +15,8 @@ export interface UpstreamFailure {
  * `{message,code}`, `{detail:[…]}` or just text.
  */
 export function readFailure(text: string): UpstreamFailure {
-  return describeFailure(parse(text) ?? text);
+  // A page says nothing that helps.
+  return describeFailure(parse(text) ?? (text.trimStart().startsWith('<') ? '' : text));
 }
 
 /** The same for what was parsed already. */
@@ -23,10 +24,12 @@ export function describeFailure(value: unknown): UpstreamFailure {
   if (Array.isArray(value) && isObject(value[0])) return describeFailure(value[0]);
   if (!isObject(value)) return { message: textOf(value), code: null, type: null, param: null, status: null };
   if (isObject(value.error)) return { ...describeFailure(value.error), ...statusBeside(value) };
-  const { code, type, param, status } = value;
+  const { code, type, param, status, metadata } = value;
+  // Those who ask others have their words in there.
+  const inner = isObject(metadata) && typeof metadata.raw === 'string' ? readFailure(metadata.raw).message : '';
   const number = [code, status, value.status_code, value.http_status_code].find(isHttpStatus);
   return {
-    message: textOf(value.message ?? value.error ?? value.detail ?? value.msg ?? ''),
+    message: inner === '' ? textOf(value.message ?? value.error ?? value.detail ?? value.msg) : inner,
     code: typeof code === 'string' ? code : null,
     type: typeof (type ?? value.error_type) === 'string' ? String(type ?? value.error_type) : null,
     param: typeof param === 'string' ? param : null,

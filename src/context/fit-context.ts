@@ -1,0 +1,90 @@
+import { estimateBytes, type Item } from '../protocol/index.js';
+import { countItemTokens } from '../providers/index.js';
+
+/** Tokens that are left for the answer where the request does not say how long it may be. */
+const USUAL_ANSWER_TOKENS = 4096;
+
+/** A conversation before it is fitted. */
+export interface UnfittedContext {
+  /** Everything, oldest first. */
+  readonly items: readonly Item[];
+  /** Most tokens of input and output together. */
+  readonly window: number;
+  /** Most tokens that the request allows for the answer. */
+  readonly maxOutputTokens: number | null;
+  /** Tokens of everything, with instructions and tools. */
+  readonly tokens: number;
+}
+
+const sizes = new WeakMap<object, number>();
+
+/** Whether values may have more tokens than that. Cheap, and wrong only on the safe side: a character is hardly ever two tokens. */
+export function mayExceed(tokens: number, values: readonly (object | string | null)[]): boolean {
+  let characters = 0;
+  for (const value of values) {
+    characters += typeof value === 'object' && value !== null ? sizeOf(value) : (value?.length ?? 0);
+    if (characters > tokens) return true;
+  }
+  return false;
+}
+
+/**
+ * Leaves out the oldest items, so that the rest fits a model's window with room for an answer. What stays: system and developer
+ * messages at the beginning, calls together with their outputs, and reasoning together with what it led to. Undefined when
+ * not even the last item fits.
+ */
+export async function dropOldest(context: UnfittedContext): Promise<readonly Item[] | undefined> {
+  const { items, window, tokens } = context;
+  const kept = items.findIndex((item) => !isInstruction(item));
+  const cuts = kept === -1 ? [] : validCuts(items, kept);
+  const wanted = tokens - (window - roomForAnswer(context));
+  let freed = 0;
+  let start = kept;
+  for (const cut of cuts) {
+    if (freed >= wanted) break;
+    freed += await countItemTokens(items.slice(start, cut));
+    start = cut;
+  }
+  if (tokens - freed > window) return undefined;
+  return freed === 0 ? items : [...items.slice(0, kept), ...items.slice(start)];
+}
+
+/** Counts are estimates: a sixteenth of the window is room for their error, and no answer needs more than half of it. */
+function roomForAnswer({ window, maxOutputTokens }: UnfittedContext): number {
+  return Math.min(Math.max(maxOutputTokens ?? USUAL_ANSWER_TOKENS, Math.ceil(window / 16)), Math.floor(window / 2));
+}
+
+/** Where a conversation may begin, oldest first: behind its first items, but not between a call and its output. */
+function validCuts(items: readonly Item[], from: number): readonly number[] {
+  const last = new Map(items.map((item, index) => [pairOf(item), index]));
+  const cuts: number[] = [];
+  let reach = from;
+  for (const [index, item] of items.entries()) {
+    if (index < from) continue;
+    const pair = pairOf(item);
+    if (pair !== undefined) reach = Math.max(reach, last.get(pair) ?? index);
+    const isLast = index === items.length - 1;
+    if (reach <= index && item.type !== 'reasoning' && !isLast) cuts.push(index + 1);
+  }
+  return cuts;
+}
+
+/** What a call and its output have in common. The output of a local shell names its call by its own id (protocol §3.1). */
+function pairOf(item: Item): string | undefined {
+  if (typeof item.call_id === 'string') return item.call_id;
+  return item.type === 'local_shell_call_output' ? item.id : undefined;
+}
+
+function isInstruction({ type, role }: Item): boolean {
+  return type === 'message' && (role === 'system' || role === 'developer');
+}
+
+function sizeOf(value: object): number {
+  let size = sizes.get(value);
+  if (size === undefined) {
+    // Two bytes a character, and more than that for what is around them.
+    size = estimateBytes(value) / 2;
+    sizes.set(value, size);
+  }
+  return size;
+}

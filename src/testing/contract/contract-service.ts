@@ -1,0 +1,135 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+
+import { AntiphonModule } from '../../antiphon.module.js';
+import { configureApp } from '../../bootstrap.js';
+import { createAdapter } from '../../http/index.js';
+import type { ResponseObject } from '../../protocol/index.js';
+import { type ModelProviderBase, ProviderRegistry } from '../../providers/index.js';
+import { Clock } from '../../time/index.js';
+import { requireRule } from '../events/rule.js';
+import type { Answer } from './answer.js';
+import type { ProviderSubject, TurnRequest } from './provider-subject.js';
+import { ProviderTap } from './provider-tap.js';
+import { RunningClock } from './running-clock.js';
+import { type Transport, TRANSPORTS } from './transports.js';
+
+/** How long a model may be silent in a service of the suite, ms. */
+export const IDLE_MS = 60_000;
+
+/** What every service of the suite is started with, whatever the subject and the process say. */
+const ENVIRONMENT = {
+  API_KEYS: '',
+  STATE: 'memory',
+  RECORD_FILE: '',
+  WS_ENABLED: true,
+  UNKNOWN_PARAMETERS: 'ignore',
+  DRAIN_TIMEOUT_MS: 0,
+  MODEL_LIST_TIMEOUT_MS: IDLE_MS,
+  MODEL_ACCEPT_TIMEOUT_MS: IDLE_MS / 2,
+  MODEL_IDLE_TIMEOUT_MS: IDLE_MS,
+  CLIENT_STALL_TIMEOUT_MS: 2 * IDLE_MS,
+};
+
+/** A question, or the members of a body; and how it is asked. */
+export interface Question extends TurnRequest {
+  readonly transport?: Transport;
+  readonly signal?: AbortSignal;
+}
+
+/** The real service with the subject in it, on a free port of the loopback interface. */
+export class ContractService {
+  /** Everything that clients have seen. */
+  private seen = '';
+
+  private constructor(
+    readonly subject: ProviderSubject,
+    private readonly app: NestFastifyApplication,
+    readonly tap: ProviderTap,
+    readonly clock: RunningClock,
+    readonly baseURL: string,
+  ) {}
+
+  /** Starts it. Throws what Nest and the subject throw. */
+  static async start(subject: ProviderSubject): Promise<ContractService> {
+    const options = await subject.options();
+    const environment = { ...options.environment, ...ENVIRONMENT };
+    const clock = new RunningClock();
+    const builder = Test.createTestingModule({ imports: [AntiphonModule.forRoot({ ...options, environment })] });
+    const module = await builder.overrideProvider(Clock).useValue(clock).compile();
+    const app = module.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
+    await configureApp(app);
+    await app.listen(0, '127.0.0.1');
+    return new ContractService(
+      subject,
+      app,
+      new ProviderTap(app.get(ProviderRegistry)),
+      clock,
+      `${await app.getUrl()}/v1`,
+    );
+  }
+
+  /** Ends it, also where turns hang. */
+  async close(): Promise<void> {
+    await this.within(this.app.close(), 'the shutdown').finally(() => this.clock.stop());
+  }
+
+  /** The provider of the subject's model. */
+  get provider(): ModelProviderBase {
+    return this.app.get(ProviderRegistry).route(this.subject.model).provider;
+  }
+
+  /** Asks the subject's model, over SSE unless told. What comes back has passed the checks of its form. */
+  async ask(input: unknown, { transport = TRANSPORTS.SSE, signal, headers, body }: Question = {}): Promise<Answer> {
+    const { model, request } = this.subject;
+    const left = new AbortController();
+    const answer = transport.ask({
+      url: `${this.baseURL}/responses`,
+      headers: { ...request?.headers, ...headers },
+      body: { model, input, ...request?.body, ...body },
+      signal: signal ?? left.signal,
+    });
+    try {
+      const given = await this.within(answer, `an answer over ${transport.name}`);
+      this.seen += given.seen;
+      return given;
+    } finally {
+      left.abort();
+    }
+  }
+
+  /** The same for a question that has to be answered. Throws an Error when it is refused, or the response fails. */
+  async askWell(input: unknown, question: Question = {}): Promise<ResponseObject> {
+    const { response, refusal } = await this.ask(input, question);
+    requireRule(response !== null, `a turn was refused: ${JSON.stringify(refusal)}`);
+    const { status, error, output } = response;
+    requireRule(
+      status === 'completed' || status === 'incomplete',
+      `a turn must be completed or incomplete, but it is ${status}: ${JSON.stringify(error)}`,
+    );
+    requireRule(output.length > 0, 'an answer must have at least one item');
+    return response;
+  }
+
+  /** Gets a JSON resource. Throws an Error unless it is there. */
+  async get(path: string): Promise<unknown> {
+    const answer = await this.within(fetch(`${this.baseURL}${path}`), `GET ${path}`);
+    const text = await answer.text();
+    this.seen += text;
+    requireRule(answer.status === 200, `GET ${path} answered ${answer.status}: ${text}`);
+    return JSON.parse(text);
+  }
+
+  /** Waits for a promise, but no longer than the subject allows. Throws an Error that says for what. */
+  async within<T>(promise: Promise<T>, what: string): Promise<T> {
+    const { patienceMs = 5000 } = this.subject;
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error(`${what} did not come within ${patienceMs} ms`)), patienceMs);
+    return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));
+  }
+
+  /** Throws an Error if a client saw one of these. */
+  requireUnseen(secrets: readonly string[]): void {
+    for (const secret of secrets) requireRule(!this.seen.includes(secret), 'a client saw a secret of the provider');
+  }
+}

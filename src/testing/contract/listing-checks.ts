@@ -1,0 +1,45 @@
+import type { ModelProviderBase } from '../../providers/index.js';
+import { isObject, requireRule } from '../events/rule.js';
+import type { Check } from './check.js';
+import { type ContractService, IDLE_MS } from './contract-service.js';
+import { SECRET } from './misbehaviours.js';
+import { requireModel } from './model-checks.js';
+
+type List = ModelProviderBase['models'];
+
+/** Ways in which a provider can be wrong about its models. */
+const MISBEHAVIOURS: Readonly<Record<string, List>> = {
+  throws: () => {
+    throw new Error(SECRET);
+  },
+  rejects: () => Promise.reject(new Error(SECRET)),
+  'never answers': () => new Promise(() => undefined),
+  'gives nothing': async () => null as never,
+  'gives a list with a hole': async () => [undefined] as never,
+  'gives a model without a name': async () => [{ ownedBy: 'nobody', created: 1 }] as never,
+  'gives a model that was made at no time': async () => [{ id: 'timeless', ownedBy: 'nobody' }] as never,
+};
+
+/** A provider that cannot say what it has hides nobody's models, and still serves its own. */
+export const LISTING_CHECKS: readonly Check[] = Object.entries(MISBEHAVIOURS).map(([what, list]) => ({
+  name: `keeps the list of models when models() ${what}`,
+  run: async (service) => {
+    const asked = Promise.withResolvers<undefined>();
+    service.provider.models = () => {
+      asked.resolve(undefined);
+      return list();
+    };
+    const models = getModels(service);
+    await Promise.race([service.within(asked.promise, 'the question for models'), models]);
+    service.clock.advance(IDLE_MS);
+    for (const model of await models) requireModel(model);
+    await service.askWell('Say hello.');
+    service.requireUnseen([SECRET]);
+  },
+}));
+
+async function getModels(service: ContractService): Promise<readonly unknown[]> {
+  const list = await service.get('/models');
+  requireRule(isObject(list) && Array.isArray(list['data']), 'GET /models must give a list');
+  return list['data'] as readonly unknown[];
+}

@@ -1,0 +1,47 @@
+import { requireRule } from '../events/rule.js';
+import type { Answer } from './answer.js';
+import type { Check } from './check.js';
+import { type ContractService, IDLE_MS } from './contract-service.js';
+import { AFTERTHOUGHT, type Misbehaviour, MISBEHAVIOURS, SECRET } from './misbehaviours.js';
+import { type Transport, TRANSPORTS } from './transports.js';
+
+/** A provider that does wrong fails its own turn, in the form of the protocol, and nothing else. */
+export const MISBEHAVIOUR_CHECKS: readonly Check[] = MISBEHAVIOURS.map((misbehaviour) => ({
+  name: `keeps the rules of the stream when it ${misbehaviour.what}`,
+  run: async (service) => {
+    for (const transport of Object.values(TRANSPORTS)) {
+      requireEnd(await askWhile(service, misbehaviour, transport), misbehaviour);
+      await service.askWell('Say hello.', { transport });
+    }
+    service.requireUnseen([SECRET, AFTERTHOUGHT]);
+  },
+}));
+
+async function askWhile(
+  service: ContractService,
+  { behave, hangs = false }: Misbehaviour,
+  transport: Transport,
+): Promise<Answer> {
+  const { promise: silence, resolve } = Promise.withResolvers<undefined>();
+  service.tap.next((turn) =>
+    behave({
+      ...turn,
+      get over() {
+        resolve(undefined);
+        return turn.over;
+      },
+    }),
+  );
+  const answer = service.ask('Say hello.', { transport });
+  if (hangs) {
+    await Promise.race([service.within(silence, 'the silence of the provider'), answer]);
+    service.clock.advance(IDLE_MS);
+  }
+  return answer;
+}
+
+function requireEnd({ response, refusal, seen }: Answer, { end, what }: Misbehaviour): void {
+  const status: string = response?.status ?? (refusal === null ? 'unknown' : 'refused');
+  const isRight = end === 'answered' ? status === 'completed' || status === 'incomplete' : status === end;
+  requireRule(isRight, `a turn whose provider ${what} must be ${end}, not ${status}: ${seen}`);
+}

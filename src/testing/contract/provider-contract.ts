@@ -1,0 +1,50 @@
+import { ANSWER_CHECKS } from './answer-checks.js';
+import type { Check } from './check.js';
+import { ContractService } from './contract-service.js';
+import { CONVERSATION_CHECKS } from './conversation-checks.js';
+import { FAILURE_CHECKS } from './failure-checks.js';
+import { LISTING_CHECKS } from './listing-checks.js';
+import { MISBEHAVIOUR_CHECKS } from './misbehaviour-checks.js';
+import { MODEL_CHECKS } from './model-checks.js';
+import type { ProviderSubject } from './provider-subject.js';
+import { HANGING_CHECKS, STOP_CHECKS } from './stop-checks.js';
+
+/** One thing that has to be true of a provider. */
+export interface ContractCase {
+  readonly name: string;
+  /** Rejects with an Error that says what is not so. Needs no test framework, and none of the other cases. */
+  readonly run: () => Promise<void>;
+}
+
+/**
+ * What has to be true of every provider, proven against the real service with the provider in it:
+ *
+ *     for (const { name, run } of providerContract(subject)) it(name, run);
+ *
+ * The first half asks the provider itself. The second spoils what it yields (throws, hangs, yields nonsense, ends early):
+ * the streams must keep the rules of the protocol all the same, and the next turn must be answered.
+ */
+export function providerContract(subject: ProviderSubject): readonly ContractCase[] {
+  const checks: readonly Check[] = [
+    ...MODEL_CHECKS,
+    ...ANSWER_CHECKS,
+    ...CONVERSATION_CHECKS,
+    ...STOP_CHECKS,
+    ...(subject.hanging === undefined ? [] : HANGING_CHECKS),
+    ...(subject.failing === undefined ? [] : FAILURE_CHECKS),
+    ...LISTING_CHECKS,
+    ...MISBEHAVIOUR_CHECKS,
+  ];
+  return checks.map((check) => ({ name: check.name, run: () => runCheck(check, subject) }));
+}
+
+async function runCheck({ run }: Check, subject: ProviderSubject): Promise<void> {
+  const service = await ContractService.start(subject);
+  try {
+    await run(service);
+    service.requireUnseen(subject.secrets ?? []);
+    await service.within(service.tap.settle(), "the end of every provider's stream");
+  } finally {
+    await service.close();
+  }
+}

@@ -1,0 +1,25 @@
+import { FakeClock } from '../fake-clock.js';
+
+const TICK_MS = 10;
+
+/** A clock that goes by itself, and can be moved on besides: who waits for minutes need not. */
+export class RunningClock extends FakeClock {
+  private readonly startedAt = performance.now();
+  private passedMs = 0;
+  private readonly ticker = setInterval(() => this.tick(), TICK_MS).unref();
+
+  constructor() {
+    super(Date.now());
+  }
+
+  /** Stands still from now on. */
+  stop(): void {
+    clearInterval(this.ticker);
+  }
+
+  private tick(): void {
+    const passedMs = Math.floor(performance.now() - this.startedAt);
+    this.advance(passedMs - this.passedMs);
+    this.passedMs = passedMs;
+  }
+}

@@ -1,0 +1,38 @@
+import { requireRule, type WireEvent } from './rule.js';
+
+const FRAME = /^event: (?<name>[^\n]+)\ndata: (?<data>[^\n]+)$/;
+
+/**
+ * Reads SSE text as events and checks its framing (protocol §1.1): `event:` equals the type in `data:`, one blank line, no
+ * other fields, and `data: [DONE]` at the end and only there. Throws an Error that names the rule.
+ */
+export async function* readEvents(texts: AsyncIterable<string>): AsyncGenerator<WireEvent, void, undefined> {
+  let rest = '';
+  let done = false;
+  for await (const text of texts) {
+    const frames = (rest + text).split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) {
+      requireRule(!done, `nothing may follow [DONE], but there is: ${frame}`);
+      if (frame === 'data: [DONE]') done = true;
+      else yield readFrame(frame);
+    }
+  }
+  requireRule(rest === '', `the stream must end with a whole frame, not with: ${rest}`);
+  requireRule(done, 'the stream must end with [DONE]');
+}
+
+/** One frame of SSE as the event it carries. Throws an Error that names the rule. */
+export function readFrame(frame: string): WireEvent {
+  const { name, data } = FRAME.exec(frame)?.groups ?? {};
+  requireRule(name !== undefined && data !== undefined, `a frame must be event: and data: and nothing else: ${frame}`);
+  const event = JSON.parse(data) as WireEvent;
+  requireRule(event.type === name, `event: ${name} must be the type in data:, ${event.type}`);
+  return event;
+}
+
+/** The body of an answer as text, piece by piece. */
+export async function* textOf(answer: Response): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  for await (const chunk of answer.body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true });
+}

@@ -1,0 +1,47 @@
+import { RESPONSE_MEMBERS } from './event-fields.js';
+import { isObject, kindOf, requireRule, type WireEvent } from './rule.js';
+
+/** What every snapshot of a Response has. Throws an Error that names the rule. */
+export function requireResponse(response: Readonly<Record<string, unknown>>): void {
+  const missing = RESPONSE_MEMBERS.filter((member) => response[member] === undefined);
+  requireRule(missing.length === 0, `the response lacks ${missing.join(', ')}`);
+  requireRule(response['object'] === 'response', 'object must be response');
+  const { id } = response;
+  requireRule(typeof id === 'string' && /^resp_./.test(id), 'the response must have an id that begins with resp_');
+}
+
+/** What a Response that has ended says of its end, and no other. Throws an Error that names the rule. */
+export function requireEnding(response: Readonly<Record<string, unknown>>): void {
+  const { status, completed_at: completedAt, error, incomplete_details: details, usage } = response;
+  requireRule((typeof completedAt === 'number') === (status === 'completed'), 'completed_at belongs to completed only');
+  requireRule(isError(error) === (status === 'failed'), 'error with code and message belongs to failed only');
+  requireRule((details !== null) === (status === 'incomplete'), 'incomplete_details belongs to incomplete only');
+  requireRule(isUsage(usage) || (usage === null && status === 'failed'), 'usage must be complete and add up');
+}
+
+/** What a Response that has not ended must not say yet. Throws an Error that names the rule. */
+export function requireUnfinished({
+  output,
+  usage,
+  completed_at: completedAt,
+  error,
+  incomplete_details: details,
+}: WireEvent): void {
+  requireRule(Array.isArray(output) && output.length === 0, 'output must be empty before the end');
+  const early = [usage, completedAt, error, details].some((value) => value !== null);
+  requireRule(!early, 'usage, completed_at, error and incomplete_details must be null before the end');
+}
+
+function isError(value: unknown): boolean {
+  return isObject(value) && typeof value['code'] === 'string' && typeof value['message'] === 'string';
+}
+
+function isUsage(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { input_tokens: input, output_tokens: output, total_tokens: total } = value;
+  const { input_tokens_details: inputDetails, output_tokens_details: outputDetails } = value;
+  if (!isObject(inputDetails) || !isObject(outputDetails)) return false;
+  const counts = [input, output, inputDetails['cached_tokens'], inputDetails['cache_write_tokens']];
+  const every = [...counts, outputDetails['reasoning_tokens']].every((count) => kindOf(count) === 'integer');
+  return every && total === (input as number) + (output as number);
+}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { SimulatorProvider } from '../../src/index.js';
+import { providerContract, type ProviderSubject, type TurnRequest } from '../../src/testing/index.js';
+import { ACME_SECRET, AcmeUpstream, ASK_TO_FAIL, ASK_TO_HANG } from '../support/acme-upstream.js';
+import { AcmeProvider } from '../support/acme.provider.js';
+import { ListeningProvider } from '../support/listening.provider.js';
+import { ChatSubject } from './provider-chat-subject.js';
+
+const simulate = (what: string): TurnRequest => ({ body: { client_metadata: { 'x-simulate': what } } });
+
+const simulator: ProviderSubject = {
+  options: () => ({ providers: [SimulatorProvider], environment: { SIMULATOR_CONTROL: true } }),
+  model: 'simulator',
+  deterministic: true,
+  hanging: () => simulate('fault=stall; after=1; for=600000'),
+  failing: simulate('fault=server_error'),
+};
+
+const scripted: ProviderSubject = {
+  options: () => ({ providers: [ListeningProvider] }),
+  model: 'any',
+  deterministic: true,
+};
+
+const upstream = new AcmeUpstream();
+
+const acme: ProviderSubject = {
+  options: () => ({ providers: [AcmeProvider] }),
+  model: 'acme-1',
+  deterministic: true,
+  hanging: () => ({ body: { input: ASK_TO_HANG }, ...upstream.nextHang() }),
+  failing: { body: { input: ASK_TO_FAIL } },
+  secrets: [ACME_SECRET, 'sk-acme'],
+};
+
+let chat: ChatSubject | undefined;
+
+const chatCompletions = ChatSubject.describe(() => {
+  if (chat === undefined) throw new Error('it has not been started');
+  return chat;
+});
+
+beforeAll(async () => {
+  process.env['ACME_URL'] = await upstream.start();
+  chat = await ChatSubject.start();
+});
+
+afterAll(async () => {
+  await upstream[Symbol.asyncDispose]();
+  await chat?.[Symbol.asyncDispose]();
+});
+
+describe.each([
+  ['the simulator', simulator],
+  ['a script', scripted],
+  ['the provider of the README', acme],
+  ['any chat completions server', chatCompletions],
+] as const)('%s as a provider', (_, subject) => {
+  for (const { name, run } of providerContract(subject)) it(name, run);
+
+  it('has cases that are called by names of their own', () => {
+    const names = providerContract(subject).map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});

@@ -1,0 +1,68 @@
+import { ApiError, Environment, ProviderRegistry, StoredResponsesService } from '../../src/index.js';
+import { TurnFailures } from '../../src/responses/turn-failures.js';
+import { TurnRunner } from '../../src/responses/turn-runner.js';
+import { sabotage } from '../support/sabotage.js';
+import { broken, type ProviderFault } from './provider-fault.js';
+
+const keeps = (what: string): string => `keeps the rules of the stream when it ${what}`;
+
+const forgetful = sabotage(StoredResponsesService, { retrieve: async () => ({ object: 'response', output: [] }) });
+const leakingRefusals = sabotage(TurnFailures, {
+  toRefusal: (error: unknown) => new ApiError(500, 'server_error', null, null, String(error)),
+});
+const leakingFailures = sabotage(TurnFailures, {
+  toResponseError: (error: unknown) => ({ code: 'server_error', message: String(error) }),
+});
+const goodRefusals = sabotage(TurnFailures, {
+  toRefusal: () => new ApiError(200, 'server_error', null, null, 'Well done.'),
+});
+const goodFailures = sabotage(TurnRunner, { fail: () => ({ status: 'incomplete', usage: null }) });
+const listless = sabotage(ProviderRegistry, { list: () => Promise.reject(new Error('nobody knows')) });
+const nameless = sabotage(ProviderRegistry, { list: async () => [{}] });
+const patient = sabotage(Environment, { MODEL_IDLE_TIMEOUT_MS: 0 });
+
+/** Services that do not stand what a provider does. */
+export const SERVICE_FAULTS: readonly ProviderFault[] = [
+  broken('forgets what was said', forgetful, {
+    notices: 'stores what it streams',
+    says: 'the stored response differs',
+  }),
+  ...['throws', 'rejects', 'never answers', 'gives nothing', 'gives a list with a hole'].map((what) =>
+    broken('lists nothing any more', listless, {
+      notices: `keeps the list of models when models() ${what}`,
+      says: 'GET /models answered 500',
+    }),
+  ),
+  ...['gives a model without a name', 'gives a model that was made at no time'].map((what) =>
+    broken('lists anything', nameless, {
+      notices: `keeps the list of models when models() ${what}`,
+      says: 'a model must have id, object, created and owned_by',
+    }),
+  ),
+  ...['throws instead of answering', 'throws before its first event', 'throws what is no Error'].map((what) =>
+    broken('tells what was thrown', leakingRefusals, { notices: keeps(what), says: 'a secret' }),
+  ),
+  ...['gives nothing to read', 'ends without a word', 'begins with nonsense'].map((what) =>
+    broken('refuses with success', goodRefusals, { notices: keeps(what), says: 'the response lacks' }),
+  ),
+  broken('tells what was thrown', leakingFailures, {
+    notices: keeps('throws after its first event'),
+    says: 'a secret',
+  }),
+  ...[
+    'throws after its first event',
+    'ends without finish',
+    'yields no event at all',
+    'yields an event of no known type',
+    'yields text that is a number',
+    'yields arguments without a call',
+    'yields a call without a name',
+    'yields tokens in fractions',
+    'yields an unknown reason to finish',
+  ].map((what) =>
+    broken('makes good of a failure', goodFailures, { notices: keeps(what), says: 'incomplete_details belongs to' }),
+  ),
+  ...['is silent from the beginning', 'falls silent after its first event'].map((what) =>
+    broken('waits for ever', patient, { notices: keeps(what), says: 'did not come', patienceMs: 500 }),
+  ),
+];

@@ -1,0 +1,130 @@
+/** `npm run llama`: builds llama.cpp's server for the tests that need one. Where it cannot, it says why, and fails nothing. */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { availableParallelism, constants, setPriority, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The package that carries llama.cpp's source, as a git bundle. Nothing of it is run but what is compiled here. */
+const PACKAGE = 'node-llama-cpp@3.22.1';
+const INTEGRITY = 'sha512-bltIipuWmc123H7tMIgDGKSsSrhmhlQYeVUC48XTjVW7XGJJiJJyCdlTMzQ/LiWoPkGDpcL4FviDpgw7qfTiDw==';
+const BUNDLE = 'package/llama/gitRelease.bundle';
+
+const CACHE = fileURLToPath(new URL('../../node_modules/.cache/llama-server/', import.meta.url));
+
+/** Where the built server lies, if it was built. */
+export const BUILT_LLAMA_SERVER = join(CACHE, PACKAGE, 'llama-server');
+
+/** Emptied before and after. */
+const WORKSHOP = join(CACHE, 'build');
+
+/** What the compiler may need for one file. */
+const BYTES_PER_JOB = 1.5 * 2 ** 30;
+const SHOWN_OUTPUT = 4000;
+
+/** One program without libraries of its own: no web page, no TLS, no GPU, no network, and code for any CPU of this kind. */
+const OPTIONS = {
+  CMAKE_BUILD_TYPE: 'None',
+  // Compiles in half the time of a release, and the model is tiny.
+  CMAKE_C_FLAGS: '-O1',
+  CMAKE_CXX_FLAGS: '-O1',
+  BUILD_SHARED_LIBS: 'OFF',
+  LLAMA_ALL_WARNINGS: 'OFF',
+  LLAMA_BUILD_APP: 'OFF',
+  LLAMA_BUILD_EXAMPLES: 'OFF',
+  LLAMA_BUILD_TESTS: 'OFF',
+  LLAMA_BUILD_UI: 'OFF',
+  LLAMA_USE_PREBUILT_UI: 'OFF',
+  LLAMA_OPENSSL: 'OFF',
+  LLAMA_SUBPROCESS: 'OFF',
+  GGML_ACCELERATE: 'OFF',
+  GGML_BLAS: 'OFF',
+  GGML_METAL: 'OFF',
+  GGML_CCACHE: 'OFF',
+  GGML_LLAMAFILE: 'OFF',
+  GGML_OPENMP: 'OFF',
+  GGML_CPU_REPACK: 'OFF',
+  GGML_NATIVE: 'OFF',
+  GGML_SSE42: 'OFF',
+  GGML_AVX: 'OFF',
+  GGML_AVX2: 'OFF',
+  GGML_FMA: 'OFF',
+  GGML_F16C: 'OFF',
+  GGML_BMI2: 'OFF',
+};
+
+if (import.meta.main) {
+  try {
+    await provide();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    console.warn(`NO LLAMA-SERVER, so the tests against it are going to be SKIPPED: ${reason}`);
+  }
+}
+
+async function provide(): Promise<void> {
+  if (existsSync(BUILT_LLAMA_SERVER)) {
+    console.log(`llama-server is there: ${BUILT_LLAMA_SERVER}`);
+    return;
+  }
+  const hasNinja = await isThere('ninja');
+  await requirePrograms(['npm', 'tar', 'git', 'cmake', 'c++', hasNinja ? 'ninja' : 'make']);
+  console.log(`Building llama-server from ${PACKAGE}: some minutes, once.`);
+  const started = performance.now();
+  await rm(WORKSHOP, { recursive: true, force: true });
+  await mkdir(WORKSHOP, { recursive: true });
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+    await fetchSource();
+    await build(hasNinja ? ['-G', 'Ninja'] : []);
+  } finally {
+    await rm(WORKSHOP, { recursive: true, force: true });
+  }
+  console.log(`Built in ${Math.round((performance.now() - started) / 1000)} s: ${BUILT_LLAMA_SERVER}`);
+}
+
+async function requirePrograms(programs: readonly string[]): Promise<void> {
+  const there = await Promise.all(programs.map(isThere));
+  const missing = programs.filter((_, index) => there[index] === false);
+  if (missing.length > 0) throw new Error(`building it takes ${missing.join(', ')}, not to be found here.`);
+}
+
+function isThere(program: string): Promise<boolean> {
+  const itIs = (): boolean => true;
+  const itIsNot = (): boolean => false;
+  return run(program, ['--version'], '.').then(itIs, itIsNot);
+}
+
+/** Leaves llama.cpp's source in `source`. */
+async function fetchSource(): Promise<void> {
+  await run('npm', ['pack', PACKAGE, '--ignore-scripts']);
+  const [archive = ''] = await readdir(WORKSHOP);
+  const content = await readFile(join(WORKSHOP, archive));
+  const integrity = `sha512-${createHash('sha512').update(content).digest('base64')}`;
+  if (integrity !== INTEGRITY) throw new Error(`${archive} is not what was pinned, but ${integrity}.`);
+  await run('tar', ['-xzf', archive, BUNDLE]);
+  await run('git', ['clone', '--quiet', BUNDLE, 'source']);
+}
+
+async function build(generator: readonly string[]): Promise<void> {
+  const options = Object.entries(OPTIONS).map(([name, value]) => `-D${name}=${value}`);
+  await run('cmake', ['-S', 'source', '-B', 'build', ...generator, ...options]);
+  const jobs = Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / BYTES_PER_JOB)));
+  await run('cmake', ['--build', 'build', '--target', 'llama-server', '--parallel', String(jobs)]);
+  await mkdir(dirname(BUILT_LLAMA_SERVER), { recursive: true });
+  await rename(join(WORKSHOP, 'build/bin/llama-server'), BUILT_LLAMA_SERVER);
+}
+
+/** Runs a program to its end. Rejects with the end of its output unless it succeeds. */
+async function run(program: string, args: readonly string[], cwd = WORKSHOP): Promise<void> {
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  const keep = (chunk: string): void => void (output = (output + chunk).slice(-SHOWN_OUTPUT));
+  child.stdout.setEncoding('utf8').on('data', keep);
+  child.stderr.setEncoding('utf8').on('data', keep);
+  const [status] = (await once(child, 'close')) as [number | null];
+  if (status !== 0) throw new Error(`${program} ${args[0] ?? ''} ended with ${status ?? 'a signal'}:\n${output}`);
+}
