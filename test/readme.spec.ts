@@ -19,9 +19,28 @@ describe('the README', () => {
     }
   });
 
+  it.each(['test/support/acme.provider.ts', 'test/contract/provider-readme.spec.ts'])(
+    'shows %s as it is',
+    async (path) => {
+      const code = (await readFile(path, 'utf8'))
+        .replace('../../src/testing/index.js', 'antiphon/testing')
+        .replace('../../src/index.js', 'antiphon')
+        .replace('../support/', './');
+      expect(onOneLine(readme)).toContain(onOneLine(code));
+    },
+  );
+
   it('names no file that is not there', async () => {
     const links = [...readme.matchAll(/\]\(((?!https?:)[^)#]+)\)/g)].map(([, path]) => path ?? '');
     expect(links.length).toBeGreaterThan(10);
     for (const link of links) await expect(readFile(link, 'utf8')).resolves.not.toBe('');
   });
 });
+
+/** What prettier wraps depends on the length of paths. */
+function onOneLine(code: string): string {
+  return code
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/,? ([}\])])/g, ' $1')
+    .trim();
+}
