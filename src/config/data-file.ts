@@ -1,19 +1,23 @@
 import { describeFaults } from './describe-faults.js';
 
-/** The value of a file in JSON, by its name, or YAML. Throws an Error whose first line says what is wrong, and quotes nothing. */
+/** The value of a file in JSON, by its name, or YAML. Throws an Error whose first line says what is wrong. */
 export async function parseDataFile(path: string, content: string): Promise<unknown> {
   // Loaded here: it takes a while, and most services have no such files.
   const { parse } = await import('yaml');
-  return parseJson(path, content) ?? parse(content);
+  // Warnings would be written to stderr, with lines of the file.
+  return parseJson(path, content) ?? parse(content, { logLevel: 'error', merge: true });
 }
 
-/** Gives the value back if it fits a JSON Schema. Throws an Error that says where it does not: `turns[2] must be …`. */
-export async function requireSchema<T>(value: unknown, schema: object): Promise<T> {
+/**
+ * Gives the value back if it fits a JSON Schema. Throws an Error that says where it does not: `turns[2] must be …`. Where there are
+ * secrets in the file, it does not say what it is that does not belong there.
+ */
+export async function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): Promise<T> {
   const [{ Ajv2020 }, { default: addFormats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true });
+  const ajv = new Ajv2020({ strict: false, strictNumbers: true, allErrors: true, verbose: true });
   addFormats.default(ajv, ['regex']);
   const validate = ajv.compile<T>(schema);
-  if (!validate(value)) throw new Error(describeFaults(validate.errors ?? []));
+  if (!validate(value)) throw new Error(describeFaults(validate.errors ?? [], isSecret));
   return value;
 }
 

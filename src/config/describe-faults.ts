@@ -5,14 +5,14 @@ const TELLING = ['type', 'additionalProperties'];
 const LESS_TELLING = ['oneOf', 'anyOf', 'not', 'required', 'if'];
 
 /** The fault that says most of what is wrong with a file, with its place: `turns[2].steps[0] must be …`. */
-export function describeFaults(errors: readonly ErrorObject[]): string {
+export function describeFaults(errors: readonly ErrorObject[], isSecret: boolean): string {
   const [worst] = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
   if (worst === undefined) return 'the file cannot be used';
   const place = worst.instancePath
     .slice(1)
     .replaceAll(/\/(\d+)/g, '[$1]')
     .replaceAll('/', '.');
-  return `${place === '' ? 'the file' : place} ${wordsOf(worst)}`;
+  return `${place === '' ? 'the file' : place} ${wordsOf(worst, isSecret)}`;
 }
 
 function depthOf({ instancePath }: ErrorObject): number {
@@ -25,8 +25,14 @@ function rankOf({ keyword }: ErrorObject): number {
 }
 
 /** Rules about several members are said in the schema's own words. */
-function wordsOf({ keyword, message = 'is wrong', params, parentSchema }: ErrorObject): string {
-  const { description } = (parentSchema ?? {}) as { readonly description?: string };
+function wordsOf({ keyword, message = 'is wrong', params, parentSchema }: ErrorObject, isSecret: boolean): string {
+  const { description, properties = {} } = (parentSchema ?? {}) as {
+    readonly description?: string;
+    readonly properties?: object;
+  };
+  if (isSecret && keyword === 'additionalProperties') {
+    return `must have no other members than ${Object.keys(properties).join(', ')}`;
+  }
   if (description !== undefined && ['oneOf', 'anyOf', 'not'].includes(keyword)) return description;
   const { additionalProperty, allowedValues } = params as { additionalProperty?: string; allowedValues?: string[] };
   const detail = additionalProperty ?? allowedValues?.join(', ');

@@ -154,7 +154,10 @@ export class Environment {
   @Milliseconds(1)
   readonly MODEL_LIST_TIMEOUT_MS: number = 5000;
 
-  /** How long a model's refusal still becomes an HTTP error, ms; after that the stream begins and the response fails. */
+  /**
+   * How long the refusal of a model still becomes an HTTP error of a streamed request, ms; after that the stream begins and the
+   * response fails. JSON requests wait.
+   */
   @Milliseconds(0)
   readonly MODEL_ACCEPT_TIMEOUT_MS: number = 1000;
 

@@ -16,6 +16,8 @@ export interface UnfittedContext {
   readonly tokens: number;
 }
 
+const MEDIA: ReadonlySet<unknown> = new Set(['input_image', 'input_audio', 'input_file']);
+
 const sizes = new WeakMap<object, number>();
 
 /** Whether values may have more tokens than that. Cheap, and wrong only on the safe side: a character is hardly ever two tokens. */
@@ -28,9 +30,16 @@ export function mayExceed(tokens: number, values: readonly (object | string | nu
   return false;
 }
 
+/** Whether there is anything in a conversation whose tokens cannot be told from its length. */
+export function holdsMedia(items: readonly Item[]): boolean {
+  return items.some((item) =>
+    [item.content, item.output].some((parts) => Array.isArray(parts) && (parts as readonly unknown[]).some(isMedia)),
+  );
+}
+
 /**
  * Leaves out the oldest items, so that the rest fits a model's window with room for an answer. What stays: system and developer
- * messages at the beginning, calls together with their outputs, and reasoning together with what it led to. Undefined when
+ * messages at the beginning, tools that were added, calls together with their outputs, and reasoning together with what it led to. Undefined when
  * not even the last item fits.
  */
 export async function dropOldest(context: UnfittedContext): Promise<readonly Item[] | undefined> {
@@ -46,7 +55,9 @@ export async function dropOldest(context: UnfittedContext): Promise<readonly Ite
     start = cut;
   }
   if (tokens - freed > window) return undefined;
-  return freed === 0 ? items : [...items.slice(0, kept), ...items.slice(start)];
+  return freed === 0
+    ? items
+    : [...items.slice(0, kept), ...items.slice(kept, start).filter(isSetting), ...items.slice(start)];
 }
 
 /** Counts are estimates: a sixteenth of the window is room for their error, and no answer needs more than half of it. */
@@ -75,8 +86,18 @@ function pairOf(item: Item): string | undefined {
   return item.type === 'local_shell_call_output' ? item.id : undefined;
 }
 
-function isInstruction({ type, role }: Item): boolean {
-  return type === 'message' && (role === 'system' || role === 'developer');
+function isInstruction(item: Item): boolean {
+  if (item.type === 'message') return item.role === 'system' || item.role === 'developer';
+  return isSetting(item);
+}
+
+/** What comes into force in the middle of a conversation, and stays. */
+function isSetting({ type }: Item): boolean {
+  return type === 'additional_tools' || type === 'configuration_update';
+}
+
+function isMedia(part: unknown): boolean {
+  return typeof part === 'object' && part !== null && MEDIA.has(Reflect.get(part, 'type'));
 }
 
 function sizeOf(value: object): number {

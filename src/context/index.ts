@@ -4,4 +4,4 @@ export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';
 export * from './conversation.js';
-export { dropOldest, mayExceed, type UnfittedContext } from './fit-context.js';
+export { dropOldest, holdsMedia, mayExceed, type UnfittedContext } from './fit-context.js';

@@ -14,6 +14,8 @@ export interface ModelErrorOptions {
   readonly param?: string | null;
   /** How long the client should wait before it tries again, ms. */
   readonly retryAfterMs?: number;
+  /** How long an upstream itself asked to be left alone, ms, where that is not what the client is told. */
+  readonly upstreamWaitMs?: number;
   /** Where another attempt may help; derived from the status when absent. */
   readonly retry?: RetryHint;
   /** The real reason, for our log only. */

@@ -13,6 +13,9 @@ import { ProviderTable } from './provider-table.js';
 /** DI token: the name of a provider that is only there for want of others; a string, or null. */
 export const STAND_IN = Symbol('the provider that stands in for others');
 
+/** How long after a change of the file the connections of before may still be opened, ms; what runs then still ends. */
+const RETIREMENT_MS = 60_000;
+
 /**
  * Knows every provider, those of classes marked `@ModelProvider` and those of PROVIDERS_FILE, and which of them serves a model
  * name. SIGHUP reads the file again; running turns end where they began.
@@ -48,7 +51,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   async onApplicationShutdown(): Promise<void> {
     process.off('SIGHUP', this.onHangUp);
     await this.reloading;
-    await this.current?.close();
+    await this.current?.destroy();
   }
 
   /** Request members beyond those of the API that a provider takes. */
@@ -78,8 +81,8 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
       const before = this.table;
       this.current = await this.load();
       this.logger.log(`${path} was read again`);
-      // Not awaited: running turns may take their time.
-      void before.close();
+      // Turns that were sent there a moment ago have not begun yet.
+      this.clock.schedule(RETIREMENT_MS, () => void before.close());
     } catch (error) {
       const reason = error instanceof EnvironmentError ? error.message : String(error);
       this.logger.error(`${path} was read again and is not used: ${reason}`);
@@ -92,11 +95,12 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   }
 
   private async load(): Promise<ProviderTable> {
+    const configuration = await this.configured.read();
     const table = new ProviderTable({
       classes: this.classes,
       standIn: this.standIn,
-      configuration: await this.configured.read(),
-      watch: (providers) => this.recorder.watch(providers),
+      configuration,
+      watch: (providers) => this.recorder.watch(providers, configuration?.secrets ?? []),
       clock: this.clock,
       random: this.random,
       listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,

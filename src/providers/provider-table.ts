@@ -83,6 +83,11 @@ export class ProviderTable {
     await this.parts.configuration?.close();
   }
 
+  /** Hangs up on all of them. */
+  async destroy(): Promise<void> {
+    await this.parts.configuration?.destroy();
+  }
+
   private listed(name: string): ModelRoute | undefined {
     for (const [providerName, provider] of this.seats) {
       const model = this.lookUp(providerName, name);

@@ -18,6 +18,8 @@ const IMAGE_TOKENS = { low: 85, other: 765 };
 /** Files and encrypted content count a quarter of their base64 length; a file no more than a full context window. */
 const BASE64_PER_TOKEN = 4;
 const MOST_FILE_TOKENS = 128_000;
+/** Models hear some ten to thirty tokens in a second, which is some ten to forty thousand characters of base64. */
+const AUDIO_BASE64_PER_TOKEN = 1000;
 
 // The tokenizer remembers words as slices, and a slice keeps the whole text alive that it was cut from.
 setMergeCacheSize(10_000);
@@ -124,6 +126,7 @@ const FLAT_TOKENS = new Map<string, (part: ContentPart) => number>(
     input_image: countImage,
     computer_screenshot: countImage,
     input_file: (part) => Math.min(MOST_FILE_TOKENS, quarterOf(part.file_data)),
+    input_audio: (part) => Math.ceil(JSON.stringify(part).length / AUDIO_BASE64_PER_TOKEN),
     encrypted: (part) => quarterOf(part.content),
   }),
 );

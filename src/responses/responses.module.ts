@@ -6,6 +6,7 @@ import { ContextModule } from '../context/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { Admission, BoundedAdmission } from './admission.js';
+import { ContextWindow } from './context-window.js';
 import { CreateRequestPipe } from './http/create-request.pipe.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
@@ -16,6 +17,7 @@ import { ResponsesGateway } from './socket/responses.gateway.js';
 import { SocketHandshake } from './socket/socket-handshake.js';
 import { SocketSessions } from './socket/socket-sessions.js';
 import { StoredResponsesService } from './stored-responses.service.js';
+import { TokenMeter } from './token-meter.js';
 import { TurnFactory } from './turn-factory.js';
 import { TurnFailures } from './turn-failures.js';
 import { TurnKeeper } from './turn-keeper.js';
@@ -41,6 +43,8 @@ import { UsageCounter } from './usage-counter.js';
     TurnFactory,
     TurnKeeper,
     TurnPreparation,
+    ContextWindow,
+    TokenMeter,
     TurnLifecycle,
     TurnRunner,
     TurnFailures,

@@ -91,7 +91,14 @@ export class ResponsesService {
       const preparing = this.preparation.prepare(admitted, route, control.continuations);
       const prepared = await untilAborted(preparing, live.signal);
       const assembler = this.runner.assemble(admitted, silent);
-      const run: Run = { admitted, prepared, assembler, live, onHeaders: (headers) => control.onHeaders?.(headers) };
+      const run: Run = {
+        admitted,
+        prepared,
+        assembler,
+        live,
+        silent,
+        onHeaders: (headers) => control.onHeaders?.(headers),
+      };
       const finished = yield* this.meter(run, live);
       await this.conclude(run, finished, control, silent);
       // Before the terminal event leaves: who answers it at once must find the place and the session free.

@@ -10,7 +10,7 @@ import {
   type Turn,
 } from '../providers/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
-import { fitWindow } from './context-window.js';
+import { ContextWindow } from './context-window.js';
 
 /** A turn with everything it needs to run. */
 export interface PreparedTurn {
@@ -30,6 +30,7 @@ export class TurnPreparation {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly contexts: ContextResolver,
+    private readonly window: ContextWindow,
   ) {}
 
   /** Where the turn's model is. Throws ApiError 404 for an unknown one. */
@@ -63,16 +64,10 @@ export class TurnPreparation {
         return conversation.items;
       },
     };
-    const turn = await fitToWindow(whole, route);
+    const turn = model.contextWindow === undefined ? whole : { ...whole, context: await this.window.fit(whole, route) };
     const sessionId = session?.id ?? parent?.sessionId ?? responseId;
     return { turn, provider, providerName, conversation, parent, sessionId };
   }
-}
-
-/** The same turn where everything fits, which is read only when it is needed. */
-async function fitToWindow(turn: Turn, route: ModelRoute): Promise<Turn> {
-  if (route.model.contextWindow === undefined) return turn;
-  return { ...turn, context: await fitWindow(turn, route) };
 }
 
 /** Protocol §2, step 8: of all settings only the effort is checked against the model. */

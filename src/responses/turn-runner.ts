@@ -19,6 +19,8 @@ export interface Run {
   readonly prepared: PreparedTurn;
   readonly assembler: ResponseAssembler;
   readonly live: LiveTurn;
+  /** Whether the client sees nothing before the end. */
+  readonly silent: boolean;
   /** Takes the headers a provider wants the client to see. */
   readonly onHeaders: (headers: Readonly<Record<string, string>>) => void;
 }
@@ -78,7 +80,7 @@ export class TurnRunner {
     try {
       run.assembler.start();
       let step = steps.next();
-      await this.acceptance(step);
+      await this.acceptance(step, run);
       // The response exists from here on: `created` leaves even if the model is still thinking.
       yield* whatIsReady(run.assembler);
       let outcome = await this.settle(step, run);
@@ -109,11 +111,12 @@ export class TurnRunner {
   }
 
   /**
-   * Waits until the model took the turn with its first step, but no longer than MODEL_ACCEPT_TIMEOUT_MS. Throws what the
-   * model refused with in that time; what goes wrong later is the response's failure.
+   * Waits until the model took the turn with its first step. Throws what the model refused with in that time. Who waits for a
+   * stream is told after MODEL_ACCEPT_TIMEOUT_MS that the response exists: what goes wrong later is its failure.
    */
-  private async acceptance(firstStep: Promise<unknown>): Promise<void> {
-    await this.clock.within(firstStep, this.environment.MODEL_ACCEPT_TIMEOUT_MS);
+  private async acceptance(firstStep: Promise<unknown>, { silent }: Run): Promise<void> {
+    if (silent) await firstStep;
+    else await this.clock.within(firstStep, this.environment.MODEL_ACCEPT_TIMEOUT_MS);
   }
 
   /** Waits for one step of the model; gives how the turn ended once it has. */

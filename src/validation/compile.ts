@@ -25,6 +25,11 @@ function metadataByProperty(target: DecoratedClass): ReadonlyMap<string, readonl
   return properties;
 }
 
+/** The members that a class has rules for. */
+export function membersOf(target: DecoratedClass): ReadonlySet<string> {
+  return new Set(metadataByProperty(target).keys());
+}
+
 function closedTo(known: ReadonlySet<string>): Check {
   return (value, { unknownParameters }) => {
     if (unknownParameters === 'ignore') return null;

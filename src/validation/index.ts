@@ -1,5 +1,5 @@
 export { isObject, type Check, type CheckOptions } from './check.js';
-export { compile, nested, type DecoratedClass, type Validate } from './compile.js';
+export { compile, membersOf, nested, type DecoratedClass, type Validate } from './compile.js';
 export { Closed, IsNullable, Satisfies } from './decorators.js';
 export { Fault } from './fault.js';
 export { aboveMaximum, belowMinimum, tooLong, unknownValue, wrongType } from './faults.js';

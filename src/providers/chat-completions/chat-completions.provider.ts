@@ -18,7 +18,7 @@ import {
 } from '../upstream-http/index.js';
 import { AnswerReader, CallCollector, type ChatChunk } from './answer/index.js';
 import type { Capabilities } from './capabilities.js';
-import { describeFailure, readFailure, readRetryAfter, serverError, toModelError } from './errors/index.js';
+import { describeFailure, readFailure, readRetryAfter, reasonOf, serverError, toModelError } from './errors/index.js';
 import { readModels } from './read-models.js';
 import { toChatRequest } from './request/index.js';
 import { readCall, type ToolTable } from './tools/index.js';
@@ -48,6 +48,9 @@ export interface ChatCompletionsSurroundings {
 /** Behind the model's last word come its usage and the end, at once. */
 const END_LIMIT_MS = 2000;
 
+/** Nobody waits longer for a list of models. */
+const LIST_LIMIT_MS = 10_000;
+
 /** A completion in one piece, bytes. */
 const LONGEST_COMPLETION = 64 * 1024 * 1024;
 
@@ -68,8 +71,15 @@ export class ChatCompletionsProvider extends ModelProviderBase {
 
   override async models(): Promise<readonly ModelInfo[]> {
     if (!this.options.discover) return [];
-    const listed = await this.client.getJson('/models', new AbortController().signal);
-    return readModels(listed, this.options.name);
+    const limit = new AbortController();
+    const timer = this.surroundings.clock.schedule(LIST_LIMIT_MS, () => limit.abort(new Error('no answer')));
+    try {
+      return readModels(await this.client.getJson('/models', limit.signal), this.options.name);
+    } catch (error) {
+      throw new Error(reasonOf(error));
+    } finally {
+      timer.cancel();
+    }
   }
 
   override async *generate(
@@ -96,8 +106,13 @@ export class ChatCompletionsProvider extends ModelProviderBase {
   }
 
   /** Lets running turns end, then gives the connections back. */
-  async close(): Promise<void> {
-    await this.client.close();
+  close(): Promise<void> {
+    return this.client.close();
+  }
+
+  /** Hangs up on everything. */
+  destroy(): Promise<void> {
+    return this.client.destroy();
   }
 
   private async *read(answer: UpstreamAnswer, reader: AnswerReader): AsyncGenerator<readonly ModelEvent[]> {
@@ -144,7 +159,8 @@ export class ChatCompletionsProvider extends ModelProviderBase {
     } catch (cause) {
       throw serverError('The model sent what could not be read. Please retry your request.', cause);
     }
-    if (!isObject(value)) throw serverError('The model sent what could not be read. Please retry your request.', json);
+    if (!isObject(value))
+      throw serverError('The model sent what could not be read. Please retry your request.', undefined);
     if (value.error != null || value.object === 'error') throw this.toError(describeFailure(value));
     return value;
   }
@@ -164,7 +180,7 @@ export class ChatCompletionsProvider extends ModelProviderBase {
     const explained = describe(error);
     if (explained.retry !== 'nowhere') {
       const { cause } = explained;
-      this.logger.warn(`'${this.options.name}': ${cause instanceof Error ? cause.message : explained.message}`);
+      this.logger.warn(`'${this.options.name}': ${cause === undefined ? explained.message : reasonOf(cause)}`);
     }
     return explained;
   }

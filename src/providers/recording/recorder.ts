@@ -22,6 +22,7 @@ const FILE_MODE = 0o600;
 export class Recorder implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(Recorder.name);
   private readonly secrets: readonly string[];
+  private upstreamSecrets: readonly string[] = [];
   private file: WriteStream | null = null;
   private isEmpty = false;
 
@@ -41,9 +42,16 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
     this.file = file;
   }
 
-  /** The providers, those around which a recording is made replaced; all as they are where nothing is recorded. */
-  watch(providers: ReadonlyMap<string, ModelProviderBase>): ReadonlyMap<string, ModelProviderBase> {
+  /**
+   * The providers, those around which a recording is made replaced; all as they are where nothing is recorded. `secrets` are those of
+   * their upstreams, which no recording may hold.
+   */
+  watch(
+    providers: ReadonlyMap<string, ModelProviderBase>,
+    secrets: readonly string[],
+  ): ReadonlyMap<string, ModelProviderBase> {
     if (this.file === null) return providers;
+    this.upstreamSecrets = secrets;
     if ([...providers.keys()].every((name) => name === SIMULATOR)) {
       this.logger.warn('RECORD_FILE: there is no provider to record but the simulator, which is not recorded');
     }
@@ -76,7 +84,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
   private write({ request, steps }: RecordedTurn): void {
     if (this.file?.destroyed !== false) return;
     try {
-      const line = JSON.stringify({ request, steps: redactSteps(steps, this.secrets) });
+      const line = JSON.stringify({ request, steps: redactSteps(steps, [...this.secrets, ...this.upstreamSecrets]) });
       if (this.isEmpty) this.file.write(`${SETTINGS}\n`);
       this.isEmpty = false;
       this.file.write(`${line}\n`);

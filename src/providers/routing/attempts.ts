@@ -47,8 +47,10 @@ export class Attempts {
     const hint = hintOf(error);
     if (hint === 'nowhere') throw error;
     if (this.worth === undefined || hasDelay(error) || !hasDelay(this.worth)) this.worth = error;
-    if (hint === 'same' && target.retries > this.round) this.again.push(target);
-    this.askedPauseMs = Math.max(this.askedPauseMs, delayOf(error) ?? 0);
+    const wait = waitOf(error);
+    if (hint !== 'same' || target.retries <= this.round || wait > LONGEST_PAUSE_MS) return;
+    this.again.push(target);
+    this.askedPauseMs = Math.max(this.askedPauseMs, wait);
   }
 
   /** What to fail with when nothing is left: preferably what tells the client how long to wait. */
@@ -58,8 +60,8 @@ export class Attempts {
 
   private beginRound(): void {
     const backoff = FIRST_PAUSE_MS * 2 ** this.round * (0.9 + this.random.next() * 0.2);
-    this.pauseMs = Math.max(backoff, this.askedPauseMs);
-    this.waiting = this.pauseMs > LONGEST_PAUSE_MS ? [] : this.again;
+    this.pauseMs = Math.max(Math.min(backoff, LONGEST_PAUSE_MS), this.askedPauseMs);
+    this.waiting = this.again;
     this.again = [];
     this.askedPauseMs = 0;
     this.round += 1;
@@ -71,10 +73,13 @@ function hintOf(error: unknown): RetryHint {
   return error instanceof ModelError ? error.retry : 'other';
 }
 
-function delayOf(error: unknown): number | undefined {
-  return error instanceof ModelError ? error.options.retryAfterMs : undefined;
+/** How long a target wants to be left alone, ms. */
+export function waitOf(error: unknown): number {
+  if (!(error instanceof ModelError)) return 0;
+  const { upstreamWaitMs, retryAfterMs } = error.options;
+  return upstreamWaitMs ?? retryAfterMs ?? 0;
 }
 
 function hasDelay(error: unknown): boolean {
-  return delayOf(error) !== undefined;
+  return error instanceof ModelError && error.options.retryAfterMs !== undefined;
 }

@@ -16,10 +16,14 @@ const DEFAULT_RETRIES = 2;
 export interface Configuration {
   readonly destinations: ReadonlyMap<string, Destination>;
   readonly models: readonly ModelEntry[];
+  /** What no client, log or recording may see. */
+  readonly secrets: readonly string[];
   /** Request members that any of the providers takes. */
   readonly forwarded: ReadonlySet<string>;
   /** Lets running turns end, then gives all connections back. */
   close(): Promise<void>;
+  /** Hangs up on everything. */
+  destroy(): Promise<void>;
 }
 
 /** Makes providers of what PROVIDERS_FILE says. */
@@ -47,9 +51,13 @@ export class ConfiguredProviders {
         }),
       ),
       models: file.models ?? [],
+      secrets,
       forwarded: new Set(entries.flatMap(([, { forward = [] }]) => forward)),
       close: async () => {
         await Promise.all(providers.map((provider) => provider.close()));
+      },
+      destroy: async () => {
+        await Promise.all(providers.map((provider) => provider.destroy()));
       },
     };
   }

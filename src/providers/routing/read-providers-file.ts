@@ -4,10 +4,24 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
 import { RESERVED_NAMES } from '../chat-completions/index.js';
 import { resolveReferences } from './environment-references.js';
-import { PROVIDERS_SCHEMA, type ProvidersFile } from './providers-file.js';
+import { type ProviderEntry, PROVIDERS_SCHEMA, type ProvidersFile } from './providers-file.js';
 
 /** Shorter values would turn up in ordinary text. */
 const SHORTEST_SECRET = 8;
+
+/** What the HTTP client says itself. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 /** A file that can be used, and what in it must never be seen. */
 export interface ReadFile {
@@ -18,16 +32,35 @@ export interface ReadFile {
 /** Reads and checks the file. Throws EnvironmentError; what the file says is never quoted, for there are keys in it. */
 export async function readProvidersFile(path: string): Promise<ReadFile> {
   try {
-    const parsed = await parseDataFile(path, await readFile(path, 'utf8'));
-    const { value, substitutes } = resolveReferences(parsed, process.env);
-    const file = await requireSchema<ProvidersFile>(value ?? {}, PROVIDERS_SCHEMA);
+    const { value, substitutes } = resolveReferences(await parse(path, await readFile(path, 'utf8')), process.env);
+    const file = await requireSchema<ProvidersFile>(value ?? {}, PROVIDERS_SCHEMA, { isSecret: true });
     checkProviders(file);
     checkModels(file);
-    const headers = Object.values(file.providers ?? {}).flatMap((entry) => Object.values(entry.headers ?? {}));
-    const secrets = [...substitutes, ...headers].filter(({ length }) => length >= SHORTEST_SECRET);
+    const secrets = [...substitutes, ...Object.values(file.providers ?? {}).flatMap(secretsOf)].filter(
+      ({ length }) => length >= SHORTEST_SECRET,
+    );
     return { file, secrets };
   } catch (error) {
     throw new EnvironmentError([`PROVIDERS_FILE: ${path}: ${firstLineOf(error)}.`]);
+  }
+}
+
+/** What is sent to an upstream, and where it is. An authorization is quoted with and without its scheme. */
+function secretsOf({ base_url: url, api_key: key = '', headers = {}, query = {} }: ProviderEntry): readonly string[] {
+  const { host, hostname, searchParams } = URL.canParse(url) ? new URL(url) : new URL('http://localhost');
+  const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
+  return [key, ...values, ...Object.values(query), ...searchParams.values(), host, hostname];
+}
+
+async function parse(path: string, content: string): Promise<unknown> {
+  try {
+    return await parseDataFile(path, content);
+  } catch (error) {
+    // The parser's own words quote the file.
+    const [start] =
+      (error as { readonly linePos?: readonly { readonly line: number; readonly col: number }[] }).linePos ?? [];
+    const place = start === undefined ? '' : `, at line ${start.line}, column ${start.col}`;
+    throw new Error(`the file is neither YAML nor JSON${place}`);
   }
 }
 
@@ -35,32 +68,32 @@ function checkProviders({ providers = {} }: ProvidersFile): void {
   for (const [name, { base_url: url, api_key: key, headers = {}, forward = [] }] of Object.entries(providers)) {
     const place = `providers.${name}`;
     if (!URL.canParse(url)) throw new Error(`${place}.base_url must be an http or https URL`);
-    for (const header of Object.keys(headers)) requireHeader(`${place}.headers.${header}`, header, headers[header]);
+    for (const [header, value] of Object.entries(headers)) requireHeader(`${place}.headers`, header, value);
     if (key !== undefined) requireHeader(`${place}.api_key`, 'authorization', `Bearer ${key}`);
     const reserved = forward.findIndex((member) => RESERVED_NAMES.has(member));
     if (reserved !== -1) throw new Error(`${place}.forward[${reserved}] is a reserved name (${forward[reserved]})`);
   }
 }
 
-function requireHeader(place: string, name: string, value = ''): void {
+function requireHeader(place: string, name: string, value: string): void {
   try {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch {
     throw new Error(`${place} cannot be sent as a header`);
   }
+  if (OWN_HEADERS.has(name.toLowerCase())) throw new Error(`${place} must not have ${[...OWN_HEADERS].join(', ')}`);
 }
 
 function checkModels({ models = [] }: ProvidersFile): void {
   const names = models.map(({ name }) => name);
   for (const [index, { name, alias }] of models.entries()) {
     const place = `models[${index}]`;
-    if (name !== undefined && names.indexOf(name) !== index)
-      throw new Error(`${place}.name is there already (${name})`);
+    if (name !== undefined && names.indexOf(name) !== index) throw new Error(`${place}.name is there already`);
     if (alias === undefined) continue;
     const target = models.find((entry) => entry.name === alias);
-    if (target === undefined) throw new Error(`${place}.alias must be the name of another entry (${alias})`);
-    if (target.alias !== undefined) throw new Error(`${place}.alias must not be an alias itself (${alias})`);
+    if (target === undefined) throw new Error(`${place}.alias must be the name of another entry`);
+    if (target.alias !== undefined) throw new Error(`${place}.alias must not be an alias itself`);
   }
   if (models.filter((entry) => entry.default === true).length > 1) throw new Error('models has more than one default');
 }

@@ -69,12 +69,14 @@ export class RouteTable {
   }
 }
 
-/** An alias is its entry under another name. */
+/** An alias is its entry under another name; upstream it is called as the entry is. */
 function resolveAlias(entry: ModelEntry, entries: readonly ModelEntry[]): ModelEntry {
-  if (entry.alias === undefined) return entry;
-  const { name: _, ...meant } = entries.find(({ name }) => name === entry.alias) ?? {};
-  const { alias: __, ...own } = entry;
-  return { ...meant, ...own };
+  const meant = entries.find(({ name }) => entry.alias !== undefined && name === entry.alias);
+  if (meant === undefined) return entry;
+  const { provider: _, model: __, ...settings } = meant;
+  const { alias: ___, ...own } = entry;
+  const upstreams = upstreamsOf(meant).map((upstream) => ({ model: entry.alias ?? '', ...upstream }));
+  return { ...settings, ...own, upstreams };
 }
 
 function toRule(
@@ -101,8 +103,7 @@ function toTarget(
   destinations: ReadonlyMap<string, Destination>,
 ): Target {
   const destination = destinations.get(providerName);
-  if (destination === undefined)
-    throw new Error(`models[${index}] names a provider that is not there (${providerName})`);
+  if (destination === undefined) throw new Error(`models[${index}] names a provider that is not there`);
   const toModel = (name: string): string => model ?? (strip ? name.slice(prefix.length) : name);
   return { ...destination, providerName, toModel, weight };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/index.js';
 import { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
-import { Attempts } from './attempts.js';
+import { Attempts, waitOf } from './attempts.js';
 import type { Random } from './random.js';
 import type { Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
@@ -57,7 +57,7 @@ export class RoutedAnswer implements AsyncIterableIterator<Output> {
       } catch (error) {
         signal.throwIfAborted();
         attempts.failed(target, error);
-        health.failed(target, error instanceof ModelError ? error.options.retryAfterMs : undefined);
+        if (isFaultOfTarget(error)) health.failed(target, waitOf(error));
       }
     }
     throw attempts.error;
@@ -81,6 +81,11 @@ export class RoutedAnswer implements AsyncIterableIterator<Output> {
       return { done: false, value: events };
     }
   }
+}
+
+/** What a request asks too much of is no sign of ill health. */
+function isFaultOfTarget(error: unknown): boolean {
+  return !(error instanceof ModelError) || ![400, 404, 413].includes(error.options.status ?? 500);
 }
 
 function isBatch(output: Output): output is readonly ModelEvent[] {

@@ -6,7 +6,7 @@ import {
 } from '../chat-completions/index.js';
 import { CAPABILITY_NAMES, type ProviderEntry } from './providers-file.js';
 
-const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 300_000, idleMs: 120_000 };
+const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000 };
 const DEFAULT_CONNECTIONS = 1024;
 
 /** An entry of the file, with its defaults. `secrets` must never be seen by clients. */
@@ -34,7 +34,7 @@ export function toProviderOptions(
     discover: entry.discover ?? true,
     forward: entry.forward ?? [],
     omit: new Set([...omittedBy(dialect), ...(entry.omit ?? [])]),
-    secrets: key === undefined ? secrets : [...secrets, key],
+    secrets,
   };
 }
 

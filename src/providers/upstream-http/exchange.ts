@@ -47,7 +47,12 @@ export class Exchange {
     const { body } = this;
     if (body.readableEnded || body.destroyed) return;
     const timer = this.clock.schedule(MOST_REST_MS, () => body.destroy());
-    const end = (): void => timer.cancel();
-    body.dump({ limit: MOST_REST_BYTES }).then(end, end);
+    let bytes = 0;
+    body
+      .once('close', () => timer.cancel())
+      .on('data', (piece: Uint8Array) => {
+        bytes += piece.byteLength;
+        if (bytes > MOST_REST_BYTES) body.destroy();
+      });
   }
 }

@@ -22,6 +22,7 @@ export class Patience {
   private timer: Timer;
   private waitsForFirst = true;
   private waits = true;
+  private hasDeadline = false;
 
   constructor(
     private readonly wanted: AbortSignal,
@@ -45,15 +46,16 @@ export class Patience {
   /** The upstream is listened to again: it may be silent anew. */
   listen(): void {
     this.waits = true;
+    if (this.hasDeadline) return;
     if (this.waitsForFirst) this.startIdle();
     else this.timer.refresh();
   }
 
   /** From now on little is expected, and it has to come within `limitMs`. */
   hurry(limitMs: number): void {
-    this.waitsForFirst = false;
+    this.hasDeadline = true;
     this.timer.cancel();
-    this.timer = this.clock.schedule(limitMs, () => this.giveUp('sent no end', limitMs));
+    this.timer = this.clock.schedule(limitMs, () => this.stop('sent no end', limitMs));
   }
 
   /** The exchange is over, one way or the other. */
@@ -70,7 +72,10 @@ export class Patience {
   }
 
   private giveUp(what: string, afterMs: number): void {
-    if (!this.waits) return;
+    if (this.waits) this.stop(what, afterMs);
+  }
+
+  private stop(what: string, afterMs: number): void {
     this.controller.abort(new UpstreamTimeoutError(`the upstream ${what} for ${afterMs} ms`));
   }
 }

@@ -35,6 +35,9 @@ export interface UpstreamAnswer {
 /** How long an idle connection is kept, ms; most servers close them after 5 s or later, and then a new one is opened. */
 const KEEP_ALIVE_MS = 4000;
 
+/** Lists of models have some hundred kilobytes, at most. */
+const LONGEST_DOCUMENT = 16 * 1024 * 1024;
+
 /** Speaks HTTP with one upstream: pooled keep-alive connections, HTTP/2 where TLS negotiates it, and patience with limits. */
 export class UpstreamClient {
   private readonly agent: Agent;
@@ -64,7 +67,7 @@ export class UpstreamClient {
   /** Gets a JSON document. Throws for a status other than 200, and for what is not JSON. */
   async getJson(path: string, signal: AbortSignal): Promise<unknown> {
     const { status, body } = await this.exchange('GET', path, null, signal);
-    const text = await readText(body);
+    const text = await readText(body, LONGEST_DOCUMENT);
     if (status !== 200) throw new Error(`HTTP ${status}`);
     return JSON.parse(text);
   }

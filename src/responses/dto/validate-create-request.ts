@@ -1,5 +1,5 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
-import { type CheckOptions, compile, isObject, type Validate } from '../../validation/index.js';
+import { type CheckOptions, compile, isObject, membersOf, type Validate } from '../../validation/index.js';
 import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody, ModelMember } from './create-request-body.js';
 import { refuseTwoHistories, requireInput, requireSomethingToAnswer, requireToolsOfChoice } from './cross-checks.js';
@@ -9,6 +9,7 @@ import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 const requireModel = compile(ModelMember);
 const checkMembers = compile(CreateRequestBody);
 const checkEventMembers = compile(CreateEventBody);
+const apiMembers = membersOf(CreateRequestBody);
 
 /** How strict a run is, and what providers take beyond the API. */
 export interface CreateOptions extends CheckOptions {
@@ -81,7 +82,7 @@ function validate(
 /** Only where unknown members are refused does it matter that these are known. */
 function withoutForwarded(members: Record<string, unknown>, { unknownParameters, forwarded }: CreateOptions): object {
   if (unknownParameters === 'ignore' || forwarded === undefined || forwarded.size === 0) return members;
-  return Object.fromEntries(Object.entries(members).filter(([name]) => !forwarded.has(name)));
+  return Object.fromEntries(Object.entries(members).filter(([name]) => apiMembers.has(name) || !forwarded.has(name)));
 }
 
 /** `prewarm` is another way to ask for a warm-up (protocol §6.4). */

@@ -10,7 +10,7 @@ export const MISBEHAVIOUR_CHECKS: readonly Check[] = MISBEHAVIOURS.map((misbehav
   name: `keeps the rules of the stream when it ${misbehaviour.what}`,
   run: async (service) => {
     for (const transport of Object.values(TRANSPORTS)) {
-      requireEnd(await askWhile(service, misbehaviour, transport), misbehaviour);
+      requireEnd(await askWhile(service, misbehaviour, transport), misbehaviour, transport);
       await service.askWell('Say hello.', { transport });
     }
     service.requireUnseen([SECRET, AFTERTHOUGHT]);
@@ -40,7 +40,12 @@ async function askWhile(
   return answer;
 }
 
-function requireEnd({ response, refusal, seen }: Answer, { end, what }: Misbehaviour): void {
+function requireEnd(
+  { response, refusal, seen }: Answer,
+  { end: given, what }: Misbehaviour,
+  { name }: Transport,
+): void {
+  const end = given === 'unanswered' ? (name === 'JSON' ? 'refused' : 'failed') : given;
   const status: string = response?.status ?? (refusal === null ? 'unknown' : 'refused');
   const isRight = end === 'answered' ? status === 'completed' || status === 'incomplete' : status === end;
   requireRule(isRight, `a turn whose provider ${what} must be ${end}, not ${status}: ${seen}`);

@@ -11,8 +11,8 @@ export const AFTERTHOUGHT = 'This comes after the end.';
 export interface Misbehaviour {
   readonly what: string;
   readonly behave: Behaviour;
-  /** How the turn has to end. */
-  readonly end: 'refused' | 'failed' | 'answered';
+  /** How the turn has to end; `unanswered` is refused over JSON, and failed where a stream has begun. */
+  readonly end: 'refused' | 'failed' | 'answered' | 'unanswered';
   /** It falls silent for ever. */
   readonly hangs?: boolean;
 }
@@ -27,7 +27,7 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
   { what: 'begins with nonsense', behave: after(nothing, () => [null]), end: 'refused' },
   { what: 'throws after its first event', behave: after(aWord, fail), end: 'failed' },
   { what: 'ends without finish', behave: aWord, end: 'failed' },
-  { what: 'is silent from the beginning', behave: after(nothing, hang), end: 'failed', hangs: true },
+  { what: 'is silent from the beginning', behave: after(nothing, hang), end: 'unanswered', hangs: true },
   { what: 'falls silent after its first event', behave: after(aWord, hang), end: 'failed', hangs: true },
   ...nonsense({
     'no event at all': null,

@@ -1,3 +1,4 @@
+import type { Logprob } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
 import { sealReasoning } from '../reasoning-seal.js';
@@ -13,7 +14,8 @@ export class AnswerReader {
   private events: ModelEvent[] = [];
   private upstreamId: string | undefined;
   private reasoning: string | null = null;
-  private logprobs: ReturnType<typeof readLogprobs> = [];
+  /** Of tokens that were not text yet, such as the first bytes of a character. */
+  private logprobs: Logprob[] = [];
   private usage: ModelEvent | undefined;
   private finish: FinishReason | 'error' | undefined;
 
@@ -58,7 +60,7 @@ export class AnswerReader {
 
   private readChoice(choice: ChatChoice): void {
     const delta = isObject(choice.delta) ? choice.delta : choice.message;
-    this.logprobs = [...this.logprobs, ...readLogprobs(choice.logprobs)];
+    if (choice.logprobs != null) this.logprobs.push(...readLogprobs(choice.logprobs));
     // After its end a stream repeats, at most, what was said.
     if (isObject(delta) && this.finish === undefined) this.readDelta(delta);
     this.finish ??= readFinish(choice.finish_reason);
@@ -82,6 +84,7 @@ export class AnswerReader {
   }
 
   private think(delta: string): void {
+    this.logprobs = [];
     this.reasoning = (this.reasoning ?? '') + delta;
     this.events.push({ type: 'reasoning', delta });
   }
@@ -99,6 +102,7 @@ export class AnswerReader {
       this.endReasoning();
       this.events.push({ type: 'end' });
     }
+    this.logprobs = [];
     this.events.push(...this.calls.add(entry));
   }
 

@@ -7,8 +7,11 @@ import { GrowingCall } from './growing-call.js';
 /** What a client can send back (protocol §2). */
 const LONGEST_CALL_ID = 64;
 
-/** Most characters of arguments in an answer: some are kept until they are whole. */
-const MOST_ARGUMENTS = 16 * 1024 * 1024;
+/** Most characters of calls in an answer: some are kept until they are whole. Each piece counts as a few more than it has. */
+const MOST_CHARACTERS = 32 * 1024 * 1024;
+const PIECE_CHARACTERS = 64;
+
+const MOST_CALLS = 1024;
 
 /** An entry of `tool_calls`, with empty texts where something is missing. */
 interface CallPiece {
@@ -44,10 +47,9 @@ export class CallCollector {
     const name = typeof func.name === 'string' ? func.name : '';
     const index = typeof entry.index === 'number' ? entry.index : undefined;
     const json = toJson(func.arguments);
+    this.charge(PIECE_CHARACTERS + id.length + name.length + json.length);
     const call = this.find({ index, id, name, json }) ?? this.begin(index, id);
     if (call.upstreamId === '') call.upstreamId = id;
-    this.characters += json.length + name.length;
-    if (this.characters > MOST_ARGUMENTS) throw serverError('The model wrote calls without end.', undefined);
     call.held.push(...call.addName(name), ...call.addArguments(json));
     return this.show(call);
   }
@@ -63,15 +65,24 @@ export class CallCollector {
   private find({ index, id, name, json }: CallPiece): GrowingCall | undefined {
     const call = index === undefined ? this.calls.at(-1) : this.byIndex.get(index);
     if (call === undefined) return undefined;
-    // Some count every call as the first: another id, or a name once there are arguments, begins another call.
-    const isOther = id !== '' && call.upstreamId !== '' && id !== call.upstreamId;
-    const meant = isOther ? this.calls.findLast(({ upstreamId }) => upstreamId === id) : call;
+    const isSame = id === '' || call.upstreamId === '' || id === call.upstreamId;
+    const known = isSame ? call : this.calls.findLast(({ upstreamId }) => upstreamId === id);
+    // Some give each piece an id of its own, some count every call as the first: only with a name, or behind whole arguments,
+    // does another id begin another call.
+    const meant = known ?? (name !== '' || (json !== '' && call.isWhole) ? undefined : call);
     return meant?.isFollowedBy(name, json) === true ? undefined : meant;
+  }
+
+  private charge(characters: number): void {
+    this.characters += characters;
+    if (this.characters > MOST_CHARACTERS || this.calls.length > MOST_CALLS) {
+      throw serverError('The model wrote calls without end.', undefined);
+    }
   }
 
   /** What may be shown now: calls appear in the order in which the model began them. */
   private show(call: GrowingCall): readonly ModelEvent[] {
-    if (this.calls.indexOf(call) < this.shown) return call.held.splice(0);
+    if (call.position < this.shown) return call.held.splice(0);
     const events: ModelEvent[] = [];
     for (let next = this.calls[this.shown]; next?.hasPlace === true; next = this.calls[this.shown]) {
       events.push(...next.held.splice(0));
@@ -81,8 +92,7 @@ export class CallCollector {
   }
 
   private begin(index: number | undefined, id: string): GrowingCall {
-    const key = `call ${this.calls.length}`;
-    const call = new GrowingCall(id, key, this.tools, (upstreamId) => this.toCallId(upstreamId));
+    const call = new GrowingCall(this.calls.length, id, this.tools, (upstreamId) => this.toCallId(upstreamId));
     this.calls.push(call);
     if (index !== undefined) this.byIndex.set(index, call);
     return call;

@@ -7,12 +7,14 @@ export class GrowingCall {
   readonly held: ModelEvent[] = [];
   private name = '';
   private json = '';
+  private lastPiece = '';
   private writer: CallWriter | null = null;
 
   constructor(
+    /** Which of the answer's calls it is, from 0. */
+    readonly position: number,
     /** The id that the upstream calls it by; empty while there is none. */
     public upstreamId: string,
-    private readonly key: string,
     private readonly tools: ToolTable,
     private readonly toCallId: (upstreamId: string) => string,
   ) {}
@@ -25,7 +27,13 @@ export class GrowingCall {
   /** Whether a name, and the arguments that come with it, belong to another call: this one is named, and whole. */
   isFollowedBy(name: string, json: string): boolean {
     if (name === '' || this.name === '' || this.json === '') return false;
-    return name !== this.name || (json !== '' && isWhole(this.json));
+    return name !== this.name || (json !== '' && this.isWhole);
+  }
+
+  /** Whether its arguments are complete. */
+  get isWhole(): boolean {
+    // Looking at the end of a text that grows would copy it each time.
+    return this.lastPiece.trimEnd().endsWith('}') && isJson(this.json);
   }
 
   /** Takes a piece of the name: the next letters of it, or the whole again. */
@@ -39,6 +47,7 @@ export class GrowingCall {
   addArguments(piece: string): readonly ModelEvent[] {
     if (piece === '') return [];
     this.json += piece;
+    this.lastPiece = piece;
     if (this.writer !== null) return this.writer.append(piece);
     // Arguments that follow a name end it.
     return this.name === '' ? [] : this.open();
@@ -60,12 +69,12 @@ export class GrowingCall {
 
   private open(): readonly ModelEvent[] {
     const address = this.tools.called(this.name)?.address ?? { kind: 'function', name: this.name };
-    this.writer = writeCall({ key: this.key, address, callId: this.toCallId(this.upstreamId) });
+    this.writer = writeCall({ key: `call ${this.position}`, address, callId: this.toCallId(this.upstreamId) });
     return [...this.writer.open(), ...(this.json === '' ? [] : this.writer.append(this.json))];
   }
 }
 
-function isWhole(json: string): boolean {
+function isJson(json: string): boolean {
   try {
     JSON.parse(json);
     return true;

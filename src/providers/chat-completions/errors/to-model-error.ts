@@ -47,12 +47,17 @@ export function toModelError(status: number, failure: UpstreamFailure, context: 
     });
   }
   if (status === 503 || status === 529) {
-    const { retryAfterMs = DEFAULT_RETRY_AFTER_MS } = context;
-    return new ModelError('server_is_overloaded', BUSY, { status: 503, retryAfterMs, cause });
+    return new ModelError('server_is_overloaded', BUSY, { status: 503, ...delaysOf(context), cause });
   }
   if (isTooLong(status, failure)) return tooLong(cause);
   if (status >= 400 && status < 500 && status !== 408) return badRequest(status, failure, context, cause);
   return serverError('The model failed. Please retry your request.', cause);
+}
+
+/** What went wrong on the way to an upstream, without its address. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  return typeof code === 'string' ? code : scrub(String(message), []);
 }
 
 /** A failure of the model that the client cannot mend, in words of ours. */
@@ -66,9 +71,12 @@ function rateLimit({ code, type }: UpstreamFailure, context: FailureContext, cau
     const message = 'You exceeded your current quota.';
     return new ModelError(quota, message, { status: 429, type: 'insufficient_quota', retry: 'other', cause });
   }
-  const { retryAfterMs = DEFAULT_RETRY_AFTER_MS } = context;
   const message = 'The model is asked too often. Please retry your request.';
-  return new ModelError('rate_limit_exceeded', message, { status: 429, retryAfterMs, cause });
+  return new ModelError('rate_limit_exceeded', message, { status: 429, ...delaysOf(context), cause });
+}
+
+function delaysOf({ retryAfterMs }: FailureContext): ModelErrorOptions {
+  return { retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS, upstreamWaitMs: retryAfterMs ?? 0 };
 }
 
 function isTooLong(status: number, { code, type, message }: UpstreamFailure): boolean {

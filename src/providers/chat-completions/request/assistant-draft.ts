@@ -38,7 +38,7 @@ export class AssistantDraft {
 }
 
 function toToolCall(call: HistoryCall, tools: ToolTable, toUpstreamId: (callId: string) => string): ChatToolCall {
-  const { callId = '', address } = call;
+  const { callId, address } = call;
   return {
     id: toUpstreamId(callId),
     type: 'function',

@@ -36,9 +36,16 @@ class MessageWriter {
     private readonly tools: ToolTable,
     private readonly capabilities: Capabilities,
   ) {
-    const outputs = items.map(readOutput).filter((output) => output !== undefined);
-    this.outputs = Map.groupBy(outputs, ({ callId }) => callId ?? '');
-    this.callIds = new Set(items.map((item) => readCall(item)?.callId));
+    const outputs = items.map((item) => readOutput(item, tools)).filter((output) => output !== undefined);
+    const calls = items.map(readCall).filter((call) => call !== undefined);
+    const counts = Map.groupBy(calls, ({ callId }) => callId);
+    this.callIds = new Set(counts.keys());
+    this.outputs = new Map(
+      [...Map.groupBy(outputs, ({ callId }) => callId ?? '')].map(([callId, given]) => [
+        callId,
+        joinFrom(given, counts.get(callId)?.length ?? 0),
+      ]),
+    );
   }
 
   write(items: readonly Item[]): readonly ChatMessage[] {
@@ -49,11 +56,12 @@ class MessageWriter {
 
   private add(item: Item): void {
     const call = readCall(item);
-    const output = call === undefined ? readOutput(item) : undefined;
+    const output = call === undefined ? readOutput(item, this.tools) : undefined;
     if (call !== undefined) this.draft.calls.push(call);
     else if (output !== undefined) this.addOutput(output);
     else if (item.type === 'message') this.addMessage(item);
     else if (item.type === 'reasoning') this.addReasoning(item);
+    else if (item.type === 'agent_message') this.addAgentMessage(item);
     else if (item.type === 'compaction' || item.type === 'compaction_summary') {
       refuse('input', 'This model cannot read compacted conversations of another service.');
     }
@@ -69,6 +77,15 @@ class MessageWriter {
     }
     this.endAnswer();
     this.messages.push({ role: role as 'system' | 'developer' | 'user', content: toContent(parts) });
+  }
+
+  /** What one agent of a client says to another: its text, and what it would have a server of OpenAI's keep sealed. */
+  private addAgentMessage({ content }: Item): void {
+    const parts = Array.isArray(content) ? (content as readonly unknown[]).filter(isObject) : [];
+    const texts = parts.flatMap(({ text, encrypted_content: sealed }) => [text, isForeign(sealed) ? '' : sealed]);
+    const words = texts.filter((text) => typeof text === 'string').join('');
+    this.endAnswer();
+    if (words !== '') this.messages.push({ role: 'user', content: words });
   }
 
   private addReasoning(item: Item): void {
@@ -97,7 +114,7 @@ class MessageWriter {
   }
 
   /** Writes the output of a call; gives what of it has no place in a tool message. */
-  private answerCall({ callId = '', address }: HistoryCall): readonly ChatPart[] {
+  private answerCall({ callId, address }: HistoryCall): readonly ChatPart[] {
     const name = this.tools.nameOf(address);
     const parts = toParts(this.outputs.get(callId)?.shift()?.output ?? NO_OUTPUT, this.capabilities);
     const pictures = parts.filter(({ type }) => type !== 'text');
@@ -116,6 +133,20 @@ class MessageWriter {
     if (this.capabilities.callIds === 'any' || /^[a-zA-Z0-9]{9}$/.test(callId)) return callId;
     return hash('sha256', callId).slice(0, 9);
   }
+}
+
+/** As many outputs as there are calls: what is too much belongs to the last. */
+function joinFrom(outputs: readonly HistoryOutput[], calls: number): HistoryOutput[] {
+  if (outputs.length <= calls || calls === 0) return [...outputs];
+  const last = outputs.slice(calls - 1).flatMap(({ output }) => {
+    return typeof output === 'string' ? [{ type: 'input_text', text: output }] : output;
+  });
+  return [...outputs.slice(0, calls - 1), { callId: outputs[0]?.callId, output: last }];
+}
+
+/** What another service sealed; Fernet tokens begin like this. */
+function isForeign(sealed: unknown): boolean {
+  return typeof sealed === 'string' && sealed.startsWith('gAAAA');
 }
 
 /** What a reasoning item says in the open, or what a stateless client carried for us. */

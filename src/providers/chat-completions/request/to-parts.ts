@@ -16,6 +16,8 @@ const TO_PART = new Map<unknown, (part: Members, capabilities: Capabilities) => 
   ['input_file', toFile],
 ]);
 
+const AUDIO_URL = /^data:audio\/(?<format>[\w.+-]+)(?:;[^,]*)?;base64,(?<data>.*)$/s;
+
 /** Content of the Responses API, a text or parts, as parts of Chat Completions. Throws ModelError 400 for what cannot be sent. */
 export function toParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
@@ -46,9 +48,13 @@ function toDetail(detail: unknown): unknown {
   return detail === 'original' ? 'high' : detail;
 }
 
-function toAudio({ input_audio: audio }: Members, capabilities: Capabilities): ChatPart {
+/** Codex gives a URL, others what Chat Completions has. */
+function toAudio({ input_audio: audio, audio_url: url }: Members, capabilities: Capabilities): ChatPart {
   if (!capabilities.audio) refuse('input', 'This model does not take audio.');
-  return { type: 'input_audio', input_audio: audio };
+  if (isObject(audio)) return { type: 'input_audio', input_audio: audio };
+  const { format, data } = AUDIO_URL.exec(typeof url === 'string' ? url : '')?.groups ?? {};
+  if (format === undefined) refuse('input', "This model takes audio by 'input_audio' or by a data URL only.");
+  return { type: 'input_audio', input_audio: { data, format } };
 }
 
 function toFile({ file_data: data, file_id: id, filename }: Members, { files }: Capabilities): ChatPart {

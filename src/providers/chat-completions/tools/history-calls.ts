@@ -2,11 +2,11 @@ import type { Item } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { ToolAddress, ToolKind } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
+import { addressOf, type ToolTable } from './tool-table.js';
 
 /** A call of the conversation so far, as a function call of Chat Completions. */
 export interface HistoryCall {
-  /** Undefined where it can have no output. */
-  readonly callId: string | undefined;
+  readonly callId: string;
   readonly address: ToolAddress;
   /** JSON text. */
   readonly arguments: string;
@@ -18,20 +18,26 @@ export interface HistoryOutput {
   readonly output: string | readonly unknown[];
 }
 
-const READ_CALL = new Map<string, (item: Item) => HistoryCall>(
+/** Undefined where a provider ran the call itself: what came of it is said elsewhere. */
+const READ_CALL = new Map<string, (item: Item) => HistoryCall | undefined>(
   Object.entries({
-    function_call: (item) => call(item, named('function', item), text(item.arguments)),
+    function_call: (item) => call(item, named('function', item), toObjectJson(text(item.arguments))),
     custom_tool_call: (item) => call(item, named('custom', item), JSON.stringify({ [INPUT]: item.input })),
     shell_call: (item) => call(item, nameless('shell'), JSON.stringify(withoutNulls(item.action))),
     local_shell_call: (item) => call(item, nameless('local_shell'), JSON.stringify(withoutType(item.action))),
     apply_patch_call: (item) => call(item, nameless('apply_patch'), JSON.stringify(item.operation ?? {})),
-    tool_search_call: (item) => call(item, nameless('tool_search'), JSON.stringify(item.arguments ?? {})),
+    tool_search_call: (item) =>
+      item.call_id == null ? undefined : call(item, nameless('tool_search'), JSON.stringify(item.arguments ?? {})),
     // Run by a provider; to another model it is a call like any other.
-    mcp_call: (item) => ({ callId: item.id, address: named('function', item), arguments: text(item.arguments) }),
-  } satisfies Record<string, (item: Item) => HistoryCall>),
+    mcp_call: (item) => ({
+      callId: item.id,
+      address: named('function', item),
+      arguments: toObjectJson(text(item.arguments)),
+    }),
+  } satisfies Record<string, (item: Item) => HistoryCall | undefined>),
 );
 
-const READ_OUTPUT = new Map<string, (item: Item) => HistoryOutput>(
+const READ_OUTPUT = new Map<string, (item: Item, tools: ToolTable) => HistoryOutput | undefined>(
   Object.entries({
     function_call_output: (item) => output(item, item.output),
     custom_tool_call_output: (item) => output(item, item.output),
@@ -39,9 +45,10 @@ const READ_OUTPUT = new Map<string, (item: Item) => HistoryOutput>(
     local_shell_call_output: (item) => output(item, item.output),
     apply_patch_call_output: ({ status, output: words, ...item }) =>
       output(item, JSON.stringify(words == null ? { status } : { status, output: words })),
-    tool_search_output: (item) => output(item, JSON.stringify({ tools: namesIn(item.tools) })),
+    tool_search_output: (item, tools) =>
+      item.call_id == null ? undefined : output(item, JSON.stringify({ tools: namesIn(item.tools, tools) })),
     mcp_call: (item) => ({ callId: item.id, output: text(item.output ?? item.error) }),
-  } satisfies Record<string, (item: Item) => HistoryOutput>),
+  } satisfies Record<string, (item: Item, tools: ToolTable) => HistoryOutput | undefined>),
 );
 
 /** The call that an item is; undefined for all other items. */
@@ -49,13 +56,13 @@ export function readCall(item: Item): HistoryCall | undefined {
   return READ_CALL.get(item.type)?.(item);
 }
 
-/** The output that an item is, or holds. */
-export function readOutput(item: Item): HistoryOutput | undefined {
-  return READ_OUTPUT.get(item.type)?.(item);
+/** The output that an item is, or holds; `tools` are those that the model can call. */
+export function readOutput(item: Item, tools: ToolTable): HistoryOutput | undefined {
+  return READ_OUTPUT.get(item.type)?.(item, tools);
 }
 
 function call(item: Item, address: ToolAddress, json: string): HistoryCall {
-  return { callId: callIdOf(item), address, arguments: json };
+  return { callId: callIdOf(item) ?? item.id, address, arguments: json };
 }
 
 function output(item: Item, value: unknown): HistoryOutput {
@@ -76,6 +83,17 @@ function nameless(kind: ToolKind): ToolAddress {
   return { kind, name: kind };
 }
 
+/** Servers read the arguments of earlier calls, and refuse the whole conversation for one that a model wrote badly. */
+function toObjectJson(json: string): string {
+  if (json.trim() === '') return '{}';
+  try {
+    if (isObject(JSON.parse(json))) return json;
+  } catch {
+    // It is told as it was, in an object.
+  }
+  return JSON.stringify({ [INPUT]: json });
+}
+
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
@@ -91,10 +109,12 @@ function withoutType(value: unknown): object {
   return members;
 }
 
-function namesIn(tools: unknown): readonly string[] {
-  if (!Array.isArray(tools)) return [];
-  return (tools as readonly unknown[]).filter(isObject).flatMap(({ type, name, tools: inner }) => {
-    if (type === 'namespace') return namesIn(inner).map((innerName) => `${String(name)}__${innerName}`);
-    return [typeof name === 'string' ? name : String(type)];
+/** The names by which the model can call what was found. */
+function namesIn(found: unknown, tools: ToolTable, namespace?: string): readonly string[] {
+  if (!Array.isArray(found)) return [];
+  return (found as readonly unknown[]).filter(isObject).flatMap((tool) => {
+    if (tool.type === 'namespace') return namesIn(tool.tools, tools, String(tool.name));
+    const address = addressOf(tool, namespace);
+    return address === undefined ? [] : [tools.nameOf(address)];
   });
 }

@@ -12,11 +12,9 @@ const LONGEST_HEAD = 1000;
  */
 export class StringMemberReader {
   private readonly head: RegExp;
-  private json = '';
-  /** Where the text goes on in `json`; undefined until it has begun. */
-  private position: number | undefined;
-  private given = 0;
-  private ended = false;
+  /** What was not decoded: all of it until the text has begun, and then no more than half an escape or half a character. */
+  private rest = '';
+  private state: 'before' | 'within' | 'behind' = 'before';
 
   constructor(private readonly member: string) {
     this.head = new RegExp(`^\\s*\\{\\s*"${member}"\\s*:\\s*"`);
@@ -24,57 +22,69 @@ export class StringMemberReader {
 
   /** Adds a piece of JSON; gives what is new of the text. */
   feed(piece: string): string {
-    this.json += piece;
-    if (this.ended) return '';
-    if (this.json.length < LONGEST_HEAD) this.position ??= this.head.exec(this.json)?.[0].length;
-    return this.position === undefined ? '' : this.decode(this.position);
+    if (this.state === 'behind') return '';
+    this.rest += piece;
+    // The first piece may be all of it.
+    if (this.state === 'before' && (this.rest.length < LONGEST_HEAD || this.rest.length === piece.length)) this.begin();
+    return this.state === 'within' ? this.decode() : '';
   }
 
   /** What of the text was not given yet, now that nothing more comes. */
   end(): string {
-    if (this.given > 0 || this.ended) return '';
+    if (this.state !== 'before') return isHighSurrogate(this.rest.charCodeAt(0)) ? this.rest.charAt(0) : '';
     try {
-      const value: unknown = JSON.parse(this.json);
+      const value: unknown = JSON.parse(this.rest);
       const text = isObject(value) ? value[this.member] : value;
-      return typeof text === 'string' ? text : this.json;
+      return typeof text === 'string' ? text : this.rest;
     } catch {
-      return this.position === undefined ? this.json : '';
+      return this.rest;
     }
   }
 
-  private decode(from: number): string {
+  private begin(): void {
+    const start = this.head.exec(this.rest)?.[0].length;
+    if (start === undefined) return;
+    this.rest = this.rest.slice(start);
+    this.state = 'within';
+  }
+
+  private decode(): string {
+    const { rest } = this;
     let text = '';
-    let at = from;
-    while (at < this.json.length) {
-      const letter = this.json.charAt(at);
-      if (letter === '"') {
-        this.ended = true;
-        break;
-      }
-      if (letter !== '\\') {
-        const next = this.nextMark(at);
-        text += this.json.slice(at, next);
-        at = next;
-        continue;
-      }
-      const length = this.json[at + 1] === 'u' ? 6 : 2;
+    let at = 0;
+    while (at < rest.length) {
+      const next = nextMark(rest, at);
+      text += rest.slice(at, next);
+      at = next;
+      if (rest[at] === '"') this.state = 'behind';
+      const length = rest[at + 1] === 'u' ? 6 : 2;
       // An escape that is not whole yet waits for its other half.
-      if (at + length > this.json.length) break;
-      text += length === 6 ? decodeUnit(this.json.slice(at + 2, at + 6)) : decodeEscape(this.json.charAt(at + 1));
+      if (rest[at] !== '\\' || at + length > rest.length) break;
+      text += length === 6 ? decodeUnit(rest.slice(at + 2, at + 6)) : decodeEscape(rest.charAt(at + 1));
       at += length;
     }
-    this.position = at;
-    this.given += text.length;
-    return text;
+    return this.keepHalf(text, this.state === 'behind' ? '' : rest.slice(at));
   }
 
-  private nextMark(from: number): number {
-    for (let at = from; at < this.json.length; at += 1) {
-      const code = this.json.charCodeAt(at);
-      if (code === 0x22 || code === 0x5c) return at;
-    }
-    return this.json.length;
+  /** Keeps the first half of a character back until its other half is there. */
+  private keepHalf(text: string, undecoded: string): string {
+    const isTorn = this.state === 'within' && isHighSurrogate(text.charCodeAt(text.length - 1));
+    this.rest = isTorn ? text.slice(-1) + undecoded : undecoded;
+    return isTorn ? text.slice(0, -1) : text;
   }
+}
+
+/** Where the next quote or backslash is. */
+function nextMark(text: string, from: number): number {
+  for (let at = from; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22 || code === 0x5c) return at;
+  }
+  return text.length;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 function decodeEscape(letter: string): string {

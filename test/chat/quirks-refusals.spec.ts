@@ -1,0 +1,148 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { Clock } from '../../src/index.js';
+import { FakeClock } from '../../src/testing/index.js';
+import { type RefusalForm } from '../support/chat-upstream/refusals.js';
+import { textReply } from '../support/chat-upstream/reply.js';
+import { sendTurn } from '../support/chat-upstream/run-turn.js';
+import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { CollectedLog } from '../support/collected-log.js';
+
+const KEY = 'sk-upstream-0123456789abcdef';
+
+describe('refusals of an upstream', () => {
+  const clock = new FakeClock(Date.UTC(2026, 0, 1));
+  let service: ChatService;
+  let log: CollectedLog;
+
+  beforeAll(async () => {
+    service = await startChatService({ provider: { retries: 0, api_key: KEY }, overrides: [[Clock, clock]] });
+  });
+
+  beforeEach(() => {
+    log = CollectedLog.begin();
+  });
+
+  afterEach(() => log[Symbol.dispose]());
+
+  afterAll(() => service.close());
+
+  describe('instead of an answer', () => {
+    it.each<RefusalForm>([
+      'openai',
+      'numberCode',
+      'flat',
+      'errorText',
+      'detailList',
+      'messageDetail',
+      'detailText',
+      'message',
+      'list',
+      'text',
+    ])('say what is wrong with the request, in the form %s', async (form) => {
+      service.upstream.refuse(400, form);
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: {
+          error: { type: 'invalid_request_error', message: expect.stringContaining('Refused, says the upstream.') },
+        },
+      });
+    });
+
+    it.each<RefusalForm>(['html', 'empty', 'invalidJson', 'nested'])('may say nothing that helps: %s', async (form) => {
+      service.upstream.refuse(400, form);
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: { error: { type: 'invalid_request_error', message: expect.not.stringContaining('<') } },
+      });
+    });
+
+    it('keep code and parameter where both protocols have them', async () => {
+      service.upstream.refuse(400, 'openai');
+      await expect(sendTurn(service)).rejects.toMatchObject({ body: { error: { code: 'some_code', param: 'input' } } });
+    });
+
+    it.each<[number, number, string, string]>([
+      [400, 400, 'invalid_request_error', 'some_code'],
+      [413, 413, 'invalid_request_error', 'some_code'],
+      [422, 400, 'invalid_request_error', 'some_code'],
+      [401, 500, 'server_error', 'server_error'],
+      [402, 500, 'server_error', 'server_error'],
+      [403, 500, 'server_error', 'server_error'],
+      [404, 404, 'invalid_request_error', 'model_not_found'],
+      [429, 429, 'rate_limit_error', 'rate_limit_exceeded'],
+      [500, 500, 'server_error', 'server_error'],
+      [502, 500, 'server_error', 'server_error'],
+      [503, 503, 'service_unavailable_error', 'server_is_overloaded'],
+      [504, 500, 'server_error', 'server_error'],
+      [529, 503, 'service_unavailable_error', 'server_is_overloaded'],
+    ])('with status %i have status %i, type %s and code %s', async (given, status, type, code) => {
+      service.upstream.refuse(given, 'openai');
+      await expect(sendTurn(service)).rejects.toMatchObject({ status, body: { error: { type, code } } });
+    });
+
+    it.each([401, 403, 500, 503])('keep to themselves what the upstream says with %i', async (status) => {
+      service.upstream.refuse(status, 'openai');
+      const refusal = await sendTurn(service).catch((error: unknown) => error);
+      expect(JSON.stringify(refusal)).not.toContain('Refused');
+    });
+
+    it('never show keys and addresses', async () => {
+      const message = `Bad key ${KEY} at http://10.1.2.3:8000/v1 (host gpu-7.internal:8000).`;
+      service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }));
+      const refusal = await sendTurn(service).catch((error: unknown) => error);
+      const shown = JSON.stringify(refusal);
+      expect(shown).toContain('Bad key');
+      for (const secret of [KEY, '10.1.2.3', 'gpu-7.internal', '8000']) expect(shown).not.toContain(secret);
+      expect(service.upstream.requests.at(-1)?.headers['authorization']).toBe(`Bearer ${KEY}`);
+    });
+
+    it('are logged without keys', async () => {
+      const message = `Bad key ${KEY} at http://10.1.2.3:8000/v1.`;
+      service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 500 }));
+      await expect(sendTurn(service)).rejects.toMatchObject({ status: 500 });
+      const logged = log.complaints.join('\n');
+      expect(logged).toContain('Bad key');
+      expect(logged).not.toContain(KEY);
+    });
+
+    it('tell which conversations are too long, whatever they call it', async () => {
+      const messages = [
+        "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
+        'the request exceeds the available context size, try increasing it',
+        'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Prompt too long: 5000 tokens',
+      ];
+      for (const message of messages) {
+        service.upstream.reply(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }));
+        await expect(sendTurn(service)).rejects.toMatchObject({
+          status: 400,
+          body: { error: { code: 'context_length_exceeded', param: 'input' } },
+        });
+      }
+    });
+  });
+
+  describe('that ask for patience', () => {
+    it.each<[string, Record<string, string>, string]>([
+      ['in seconds', { 'retry-after': '7' }, '7'],
+      ['in fractions of seconds', { 'retry-after': '1.5' }, '2'],
+      ['in milliseconds', { 'retry-after-ms': '2500' }, '3'],
+      ['in both', { 'retry-after': '60', 'retry-after-ms': '2500' }, '3'],
+      ['until a date', { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, '30'],
+      ['until a date that is over', { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, '0'],
+      ['without saying how long', {}, '1'],
+      ['in words', { 'retry-after': 'soon' }, '1'],
+    ])('are handed on when they say it %s', async (_, headers, expected) => {
+      for (const status of [429, 503]) {
+        service.upstream.refuse(status, 'openai', headers);
+        const answer = await fetch(`${service.baseURL}/responses`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'tested', input: 'Go on.' }),
+        });
+        await answer.arrayBuffer();
+        expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, expected]);
+      }
+    });
+  });
+});

@@ -1,0 +1,64 @@
+/** How an upstream says in the middle of a stream that something went wrong. */
+export const ERROR_FRAMES = {
+  /** `code` is an HTTP status. */
+  numberCode: [
+    'data: {"error":{"message":"The engine fell over.","type":"InternalServerError","param":null,"code":500}}',
+  ],
+  stringCode: ['data: {"error":{"message":"The engine fell over.","type":"server_error","code":"engine_dead"}}'],
+  plainString: ['data: {"error":"The engine fell over."}'],
+  errorEvent: ['event: error', 'data: {"error":{"message":"The engine fell over.","type":"server_error","code":500}}'],
+  /** The error itself is the data of an event named so. */
+  bareErrorEvent: ['event: error', 'data: {"message":"The engine fell over.","code":500}'],
+  /** A field of the stream that SSE does not know. */
+  errorField: ['error: {"code":500,"message":"The engine fell over.","type":"server_error"}'],
+  /** `object: error`, without an `error` member. */
+  errorObject: ['data: {"object":"error","message":"The engine fell over.","type":"InternalServerError","code":500}'],
+  /** A chunk like any other, with an error beside its choices. */
+  errorBesideChoices: [
+    'data: {"id":"gen-1","object":"chat.completion.chunk","created":1767225600,"model":"m","provider":"P",' +
+      '"error":{"code":502,"message":"The engine fell over."},' +
+      '"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"error"}]}',
+  ],
+  rateLimit: ['data: {"error":{"message":"Slow down.","type":"rate_limit_error","code":429}}'],
+  contextLength: [
+    'data: {"error":{"message":"The prompt is too long.","type":"invalid_request_error","code":"context_length_exceeded"}}',
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+/** A form of error in the middle of a stream. */
+export type ErrorFrame = keyof typeof ERROR_FRAMES;
+
+/** What stands in the data of an event where a chunk is expected. */
+export const NONSENSE_DATA = {
+  invalidJson: '{"choices":[{"index":0,"delta":{"content":"half',
+  text: 'Service temporarily unavailable',
+  number: '42',
+  null: 'null',
+  list: '[]',
+  emptyObject: '{}',
+  choicesOfAnotherKind: '{"choices":"none"}',
+  choiceThatIsNull: '{"choices":[null]}',
+  deltaThatIsNull: '{"choices":[{"index":0,"delta":null,"finish_reason":null}]}',
+  deltaThatIsText: '{"choices":[{"index":0,"delta":"hello","finish_reason":null}]}',
+  contentThatIsNumber: '{"choices":[{"index":0,"delta":{"content":7},"finish_reason":null}]}',
+  callsThatAreText: '{"choices":[{"index":0,"delta":{"tool_calls":"none"},"finish_reason":null}]}',
+  callThatIsNull: '{"choices":[{"index":0,"delta":{"tool_calls":[null]},"finish_reason":null}]}',
+  usageThatIsText: '{"choices":[],"usage":"many"}',
+} as const satisfies Readonly<Record<string, string>>;
+
+/** A form of nonsense in the data of an event. */
+export type Nonsense = keyof typeof NONSENSE_DATA;
+
+/** Where a stream breaks off, and how. */
+export interface Break {
+  /** Events before it; 0 breaks before the first. */
+  readonly after: number;
+  /**
+   * `end` ends the body in order, `cut` closes the connection within the body, `reset` resets it, which may take back what was
+   * not read yet (over HTTP/2 both reset the stream), `stall` says nothing more and keeps the connection open; an error or
+   * nonsense is written and then followed by the rest of the stream (`goesOn`) or by its end.
+   */
+  readonly by: 'end' | 'cut' | 'reset' | 'stall' | { readonly error: ErrorFrame } | { readonly nonsense: Nonsense };
+  /** What was to come still comes behind an error or nonsense. */
+  readonly goesOn?: boolean;
+}
