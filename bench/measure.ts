@@ -17,12 +17,24 @@ export interface Figure {
   readonly ratio: Spread;
   readonly service: Spread;
   readonly floor: Spread;
+  /** The same without anything in between, where that was measured. */
+  readonly direct?: Direct;
+}
+
+/** A figure of what service and floor stand in front of, asked directly. */
+export interface Direct extends Spread {
+  /** What the service adds to it, round by round: service − direct. */
+  readonly serviceAdds: Spread;
+  /** What the floor adds to it: floor − direct. */
+  readonly floorAdds: Spread;
 }
 
 /** What is measured against what. Each call is one round. */
 export interface Contest {
   readonly service: () => Promise<Sample>;
   readonly floor: () => Promise<Sample>;
+  /** What both of them stand in front of, asked directly. It may leave figures out. */
+  readonly direct?: () => Promise<Sample>;
 }
 
 /** How often rounds are run. */
@@ -33,19 +45,40 @@ export interface Rounds {
   readonly warmUps: number;
 }
 
-/** Runs the two sides in turns, so that what slows the machine down slows down both. Both give the same figures. */
-export async function compare({ service, floor }: Contest, { rounds, warmUps }: Rounds): Promise<readonly Figure[]> {
-  const pairs: { readonly service: Sample; readonly floor: Sample }[] = [];
-  for (let round = -warmUps; round < rounds; round++) {
-    const pair = { service: await service(), floor: await floor() };
-    if (round >= 0) pairs.push(pair);
+/** What one round of each side gave. */
+interface Round {
+  readonly direct: Sample;
+  readonly service: Sample;
+  readonly floor: Sample;
+}
+
+/** Runs the sides in turns, so that what slows the machine down slows down all. Service and floor give the same figures. */
+export async function compare(contest: Contest, { rounds, warmUps }: Rounds): Promise<readonly Figure[]> {
+  const all: Round[] = [];
+  for (let index = -warmUps; index < rounds; index++) {
+    const direct = (await contest.direct?.()) ?? {};
+    const round = { direct, service: await contest.service(), floor: await contest.floor() };
+    if (index >= 0) all.push(round);
   }
-  return Object.keys(pairs[0]?.service ?? {}).map((name) => {
-    const services = pairs.map((pair) => valueOf(pair.service, name));
-    const floors = pairs.map((pair) => valueOf(pair.floor, name));
-    const ratios = pairs.map((pair) => valueOf(pair.service, name) / valueOf(pair.floor, name));
-    return { name, ratio: toSpread(ratios), service: toSpread(services), floor: toSpread(floors) };
-  });
+  return Object.keys(all[0]?.service ?? {}).map((name) => toFigure(name, all));
+}
+
+function toFigure(name: string, rounds: readonly Round[]): Figure {
+  const spread = (calculate: (of: (side: keyof Round) => number) => number): Spread =>
+    toSpread(rounds.map((round) => calculate((side) => valueOf(round[side], name))));
+  const figure = {
+    name,
+    ratio: spread((of) => of('service') / of('floor')),
+    service: spread((of) => of('service')),
+    floor: spread((of) => of('floor')),
+  };
+  if (rounds[0]?.direct[name] === undefined) return figure;
+  const direct = {
+    ...spread((of) => of('direct')),
+    serviceAdds: spread((of) => of('service') - of('direct')),
+    floorAdds: spread((of) => of('floor') - of('direct')),
+  };
+  return { ...figure, direct };
 }
 
 function valueOf(sample: Sample, name: string): number {

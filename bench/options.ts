@@ -13,22 +13,37 @@ export interface Options {
 /** A command line that cannot be followed. Its message is one line. */
 export class OptionError extends Error {}
 
-const FULL: Sizes = { streams: 100, deltas: 200, chain: 1000, saves: 2000, rounds: 11, warmUps: 2, turnsPerStream: 5 };
-const QUICK: Sizes = { ...FULL, saves: 1000, rounds: 5, warmUps: 1, turnsPerStream: 3 };
+const FULL: Sizes = {
+  streams: 100,
+  mostStreams: 256,
+  deltas: 200,
+  chain: 1000,
+  saves: 2000,
+  requests: 300,
+  rounds: 11,
+  longRounds: 5,
+  warmUps: 2,
+  turnsPerStream: 5,
+};
+const QUICK: Sizes = { ...FULL, saves: 1000, requests: 100, rounds: 5, longRounds: 1, warmUps: 1, turnsPerStream: 3 };
 
 /** Reads the command line. Throws an OptionError. */
 export function readOptions(args: readonly string[], cases: readonly BenchmarkCase[]): Options {
   const values = parse(args);
   const base = values.quick === true ? QUICK : FULL;
+  const rounds = readCount('rounds', values.rounds, base.rounds);
   return {
     cases: values.case === undefined ? cases : values.case.map((name) => findCase(name, cases)),
     sizes: {
       ...base,
       streams: readCount('streams', values.streams, base.streams),
+      mostStreams: readCount('most-streams', values['most-streams'], base.mostStreams),
       deltas: readCount('deltas', values.deltas, base.deltas),
       chain: readCount('chain', values.chain, base.chain),
       saves: readCount('saves', values.saves, base.saves),
-      rounds: readCount('rounds', values.rounds, base.rounds),
+      requests: readCount('requests', values.requests, base.requests),
+      rounds,
+      longRounds: Math.min(rounds, base.longRounds),
     },
     json: values.json,
   };
@@ -43,9 +58,11 @@ function parse(args: readonly string[]) {
         quick: { type: 'boolean' },
         json: { type: 'string' },
         streams: { type: 'string' },
+        'most-streams': { type: 'string' },
         deltas: { type: 'string' },
         chain: { type: 'string' },
         saves: { type: 'string' },
+        requests: { type: 'string' },
         rounds: { type: 'string' },
       },
     }).values;

@@ -4,6 +4,8 @@ import type { Figure, Rounds } from '../measure.ts';
 export interface Sizes extends Rounds {
   /** Streams that run side by side. */
   readonly streams: number;
+  /** Most of them, where the case chooses how many. */
+  readonly mostStreams: number;
   /** Turns of each stream in one round. */
   readonly turnsPerStream: number;
   /** Text deltas in an answer, where the case chooses them. */
@@ -12,6 +14,10 @@ export interface Sizes extends Rounds {
   readonly chain: number;
   /** Responses that are saved in one round. */
   readonly saves: number;
+  /** Rounds of each side that count, where one takes seconds. */
+  readonly longRounds: number;
+  /** Requests of one round whose latency is measured. */
+  readonly requests: number;
 }
 
 /** One thing that was compared. */

@@ -1,12 +1,17 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { Saver } from '../processes/saver.ts';
 import { Server } from '../processes/server.ts';
+import { MODEL_PREFIX } from '../upstream-traffic.ts';
 
 /** Connections of a program that saves: the service's default. */
 const DATABASE_POOL_SIZE = '10';
 
-/** Starts the service as it is built, with its simulator. */
-export function startBuiltService(): Promise<Server> {
-  return Server.start('the service', new URL('../../dist/main.js', import.meta.url));
+/** Starts the service as it is built; without a word about models, it has its simulator. */
+export function startBuiltService(environment?: Readonly<Record<string, string>>): Promise<Server> {
+  return Server.start('the service', new URL('../../dist/main.js', import.meta.url), environment);
 }
 
 /** Starts the service with a model that writes the traffic a request asks for. */
@@ -17,6 +22,34 @@ export function startService(environment?: Readonly<Record<string, string>>): Pr
 /** Starts the floor of SSE. */
 export function startFloor(): Promise<Server> {
   return Server.start('the floor', new URL('../servers/floor.ts', import.meta.url));
+}
+
+/** Starts a server of chat completions. */
+export function startUpstream(): Promise<Server> {
+  return Server.start('the upstream', new URL('../servers/upstream.ts', import.meta.url));
+}
+
+/** Starts the floor of what stands in front of an upstream. */
+export function startRelay(upstream: Server): Promise<Server> {
+  return Server.start('the relay', new URL('../servers/relay.ts', import.meta.url), { UPSTREAM: upstream.origin });
+}
+
+/** Starts the service as it is built, in front of an upstream. */
+export async function startServiceBefore(upstream: Server): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
+  const file = join(folder, 'providers.json');
+  try {
+    await writeFile(
+      file,
+      JSON.stringify({
+        providers: { upstream: { base_url: `${upstream.origin}/v1`, discover: false } },
+        models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }],
+      }),
+    );
+    return await startBuiltService({ STATE: 'memory', PROVIDERS_FILE: file });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** Starts what saves through the service's store. */

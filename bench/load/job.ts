@@ -22,8 +22,23 @@ export interface SocketJob {
   readonly turnsPerSocket: number;
 }
 
+/** Streams that run side by side, each one turn after the other, and how long their clients wait. Deltas carry stamps. */
+export interface TimedJob {
+  readonly type: 'timed';
+  readonly url: string;
+  /** The body of every request, JSON. */
+  readonly body: string;
+  readonly streams: number;
+  /** Time over which the streams begin, evenly, ms. What happens before all of them run is not measured. */
+  readonly spreadMs: number;
+  /** Turns that are measured, of all streams together. All streams go on until the last of them has begun. */
+  readonly turns: number;
+  /** Deltas in each answer. */
+  readonly deltas: number;
+}
+
 /** What the load generator can be asked to do. Another kind of load is another member, and a runner in `main.ts`. */
-export type Job = SseJob | SocketJob;
+export type Job = SseJob | SocketJob | TimedJob;
 
 /** What came back. */
 export interface Outcome {
@@ -44,8 +59,33 @@ export interface SocketOutcome {
   readonly seconds: number;
 }
 
+/** Half of the values are no more than `p50`, 99 of a hundred no more than `p99`. */
+export interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** What came back, and when. */
+export interface TimedOutcome {
+  /** All turns, with those that were not measured. */
+  readonly turns: number;
+  /** Frames of all turns, with `[DONE]`. */
+  readonly frames: number;
+  /** Bytes of the bodies of all turns. */
+  readonly bytes: number;
+  /** From the first request to the end of the last answer. */
+  readonly seconds: number;
+  /** From the request to its first delta, ms. */
+  readonly firstDelta: Percentiles;
+  /** From when the upstream wrote a delta until it was here, ms. */
+  readonly delay: Percentiles;
+  /** From the request to the end of its answer, ms. */
+  readonly whole: Percentiles;
+}
+
 /** What each kind of job gives. */
 export interface OutcomeOf {
   readonly sse: Outcome;
   readonly socket: SocketOutcome;
+  readonly timed: TimedOutcome;
 }

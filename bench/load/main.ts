@@ -3,9 +3,17 @@ import type { UsageQuestion } from '../processes/messages.ts';
 import type { Job, OutcomeOf } from './job.ts';
 import { runSockets } from './sockets.ts';
 import { runSse } from './sse.ts';
+import { runTimed } from './timed.ts';
 
 function run(job: Job): Promise<OutcomeOf[Job['type']]> {
-  return job.type === 'sse' ? runSse(job) : runSockets(job);
+  switch (job.type) {
+    case 'sse':
+      return runSse(job);
+    case 'socket':
+      return runSockets(job);
+    case 'timed':
+      return runTimed(job);
+  }
 }
 
 process.on('message', (message: Job | UsageQuestion) => {

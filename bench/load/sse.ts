@@ -1,6 +1,7 @@
-import { Agent, type IncomingMessage, request as openRequest } from 'node:http';
+import { Agent, type IncomingMessage } from 'node:http';
 
 import type { Outcome, SseJob } from './job.ts';
+import { post } from './post.ts';
 
 const NEWLINE = 10;
 const FRAME_END = Buffer.from('\n\n');
@@ -23,13 +24,6 @@ export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Pr
   const seconds = (performance.now() - start) / 1000;
   agent.destroy();
   return { ...total, seconds };
-}
-
-function post(url: string, body: string, agent: Agent): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    openRequest(url, { method: 'POST', agent, headers }, resolve).once('error', reject).end(body);
-  });
 }
 
 /** Reads a stream to its end. It counts frames and parses none: the generator must be faster than the servers. */

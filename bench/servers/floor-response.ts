@@ -49,8 +49,8 @@ export class FloorResponse {
   }
 
   /** The frame of the next delta. */
-  delta(): string {
-    this.text += DELTA;
+  delta(delta = DELTA): string {
+    this.text += delta;
     return toFrame({
       type: 'response.output_text.delta',
       sequence_number: this.sequenceNumber++,
@@ -58,7 +58,7 @@ export class FloorResponse {
       output_index: 0,
       content_index: 0,
       logprobs: [],
-      delta: DELTA,
+      delta,
     });
   }
 

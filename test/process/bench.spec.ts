@@ -13,7 +13,7 @@ const PATIENCE_MS = 25_000;
 
 const SMALLEST = [
   ...['--quick', '--streams', '4', '--deltas', '8', '--chain', '10', '--saves', '64', '--requests', '8'],
-  ...['--rounds', '1'],
+  ...['--most-streams', '32', '--rounds', '1'],
 ];
 
 interface Spread {
@@ -93,9 +93,7 @@ describe('the benchmark', () => {
 
   it('runs relay, and tells what is added to asking the upstream itself', async () => {
     const { comparisons } = await measure('relay');
-    const names = ['paced', 'flat out'].flatMap((pace) =>
-      [1, 32, 256].map((count) => `relay, ${pace}, ${count} at once`),
-    );
+    const names = ['paced', 'flat out'].flatMap((pace) => [1, 32].map((count) => `relay, ${pace}, ${count} at once`));
     expect(comparisons.map(({ name }) => name)).toEqual(names);
     for (const { name, figures } of comparisons) {
       const times = figures.filter(({ direct }) => direct !== undefined);

@@ -1,0 +1,56 @@
+import { compare } from '../measure.ts';
+import { LoadGenerator } from '../processes/load-generator.ts';
+import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
+import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
+import { compareLatency, compareThroughput, type RelayedTraffic } from './relayed-streams.ts';
+
+/** Streams that run side by side. */
+const STREAMS = [1, 32, 256] as const;
+
+/** Short answers at a model's own pace, by the number of streams: the more there are, the slower, so that nobody is busy. */
+const PACED = {
+  1: { deltas: 4, burst: 1, gapMs: 1 },
+  32: { deltas: 20, burst: 1, gapMs: 10 },
+  256: { deltas: 20, burst: 1, gapMs: 80 },
+};
+
+/** Short answers as fast as they come, until what serves a request is compiled. */
+const WARM_UP = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spreadMs: 0 };
+
+/**
+ * What the service costs between a client and its upstream: how long clients wait while a model writes at its own pace, and how
+ * much passes when it writes as fast as it can. The floor is a bare relay; both are compared with asking the upstream itself.
+ */
+export const relayCase: BenchmarkCase = {
+  name: 'relay',
+  async run(sizes: Sizes): Promise<readonly Comparison[]> {
+    await using upstream = await startUpstream();
+    await using service = await startServiceBefore(upstream);
+    await using floor = await startRelay(upstream);
+    await using load = new LoadGenerator();
+    const setting = { upstream, service, floor, load };
+    await compare(compareThroughput(setting, { ...WARM_UP, turns: 10 * sizes.requests }), { rounds: 0, warmUps: 1 });
+    const rounds = { rounds: sizes.longRounds, warmUps: 0 };
+    const comparisons: Comparison[] = [];
+    const counts = STREAMS.filter((one) => one <= sizes.mostStreams);
+    for (const streams of counts) {
+      const figures = await compare(compareLatency(setting, toPaced(streams, sizes)), rounds);
+      comparisons.push({ name: `relay, paced, ${streams} at once`, figures });
+    }
+    for (const streams of counts) {
+      const figures = await compare(compareThroughput(setting, toFlatOut(streams, sizes)), rounds);
+      comparisons.push({ name: `relay, flat out, ${streams} at once`, figures });
+    }
+    return comparisons;
+  },
+};
+
+/** Streams begin one after the other over the time of one answer, so that neither requests nor deltas come all at once. */
+function toPaced(streams: keyof typeof PACED, sizes: Sizes): RelayedTraffic {
+  const traffic = { ...PACED[streams], deltas: Math.min(PACED[streams].deltas, sizes.deltas) };
+  return { traffic, streams, turns: sizes.requests, spreadMs: traffic.deltas * traffic.gapMs };
+}
+
+function toFlatOut(streams: number, { deltas, requests }: Sizes): RelayedTraffic {
+  return { traffic: { deltas, burst: 1, gapMs: 0 }, streams, turns: Math.max(requests, streams), spreadMs: 0 };
+}

@@ -1,0 +1,95 @@
+import type { TimedOutcome } from '../load/job.ts';
+import type { Contest, Sample } from '../measure.ts';
+import type { LoadGenerator } from '../processes/load-generator.ts';
+import type { Server } from '../processes/server.ts';
+import { FRAMING_EVENTS } from '../traffic.ts';
+import { toBodies, type UpstreamTraffic } from '../upstream-traffic.ts';
+
+/** Chunks of an answer of the upstream beside its deltas, with `[DONE]`. */
+const FRAMING_CHUNKS = 4;
+
+/** Who stands in front of the upstream, and who asks. */
+export interface RelaySetting {
+  readonly upstream: Server;
+  readonly service: Server;
+  readonly floor: Server;
+  readonly load: LoadGenerator;
+}
+
+/** What is streamed, and to how many. */
+export interface RelayedTraffic {
+  readonly traffic: UpstreamTraffic;
+  readonly streams: number;
+  /** Turns of one round that are measured. */
+  readonly turns: number;
+  /** Time over which the streams begin, ms. */
+  readonly spreadMs: number;
+}
+
+/** What one round gave, and what it cost the server that was asked. */
+interface Cost extends TimedOutcome {
+  readonly cpuMicroseconds: number;
+}
+
+/** Rounds that measure how long clients wait: only meaningful while nobody is busy all the time. */
+export function compareLatency(setting: RelaySetting, relayed: RelayedTraffic): Contest {
+  const toTimes = ({ firstDelta, delay }: Cost): Sample => ({
+    'time to first delta, p50, ms': firstDelta.p50,
+    'time to first delta, p99, ms': firstDelta.p99,
+    'delay of a delta, p50, ms': delay.p50,
+    'delay of a delta, p99, ms': delay.p99,
+  });
+  return toContest(setting, relayed, toTimes, ({ turns, seconds, cpuMicroseconds }) => ({
+    'server CPU per turn, µs': cpuMicroseconds / turns,
+    'server cores in use': cpuMicroseconds / 1e6 / seconds,
+  }));
+}
+
+/** Rounds that measure how much passes. */
+export function compareThroughput(setting: RelaySetting, relayed: RelayedTraffic): Contest {
+  const { deltas } = relayed.traffic;
+  const toTimes = ({ whole }: Cost): Sample => ({
+    'time per delta of a stream, p50, µs': (whole.p50 * 1000) / deltas,
+    'time per delta of a stream, p99, µs': (whole.p99 * 1000) / deltas,
+  });
+  return toContest(setting, relayed, toTimes, ({ turns, frames, bytes, seconds, cpuMicroseconds }) => ({
+    'deltas per second': (turns * deltas) / seconds,
+    'server CPU per delta, µs': cpuMicroseconds / (turns * deltas),
+    // Below one, something else than the server bounds the throughput: the upstream, the load generator, or the machine.
+    'server cores in use': cpuMicroseconds / 1e6 / seconds,
+    'bytes per event': bytes / frames,
+  }));
+}
+
+/** The three sides of one comparison. The upstream takes part with its times only. */
+function toContest(
+  setting: RelaySetting,
+  relayed: RelayedTraffic,
+  toTimes: (cost: Cost) => Sample,
+  toCosts: (cost: Cost) => Sample,
+): Contest {
+  const run = async (server: Server): Promise<Sample> => {
+    const cost = await runRound(server, setting, relayed);
+    return { ...toTimes(cost), ...toCosts(cost) };
+  };
+  return {
+    service: () => run(setting.service),
+    floor: () => run(setting.floor),
+    direct: async () => toTimes(await runRound(setting.upstream, setting, relayed)),
+  };
+}
+
+async function runRound(server: Server, setting: RelaySetting, relayed: RelayedTraffic): Promise<Cost> {
+  const { traffic, ...job } = relayed;
+  const isDirect = server === setting.upstream;
+  const bodies = toBodies(traffic);
+  const [path, body] = isDirect ? ['/v1/chat/completions', bodies.chat] : ['/v1/responses', bodies.responses];
+  const cpuBefore = await server.cpuMicroseconds();
+  const url = server.origin + path;
+  const outcome = await setting.load.run({ type: 'timed', url, body, deltas: traffic.deltas, ...job });
+  const cpuMicroseconds = (await server.cpuMicroseconds()) - cpuBefore;
+  const expected = outcome.turns * (traffic.deltas + (isDirect ? FRAMING_CHUNKS : FRAMING_EVENTS + 1));
+  if (outcome.frames !== expected)
+    throw new Error(`${outcome.frames} frames came in ${outcome.turns} turns, not ${expected}`);
+  return { ...outcome, cpuMicroseconds };
+}

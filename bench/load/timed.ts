@@ -1,0 +1,96 @@
+import { Agent, type IncomingMessage } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+
+import { monotonicMilliseconds, readStamp, STAMP_MARK } from '../stamp.ts';
+import type { TimedJob, TimedOutcome } from './job.ts';
+import { toPercentiles } from './percentiles.ts';
+import { post } from './post.ts';
+
+const FRAME_END = '\n\n';
+const DONE = `data: [DONE]${FRAME_END}`;
+
+/** What one answer gave. Times are of `monotonicMilliseconds`. */
+interface Answer {
+  readonly frames: number;
+  readonly bytes: number;
+  readonly firstDelta: number;
+  /** Of each delta, ms. */
+  readonly delays: readonly number[];
+}
+
+/** Runs streams and measures what their clients wait for. Rejects when an answer is anything but a whole stream. */
+export async function runTimed({ url, body, streams, spreadMs, turns, deltas }: TimedJob): Promise<TimedOutcome> {
+  const agent = new Agent({ keepAlive: true, maxSockets: streams });
+  const total = { turns: 0, frames: 0, bytes: 0 };
+  const firstDeltas: number[] = [];
+  const delays: number[] = [];
+  const wholes: number[] = [];
+  let left = turns;
+  const start = monotonicMilliseconds();
+  const stream = async (_: unknown, index: number): Promise<void> => {
+    if (index > 0 && spreadMs > 0) await setTimeout((spreadMs * index) / streams);
+    while (left > 0) {
+      const sent = monotonicMilliseconds();
+      const isMeasured = sent - start >= spreadMs;
+      if (isMeasured) left -= 1;
+      const answer = await readStamped(await post(url, body, agent), deltas);
+      total.turns += 1;
+      total.frames += answer.frames;
+      total.bytes += answer.bytes;
+      if (!isMeasured) continue;
+      firstDeltas.push(answer.firstDelta - sent);
+      delays.push(...answer.delays);
+      wholes.push(monotonicMilliseconds() - sent);
+    }
+  };
+  await Promise.all(Array.from({ length: streams }, stream));
+  const seconds = (monotonicMilliseconds() - start) / 1000;
+  agent.destroy();
+  return {
+    ...total,
+    seconds,
+    firstDelta: toPercentiles(firstDeltas),
+    delay: toPercentiles(delays),
+    whole: toPercentiles(wholes),
+  };
+}
+
+/** Reads a stream to its end. Of each delta it reads the stamp only: the generator must be faster than the servers. */
+function readStamped(answer: IncomingMessage, deltas: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const delays: number[] = [];
+    let frames = 0;
+    let bytes = 0;
+    let firstDelta = NaN;
+    let rest = '';
+    let last = '';
+    answer.setEncoding('latin1');
+    answer.on('data', (chunk: string) => {
+      const now = monotonicMilliseconds();
+      bytes += chunk.length;
+      const text = rest + chunk;
+      let from = 0;
+      for (let end = text.indexOf(FRAME_END); end !== -1; end = text.indexOf(FRAME_END, from)) {
+        frames += 1;
+        // The events that close an answer hold its whole text once more.
+        const mark = delays.length < deltas ? text.indexOf(STAMP_MARK, from) : -1;
+        if (mark !== -1 && mark < end) {
+          if (delays.length === 0) firstDelta = now;
+          delays.push(now - readStamp(text, mark, text.indexOf('"', mark)));
+        }
+        from = end + FRAME_END.length;
+        last = text;
+      }
+      rest = text.slice(from);
+    });
+    answer.once('error', reject);
+    answer.once('end', () => {
+      const isWhole = answer.statusCode === 200 && delays.length === deltas && rest === '' && last.endsWith(DONE);
+      if (isWhole) resolve({ frames, bytes, firstDelta, delays });
+      else
+        reject(
+          new Error(`status ${answer.statusCode ?? 0}, ${delays.length} deltas, the answer ended with: ${last}${rest}`),
+        );
+    });
+  });
+}

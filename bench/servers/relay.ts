@@ -1,0 +1,84 @@
+/**
+ * The bare relay: the least that a program on bare `node:http` does to put the same upstream behind the same events. It parses
+ * every chunk, builds and serialises every event, and sends what one read brought in one write. It checks nothing, keeps
+ * nothing and never waits for a client.
+ */
+import { randomUUID } from 'node:crypto';
+import { Agent, createServer, request as openRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { toChatBody } from '../upstream-traffic.ts';
+import { FloorResponse } from './floor-response.ts';
+import { SseData } from './sse-data.ts';
+
+const DONE = 'data: [DONE]\n\n';
+
+/** What the relay reads of a chunk. */
+interface Chunk {
+  readonly choices: readonly { readonly delta: { readonly content?: string } }[];
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
+}
+
+const upstream = new URL(`${process.env.UPSTREAM ?? ''}/v1/chat/completions`);
+const agent = new Agent({ keepAlive: true });
+
+const server = createServer((request, reply) => {
+  let body = '';
+  request.setEncoding('utf8');
+  request.on('data', (chunk: string) => (body += chunk));
+  request.once('end', () => ask(JSON.parse(body) as { readonly model: string; readonly input: string }, reply));
+});
+
+function ask({ model, input }: { readonly model: string; readonly input: string }, reply: ServerResponse): void {
+  const body = toChatBody(model, input);
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const response = new FloorResponse({ model, metadata: {} });
+  const question = openRequest(upstream, { method: 'POST', agent, headers }, (answer) =>
+    relay(answer, response, reply),
+  );
+  question.end(body);
+}
+
+function relay(answer: IncomingMessage, response: FloorResponse, reply: ServerResponse): void {
+  const data = new SseData();
+  let frames = response.open();
+  let outputTokens = 0;
+  let isDone = false;
+  let isFlushing = false;
+  const take = (payload: string): void => {
+    if (payload === '[DONE]') {
+      isDone = true;
+      return;
+    }
+    const { choices, usage } = JSON.parse(payload) as Chunk;
+    const text = choices[0]?.delta.content;
+    if (text) frames += response.delta(text);
+    if (usage) outputTokens = usage.completion_tokens;
+  };
+  const flush = (): void => {
+    isFlushing = false;
+    if (isDone) reply.end(frames + response.close(outputTokens) + DONE);
+    else if (frames !== '') reply.write(frames);
+    frames = '';
+  };
+  reply.writeHead(200, {
+    'x-request-id': `req_${randomUUID()}`,
+    'openai-version': '2020-10-01',
+    'openai-processing-ms': '0',
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  });
+  answer.setEncoding('utf8');
+  answer.on('data', (text: string) => {
+    data.push(text, take);
+    // One read of the socket is several of these, one after the other; what waits for the next tick waits for all of them.
+    if (!isFlushing) process.nextTick(flush);
+    isFlushing = true;
+  });
+}
+
+server.listen(Number(process.env.PORT), process.env.HOST, () => {
+  const { address, port } = server.address() as AddressInfo;
+  process.stdout.write(`The relay listens on http://${address}:${port}\n`);
+});

@@ -1,0 +1,50 @@
+/**
+ * The upstream: a server of chat completions that costs as little as it can, and writes the traffic that a request's model names.
+ * Each delta says when it was written.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { makeStamp } from '../stamp.ts';
+import { readModel } from '../upstream-traffic.ts';
+import { ChatChunks } from './chat-chunks.ts';
+
+const server = createServer((request, reply) => {
+  let body = '';
+  request.setEncoding('utf8');
+  request.on('data', (chunk: string) => (body += chunk));
+  request.once('end', () => {
+    if (request.method !== 'POST' || request.url !== '/v1/chat/completions') reply.writeHead(404).end();
+    else answer((JSON.parse(body) as { readonly model: string }).model, reply);
+  });
+});
+
+function answer(model: string, reply: ServerResponse): void {
+  const { deltas, burst, gapMs } = readModel(model);
+  const chunks = new ChatChunks(model);
+  let sent = 0;
+  const takeBurst = (): string => {
+    let frames = '';
+    for (const end = Math.min(sent + burst, deltas); sent < end; sent++) frames += chunks.delta(makeStamp());
+    return frames;
+  };
+  const send = (frames: string): void => {
+    reply.write(frames);
+    if (gapMs === 0 || sent === deltas) setImmediate(goOn);
+    // No model is a clock; and streams that a busy server has once brought into step would stay in step for ever.
+    else setTimeout(goOn, gapMs * (0.5 + Math.random()));
+  };
+  const goOn = (): void => {
+    if (sent === deltas) reply.end(chunks.close(deltas));
+    else send(takeBurst());
+  };
+  reply.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+  send(chunks.open() + takeBurst());
+}
+
+// A connection that it closes while a request is on its way would be nobody's fault.
+server.keepAliveTimeout = 0;
+server.listen(Number(process.env.PORT), process.env.HOST, () => {
+  const { address, port } = server.address() as AddressInfo;
+  process.stdout.write(`The upstream listens on http://${address}:${port}\n`);
+});
