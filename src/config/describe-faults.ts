@@ -33,7 +33,7 @@ function wordsOf({ keyword, message = 'is wrong', params, parentSchema }: ErrorO
   if (isSecret && keyword === 'additionalProperties') {
     return `must have no other members than ${Object.keys(properties).join(', ')}`;
   }
-  if (description !== undefined && ['oneOf', 'anyOf', 'not'].includes(keyword)) return description;
+  if (description !== undefined && ['oneOf', 'anyOf', 'not', 'pattern'].includes(keyword)) return description;
   const { additionalProperty, allowedValues } = params as { additionalProperty?: string; allowedValues?: string[] };
   const detail = additionalProperty ?? allowedValues?.join(', ');
   return detail === undefined ? message : `${message} (${detail})`;

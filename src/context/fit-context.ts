@@ -1,5 +1,4 @@
 import { estimateBytes, type Item } from '../protocol/index.js';
-import { countItemTokens } from '../providers/index.js';
 
 /** Tokens that are left for the answer where the request does not say how long it may be. */
 const USUAL_ANSWER_TOKENS = 4096;
@@ -14,6 +13,8 @@ export interface UnfittedContext {
   readonly maxOutputTokens: number | null;
   /** Tokens of everything, with instructions and tools. */
   readonly tokens: number;
+  /** Tokens of some of the items, by the same measure. */
+  readonly count: (items: readonly Item[]) => Promise<number>;
 }
 
 const MEDIA: ReadonlySet<unknown> = new Set(['input_image', 'input_audio', 'input_file']);
@@ -43,7 +44,7 @@ export function holdsMedia(items: readonly Item[]): boolean {
  * not even the last item fits.
  */
 export async function dropOldest(context: UnfittedContext): Promise<readonly Item[] | undefined> {
-  const { items, window, tokens } = context;
+  const { items, window, tokens, count } = context;
   const kept = items.findIndex((item) => !isInstruction(item));
   const cuts = kept === -1 ? [] : validCuts(items, kept);
   const wanted = tokens - (window - roomForAnswer(context));
@@ -51,13 +52,22 @@ export async function dropOldest(context: UnfittedContext): Promise<readonly Ite
   let start = kept;
   for (const cut of cuts) {
     if (freed >= wanted) break;
-    freed += await countItemTokens(items.slice(start, cut));
+    freed += await count(items.slice(start, cut).filter((item) => !isSetting(item)));
     start = cut;
   }
+  if (freed > 0) start = skipAnswer(items, start);
   if (tokens - freed > window) return undefined;
   return freed === 0
     ? items
     : [...items.slice(0, kept), ...items.slice(kept, start).filter(isSetting), ...items.slice(start)];
+}
+
+/** Many models want the user to begin: what is left of an answer goes, if it is no more than words. */
+function skipAnswer(items: readonly Item[], start: number): number {
+  const end = items.findIndex(
+    ({ type, role }, index) => index >= start && type !== 'reasoning' && role !== 'assistant',
+  );
+  return items[end]?.role === 'user' ? end : start;
 }
 
 /** Counts are estimates: a sixteenth of the window is room for their error, and no answer needs more than half of it. */

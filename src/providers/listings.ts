@@ -3,11 +3,15 @@ import { Logger } from '@nestjs/common';
 import type { Clock } from '../time/index.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 
+/** How often those that do not answer are asked, ms. */
+const SILENT_PAUSE_MS = 5000;
+
 /** What providers list themselves, as they listed it last. */
 export class Listings {
   private readonly logger = new Logger('ProviderRegistry');
   private models = new Map<string, ReadonlyMap<string, ModelInfo>>();
-  private silent = new Set<string>();
+  private readonly silent = new Set<string>();
+  private askedSilentAt = -Infinity;
   private refreshing: Promise<void> | null = null;
 
   /** `limitMs` is how long a provider may take. */
@@ -17,15 +21,21 @@ export class Listings {
     private readonly limitMs: number,
   ) {}
 
-  /** Asks everybody anew. Whoever asks at the same time shares one round of questions. */
+  /**
+   * Asks everybody anew; those that did not answer the last time are not waited for. Whoever asks at the same time shares one
+   * round of questions.
+   */
   refresh(): Promise<void> {
     this.refreshing ??= this.askAll().finally(() => (this.refreshing = null));
+    this.askSilent();
     return this.refreshing;
   }
 
-  /** Asks again, in the background, if anybody did not answer the last time: a server may have started after us. */
-  refreshIfSilent(): void {
-    if (this.silent.size > 0) void this.refresh();
+  /** Asks those again, in the background, that did not answer the last time: a server may have started after us. */
+  askSilent(): void {
+    if (this.silent.size === 0 || this.clock.now() - this.askedSilentAt < SILENT_PAUSE_MS) return;
+    this.askedSilentAt = this.clock.now();
+    for (const [name, provider] of this.providers) if (this.silent.has(name)) void this.ask(name, provider);
   }
 
   /** A model of a provider, as it lists it. */
@@ -39,7 +49,8 @@ export class Listings {
   }
 
   private async askAll(): Promise<void> {
-    await Promise.all([...this.providers].map(([name, provider]) => this.ask(name, provider)));
+    const speaking = [...this.providers].filter(([name]) => !this.silent.has(name));
+    await Promise.all(speaking.map(([name, provider]) => this.ask(name, provider)));
   }
 
   /** What does not answer is listed as it was last. */

@@ -51,7 +51,12 @@ export abstract class ModelProviderBase {
 
   /** Tokens of everything the model will read in this turn. The default counts as o200k_base. */
   async countTokens(turn: Turn): Promise<number> {
-    return (await countSettingsTokens(turn.settings)) + (await countItemTokens(turn.context));
+    return (await countSettingsTokens(turn.settings)) + (await this.countContextTokens(turn.context));
+  }
+
+  /** Tokens of a part of a conversation, as `countTokens` counts it: what is gained by leaving it out. */
+  async countContextTokens(items: readonly Item[]): Promise<number> {
+    return countItemTokens(items);
   }
 
   /** Tokens of what the model wrote, used where the provider reports no usage. */

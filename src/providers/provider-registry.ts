@@ -1,24 +1,21 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
-import { Environment, EnvironmentError } from '../config/index.js';
+import { Environment, EnvironmentError, firstLineOf } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import { type ModelInfo, ModelProvider, ModelProviderBase } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import { Recorder } from './recording/index.js';
-import { ConfiguredProviders, Random } from './routing/index.js';
+import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
 import { ProviderTable } from './provider-table.js';
 
 /** DI token: the name of a provider that is only there for want of others; a string, or null. */
 export const STAND_IN = Symbol('the provider that stands in for others');
 
-/** How long after a change of the file the connections of before may still be opened, ms; what runs then still ends. */
-const RETIREMENT_MS = 60_000;
-
 /**
  * Knows every provider, those of classes marked `@ModelProvider` and those of PROVIDERS_FILE, and which of them serves a model
- * name. SIGHUP reads the file again; running turns end where they began.
+ * name. SIGHUP reads the file again; running turns end where they began, and the connections of before close for want of use.
  */
 @Injectable()
 export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -68,7 +65,8 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   /** The provider of a model. Throws ApiError 404 `model_not_found`. */
   route(model: string): ModelRoute {
     const route = this.table.find(model);
-    if (route !== undefined) return route;
+    // One recording for a turn, however many upstreams were asked.
+    if (route !== undefined) return { ...route, provider: this.recorder.around(route.providerName, route.provider) };
     throw ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
       param: 'model',
     });
@@ -78,11 +76,8 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   async reload(): Promise<void> {
     const { PROVIDERS_FILE: path } = this.environment;
     try {
-      const before = this.table;
       this.current = await this.load();
       this.logger.log(`${path} was read again`);
-      // Turns that were sent there a moment ago have not begun yet.
-      this.clock.schedule(RETIREMENT_MS, () => void before.close());
     } catch (error) {
       const reason = error instanceof EnvironmentError ? error.message : String(error);
       this.logger.error(`${path} was read again and is not used: ${reason}`);
@@ -96,17 +91,31 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
 
   private async load(): Promise<ProviderTable> {
     const configuration = await this.configured.read();
-    const table = new ProviderTable({
+    if (configuration?.destinations.size === 0) this.logger.warn('PROVIDERS_FILE has no providers');
+    const table = this.assemble(configuration);
+    await table.refresh();
+    return table;
+  }
+
+  /** Throws EnvironmentError for a file that does not fit the program's own providers. */
+  private assemble(configuration: Configuration | null): ProviderTable {
+    const parts = {
       classes: this.classes,
       standIn: this.standIn,
       configuration,
-      watch: (providers) => this.recorder.watch(providers, configuration?.secrets ?? []),
       clock: this.clock,
       random: this.random,
       listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,
-    });
-    await table.refresh();
-    return table;
+    };
+    this.recorder.expect(
+      [...this.classes.keys(), ...(configuration?.destinations.keys() ?? [])],
+      configuration?.secrets ?? [],
+    );
+    try {
+      return new ProviderTable(parts);
+    } catch (error) {
+      throw new EnvironmentError([`PROVIDERS_FILE: ${this.environment.PROVIDERS_FILE}: ${firstLineOf(error)}.`]);
+    }
   }
 
   private discover(): ReadonlyMap<string, ModelProviderBase> {

@@ -1,4 +1,3 @@
-import { EnvironmentError, firstLineOf } from '../config/index.js';
 import type { Clock } from '../time/index.js';
 import { Listings } from './listings.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
@@ -15,8 +14,6 @@ export interface TableParts {
   /** One of them that serves names of its own only where there is no file. */
   readonly standIn: string | null;
   readonly configuration: Configuration | null;
-  /** Puts around providers what has to see their turns. */
-  readonly watch: (providers: Providers) => Providers;
   readonly clock: Clock;
   readonly random: Random;
   /** How long a provider may take to list its models, ms. */
@@ -32,23 +29,18 @@ export class ProviderTable {
   private readonly lookUp = (provider: string, model: string): ModelInfo | undefined =>
     this.listings.lookUp(provider, model);
 
-  /** Throws EnvironmentError for a file that does not fit the program's own providers. */
+  /** Throws an Error for a file that does not fit the program's own providers. */
   constructor(private readonly parts: TableParts) {
-    const { classes, standIn, configuration, clock, random } = parts;
-    const destinations = watchAll(parts);
+    const { classes, configuration, clock, random } = parts;
+    const destinations = gather(parts);
     const surroundings = { clock, random, health: new TargetHealth(clock) };
-    const isOpen = (name: string): boolean => configuration === null || name !== standIn;
     const seatOf = (name: string, destination: Destination): ModelProviderBase =>
       classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, surroundings);
-    const open = [...destinations].filter(([name]) => isOpen(name));
+    const open = [...destinations].filter(([, { isOpen }]) => isOpen);
     this.seats = new Map(open.map(([name, destination]) => [name, seatOf(name, destination)]));
     const listed = [...destinations].map(([name, { provider }]) => [name, provider] as const);
     this.listings = new Listings(new Map(listed), clock, parts.listLimitMs);
-    try {
-      this.routes = new RouteTable(configuration?.models ?? [], destinations, surroundings);
-    } catch (error) {
-      throw new EnvironmentError([`PROVIDERS_FILE: ${firstLineOf(error)}.`]);
-    }
+    this.routes = new RouteTable(configuration?.models ?? [], destinations, surroundings);
   }
 
   /** Request members beyond those of the API that a provider takes. */
@@ -74,16 +66,11 @@ export class ProviderTable {
   find(model: string): ModelRoute | undefined {
     const known = this.routes.find(model, this.lookUp) ?? this.listed(model) ?? this.found(model);
     if (known !== undefined) return known;
-    this.listings.refreshIfSilent();
+    this.listings.askSilent();
     return this.routes.findDefault(model, this.lookUp);
   }
 
-  /** Lets running turns end, then gives the connections of the file's providers back. */
-  async close(): Promise<void> {
-    await this.parts.configuration?.close();
-  }
-
-  /** Hangs up on all of them. */
+  /** Hangs up on the providers of the file. */
   async destroy(): Promise<void> {
     await this.parts.configuration?.destroy();
   }
@@ -105,13 +92,14 @@ export class ProviderTable {
   }
 }
 
-/** The program's providers and those of the file, each with what has to see its turns around it. */
-function watchAll({ classes, configuration, watch }: TableParts): ReadonlyMap<string, Destination> {
+/** The program's providers and those of the file. */
+function gather({ classes, standIn, configuration }: TableParts): ReadonlyMap<string, Destination> {
   const configured = configuration?.destinations ?? new Map<string, Destination>();
   const taken = [...configured.keys()].find((name) => classes.has(name));
-  if (taken !== undefined)
-    throw new EnvironmentError([`PROVIDERS_FILE: the program has a provider '${taken}' itself.`]);
-  const providers = new Map([...classes, ...[...configured].map(([name, { provider }]) => [name, provider] as const)]);
-  const watched = [...watch(providers)];
-  return new Map(watched.map(([name, provider]) => [name, { provider, retries: configured.get(name)?.retries ?? 0 }]));
+  if (taken !== undefined) throw new Error(`providers.${taken} has the name of a provider of the program`);
+  const own = [...classes].map(([name, provider]) => {
+    const isOpen = configuration === null || name !== standIn;
+    return [name, { provider, retries: 0, isOpen }] as const;
+  });
+  return new Map([...own, ...configured]);
 }

@@ -116,7 +116,7 @@ const PARTS_OF_ITEM = new Map<string, (item: Item) => readonly ContentPart[]>(
     custom_tool_call_output: (item) => toParts(item.output),
     computer_call_output: (item) => toParts([item.output]),
     image_generation_call: () => [{ type: 'input_image' }],
-    reasoning: (item) => [...toParts(item.summary), ...toParts(item.content), ...toEncrypted(item)],
+    reasoning: (item) => [...toParts(item.summary), ...toThoughts(item)],
     compaction: toEncrypted,
   }),
 );
@@ -149,6 +149,12 @@ function quarterOf(data: unknown): number {
 /** An id is the service's, not the model's. */
 function toUnknown({ id: _id, ...value }: Item): ContentPart {
   return { type: 'unknown', value };
+}
+
+/** Reasoning in the open is not read a second time where it is sealed. */
+function toThoughts(item: Item): readonly ContentPart[] {
+  const open = toParts(item.content);
+  return open.length > 0 ? open : toEncrypted(item);
 }
 
 function toEncrypted(item: Item): readonly ContentPart[] {

@@ -24,7 +24,8 @@ export class ContextWindow {
     if (tokens <= window) return items;
     const isAuto = settings.truncation === 'auto';
     const maxOutputTokens = settings.max_output_tokens;
-    const fitting = isAuto ? await dropOldest({ items, window, tokens, maxOutputTokens }) : undefined;
+    const count = (some: readonly Item[]): Promise<number> => provider.countContextTokens(some);
+    const fitting = isAuto ? await dropOldest({ items, window, tokens, maxOutputTokens, count }) : undefined;
     if (fitting !== undefined) return fitting;
     // What pictures, sounds and files cost is a guess: whether they fit is for the model to say.
     if (holdsMedia(items)) return items;

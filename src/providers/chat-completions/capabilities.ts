@@ -32,6 +32,8 @@ export interface Capabilities {
   readonly reasoningSwitch: 'reasoning_effort' | 'reasoning' | 'enable_thinking' | 'thinking' | 'none';
   /** The member of assistant messages in which it takes earlier reasoning back. */
   readonly reasoningReplay: 'reasoning_content' | 'reasoning' | 'none';
+  /** `verbosity`. */
+  readonly verbosity: boolean;
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** `stream_options.include_usage`. */
   readonly streamUsage: boolean;
@@ -54,6 +56,7 @@ const GENERIC: Capabilities = {
   structuredOutput: 'json_schema',
   reasoningSwitch: 'reasoning_effort',
   reasoningReplay: 'none',
+  verbosity: false,
   maxTokensField: 'max_tokens',
   streamUsage: true,
 };
@@ -65,11 +68,12 @@ const PRESETS = {
     developerRole: true,
     strictTools: true,
     allowedTools: true,
+    verbosity: true,
     maxTokensField: 'max_completion_tokens',
   },
   // Templates of many models refuse system messages after the first.
   vllm: { systemRole: 'first', toolImages: true, reasoningReplay: 'reasoning' },
-  sglang: { systemRole: 'first', files: false, strictTools: true, reasoningReplay: 'reasoning_content' },
+  sglang: { systemRole: 'first', audio: false, files: false, strictTools: true, reasoningReplay: 'reasoning_content' },
   'llama.cpp': { systemRole: 'first', files: false, namedToolChoice: false, reasoningReplay: 'reasoning_content' },
   ollama: { audio: false, files: false, reasoningReplay: 'reasoning' },
   tgi: { systemRole: 'first', audio: false, files: false, reasoningSwitch: 'none' },
@@ -83,7 +87,13 @@ const PRESETS = {
   },
   groq: { audio: false, files: false, toolNames: false, maxTokensField: 'max_completion_tokens' },
   mistral: { files: false, strictTools: true, callIds: 'nine', reasoningSwitch: 'none', streamUsage: false },
-  openrouter: { developerRole: true, strictTools: true, reasoningSwitch: 'reasoning', reasoningReplay: 'reasoning' },
+  openrouter: {
+    developerRole: true,
+    strictTools: true,
+    reasoningSwitch: 'reasoning',
+    reasoningReplay: 'reasoning',
+    verbosity: true,
+  },
 } as const satisfies Record<string, Partial<Capabilities>>;
 
 /** Members that servers refuse or misunderstand. */
@@ -92,7 +102,7 @@ const OMITTED: Partial<Record<keyof typeof PRESETS, readonly string[]>> = {
   openai: ['metadata'],
   groq: ['metadata', 'logprobs', 'top_logprobs'],
   // Anything unknown is refused.
-  mistral: ['user', 'verbosity', 'logprobs', 'top_logprobs'],
+  mistral: ['user', 'logprobs', 'top_logprobs'],
 };
 
 /** A server whose capabilities are known. */

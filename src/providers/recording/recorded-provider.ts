@@ -35,6 +35,10 @@ export class RecordedProvider extends ModelProviderBase {
     return this.provider.countTokens(turn);
   }
 
+  override countContextTokens(items: readonly Item[]): Promise<number> {
+    return this.provider.countContextTokens(items);
+  }
+
   override countOutputTokens(output: readonly Item[]): Promise<number> {
     return this.provider.countOutputTokens(output);
   }

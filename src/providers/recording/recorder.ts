@@ -23,6 +23,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(Recorder.name);
   private readonly secrets: readonly string[];
   private upstreamSecrets: readonly string[] = [];
+  private readonly recorded = new WeakMap<ModelProviderBase, RecordedProvider>();
   private file: WriteStream | null = null;
   private isEmpty = false;
 
@@ -42,22 +43,22 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
     this.file = file;
   }
 
-  /**
-   * The providers, those around which a recording is made replaced; all as they are where nothing is recorded. `secrets` are those of
-   * their upstreams, which no recording may hold.
-   */
-  watch(
-    providers: ReadonlyMap<string, ModelProviderBase>,
-    secrets: readonly string[],
-  ): ReadonlyMap<string, ModelProviderBase> {
-    if (this.file === null) return providers;
+  /** Told who is there. `secrets` are those of their upstreams, which no recording may hold. */
+  expect(providerNames: readonly string[], secrets: readonly string[]): void {
     this.upstreamSecrets = secrets;
-    if ([...providers.keys()].every((name) => name === SIMULATOR)) {
-      this.logger.warn('RECORD_FILE: there is no provider to record but the simulator, which is not recorded');
+    if (this.file === null || providerNames.some((name) => name !== SIMULATOR)) return;
+    this.logger.warn('RECORD_FILE: there is no provider to record but the simulator, which is not recorded');
+  }
+
+  /** A provider with a recording around it, or as it is where nothing is recorded. */
+  around(providerName: string, provider: ModelProviderBase): ModelProviderBase {
+    if (this.file === null || providerName === SIMULATOR) return provider;
+    let recorded = this.recorded.get(provider);
+    if (recorded === undefined) {
+      recorded = new RecordedProvider(provider, this.clock, (turn) => this.write(turn));
+      this.recorded.set(provider, recorded);
     }
-    const keep = (turn: RecordedTurn): void => this.write(turn);
-    const wrap = (provider: ModelProviderBase): ModelProviderBase => new RecordedProvider(provider, this.clock, keep);
-    return new Map([...providers].map(([name, provider]) => [name, name === SIMULATOR ? provider : wrap(provider)]));
+    return recorded;
   }
 
   async onApplicationShutdown(): Promise<void> {

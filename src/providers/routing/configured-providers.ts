@@ -20,8 +20,6 @@ export interface Configuration {
   readonly secrets: readonly string[];
   /** Request members that any of the providers takes. */
   readonly forwarded: ReadonlySet<string>;
-  /** Lets running turns end, then gives all connections back. */
-  close(): Promise<void>;
   /** Hangs up on everything. */
   destroy(): Promise<void>;
 }
@@ -41,21 +39,19 @@ export class ConfiguredProviders {
     if (path === '') return null;
     const { file, secrets } = await readProvidersFile(path);
     const entries = Object.entries(file.providers ?? {});
+    const named = namedIn(file.models ?? []);
     const providers = entries.map(([name, entry]) => this.create(name, entry, secrets));
     return {
       destinations: new Map(
-        entries.map(([name, { retries = DEFAULT_RETRIES }], index) => {
+        entries.map(([name, { retries = DEFAULT_RETRIES, discover: isOpen = !named.has(name) }], index) => {
           const provider = providers[index];
           if (provider === undefined) throw new Error(`there is no provider ${name}`);
-          return [name, { provider, retries }];
+          return [name, { provider, retries, isOpen }];
         }),
       ),
       models: file.models ?? [],
       secrets,
       forwarded: new Set(entries.flatMap(([, { forward = [] }]) => forward)),
-      close: async () => {
-        await Promise.all(providers.map((provider) => provider.close()));
-      },
       destroy: async () => {
         await Promise.all(providers.map((provider) => provider.destroy()));
       },
@@ -65,4 +61,11 @@ export class ConfiguredProviders {
   private create(name: string, entry: ProviderEntry, secrets: readonly string[]): ChatCompletionsProvider {
     return new ChatCompletionsProvider(toProviderOptions(name, entry, secrets), { clock: this.clock, ids: this.ids });
   }
+}
+
+/** Whose models the file names: of those it is known what they are to serve. */
+function namedIn(models: readonly ModelEntry[]): ReadonlySet<string | undefined> {
+  return new Set(
+    models.flatMap(({ provider, upstreams = [] }) => [provider, ...upstreams.map((upstream) => upstream.provider)]),
+  );
 }

@@ -58,6 +58,7 @@ export interface UpstreamEntry {
 const LONGEST_DELAY_MS = 2_147_483_647;
 
 const text = { type: 'string', minLength: 1 };
+const member = { type: 'string', pattern: '^[A-Za-z][\\w.-]*$', description: 'must be the name of a member' };
 const flag = { type: 'boolean' };
 const milliseconds = { type: 'integer', minimum: 1, maximum: LONGEST_DELAY_MS };
 const tokens = { type: 'integer', minimum: 1 };
@@ -81,6 +82,7 @@ export const CAPABILITY_NAMES = {
   structured_output: 'structuredOutput',
   reasoning_switch: 'reasoningSwitch',
   reasoning_replay: 'reasoningReplay',
+  verbosity: 'verbosity',
   max_tokens_field: 'maxTokensField',
   stream_usage: 'streamUsage',
 } as const satisfies Record<string, keyof Capabilities>;
@@ -101,6 +103,7 @@ const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, object>
   structured_output: oneOf('json_schema', 'json_object', 'none'),
   reasoning_switch: oneOf('reasoning_effort', 'reasoning', 'enable_thinking', 'thinking', 'none'),
   reasoning_replay: oneOf('reasoning_content', 'reasoning', 'none'),
+  verbosity: flag,
   max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
   stream_usage: flag,
 };
@@ -117,8 +120,8 @@ const provider = object(
     retries: { type: 'integer', minimum: 0, maximum: 100 },
     connections: { type: 'integer', minimum: 1, maximum: 65_535 },
     discover: flag,
-    forward: { type: 'array', items: text, uniqueItems: true },
-    omit: { type: 'array', items: text, uniqueItems: true },
+    forward: { type: 'array', items: member, uniqueItems: true },
+    omit: { type: 'array', items: member, uniqueItems: true },
     capabilities: object(CAPABILITY_SCHEMAS),
   },
   { required: ['base_url'] },
@@ -137,7 +140,7 @@ const model = object(
     name: text,
     prefix: text,
     glob: { ...text, maxLength: 256 },
-    default: { const: true },
+    default: { enum: [true] },
     alias: text,
     strip: flag,
     provider: text,
@@ -160,7 +163,11 @@ const model = object(
 
 /** The JSON Schema of a ProvidersFile. */
 export const PROVIDERS_SCHEMA = object({
-  providers: { type: 'object', additionalProperties: provider, propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]*$' } },
+  providers: {
+    type: 'object',
+    additionalProperties: provider,
+    propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'must be named in a-z, 0-9, - and _' },
+  },
   models: { type: 'array', items: model },
 });
 

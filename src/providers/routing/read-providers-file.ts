@@ -9,6 +9,9 @@ import { type ProviderEntry, PROVIDERS_SCHEMA, type ProvidersFile } from './prov
 /** Shorter values would turn up in ordinary text. */
 const SHORTEST_SECRET = 8;
 
+/** Without these there is no request. */
+const VITAL: ReadonlySet<string> = new Set(['model', 'messages', 'stream']);
+
 /** What the HTTP client says itself. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
@@ -65,11 +68,15 @@ async function parse(path: string, content: string): Promise<unknown> {
 }
 
 function checkProviders({ providers = {} }: ProvidersFile): void {
-  for (const [name, { base_url: url, api_key: key, headers = {}, forward = [] }] of Object.entries(providers)) {
+  for (const [name, { base_url: url, api_key: key, headers = {}, forward = [], omit = [] }] of Object.entries(
+    providers,
+  )) {
     const place = `providers.${name}`;
     if (!URL.canParse(url)) throw new Error(`${place}.base_url must be an http or https URL`);
     for (const [header, value] of Object.entries(headers)) requireHeader(`${place}.headers`, header, value);
     if (key !== undefined) requireHeader(`${place}.api_key`, 'authorization', `Bearer ${key}`);
+    const vital = omit.findIndex((member) => VITAL.has(member));
+    if (vital !== -1) throw new Error(`${place}.omit[${vital}] is sent to every server (${omit[vital]})`);
     const reserved = forward.findIndex((member) => RESERVED_NAMES.has(member));
     if (reserved !== -1) throw new Error(`${place}.forward[${reserved}] is a reserved name (${forward[reserved]})`);
   }
@@ -78,9 +85,13 @@ function checkProviders({ providers = {} }: ProvidersFile): void {
 function requireHeader(place: string, name: string, value: string): void {
   try {
     validateHeaderName(name);
+  } catch {
+    throw new Error(`${place} has a name that is none of a header`);
+  }
+  try {
     validateHeaderValue(name, value);
   } catch {
-    throw new Error(`${place} cannot be sent as a header`);
+    throw new Error(`${place}${name === 'authorization' ? '' : `.${name}`} cannot be sent as a header`);
   }
   if (OWN_HEADERS.has(name.toLowerCase())) throw new Error(`${place} must not have ${[...OWN_HEADERS].join(', ')}`);
 }

@@ -1,7 +1,6 @@
-import picomatch from 'picomatch';
-
 import type { ModelInfo } from '../model-provider.js';
 import type { ModelRoute } from '../model-route.js';
+import { matchesGlob } from './matches-glob.js';
 import type { ModelEntry, UpstreamEntry } from './providers-file.js';
 import { RoutedProvider, type RoutingSurroundings } from './routed-provider.js';
 import type { Destination, Target } from './target.js';
@@ -103,15 +102,15 @@ function toTarget(
   destinations: ReadonlyMap<string, Destination>,
 ): Target {
   const destination = destinations.get(providerName);
-  if (destination === undefined) throw new Error(`models[${index}] names a provider that is not there`);
+  if (destination === undefined)
+    throw new Error(`models[${index}] names a provider that is neither in the file nor in the program`);
   const toModel = (name: string): string => model ?? (strip ? name.slice(prefix.length) : name);
   return { ...destination, providerName, toModel, weight };
 }
 
 function toMatcher({ prefix, glob }: ModelEntry): (name: string) => boolean {
   if (prefix !== undefined) return (name) => name.startsWith(prefix) && name.length > prefix.length;
-  // `bash`: a star stands for slashes as well, which are part of many names.
-  return glob === undefined ? () => false : picomatch(glob, { bash: true });
+  return (name) => glob !== undefined && matchesGlob(glob, name);
 }
 
 function toRoute(name: string, { entry, provider, targets }: Rule, lookUp: LookUpModel): ModelRoute {

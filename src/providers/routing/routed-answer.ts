@@ -9,6 +9,9 @@ import type { TargetHealth } from './target-health.js';
 type Output = ModelEvent | readonly ModelEvent[];
 type Stream = AsyncIterator<Output>;
 
+/** Who says nothing so often is taken at its word: it has begun. */
+const MOST_SILENT_BATCHES = 8;
+
 /** What an answer is made with. */
 export interface AnswerOptions {
   /** In the order in which they are tried. */
@@ -68,7 +71,7 @@ export class RoutedAnswer implements AsyncIterableIterator<Output> {
     const stream = this.options.ask(target)[Symbol.asyncIterator]();
     this.stream = stream;
     const events: ModelEvent[] = [{ type: 'metadata', provider: target.providerName }];
-    for (;;) {
+    for (let batches = 1; ; batches += 1) {
       const result = await stream.next();
       if (result.done === true) {
         throw new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
@@ -76,7 +79,7 @@ export class RoutedAnswer implements AsyncIterableIterator<Output> {
       const batch = result.value;
       if (!isBatch(batch)) events.push(batch);
       else for (const event of batch) events.push(event);
-      if (events.every(isSilent)) continue;
+      if (events.every(isSilent) && batches < MOST_SILENT_BATCHES) continue;
       this.hasBegun = true;
       return { done: false, value: events };
     }
@@ -85,7 +88,7 @@ export class RoutedAnswer implements AsyncIterableIterator<Output> {
 
 /** What a request asks too much of is no sign of ill health. */
 function isFaultOfTarget(error: unknown): boolean {
-  return !(error instanceof ModelError) || ![400, 404, 413].includes(error.options.status ?? 500);
+  return !(error instanceof ModelError) || ![400, 413].includes(error.options.status ?? 500);
 }
 
 function isBatch(output: Output): output is readonly ModelEvent[] {

@@ -58,6 +58,10 @@ export class RoutedProvider extends ModelProviderBase {
     return this.first.provider.countTokens(this.turnFor(this.first, turn));
   }
 
+  override countContextTokens(items: readonly Item[]): Promise<number> {
+    return this.first.provider.countContextTokens(items);
+  }
+
   override countOutputTokens(output: readonly Item[]): Promise<number> {
     return this.first.provider.countOutputTokens(output);
   }

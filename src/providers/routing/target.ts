@@ -5,6 +5,8 @@ export interface Destination {
   readonly provider: ModelProviderBase;
   /** Further attempts of a turn here, before the first token. */
   readonly retries: number;
+  /** Whether it serves the names that it lists itself. */
+  readonly isOpen: boolean;
 }
 
 /** One place where the turns of a name may go. */

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher, errors } from 'undici';
 
 import type { Clock } from '../../time/index.js';
 import { Exchange } from './exchange.js';
@@ -53,6 +53,7 @@ export class UpstreamClient {
       connections: address.connections,
       connect: { timeout: address.timeouts.connectMs },
       keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
       // Ours are kept by the Clock, and start anew with each piece of the answer.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -72,11 +73,6 @@ export class UpstreamClient {
     return JSON.parse(text);
   }
 
-  /** Lets running exchanges end, then closes the connections. */
-  async close(): Promise<void> {
-    await this.agent.close();
-  }
-
   /** Hangs up on everything. */
   async destroy(): Promise<void> {
     await this.agent.destroy();
@@ -89,20 +85,21 @@ export class UpstreamClient {
     wanted: AbortSignal,
   ): Promise<UpstreamAnswer> {
     const patience = new Patience(wanted, this.clock, this.address.timeouts);
+    const request: Dispatcher.RequestOptions = {
+      origin: this.base.origin,
+      path: this.pathTo(path),
+      method,
+      headers: {
+        accept: json === null ? 'application/json' : 'text/event-stream, application/json',
+        'accept-encoding': 'identity',
+        ...(json === null ? {} : { 'content-type': 'application/json' }),
+        ...this.address.headers,
+      },
+      body: json,
+      signal: patience.signal,
+    };
     try {
-      const { statusCode, headers, body } = await this.agent.request({
-        origin: this.base.origin,
-        path: this.pathTo(path),
-        method,
-        headers: {
-          accept: json === null ? 'application/json' : 'text/event-stream, application/json',
-          'accept-encoding': 'identity',
-          ...(json === null ? {} : { 'content-type': 'application/json' }),
-          ...this.address.headers,
-        },
-        body: json,
-        signal: patience.signal,
-      });
+      const { statusCode, headers, body } = await this.send(request);
       const exchange = new Exchange(body, patience, this.clock);
       return {
         status: statusCode,
@@ -117,12 +114,27 @@ export class UpstreamClient {
     }
   }
 
+  /** A kept connection may have been closed by its server in the very moment: that is no failure, and another one is taken. */
+  private async send(request: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+    try {
+      return await this.agent.request(request);
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      return this.agent.request(request);
+    }
+  }
+
   private pathTo(path: string): string {
     const url = new URL(this.base.pathname.replace(/\/+$/, '') + path, this.base);
     for (const [name, value] of this.base.searchParams) url.searchParams.append(name, value);
     for (const [name, value] of Object.entries(this.address.query)) url.searchParams.append(name, value);
     return url.pathname + url.search;
   }
+}
+
+/** Whether a connection was closed that had served other requests before. */
+function isStale(error: unknown): boolean {
+  return error instanceof errors.SocketError && (error.socket?.bytesRead ?? 0) > 0;
 }
 
 /** A body as text, up to a limit in bytes: what an upstream says when it refuses is short. */

@@ -9,6 +9,9 @@ import { readLogprobs } from './read-logprobs.js';
 import { readAnnotations, readTexts } from './read-texts.js';
 import { readUsage } from './read-usage.js';
 
+/** What is stored with each response must not be of any length. */
+const LONGEST_ID = 256;
+
 /** Turns chunks of a chat completion into ModelEvents, whatever dialect they are in. */
 export class AnswerReader {
   private events: ModelEvent[] = [];
@@ -32,7 +35,7 @@ export class AnswerReader {
 
   /** Reads a chunk; what it holds is given by `take`. */
   read(chunk: ChatChunk): void {
-    if (this.upstreamId === undefined && typeof chunk.id === 'string' && chunk.id !== '') {
+    if (this.upstreamId === undefined && isId(chunk.id)) {
       this.upstreamId = chunk.id;
       this.events.push({ type: 'metadata', upstreamId: chunk.id });
     }
@@ -111,4 +114,8 @@ export class AnswerReader {
     if (this.sealsReasoning) this.events.push({ type: 'reasoning_encrypted', content: sealReasoning(this.reasoning) });
     this.reasoning = null;
   }
+}
+
+function isId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
 }

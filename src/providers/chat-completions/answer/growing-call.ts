@@ -26,7 +26,8 @@ export class GrowingCall {
 
   /** Whether a name, and the arguments that come with it, belong to another call: this one is named, and whole. */
   isFollowedBy(name: string, json: string): boolean {
-    if (name === '' || this.name === '' || this.json === '') return false;
+    // As long as nothing was shown nothing is sure: more of the name may come.
+    if (name === '' || this.writer === null || this.json === '') return false;
     return name !== this.name || (json !== '' && this.isWhole);
   }
 

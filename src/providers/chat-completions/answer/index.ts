@@ -1,3 +1,3 @@
 export * from './answer-reader.js';
 export * from './call-collector.js';
-export type { ChatChunk } from './chat-chunk.js';
+export * from './read-answer.js';

@@ -1,13 +1,20 @@
+/** Nobody means longer. */
+const LONGEST_MS = 24 * 60 * 60 * 1000;
+
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** How long an upstream asks to wait, ms: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
-  const milliseconds = Number(first(headers['retry-after-ms']) ?? NaN);
-  if (milliseconds >= 0) return milliseconds;
+  const milliseconds = toNumber(first(headers['retry-after-ms']));
   const text = first(headers['retry-after']) ?? '';
-  if (/^\d+(?:\.\d+)?$/.test(text.trim())) return Number(text) * 1000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const wait = milliseconds ?? (toNumber(text) ?? NaN) * 1000;
+  const date = Date.parse(text) - now;
+  const asked = Number.isNaN(wait) ? date : wait;
+  return Number.isNaN(asked) ? undefined : Math.min(Math.max(0, asked), LONGEST_MS);
+}
+
+function toNumber(text = ''): number | undefined {
+  return /^\s*\d+(?:\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
 }
 
 function first(value: string | readonly string[] | undefined): string | undefined {

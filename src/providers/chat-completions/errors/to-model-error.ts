@@ -16,7 +16,7 @@ const BUSY = 'The model is overloaded. Please retry your request.';
 
 /** What upstreams say when a conversation is too long; few have a code for it. */
 const TOO_LONG =
-  /context.{0,12}(?:length|window|size)|(?:maximum|max).{0,20}(?:context|sequence|prompt) ?length|too many tokens|(?:prompt|input).{0,20}too long|exceed_context_size|model's max(?:imum)?.{0,20}token/i;
+  /context.{0,12}(?:length|window|size)|(?:maximum|max).{0,20}(?:context|sequence|prompt) ?length|too many tokens|(?:prompt|input).{0,20}too long|exceed_context_size|model's max(?:imum)?.{0,20}token|`inputs`.{0,60}(?:<=|less than)/i;
 
 const CODE = /^[a-z][a-z0-9_]{2,63}$/;
 
@@ -49,6 +49,7 @@ export function toModelError(status: number, failure: UpstreamFailure, context: 
   if (status === 503 || status === 529) {
     return new ModelError('server_is_overloaded', BUSY, { status: 503, ...delaysOf(context), cause });
   }
+  if (status < 400) return serverError('The model failed. Please retry your request.', cause, { retry: 'other' });
   if (isTooLong(status, failure)) return tooLong(cause);
   if (status >= 400 && status < 500 && status !== 408) return badRequest(status, failure, context, cause);
   return serverError('The model failed. Please retry your request.', cause);
@@ -56,7 +57,7 @@ export function toModelError(status: number, failure: UpstreamFailure, context: 
 
 /** What went wrong on the way to an upstream, without its address. */
 export function reasonOf(error: unknown): string {
-  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  const { code, message = error } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
   return typeof code === 'string' ? code : scrub(String(message), []);
 }
 

@@ -18,7 +18,7 @@ export class AssistantDraft {
   }
 
   say(parts: readonly ChatPart[]): void {
-    this.parts.push(...parts);
+    for (const part of parts) this.parts.push(part);
   }
 
   think(text: string): void {

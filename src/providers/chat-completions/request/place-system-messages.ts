@@ -9,7 +9,11 @@ export function placeSystemMessages(
   if (systemRole === 'anywhere') return developerRole ? messages : messages.map(asSystem);
   const end = messages.findIndex((message) => !isSystem(message));
   const count = end === -1 ? messages.length : end;
-  const rest = messages.slice(count).map((message) => (isSystem(message) ? asUser(message) : message));
+  const pictures = messages.slice(0, count).flatMap(({ content }) => picturesIn(content));
+  const rest = [
+    ...(pictures.length === 0 ? [] : [{ role: 'user', content: pictures } as const]),
+    ...messages.slice(count).map((message) => (isSystem(message) ? asUser(message) : message)),
+  ];
   if (count === 0) return rest;
   const text = messages
     .slice(0, count)
@@ -21,6 +25,11 @@ export function placeSystemMessages(
 
 function isSystem({ role }: ChatMessage): boolean {
   return role === 'system' || role === 'developer';
+}
+
+/** What cannot be said in text is shown by the user. */
+function picturesIn(content: ChatMessage['content']): readonly ChatPart[] {
+  return typeof content === 'string' ? [] : (content ?? []).filter(({ type }) => type !== 'text');
 }
 
 function asSystem(message: ChatMessage): ChatMessage {

@@ -42,7 +42,9 @@ export function toChatRequest(turn: Turn, options: TranslationOptions): ChatRequ
     ...format,
     ...toSampling(turn, capabilities),
   };
-  for (const name of options.forward) forward(name, turn.parameters[name], body);
+  for (const name of options.forward) {
+    if (Object.hasOwn(turn.parameters, name)) forward(name, turn.parameters[name], body);
+  }
   return { body: Object.fromEntries(Object.entries(body).filter(([name]) => !omit.has(name))), tools };
 }
 

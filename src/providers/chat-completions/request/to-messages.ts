@@ -8,7 +8,7 @@ import { type HistoryCall, type HistoryOutput, readCall, readOutput, type ToolTa
 import { AssistantDraft } from './assistant-draft.js';
 import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
 import { refuse } from './refuse.js';
-import { toParts } from './to-parts.js';
+import { toOutputParts, toParts } from './to-parts.js';
 
 /** A call that a client has left without an output still needs one upstream. */
 const NO_OUTPUT = '(no output)';
@@ -100,7 +100,7 @@ class MessageWriter {
   private addOutput({ callId, output }: HistoryOutput): void {
     this.endAnswer();
     if (callId !== undefined && this.callIds.has(callId)) return;
-    const parts = toParts(output, this.capabilities);
+    const parts = toOutputParts(output, this.capabilities);
     this.messages.push({ role: 'user', content: toContent([{ type: 'text', text: 'Output of a tool:' }, ...parts]) });
   }
 
@@ -116,7 +116,7 @@ class MessageWriter {
   /** Writes the output of a call; gives what of it has no place in a tool message. */
   private answerCall({ callId, address }: HistoryCall): readonly ChatPart[] {
     const name = this.tools.nameOf(address);
-    const parts = toParts(this.outputs.get(callId)?.shift()?.output ?? NO_OUTPUT, this.capabilities);
+    const parts = toOutputParts(this.outputs.get(callId)?.shift()?.output ?? NO_OUTPUT, this.capabilities);
     const pictures = parts.filter(({ type }) => type !== 'text');
     const staysWhole = pictures.length === 0 || this.capabilities.toolImages;
     const text = textOf(parts) || '(see the next message)';

@@ -1,4 +1,5 @@
 import { isObject } from '../../../validation/index.js';
+import { ModelError } from '../../model-error.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ChatPart } from './chat-message.js';
 import { refuse } from './refuse.js';
@@ -25,6 +26,21 @@ export function toParts(content: unknown, capabilities: Capabilities): readonly 
   return (content as readonly unknown[]).filter(isObject).map((part) => {
     const convert = TO_PART.get(part.type);
     return convert === undefined ? { type: 'text', text: JSON.stringify(part) } : convert(part, capabilities);
+  });
+}
+
+/** The same for what a tool gave back: what the model cannot be shown is only named, for the conversation has to go on. */
+export function toOutputParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
+  if (!Array.isArray(content)) return toParts(content, capabilities);
+  return (content as readonly unknown[]).flatMap((part) => {
+    try {
+      return toParts([part], capabilities);
+    } catch (error) {
+      if (!(error instanceof ModelError)) throw error;
+      return [
+        { type: 'text', text: `(${isObject(part) ? String(part.type) : 'something'} that this model cannot be shown)` },
+      ];
+    }
   });
 }
 

@@ -21,7 +21,7 @@ export function toSampling({ settings, parameters, include }: Turn, capabilities
   const effort = settings.reasoning?.effort ?? null;
   const alternatives = settings.top_logprobs ?? 0;
   const wantsLogprobs = alternatives > 0 || include.includes('message.output_text.logprobs');
-  const verbosity = parameters.text?.verbosity ?? null;
+  const verbosity = capabilities.verbosity ? (parameters.text?.verbosity ?? null) : null;
   return {
     ...Object.fromEntries(SAME.flatMap((name) => (parameters[name] == null ? [] : [[name, parameters[name]]]))),
     ...(limit === null ? {} : { [capabilities.maxTokensField]: limit }),

@@ -87,9 +87,9 @@ const ITEM_OF_ARGUMENTS: Readonly<Record<Exclude<ToolAddress['kind'], 'function'
       type: 'exec',
       command,
       env: isObject(env) ? env : {},
-      working_directory: textOrNull(directory),
-      timeout_ms: numberOrNull(timeout),
-      user: textOrNull(user),
+      ...(typeof directory === 'string' ? { working_directory: directory } : {}),
+      ...(typeof timeout === 'number' ? { timeout_ms: timeout } : {}),
+      ...(typeof user === 'string' ? { user } : {}),
     };
     return { type: 'local_shell_call', action };
   },
@@ -169,8 +169,4 @@ function isListOfTexts(value: unknown): value is readonly string[] {
 
 function numberOrNull(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
-}
-
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

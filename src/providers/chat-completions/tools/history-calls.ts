@@ -51,6 +51,11 @@ const READ_OUTPUT = new Map<string, (item: Item, tools: ToolTable) => HistoryOut
   } satisfies Record<string, (item: Item, tools: ToolTable) => HistoryOutput | undefined>),
 );
 
+/** The id of the call that an item is; undefined for all other items. */
+export function callIdOfCall(item: Item): string | undefined {
+  return READ_CALL.has(item.type) ? (callIdOf(item) ?? item.id) : undefined;
+}
+
 /** The call that an item is; undefined for all other items. */
 export function readCall(item: Item): HistoryCall | undefined {
   return READ_CALL.get(item.type)?.(item);
@@ -105,8 +110,8 @@ function withoutNulls(value: unknown): object {
 }
 
 function withoutType(value: unknown): object {
-  const { type: _, ...members } = withoutNulls(value) as { readonly type?: unknown };
-  return members;
+  const { type: _, env, ...members } = withoutNulls(value) as { readonly type?: unknown; readonly env?: object };
+  return env === undefined || Object.keys(env).length === 0 ? members : { ...members, env };
 }
 
 /** The names by which the model can call what was found. */

@@ -27,6 +27,7 @@ export class ToolTable {
       (tool) => isObject(tool) && tool.type === 'tool_search' && tool.execution === 'client',
     );
     for (const tool of tools) this.addTool(tool as Members, undefined, isSearched);
+    if (isSearched) this.describeSearch(tools);
     for (const item of context) {
       if (item.type !== 'additional_tools' && item.type !== 'tool_search_output') continue;
       for (const tool of Array.isArray(item.tools) ? item.tools : []) this.addTool(tool as Members, undefined, false);
@@ -57,6 +58,18 @@ export class ToolTable {
     return [...this.byUpstreamName.keys()].some((name) => name.length > start.length && name.startsWith(start));
   }
 
+  /** Nobody can search for what they have never heard of. */
+  private describeSearch(tools: readonly object[]): void {
+    const search = this.byKey.get(keyOf({ kind: 'tool_search', name: 'tool_search' }));
+    const deferred = tools.filter(isObject).filter(isDeferred).map(describe);
+    if (search === undefined || deferred.length === 0) return;
+    const { definition } = search;
+    const description = [definition.description, `It knows of:\n${deferred.join('\n')}`].join('\n\n');
+    const described = { ...search, definition: { ...definition, description } };
+    this.byKey.set(keyOf(search.address), described);
+    this.byUpstreamName.set(search.upstreamName, described);
+  }
+
   private addTool(tool: Members, namespace: string | undefined, leavesDeferred: boolean): void {
     if (!isObject(tool)) return;
     if (tool.type === 'namespace' && Array.isArray(tool.tools)) {
@@ -76,10 +89,21 @@ export class ToolTable {
 /** Where a tool, or a choice of one, points; undefined for tools that the client does not run. */
 export function addressOf(tool: Members, namespace?: string): ToolAddress | undefined {
   const { type, name } = tool;
+  if (type === 'shell' && isObject(tool.environment) && tool.environment.type !== 'local') return undefined;
   if (type === 'tool_search') return tool.execution === 'client' ? nameless('tool_search') : undefined;
   if (NAMELESS_KINDS.has(type)) return nameless(type as ToolKind);
   if ((type !== 'function' && type !== 'custom') || typeof name !== 'string') return undefined;
   return { kind: type, name, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function isDeferred({ defer_loading: isSelf, tools }: Members): boolean {
+  if (isSelf === true) return true;
+  return Array.isArray(tools) && (tools as readonly unknown[]).some((inner) => isObject(inner) && isDeferred(inner));
+}
+
+function describe({ name, type, description }: Members): string {
+  const label = typeof name === 'string' ? name : String(type);
+  return typeof description === 'string' && description !== '' ? `- ${label}: ${description}` : `- ${label}`;
 }
 
 function nameless(kind: ToolKind): ToolAddress {

@@ -1,0 +1,155 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { StringMemberReader } from './string-member-reader.js';
+
+const SHORT: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '/': '\\/',
+  '\n': '\\n',
+  '\t': '\\t',
+  '\r': '\\r',
+  '\b': '\\b',
+  '\f': '\\f',
+};
+
+/** The ways to write a character in JSON, by number. */
+function escape(character: string, way: number): string {
+  const units = [...Array(character.length).keys()].map((index) => character.charCodeAt(index));
+  const hexadecimal = units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+  const mustBeEscaped = /["\\\u0000-\u001f]/.test(character);
+  const ways = [
+    ...(mustBeEscaped ? [] : [character]),
+    ...(SHORT[character] === undefined ? [] : [SHORT[character]]),
+    hexadecimal,
+    hexadecimal.toUpperCase().replaceAll('U', 'u'),
+  ];
+  return ways[way % ways.length] ?? hexadecimal;
+}
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'binary-ascii' }),
+);
+const blank = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
+
+/** Code points. */
+function charactersOf(said: string): readonly string[] {
+  return Array.from(said);
+}
+
+/** A text, and JSON that says it, written in any legal way. */
+const written = fc
+  .record({
+    text,
+    ways: fc.array(fc.nat({ max: 11 }), { minLength: 1 }),
+    blanks: fc.array(blank, { minLength: 5, maxLength: 5 }),
+  })
+  .map(({ text: said, ways, blanks: [one = '', two = '', three = '', four = '', five = ''] }) => {
+    const escaped = charactersOf(said)
+      .map((character, index) => escape(character, ways[index % ways.length] ?? 0))
+      .join('');
+    return { text: said, json: `${one}{${two}"input"${three}:${four}"${escaped}"${five}}` };
+  });
+
+/** Cuts anywhere, also in the middle of a character. */
+function cut(json: string, places: readonly number[]): readonly string[] {
+  const borders = [
+    0,
+    ...places.map((place) => place % (json.length + 1)).toSorted((one, other) => one - other),
+    json.length,
+  ];
+  return borders.slice(1).map((border, index) => json.slice(borders[index], border));
+}
+
+function read(pieces: readonly string[]): readonly string[] {
+  const reader = new StringMemberReader('input');
+  return [...pieces.map((piece) => reader.feed(piece)), reader.end()];
+}
+
+const places = fc.array(fc.nat({ max: 10_000 }), { maxLength: 40 });
+
+describe(StringMemberReader.name, () => {
+  it('gives any text whole, escaped in any legal way and cut into any pieces', () => {
+    fc.assert(
+      fc.property(written, places, ({ text: said, json }, cuts) => {
+        expect(JSON.parse(json)).toEqual({ input: said });
+        expect(read(cut(json, cuts)).join('')).toBe(said);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('gives every letter as soon as it is there', () => {
+    fc.assert(
+      fc.property(written, ({ text: said, json }) => {
+        const reader = new StringMemberReader('input');
+        // Nothing is left for the end.
+        expect(
+          charactersOf(json)
+            .map((character) => reader.feed(character))
+            .join(''),
+        ).toBe(said);
+      }),
+    );
+  });
+
+  it('never gives half a character', () => {
+    fc.assert(
+      fc.property(written, places, ({ json }, cuts) => {
+        for (const piece of read(cut(json, cuts))) expect(piece.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('gives the beginning of a text that is cut off', () => {
+    fc.assert(
+      fc.property(written, places, fc.nat({ max: 10_000 }), ({ text: said, json }, cuts, end) => {
+        const head = json.indexOf('"', json.indexOf(':')) + 1;
+        const length = head + (end % (json.length - head));
+        const given = read(cut(json.slice(0, length), cuts)).join('');
+        const written = JSON.stringify(said.slice(0, given.length));
+        expect(JSON.stringify(given)).toBe(written);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('gives what was written in place of the text as it is', () => {
+    const other = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.jsonValue().map((value) => JSON.stringify({ code: value })),
+    );
+    fc.assert(
+      fc.property(other, places, (json, cuts) => {
+        let value: unknown = json;
+        try {
+          value = JSON.parse(json);
+        } catch {
+          // No JSON at all.
+        }
+        expect(read(cut(json, cuts)).join('')).toBe(typeof value === 'string' ? value : json);
+      }),
+    );
+  });
+
+  it('finds the text behind other members', () => {
+    fc.assert(
+      fc.property(text, fc.jsonValue(), places, (said, value, cuts) => {
+        const json = JSON.stringify({ why: value, input: said });
+        expect(read(cut(json, cuts)).join('')).toBe(said);
+      }),
+    );
+  });
+
+  it.each([10, 100_000])('gives what is there of a long text that comes in pieces of %d and is cut off', (length) => {
+    const said = 'print("hello")\n'.repeat(1000);
+    const json = JSON.stringify({ input: said }).slice(0, -2);
+    const pieces = json.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? [];
+    expect(read(pieces).join('')).toBe(said);
+  });
+});

@@ -1,0 +1,263 @@
+import type { EventEmitter } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { Clock } from '../../src/index.js';
+import { textReply } from '../support/chat-upstream/reply.js';
+import { saidIn } from '../support/chat-upstream/said.js';
+import { listModels, whoAnswers } from '../support/routing/ask.js';
+import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { WholeLog } from '../support/routing/whole-log.js';
+import type { WireEvent } from '../support/rule.js';
+import { openStream } from '../support/sse.js';
+import { SocketClient } from '../support/socket-client.js';
+import type { WireResponse } from '../support/transport.js';
+import { JSON_TRANSPORT } from '../support/transports.js';
+import { WatchedClock } from '../support/watched-clock.js';
+
+const SECRET = 'tz-top-secret-0123456789';
+const TO_A = [{ name: 'm', provider: 'a' }];
+const TO_B = [{ name: 'm', provider: 'b' }];
+const AGAIN = /was read again(?! and)/;
+const NOT_USED = /is not used/;
+
+describe('a file that is read again', () => {
+  let service: RoutedService;
+  let log: WholeLog;
+
+  const start = async (options: Partial<Parameters<typeof startRoutedService>[0]> = {}): Promise<void> => {
+    log = new WholeLog();
+    service = await startRoutedService({
+      upstreams: { a: {}, b: {} },
+      models: TO_A,
+      ...options,
+      imports: [log.asModule()],
+    });
+  };
+
+  /** What `kill -HUP` does. */
+  const hangUp = (): void => void (process as EventEmitter).emit('SIGHUP');
+
+  afterEach(async () => {
+    await service.close();
+    log[Symbol.dispose]();
+  });
+
+  describe('and is sound', () => {
+    beforeEach(() => start());
+
+    it('is that of new turns', async () => {
+      expect(await whoAnswers(service, 'm')).toBe('a');
+      await service.write({ models: [...TO_B, { name: 'new', provider: 'a' }] });
+      expect(await whoAnswers(service, 'm')).toBe('a');
+      hangUp();
+      expect(await log.written(AGAIN)).toMatch(/^log /);
+      expect(await whoAnswers(service, 'm')).toBe('b');
+      expect(await whoAnswers(service, 'new')).toBe('a');
+      expect((await listModels(service)).map(({ id }) => id)).toEqual(['m', 'new']);
+    });
+
+    it('changes what upstreams are sent', async () => {
+      await service.write({
+        settings: { a: { headers: { 'x-key': SECRET }, forward: ['top_k'], omit: ['temperature'] } },
+      });
+      hangUp();
+      await log.written(AGAIN);
+      await JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi', top_k: 1, temperature: 1 });
+      const [request] = service.upstream('a').requests;
+      expect(request).toMatchObject({ headers: { 'x-key': SECRET }, body: { top_k: 1 } });
+      expect(request?.body).not.toHaveProperty('temperature');
+      expect(log.text).not.toContain(SECRET);
+    });
+
+    it('asks upstreams anew what they have', async () => {
+      service.upstream('b').list([{ id: 'late' }]);
+      hangUp();
+      await log.written(AGAIN);
+      expect(await whoAnswers(service, 'late')).toBe('b');
+    });
+
+    it('lets a running stream end where it began', async () => {
+      service
+        .upstream('a')
+        .hold()
+        .answer({ text: ['One', ' two'] });
+      service.upstream('a').release(2);
+      const answer = await openStream(`${service.baseURL}/responses`, { model: 'm', input: 'Hi' });
+      if (!answer.streams) throw new Error('refused');
+      const first = await nextOf(answer.events, 'response.output_text.delta');
+      expect(first?.['delta']).toBe('One');
+      await service.write({ models: TO_B });
+      hangUp();
+      await log.written(AGAIN);
+      expect(await whoAnswers(service, 'm')).toBe('b');
+      service.upstream('a').release();
+      const last = await nextOf(answer.events, 'response.completed');
+      expect(saidIn(last?.['response'] as WireResponse)).toEqual([{ text: 'One two' }]);
+    });
+
+    it('lets a turn end where it began that has no word yet', async () => {
+      const answered = Promise.withResolvers<undefined>();
+      service.upstream('a').hold();
+      const turn = JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' }).finally(() => answered.resolve(undefined));
+      await service.upstream('a').received();
+      await service.write({ models: TO_B });
+      hangUp();
+      await log.written(AGAIN);
+      service.upstream('a').release();
+      expect(saidIn((await turn).response)).toEqual([{ text: 'a' }]);
+    });
+
+    it('is that of the next turn on an open socket', async () => {
+      await using client = await SocketClient.open(service);
+      expect(saidIn((await client.turn({ model: 'm', input: 'Hi' })).response)).toEqual([{ text: 'a' }]);
+      await service.write({ models: TO_B });
+      hangUp();
+      await log.written(AGAIN);
+      expect(saidIn((await client.turn({ model: 'm', input: 'Hi' })).response)).toEqual([{ text: 'b' }]);
+    });
+
+    it('keeps conversations', async () => {
+      const { response } = await JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' });
+      const both = [
+        { provider: 'b', weight: 1e6 },
+        { provider: 'a', weight: 1e-6 },
+      ];
+      await service.write({ models: [{ name: 'm', upstreams: both }] });
+      hangUp();
+      await log.written(AGAIN);
+      expect(await whoAnswers(service, 'm')).toBe('b');
+      const next = { model: 'm', input: 'More', previous_response_id: response.id };
+      expect(saidIn((await JSON_TRANSPORT.run(service, next)).response)).toEqual([{ text: 'a' }]);
+    });
+
+    it('may be read twice at once', async () => {
+      await service.write({ models: TO_B });
+      hangUp();
+      hangUp();
+      await service.reload();
+      await log.written(AGAIN);
+      expect(await whoAnswers(service, 'm')).toBe('b');
+      await service.write({ models: TO_A });
+      await Promise.all([service.reload(), service.reload(), service.reload()]);
+      expect(await whoAnswers(service, 'm')).toBe('a');
+    });
+
+    it('serves turns all the while', async () => {
+      const answers: string[] = [];
+      for (let round = 0; round < 10; round += 1) {
+        await service.write({ models: round % 2 === 0 ? TO_B : TO_A });
+        const turns = Array.from({ length: 4 }, () => JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' }));
+        hangUp();
+        for (const { response } of await Promise.all(turns)) {
+          expect(response.status).toBe('completed');
+          answers.push(JSON.stringify(saidIn(response)));
+        }
+      }
+      expect(answers).toHaveLength(40);
+    });
+
+    it('may name an upstream that is not there any more', async () => {
+      await service.upstream('b').close();
+      hangUp();
+      await log.written(AGAIN);
+      expect(await whoAnswers(service, 'm')).toBe('a');
+    });
+  });
+
+  it('turns that wait to ask again ask where they began', async () => {
+    const clock = new WatchedClock();
+    await start({
+      common: { retries: 2 },
+      overrides: [[Clock, clock]],
+      prepare: (upstream) => upstream('a').refuse(503, 'openai', { 'retry-after': '2' }),
+    });
+    const pause = clock.whenScheduled(2000);
+    const turn = JSON_TRANSPORT.run(service, { model: 'm', input: 'Hi' });
+    await pause;
+    await service.write({ models: TO_B });
+    hangUp();
+    await log.written(AGAIN);
+    clock.advance(2000);
+    expect(saidIn((await turn).response)).toEqual([{ text: 'a' }]);
+    clock.letGo();
+  });
+
+  describe('and cannot be used', () => {
+    const faults: readonly (readonly [what: string, text: string, place: string])[] = [
+      ['is no YAML', `{"providers": {"a": {"api_key": "${SECRET}`, ''],
+      ['is empty JSON', `"${SECRET}"`, ''],
+      ['has an unknown member', JSON.stringify({ [SECRET]: 1 }), ''],
+      ['names nobody', JSON.stringify({ models: [{ name: 'm', provider: SECRET }] }), 'models[0]'],
+      [
+        'refers to nothing',
+        JSON.stringify({ models: [{ name: '${ROUTING_TEST_UNSET}', provider: 'a' }] }),
+        'models[0].name',
+      ],
+      [
+        'has a bad key',
+        JSON.stringify({ providers: { a: { base_url: 'http://x/v1', api_key: `${SECRET}\n` } } }),
+        'providers.a',
+      ],
+      [
+        'has the name of another',
+        JSON.stringify({ providers: { simulator: { base_url: `http://${SECRET}/` } } }),
+        'simulator',
+      ],
+    ];
+
+    it.each(faults)('changes nothing and is logged, without its texts: it %s', async (_, text, place) => {
+      await start();
+      await writeFile(service.file, text);
+      hangUp();
+      const line = await log.written(NOT_USED);
+      expect(line).toMatch(/^error [^\n]*PROVIDERS_FILE: [^\n]*$/);
+      expect(line).toContain(place);
+      expect(log.text).not.toContain(SECRET);
+      expect(await whoAnswers(service, 'm')).toBe('a');
+      expect((await listModels(service)).map(({ id }) => id)).toEqual(['m']);
+      await service.write({ models: TO_B });
+      hangUp();
+      await log.written(AGAIN);
+      expect(await whoAnswers(service, 'm')).toBe('b');
+    });
+
+    it('changes nothing about listings either', async () => {
+      await start({ prepare: (upstream) => upstream('b').list([{ id: 'listed' }]) });
+      service.upstream('b').listReply(textReply('', '', { status: 500 }));
+      await writeFile(service.file, '{');
+      hangUp();
+      await log.written(NOT_USED);
+      expect(await whoAnswers(service, 'listed')).toBe('b');
+    });
+  });
+});
+
+describe('without a file', () => {
+  it('nobody waits for SIGHUP', async () => {
+    const before = process.listenerCount('SIGHUP');
+    await using service = await startRoutedService({ upstreams: {}, environment: { PROVIDERS_FILE: '' } });
+    expect(service.port).toBeGreaterThan(0);
+    expect(process.listenerCount('SIGHUP')).toBe(before);
+  });
+
+  it('with one somebody does, until the service ends', async () => {
+    const before = process.listenerCount('SIGHUP');
+    const service = await startRoutedService({ upstreams: {} });
+    expect(process.listenerCount('SIGHUP')).toBe(before + 1);
+    await service.close();
+    expect(process.listenerCount('SIGHUP')).toBe(before);
+  });
+});
+
+/** The next event of a type. */
+async function nextOf(
+  events: AsyncGenerator<WireEvent, void, undefined>,
+  type: string,
+): Promise<WireEvent | undefined> {
+  for (let next = await events.next(); next.done !== true; next = await events.next()) {
+    if (next.value.type === type) return next.value;
+  }
+  return undefined;
+}

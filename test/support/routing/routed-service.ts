@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { ProviderRegistry } from '../../../src/index.js';
+import { ChatUpstream } from '../chat-upstream/chat-upstream.js';
+import { type Service, type ServiceOptions, startService } from '../service.js';
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** What a test decides about the service and the upstreams behind it. */
+export interface RoutedServiceOptions extends ServiceOptions {
+  /** The upstreams, each a provider of that name that discovers, with its settings in the file beyond `base_url`. */
+  readonly upstreams: Readonly<Record<string, Settings>>;
+  /** Settings of every upstream that does not say otherwise; no retries when absent. */
+  readonly common?: Settings;
+  /** The `models` of the file. */
+  readonly models?: readonly object[];
+  /** Called with the upstreams before the service starts. */
+  readonly prepare?: (upstream: (name: string) => ChatUpstream) => void;
+}
+
+/** The service in front of several fake upstreams. */
+export interface RoutedService extends Service {
+  /** Path of the providers file. */
+  readonly file: string;
+  /** Each answers its own name unless it is told otherwise. */
+  upstream(name: string): ChatUpstream;
+  /** Names of the upstreams that were asked, once for each request, in the order in which they were started. */
+  asked(): readonly string[];
+  /** Forgets what was asked. */
+  forget(): void;
+  /** Writes the file anew: other models, and other settings for all upstreams or some. */
+  write(content: {
+    readonly models?: readonly object[];
+    readonly settings?: Readonly<Record<string, Settings>>;
+  }): Promise<void>;
+  /** Reads the file again, as SIGHUP does; resolves when that is done. */
+  reload(): Promise<void>;
+}
+
+/** Starts upstreams, writes a file that has them as providers, and starts the service with it. */
+export async function startRoutedService(options: RoutedServiceOptions): Promise<RoutedService> {
+  const { upstreams: settings, common = { retries: 0 }, models = [], prepare, environment, ...rest } = options;
+  const names = Object.keys(settings);
+  const upstreams = new Map<string, ChatUpstream>();
+  for (const name of names) upstreams.set(name, (await ChatUpstream.start()).always({ text: name }));
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-routing-'));
+  const file = join(directory, 'providers.json');
+  const dispose = async (): Promise<void> => {
+    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+    await rm(directory, { recursive: true });
+  };
+  const upstreamOf = (name: string): ChatUpstream => {
+    const upstream = upstreams.get(name);
+    if (upstream === undefined) throw new Error(`there is no upstream ${name}`);
+    return upstream;
+  };
+  const write: RoutedService['write'] = async (content) => {
+    const providers = names.map((name) => [
+      name,
+      {
+        base_url: upstreamOf(name).baseUrl,
+        discover: true,
+        ...common,
+        ...(content.settings?.[name] ?? settings[name]),
+      },
+    ]);
+    const whole = { providers: Object.fromEntries(providers) as unknown, models: content.models ?? models };
+    await writeFile(file, JSON.stringify(whole, null, 2));
+  };
+  try {
+    await write({});
+    prepare?.(upstreamOf);
+    const service = await startService({ ...rest, environment: { PROVIDERS_FILE: file, ...environment } });
+    const close = async (): Promise<void> => {
+      await service.close();
+      await dispose();
+    };
+    return {
+      ...service,
+      file,
+      upstream: upstreamOf,
+      asked: () => names.flatMap((name) => upstreamOf(name).requests.map(() => name)),
+      forget: () => names.forEach((name) => void upstreamOf(name).requests.splice(0)),
+      write,
+      reload: () => service.app.get(ProviderRegistry).reload(),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { EnvironmentError, SimulatorProvider } from '../../../src/index.js';
+import { type ServiceOptions, startService } from '../service.js';
+import { WholeLog } from './whole-log.js';
+
+/** How a start ended that a providers file stopped. */
+export interface StartFault {
+  /** What the operator is told. */
+  readonly message: string;
+  /** All that was logged, and what the process warned of. */
+  readonly logged: string;
+}
+
+/** What a file is called, and what it says: text, or a value that is written as JSON. */
+export interface FileContent {
+  readonly name?: string;
+  readonly content: string | object;
+}
+
+/** Starts the service with a file that cannot be used. Rejects when it starts nevertheless, or fails in another way. */
+export function faultOfFile(file: FileContent, options: ServiceOptions = {}): Promise<StartFault> {
+  return withFile(file, async (path) => {
+    const log = new WholeLog();
+    const warnings = collectWarnings();
+    try {
+      const message = await failedStart(path, log, options);
+      return { message, logged: [log.text, ...warnings.texts].join('\n') };
+    } finally {
+      warnings.end();
+      log[Symbol.dispose]();
+    }
+  });
+}
+
+/** Runs something with a file in a directory of its own, which is gone afterwards. */
+export async function withFile<T>({ name, content }: FileContent, use: (path: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
+  const isText = typeof content === 'string';
+  const path = join(directory, name ?? (isText ? 'providers.yaml' : 'providers.json'));
+  try {
+    await writeFile(path, isText ? content : JSON.stringify(content, null, 2));
+    return await use(path);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** The message of a start that PROVIDERS_FILE stops. */
+export async function failedStart(path: string, log: WholeLog, options: ServiceOptions = {}): Promise<string> {
+  const { imports = [], environment, ...rest } = options;
+  const start = startService({
+    providers: [SimulatorProvider],
+    ...rest,
+    imports: [...imports, log.asModule()],
+    environment: { PROVIDERS_FILE: path, ...environment },
+  });
+  const error: unknown = await start.then(
+    async (service) => {
+      await service.close();
+      return new Error('the service has started');
+    },
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof EnvironmentError)) throw error;
+  return error.message;
+}
+
+/** What libraries tell the process instead of the log ends up on its standard error all the same. */
+function collectWarnings(): { readonly texts: readonly string[]; end(): void } {
+  const texts: string[] = [];
+  const emitWarning = Object.getOwnPropertyDescriptor(process, 'emitWarning') ?? {};
+  process.emitWarning = (warning: string | Error) => void texts.push(String(warning));
+  return { texts, end: () => void Object.defineProperty(process, 'emitWarning', emitWarning) };
+}
