@@ -1,4 +1,4 @@
-import { estimateBytes, type Item } from '../protocol/index.js';
+import type { Item } from '../protocol/index.js';
 
 /** Tokens that are left for the answer where the request does not say how long it may be. */
 const USUAL_ANSWER_TOKENS = 4096;
@@ -21,12 +21,12 @@ const MEDIA: ReadonlySet<unknown> = new Set(['input_image', 'input_audio', 'inpu
 
 const sizes = new WeakMap<object, number>();
 
-/** Whether values may have more tokens than that. Cheap, and wrong only on the safe side: a character is hardly ever two tokens. */
+/** Whether values may have more tokens than that. Cheap, and wrong only on the safe side: no token is less than a byte. */
 export function mayExceed(tokens: number, values: readonly (object | string | null)[]): boolean {
-  let characters = 0;
+  let bytes = 0;
   for (const value of values) {
-    characters += typeof value === 'object' && value !== null ? sizeOf(value) : (value?.length ?? 0);
-    if (characters > tokens) return true;
+    bytes += typeof value === 'object' && value !== null ? sizeOf(value) : Buffer.byteLength(value ?? '');
+    if (bytes > tokens) return true;
   }
   return false;
 }
@@ -67,7 +67,8 @@ function skipAnswer(items: readonly Item[], start: number): number {
   const end = items.findIndex(
     ({ type, role }, index) => index >= start && type !== 'reasoning' && role !== 'assistant',
   );
-  return items[end]?.role === 'user' ? end : start;
+  const isTorn = items[end - 1]?.type === 'reasoning';
+  return items[end]?.role === 'user' && !isTorn ? end : start;
 }
 
 /** Counts are estimates: a sixteenth of the window is room for their error, and no answer needs more than half of it. */
@@ -113,8 +114,7 @@ function isMedia(part: unknown): boolean {
 function sizeOf(value: object): number {
   let size = sizes.get(value);
   if (size === undefined) {
-    // Two bytes a character, and more than that for what is around them.
-    size = estimateBytes(value) / 2;
+    size = Buffer.byteLength(JSON.stringify(value));
     sizes.set(value, size);
   }
   return size;

@@ -59,13 +59,14 @@ export type ModelEvent =
     }
   /**
    * Headers that must reach the client (they do if this comes first), the upstream's own id of the response, and the provider
-   * that answers where one stands before several.
+   * that answers where one stands before several, with the name that the model has there.
    */
   | {
       readonly type: 'metadata';
       readonly headers?: Readonly<Record<string, string>>;
       readonly upstreamId?: string;
       readonly provider?: string;
+      readonly model?: string;
     }
   /** Ends the pass; nothing after it is read. */
   | { readonly type: 'finish'; readonly reason: FinishReason };

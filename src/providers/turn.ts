@@ -5,6 +5,8 @@ import type { TurnHeaders } from './turn-headers.js';
 export interface Origin {
   /** The provider's name. */
   readonly provider: string;
+  /** The name of the model there, where it has another. */
+  readonly model?: string;
   /** The upstream's own id of the response. */
   readonly upstreamId?: string;
 }

@@ -24,7 +24,7 @@ export class TurnFailures {
 
   /** A failure after `response.created`, as `response.error` shows it (protocol §5). */
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
-    if (error instanceof ModelError) return { code: toResponseCode(error.code), message: error.message };
+    if (error instanceof ModelError) return { code: error.code, message: error.message };
     if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
     if (error instanceof TurnStoppedError) return { code: 'server_error', message: STOP_MESSAGES[error.reason] };
     this.log(error, turn);
@@ -56,11 +56,6 @@ export class TurnFailures {
     if (error instanceof StoreUnavailableError) this.logger.warn(`${line}: ${error.message}`);
     else this.logger.error(line, error);
   }
-}
-
-/** Overload is an HTTP error's code; in a response it would make clients such as Codex give up (protocol §5). */
-function toResponseCode(code: string): string {
-  return code === 'server_is_overloaded' ? 'server_error' : code;
 }
 
 /** A provider's status counts only where it can be an error's; a success with an error in it would mislead every SDK. */

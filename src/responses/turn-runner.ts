@@ -34,7 +34,7 @@ export interface FinishedRun {
 /** What is known of a pass while it runs. */
 interface Pass {
   readonly run: Run;
-  readonly origin: { provider: string; upstreamId?: string };
+  readonly origin: { provider: string; model?: string; upstreamId?: string };
 }
 
 const OUTCOME_OF_FINISH: Readonly<Record<FinishReason, Omit<Outcome, 'usage'>>> = {
@@ -172,8 +172,9 @@ function* whatIsReady(assembler: ResponseAssembler): Generator<readonly StreamEv
 }
 
 /** Keeps where the answer comes from: the next turn of the conversation may want to go there. */
-function note({ origin, run }: Pass, { upstreamId, provider }: Extract<ModelEvent, { type: 'metadata' }>): void {
+function note({ origin, run }: Pass, { upstreamId, provider, model }: Extract<ModelEvent, { type: 'metadata' }>): void {
   if (upstreamId !== undefined) origin.upstreamId = upstreamId;
+  if (model !== undefined) origin.model = model;
   if (provider === undefined) return;
   origin.provider = provider;
   run.live.chose(provider);

@@ -17,7 +17,9 @@ export function orderTargets(
   random: Random,
 ): readonly Target[] {
   if (targets.length === 1) return targets;
-  const known = targets.find(({ providerName }) => providerName === parent?.origin?.provider);
+  const { provider, model } = parent?.origin ?? {};
+  const there = targets.filter(({ providerName }) => providerName === provider);
+  const known = there.find(({ toModel }) => toModel(settings.model) === model) ?? there[0];
   const { prompt_cache_key: key } = settings;
   const left = targets.filter((target) => target !== known);
   const others = key === null ? shuffle(left, random) : rank(left, key);

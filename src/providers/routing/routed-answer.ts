@@ -17,6 +17,8 @@ export interface AnswerOptions {
   /** In the order in which they are tried. */
   readonly targets: readonly Target[];
   readonly ask: (target: Target) => AsyncIterable<Output>;
+  /** The name that was asked for. */
+  readonly model: string;
   readonly signal: AbortSignal;
   readonly health: TargetHealth;
   readonly clock: Clock;
@@ -70,7 +72,9 @@ export class RoutedAnswer implements AsyncIterableIterator<Output> {
   private async open(target: Target): Promise<IteratorResult<Output>> {
     const stream = this.options.ask(target)[Symbol.asyncIterator]();
     this.stream = stream;
-    const events: ModelEvent[] = [{ type: 'metadata', provider: target.providerName }];
+    const events: ModelEvent[] = [
+      { type: 'metadata', provider: target.providerName, model: target.toModel(this.options.model) },
+    ];
     for (let batches = 1; ; batches += 1) {
       const result = await stream.next();
       if (result.done === true) {

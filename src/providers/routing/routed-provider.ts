@@ -51,7 +51,7 @@ export class RoutedProvider extends ModelProviderBase {
     const targets = orderTargets(this.targets, turn, health, random);
     const ask = (target: Target): AsyncIterable<ModelEvent | readonly ModelEvent[]> =>
       target.provider.generate(this.turnFor(target, turn), { signal });
-    return new RoutedAnswer({ targets, ask, signal, health, clock, random });
+    return new RoutedAnswer({ targets, ask, model: turn.settings.model, signal, health, clock, random });
   }
 
   override countTokens(turn: Turn): Promise<number> {
