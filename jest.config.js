@@ -2,7 +2,7 @@
 export default {
   testEnvironment: 'node',
   // Ends what hangs; a busy machine is not a failure.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   // VM modules are never given back: a process that runs every spec grows by gigabytes and slows down. Workers are replaced.
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(240_000);
 
 type Variables = Readonly<Record<string, string>>;
 

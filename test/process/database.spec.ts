@@ -10,7 +10,7 @@ import type { RawAnswer } from '../support/raw-client.js';
 import { SocketClient } from '../support/socket-client.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(240_000);
 
 /** Longer than any test may take: what waits for it never ends by itself. */
 const FOR_EVER = '600000';

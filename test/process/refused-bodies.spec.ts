@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { endProcesses, startProcess } from '../support/process-service.js';
 import { findErrorFault } from '../support/raw-checks.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const MEGABYTE = 1024 * 1024;
 const LARGE = Buffer.alloc(50 * MEGABYTE, 'x');

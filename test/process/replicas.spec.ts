@@ -16,7 +16,7 @@ import { startPooler } from '../support/pgbouncer.js';
 import { createTestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess } from '../support/process-service.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(240_000);
 
 /** Short enough to wait for. */
 const LOCKS = { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' };

@@ -6,7 +6,7 @@ import { openSocket, receiveAll, splitAnswers } from '../support/raw-socket.js';
 import { type Service, startService } from '../support/service.js';
 
 // Node looks for late requests every 30 seconds unless it is told otherwise.
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const HEAD = 'POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
 

@@ -21,7 +21,7 @@ import { type Holdings, takeStock } from '../support/raw-heap.js';
 import { type Json, SAMPLES } from '../support/raw-samples.js';
 import { type Service, startService } from '../support/service.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(300_000);
 
 const SEED = 20_261_121;
 

@@ -20,7 +20,7 @@ import { findErrorFault, findFault } from '../support/raw-checks.js';
 import { type RawAnswer, RawClient } from '../support/raw-client.js';
 import { type Service, startService } from '../support/service.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const SEED = 20_261_122;
 const MEGABYTE = 1024 * 1024;

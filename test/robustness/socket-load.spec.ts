@@ -19,7 +19,7 @@ import { type Holdings, takeStock } from '../support/raw-heap.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(300_000);
 
 const SOCKETS = 100;
 const TURNS = 20;
