@@ -121,14 +121,23 @@ describe(countItemTokens.name, () => {
     ['a custom call', { type: 'custom_tool_call', name: 'run', input: 'ls' }, uncut('run') + uncut('ls')],
     ['its output', { type: 'custom_tool_call_output', output: 'a.txt' }, uncut('a.txt')],
     [
-      'reasoning',
+      'reasoning in the open, which is not read again where it is sealed',
       {
         type: 'reasoning',
         summary: [{ type: 'summary_text', text: 'First' }],
         content: [{ type: 'reasoning_text', text: 'Then' }],
         encrypted_content: 'x'.repeat(401),
       },
-      uncut('First') + uncut('Then') + 101,
+      uncut('First') + uncut('Then'),
+    ],
+    [
+      'sealed reasoning',
+      {
+        type: 'reasoning',
+        summary: [{ type: 'summary_text', text: 'First' }],
+        encrypted_content: 'x'.repeat(401),
+      },
+      uncut('First') + 101,
     ],
     ['bare reasoning', { type: 'reasoning', summary: [], content: null, encrypted_content: null }, 0],
     ['a message without content', { type: 'message', role: 'user', content: null }, 0],
