@@ -10,7 +10,10 @@ const SILENT_PAUSE_MS = 5000;
 export class Listings {
   private readonly logger = new Logger('ProviderRegistry');
   private models = new Map<string, ReadonlyMap<string, ModelInfo>>();
+  /** Those that did not answer in time: nobody waits for them again. */
   private readonly silent = new Set<string>();
+  /** Those that gave no list, for whatever reason. */
+  private readonly failed = new Set<string>();
   private askedSilentAt = -Infinity;
   private refreshing: Promise<void> | null = null;
 
@@ -33,9 +36,9 @@ export class Listings {
 
   /** Asks those again, in the background, that did not answer the last time: a server may have started after us. */
   askSilent(): void {
-    if (this.silent.size === 0 || this.clock.now() - this.askedSilentAt < SILENT_PAUSE_MS) return;
+    if (this.failed.size === 0 || this.clock.now() - this.askedSilentAt < SILENT_PAUSE_MS) return;
     this.askedSilentAt = this.clock.now();
-    for (const [name, provider] of this.providers) if (this.silent.has(name)) void this.ask(name, provider);
+    for (const [name, provider] of this.providers) if (this.failed.has(name)) void this.ask(name, provider);
   }
 
   /** A model of a provider, as it lists it. */
@@ -57,12 +60,14 @@ export class Listings {
   private async ask(name: string, provider: ModelProviderBase): Promise<void> {
     try {
       const answer = await this.clock.within(provider.models(), this.limitMs);
+      if (answer === undefined) this.silent.add(name);
+      else this.silent.delete(name);
       if (answer === undefined) throw new Error('no answer');
       answer.value.forEach(requireModel);
       this.models.set(name, new Map(answer.value.map((model) => [model.id, model])));
-      this.silent.delete(name);
+      this.failed.delete(name);
     } catch (error) {
-      this.silent.add(name);
+      this.failed.add(name);
       this.logger.warn(`the provider '${name}' did not list its models: ${String(error)}`);
     }
   }
