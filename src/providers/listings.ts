@@ -3,18 +3,18 @@ import { Logger } from '@nestjs/common';
 import type { Clock } from '../time/index.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 
-/** How often those that do not answer are asked, ms. */
-const SILENT_PAUSE_MS = 5000;
+/** How often providers are asked at most that nobody waits for, ms. */
+const BACKGROUND_PAUSE_MS = 5000;
 
 /** What providers list themselves, as they listed it last. */
 export class Listings {
   private readonly logger = new Logger('ProviderRegistry');
-  private models = new Map<string, ReadonlyMap<string, ModelInfo>>();
+  private readonly models = new Map<string, ReadonlyMap<string, ModelInfo>>();
   /** Those that did not answer in time: nobody waits for them again. */
   private readonly silent = new Set<string>();
   /** Those that gave no list, for whatever reason. */
   private readonly failed = new Set<string>();
-  private askedSilentAt = -Infinity;
+  private askedInBackgroundAt = -Infinity;
   private refreshing: Promise<void> | null = null;
 
   /** `limitMs` is how long a provider may take. */
@@ -30,15 +30,13 @@ export class Listings {
    */
   refresh(): Promise<void> {
     this.refreshing ??= this.askAll().finally(() => (this.refreshing = null));
-    this.askSilent();
+    this.askInBackground(this.silent);
     return this.refreshing;
   }
 
-  /** Asks those again, in the background, that did not answer the last time: a server may have started after us. */
-  askSilent(): void {
-    if (this.failed.size === 0 || this.clock.now() - this.askedSilentAt < SILENT_PAUSE_MS) return;
-    this.askedSilentAt = this.clock.now();
-    for (const [name, provider] of this.providers) if (this.failed.has(name)) void this.ask(name, provider);
+  /** Asks those again, in the background, that gave no list the last time: a server may have started after us. */
+  askFailed(): void {
+    this.askInBackground(this.failed);
   }
 
   /** A model of a provider, as it lists it. */
@@ -49,6 +47,12 @@ export class Listings {
   /** Every model of a provider. */
   modelsOf(providerName: string): readonly ModelInfo[] {
     return [...(this.models.get(providerName)?.values() ?? [])];
+  }
+
+  private askInBackground(names: ReadonlySet<string>): void {
+    if (names.size === 0 || this.clock.now() - this.askedInBackgroundAt < BACKGROUND_PAUSE_MS) return;
+    this.askedInBackgroundAt = this.clock.now();
+    for (const [name, provider] of this.providers) if (names.has(name)) void this.ask(name, provider);
   }
 
   private async askAll(): Promise<void> {

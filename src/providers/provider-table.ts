@@ -66,7 +66,7 @@ export class ProviderTable {
   find(model: string): ModelRoute | undefined {
     const known = this.routes.find(model, this.lookUp) ?? this.listed(model) ?? this.found(model);
     if (known !== undefined) return known;
-    this.listings.askSilent();
+    this.listings.askFailed();
     return this.routes.findDefault(model, this.lookUp);
   }
 
