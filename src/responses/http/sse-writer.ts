@@ -4,6 +4,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 
 import type { Clock, Timer } from '../../time/index.js';
+import { ChunkedBody } from './chunked-body.js';
 import { breakConnection } from './client-connection.js';
 import { KEEPALIVE_FRAME } from './sse-encoder.js';
 
@@ -17,8 +18,9 @@ const EARLY_FLUSH_CHARACTERS = 64 * 1024;
 export class SseWriter {
   private pending = '';
   private scheduled = false;
-  private drained: PromiseWithResolvers<undefined> | null = null;
+  private drained: PromiseWithResolvers<void> | null = null;
   private readonly keepalive: Timer;
+  private readonly body: ChunkedBody;
 
   private constructor(
     private readonly response: ServerResponse,
@@ -26,7 +28,7 @@ export class SseWriter {
     keepaliveMs: number,
   ) {
     this.keepalive = clock.schedule(keepaliveMs, () => this.keepAlive());
-    response.on('drain', () => this.resume());
+    this.body = new ChunkedBody(response, () => this.resume());
     response.once('close', () => this.abandon());
     if (response.destroyed) this.abandon();
   }
@@ -43,21 +45,20 @@ export class SseWriter {
     return new SseWriter(reply.raw, clock, keepaliveMs);
   }
 
-  /** Takes whole frames. Resolves when more may come; at once when the client is gone. */
-  async write(frames: string): Promise<void> {
-    if (this.isGone()) return;
+  /** Takes whole frames. Gives a promise when no more should come until it resolves; nothing when the client is gone. */
+  write(frames: string): Promise<void> | undefined {
+    if (this.isGone()) return undefined;
     this.pending += frames;
     if (this.pending.length > EARLY_FLUSH_CHARACTERS) {
       this.flush();
-      if (this.drained === null) await nextLoopTurn();
-    } else if (!this.scheduled) {
-      this.scheduled = true;
-      setImmediate(() => {
-        this.scheduled = false;
-        this.flush();
-      });
+      return this.drained?.promise ?? nextLoopTurn();
     }
-    if (this.drained !== null) await this.drained.promise;
+    if (!this.scheduled) {
+      this.scheduled = true;
+      // After what can go on without waiting for anything: a turn of the event loop would be later than that.
+      process.nextTick(this.flushCollected);
+    }
+    return this.drained?.promise;
   }
 
   /** Sends what is left and ends the stream. */
@@ -74,12 +75,17 @@ export class SseWriter {
     breakConnection(this.response);
   }
 
+  private readonly flushCollected = (): void => {
+    this.scheduled = false;
+    this.flush();
+  };
+
   private flush(): void {
     if (this.pending === '' || this.isGone()) return;
     const chunk = this.pending;
     this.pending = '';
     this.keepalive.refresh();
-    if (!this.response.write(chunk)) this.drained ??= Promise.withResolvers();
+    if (!this.body.write(chunk)) this.drained ??= Promise.withResolvers();
   }
 
   private keepAlive(): void {
@@ -90,7 +96,7 @@ export class SseWriter {
   }
 
   private resume(): void {
-    this.drained?.resolve(undefined);
+    this.drained?.resolve();
     this.drained = null;
   }
 
