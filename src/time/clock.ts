@@ -50,7 +50,45 @@ export class SystemClock extends Clock {
   }
 
   override schedule(delayMs: number, callback: () => void): Timer {
-    const timeout = setTimeout(callback, delayMs).unref();
-    return { refresh: () => void timeout.refresh(), cancel: () => clearTimeout(timeout) };
+    return new SystemTimer(delayMs, callback);
   }
+}
+
+/**
+ * A timer that may be refreshed far more often than it fires: a refresh notes the time, and what would fire too early is set
+ * again.
+ */
+class SystemTimer implements Timer {
+  private timeout: NodeJS.Timeout | null = null;
+  private refreshedAt = -Infinity;
+
+  constructor(
+    private readonly delayMs: number,
+    private readonly callback: () => void,
+  ) {
+    this.set(delayMs);
+  }
+
+  refresh(): void {
+    if (this.timeout === null) this.set(this.delayMs);
+    else this.refreshedAt = performance.now();
+  }
+
+  cancel(): void {
+    if (this.timeout !== null) clearTimeout(this.timeout);
+  }
+
+  private set(delayMs: number): void {
+    this.timeout = setTimeout(this.onTimeout, delayMs).unref();
+  }
+
+  private readonly onTimeout = (): void => {
+    const leftMs = this.refreshedAt + this.delayMs - performance.now();
+    if (leftMs > 0) {
+      this.set(leftMs);
+      return;
+    }
+    this.timeout = null;
+    this.callback();
+  };
 }
