@@ -40,12 +40,14 @@ const NO_IMAGE_TOKENS = {
 /** Shows a Response at its start and at its end, as an object and as text; the settings are turned into text once. */
 export class ResponseSnapshots {
   private settingsJson: string | null = null;
+  private atStart: string | null = null;
 
   constructor(private readonly identity: ResponseIdentity) {}
 
   /** `response.created` and `response.in_progress`. */
   startJson(): string {
-    return this.toJson(this.changing({ status: 'in_progress', usage: null }, [], null), []);
+    this.atStart ??= this.toJson(this.changing({ status: 'in_progress', usage: null }, [], null), []);
+    return this.atStart;
   }
 
   final(outcome: Outcome, output: readonly FinishedItem[], now: number): ResponseObject & { status: TerminalStatus } {
