@@ -7,7 +7,14 @@ import type { FastifyRequest } from 'fastify';
 import { ApiKeyGuard } from './access/index.js';
 import { AntiphonModule, type AntiphonOptions } from './antiphon.module.js';
 import { Environment, readEnvironment } from './config/index.js';
-import { answerBrokenRequests, chooseRequestId, createAdapter, isApiPath, readJsonBodies } from './http/index.js';
+import {
+  answerBrokenRequests,
+  answerWithOpenAiHeaders,
+  chooseRequestId,
+  createAdapter,
+  isApiPath,
+  readJsonBodies,
+} from './http/index.js';
 import { OpenReplies } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
@@ -41,6 +48,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   const fastify = app.getHttpAdapter().getInstance();
 
   fastify.setGenReqId((request) => chooseRequestId(request, ids));
+  answerWithOpenAiHeaders(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     replies.add(reply.raw);
     // Strangers, and what has no route, are turned away before their body is read. The pattern of the route decides: a URL

@@ -1,16 +1,12 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER } from '@nestjs/core';
 
 import { OpenAiExceptionFilter } from './openai-exception.filter.js';
-import { OpenAiHeadersInterceptor } from './openai-headers.interceptor.js';
 import { OptionsController } from './options.controller.js';
 
 /** What all HTTP routes have in common. */
 @Module({
   controllers: [OptionsController],
-  providers: [
-    { provide: APP_FILTER, useClass: OpenAiExceptionFilter },
-    { provide: APP_INTERCEPTOR, useClass: OpenAiHeadersInterceptor },
-  ],
+  providers: [{ provide: APP_FILTER, useClass: OpenAiExceptionFilter }],
 })
 export class HttpModule {}

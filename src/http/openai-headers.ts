@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 import type { IdGenerator } from '../protocol/index.js';
 
@@ -16,6 +16,18 @@ export function chooseRequestId(request: IncomingMessage, ids: IdGenerator): str
 /** The headers of every answer, to HTTP and to upgrades (protocol §7). */
 export function openAiHeaders(requestId: string): Readonly<Record<string, string>> {
   return { 'x-request-id': requestId, 'openai-version': '2020-10-01' };
+}
+
+/** Gives every answer the headers of protocol §7. By hooks, for around a route they would cost more than the route. */
+export function answerWithOpenAiHeaders(fastify: FastifyInstance): void {
+  fastify.addHook('onRequest', (_request, reply, done) => {
+    setOpenAiHeaders(reply);
+    done();
+  });
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    setProcessingTime(reply);
+    done();
+  });
 }
 
 /** Puts them on a reply. */
