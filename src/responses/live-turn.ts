@@ -43,6 +43,11 @@ export class LiveTurn {
     return this.running.signal;
   }
 
+  /** Waits for a promise, but no longer than until the turn is to stop; then it throws the signal's reason. */
+  until<T>(promise: Promise<T>): Promise<T> {
+    return this.running.until(promise);
+  }
+
   /** The model has been silent too long. */
   readonly timeOut = (): void => this.running.stop('timeout');
 

@@ -2,15 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import type { Caller } from '../access/index.js';
 import type { Continuations } from '../context/index.js';
-import {
-  ApiError,
-  type CreateResponseRequest,
-  type ResponseObject,
-  type StreamEvent,
-  toUsage,
-} from '../protocol/index.js';
+import { ApiError, type CreateResponseRequest, type ResponseObject, toUsage } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
+import type { FinalResponse } from './assembler/index.js';
+import type { Deliver } from './deliver.js';
 import type { LiveTurn } from './live-turn.js';
 import { isDisconnect } from './stop-reason.js';
 import { type AdmitOptions, TurnFactory } from './turn-factory.js';
@@ -19,7 +15,6 @@ import { TurnKeeper } from './turn-keeper.js';
 import { TurnLifecycle } from './turn-lifecycle.js';
 import { TurnPreparation } from './turn-preparation.js';
 import { type FinishedRun, type Run, TurnRunner } from './turn-runner.js';
-import { untilAborted } from './until-aborted.js';
 
 /** What a transport gives along with a turn. */
 export interface TurnControl {
@@ -33,8 +28,6 @@ export interface TurnControl {
   /** What the transport remembers of its own turns; asked before the store, told before the terminal event. */
   readonly continuations?: Continuations;
 }
-
-type Batches<R = void> = AsyncGenerator<readonly StreamEvent[], R, undefined>;
 
 /**
  * The one road of a turn, for every transport: admit, then execute (resolve the context, run the model, assemble, save,
@@ -61,35 +54,37 @@ export class ResponsesService {
   }
 
   /**
-   * Runs a turn as batches of events in the order of protocol §4, the last of which holds the one terminal event. Throws
-   * ApiError for what is refused before `response.created`, and nothing after it. Ends without a terminal event only when the
-   * client is gone, or is to be cut off (ConnectionCutError): the transport then ends its connection.
+   * Runs a turn and delivers its events in batches, in the order of protocol §4; the last batch holds the one terminal event.
+   * Gives the Response of that event. Throws ApiError for what is refused before the first batch, and nothing after it.
+   * Without a terminal event, and with undefined, it ends only when the client is gone, or is to be cut off
+   * (ConnectionCutError): the transport then ends its connection.
    */
-  execute(turn: AdmittedTurn, control: TurnControl): Batches {
-    return this.travel(turn, control, false);
+  execute(turn: AdmittedTurn, control: TurnControl, deliver: Deliver): Promise<ResponseObject | undefined> {
+    return this.travel(turn, control, deliver, false);
   }
 
   /**
    * Runs a turn for a transport that wants only the Response; undefined when the client is gone or to be cut off. Throws
    * ApiError for what is refused before the turn began, and 503 when the finished response cannot be saved.
    */
-  async complete(turn: AdmittedTurn, control: TurnControl): Promise<ResponseObject | undefined> {
-    for await (const batch of this.travel(turn, control, true)) {
-      const response = batch.at(-1)?.response ?? null;
-      if (response !== null) return response;
-    }
-    return undefined;
+  complete(turn: AdmittedTurn, control: TurnControl): Promise<ResponseObject | undefined> {
+    return this.travel(turn, control, () => undefined, true);
   }
 
-  private async *travel(admitted: AdmittedTurn, control: TurnControl, silent: boolean): Batches {
+  private async travel(
+    admitted: AdmittedTurn,
+    control: TurnControl,
+    deliver: Deliver,
+    silent: boolean,
+  ): Promise<ResponseObject | undefined> {
     const live = this.lifecycle.open(admitted, control.signal);
     try {
       await live.enter();
       const route = this.preparation.route(admitted);
       live.chose(route.providerName);
-      await untilAborted(this.keeper.expect(admitted), live.signal);
+      await live.until(this.keeper.expect(admitted));
       const preparing = this.preparation.prepare(admitted, route, control.continuations);
-      const prepared = await untilAborted(preparing, live.signal);
+      const prepared = await live.until(preparing);
       const assembler = this.runner.assemble(admitted, silent);
       const run: Run = {
         admitted,
@@ -97,16 +92,18 @@ export class ResponsesService {
         assembler,
         live,
         silent,
+        deliver,
         onHeaders: (headers) => control.onHeaders?.(headers),
       };
-      const finished = yield* this.meter(run, live);
-      await this.conclude(run, finished, control, silent);
+      const finished = await this.meter(run, live);
+      const response = await this.conclude(run, finished, control);
       // Before the terminal event leaves: who answers it at once must find the place and the session free.
       await live.leaveSession();
       live.settle();
-      yield assembler.take();
+      await deliver(assembler.take());
+      return response;
     } catch (error) {
-      if (isDisconnect(error)) return;
+      if (isDisconnect(error)) return undefined;
       const refusal = this.failures.toRefusal(error, admitted);
       live.refused(refusal.code);
       await live.leaveSession();
@@ -117,9 +114,9 @@ export class ResponsesService {
   }
 
   /** Runs the model; what it reported counts however the run ends. */
-  private async *meter(run: Run, live: LiveTurn): Batches<FinishedRun> {
+  private async meter(run: Run, live: LiveTurn): Promise<FinishedRun> {
     try {
-      return yield* this.runner.run(run);
+      return await this.runner.run(run);
     } finally {
       const { tokens } = run.assembler;
       if (tokens !== null) live.used(toUsage(tokens));
@@ -127,8 +124,8 @@ export class ResponsesService {
   }
 
   /** Saves, then writes the terminal event: whoever reads it can continue from it on any replica. */
-  private async conclude(run: Run, finished: FinishedRun, control: TurnControl, silent: boolean): Promise<void> {
-    const { assembler, admitted, live } = run;
+  private async conclude(run: Run, finished: FinishedRun, control: TurnControl): Promise<FinalResponse> {
+    const { assembler, admitted, live, silent } = run;
     if (isDisconnect(live.signal.reason)) live.signal.throwIfAborted();
     let response = assembler.conclude(finished.outcome, this.clock.nowInSeconds());
     try {
@@ -141,5 +138,6 @@ export class ResponsesService {
     }
     live.ended(response);
     assembler.terminate(response);
+    return response;
   }
 }

@@ -6,6 +6,8 @@ import { type StopReason, TurnStoppedError } from './stop-reason.js';
 /** One turn while it runs. */
 export class RunningTurn {
   private readonly aborter = new AbortController();
+  /** Ends what the turn waits for. Not a listener of the signal: there would be one per batch of the model. */
+  private interrupt: (reason: unknown) => void = () => undefined;
 
   constructor(readonly responseId: string) {}
 
@@ -16,7 +18,21 @@ export class RunningTurn {
 
   /** Stops the turn; the first reason counts. */
   stop(reason: StopReason): void {
-    if (!this.signal.aborted) this.aborter.abort(new TurnStoppedError(reason));
+    if (this.signal.aborted) return;
+    this.aborter.abort(new TurnStoppedError(reason));
+    this.interrupt(this.signal.reason);
+  }
+
+  /**
+   * Waits for a promise, but no longer than until the turn is to stop; then it throws the signal's reason. A turn waits for one
+   * thing at a time.
+   */
+  until<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.interrupt = reject;
+      if (this.signal.aborted) reject(this.signal.reason as Error);
+      promise.then(resolve, reject);
+    });
   }
 }
 

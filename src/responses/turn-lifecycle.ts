@@ -7,7 +7,6 @@ import type { AdmittedTurn } from './admitted-turn.js';
 import { type Entrance, LiveTurn } from './live-turn.js';
 import { RunningTurn, RunningTurns } from './running-turns.js';
 import { TurnObservers } from './turn-observer.js';
-import { untilAborted } from './until-aborted.js';
 
 /** Lets turns in and sees them out: admission, sessions, the list of running turns, and the observers. */
 @Injectable()
@@ -45,10 +44,10 @@ export class TurnLifecycle {
   private async enter(turn: AdmittedTurn, running: RunningTurn): Promise<Entrance> {
     this.runningTurns.begin(running);
     const { signal } = running;
-    const release = await acquire(this.admission.acquire(turn, signal), signal, (late) => this.leavePlace(late));
+    const release = await acquire(running, this.admission.acquire(turn, signal), (late) => this.leavePlace(late));
     try {
       const entering = this.enterSession(turn, running);
-      const session = await acquire(entering, signal, (late: HeldSession) => late.release());
+      const session = await acquire(running, entering, (late) => late.release());
       return { release, session };
     } catch (error) {
       void this.leavePlace(release);
@@ -85,9 +84,9 @@ export class TurnLifecycle {
 }
 
 /** Waits for something until the turn is to stop; what comes too late is given back at once. */
-async function acquire<T>(pending: Promise<T>, signal: AbortSignal, giveBack: (late: T) => Promise<void>): Promise<T> {
+async function acquire<T>(turn: RunningTurn, pending: Promise<T>, giveBack: (late: T) => Promise<void>): Promise<T> {
   try {
-    return await untilAborted(pending, signal);
+    return await turn.until(pending);
   } catch (error) {
     void pending.then(giveBack, () => undefined);
     throw error;

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
-import { IdGenerator, type ResponseErrorBody, type StreamEvent, toUsage } from '../protocol/index.js';
+import { IdGenerator, type ResponseErrorBody, toUsage } from '../protocol/index.js';
 import { type FinishReason, ModelError, type ModelEvent, type Origin } from '../providers/index.js';
 import { Clock } from '../time/index.js';
 import type { AdmittedTurn } from './admitted-turn.js';
 import { type Outcome, ProviderContractError, ResponseAssembler } from './assembler/index.js';
-import { readProvider } from './read-provider.js';
+import type { Deliver } from './deliver.js';
 import type { LiveTurn } from './live-turn.js';
+import { ProviderReader } from './provider-reader.js';
 import { isDisconnect } from './stop-reason.js';
 import { TurnFailures } from './turn-failures.js';
 import type { PreparedTurn } from './turn-preparation.js';
@@ -21,6 +22,7 @@ export interface Run {
   readonly live: LiveTurn;
   /** Whether the client sees nothing before the end. */
   readonly silent: boolean;
+  readonly deliver: Deliver;
   /** Takes the headers a provider wants the client to see. */
   readonly onHeaders: (headers: Readonly<Record<string, string>>) => void;
 }
@@ -34,6 +36,7 @@ export interface FinishedRun {
 /** What is known of a pass while it runs. */
 interface Pass {
   readonly run: Run;
+  readonly reader: ProviderReader;
   readonly origin: { provider: string; model?: string; upstreamId?: string };
 }
 
@@ -73,34 +76,26 @@ export class TurnRunner {
    * Runs the turn up to, but without, its terminal event. Throws what the model refused with before it took the turn, and
    * TurnStoppedError when the client is gone; every later failure is an outcome.
    */
-  async *run(run: Run): AsyncGenerator<readonly StreamEvent[], FinishedRun, undefined> {
-    if (!run.admitted.generate) return yield* this.warmUp(run);
-    const pass: Pass = { run, origin: { provider: run.prepared.providerName } };
-    const steps = this.passes(pass);
+  async run(run: Run): Promise<FinishedRun> {
+    const { admitted, prepared, assembler, live } = run;
+    if (!admitted.generate) return this.warmUp(run);
+    const pass: Pass = { run, reader: this.ask(run), origin: { provider: prepared.providerName } };
     try {
-      run.assembler.start();
-      let step = steps.next();
-      await this.acceptance(step, run);
+      assembler.start();
+      const firstStep = live.until(this.begin(pass));
+      await this.acceptance(firstStep, run);
       // The response exists from here on: `created` leaves even if the model is still thinking.
-      yield* whatIsReady(run.assembler);
-      let outcome = await this.settle(step, run);
-      while (outcome === undefined) {
-        yield* whatIsReady(run.assembler);
-        step = steps.next();
-        outcome = await this.settle(step, run);
-      }
-      yield* whatIsReady(run.assembler);
-      return { outcome, origin: pass.origin };
+      await deliverWhatIsReady(run);
+      return { outcome: await this.settle(pass, firstStep), origin: pass.origin };
     } finally {
-      // Not awaited: a provider that hangs must not hold the end of the turn.
-      void steps.return({ status: 'failed', usage: null }).catch(() => undefined);
+      pass.reader.close();
     }
   }
 
   /** Prepares a context for later: the model is not asked, its input is counted (protocol §6.4). */
-  private async *warmUp({ assembler, prepared, live }: Run): AsyncGenerator<readonly StreamEvent[], FinishedRun> {
+  private async warmUp({ assembler, prepared, live }: Run): Promise<FinishedRun> {
     assembler.create();
-    const usage = await this.usage.count(prepared, [], live.signal);
+    const usage = await live.until(this.usage.count(prepared, []));
     return { outcome: { status: 'completed', usage }, origin: { provider: prepared.providerName } };
   }
 
@@ -119,56 +114,76 @@ export class TurnRunner {
     else await this.clock.within(firstStep, this.environment.MODEL_ACCEPT_TIMEOUT_MS);
   }
 
-  /** Waits for one step of the model; gives how the turn ended once it has. */
-  private async settle(step: Promise<IteratorResult<undefined, Outcome>>, run: Run): Promise<Outcome | undefined> {
+  /** Waits until the turn has ended; what fails now is its outcome. */
+  private async settle(pass: Pass, firstStep: Promise<Outcome | undefined>): Promise<Outcome> {
+    const { run } = pass;
+    let outcome: Outcome;
     try {
-      const result = await step;
-      return result.done === true ? result.value : undefined;
+      outcome = (await firstStep) ?? (await run.live.until(this.goOn(pass)));
     } catch (error) {
       if (isDisconnect(error)) throw error;
-      return this.fail(run.assembler, this.failures.toResponseError(error, run.admitted));
+      outcome = this.fail(run.assembler, this.failures.toResponseError(error, run.admitted));
     }
+    await deliverWhatIsReady(run);
+    return outcome;
+  }
+
+  private async goOn(pass: Pass): Promise<Outcome> {
+    for (;;) {
+      // Clients are rarely behind: no promise where there is nothing to wait for.
+      const catchingUp = deliverWhatIsReady(pass.run);
+      if (catchingUp !== undefined) await catchingUp;
+      const reason = take(pass, await pass.reader.next());
+      if (reason !== undefined) return this.end(pass.run, reason);
+    }
+  }
+
+  private async begin(pass: Pass): Promise<Outcome | undefined> {
+    const reason = take(pass, await pass.reader.next());
+    return reason === undefined ? undefined : this.end(pass.run, reason);
   }
 
   /**
-   * Each yield means that the assembler may hold new events, the first that the model took the turn. A `finish` ends a
-   * pass, and here it is decided what follows: today always the end of the turn. Server-run tools and compaction would
-   * push into the same assembler and ask the model again.
+   * A `finish` ends a pass, and here it is decided what follows: today always the end of the turn. Server-run tools and
+   * compaction would push into the same assembler and ask the model again.
    */
-  private async *passes(pass: Pass): AsyncGenerator<undefined, Outcome, undefined> {
-    const { assembler, prepared, live } = pass.run;
-    const outcome = OUTCOME_OF_FINISH[yield* this.ask(pass)];
+  private async end({ assembler, prepared }: Run, reason: FinishReason): Promise<Outcome> {
+    const outcome = OUTCOME_OF_FINISH[reason];
     assembler.closeItems(outcome.status === 'completed' ? 'completed' : 'incomplete');
     const { tokens } = assembler;
     if (tokens !== null) return { ...outcome, usage: toUsage(tokens) };
-    return { ...outcome, usage: await this.usage.count(prepared, assembler.output, live.signal) };
+    return { ...outcome, usage: await this.usage.count(prepared, assembler.output) };
   }
 
-  private async *ask(pass: Pass): AsyncGenerator<undefined, FinishReason, undefined> {
-    const { prepared, assembler, live, onHeaders } = pass.run;
-    const batches = readProvider(prepared.provider.generate(prepared.turn, { signal: live.signal }), {
-      signal: live.signal,
-      clock: this.clock,
-      idleTimeoutMs: this.environment.MODEL_IDLE_TIMEOUT_MS,
-      onIdle: live.timeOut,
-    });
-    for await (const batch of batches) {
-      for (const event of batch) {
-        if (event.type === 'finish') return requireFinishReason(event.reason);
-        if (event.type === 'metadata') {
-          note(pass, event);
-          onHeaders(event.headers ?? {});
-        } else assembler.push(event);
-      }
-      yield;
-    }
-    throw new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
+  private ask({ prepared, live }: Run): ProviderReader {
+    const stream = prepared.provider.generate(prepared.turn, { signal: live.signal });
+    return new ProviderReader(stream, live, this.clock, this.environment.MODEL_IDLE_TIMEOUT_MS);
   }
 }
 
-function* whatIsReady(assembler: ResponseAssembler): Generator<readonly StreamEvent[], void, undefined> {
+/** Hands over the events that were written; a promise where the client has to catch up before more may come. */
+function deliverWhatIsReady({ assembler, deliver }: Run): Promise<void> | undefined {
   const batch = assembler.take();
-  if (batch.length > 0) yield batch;
+  return batch.length > 0 ? deliver(batch) : undefined;
+}
+
+/**
+ * Writes a batch into the response, up to the `finish` that ends the pass. Throws ProviderContractError, and ModelError where the
+ * stream has ended without a `finish`.
+ */
+function take(pass: Pass, batch: readonly ModelEvent[] | null): FinishReason | undefined {
+  const { assembler, onHeaders } = pass.run;
+  if (batch === null) {
+    throw new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
+  }
+  for (const event of batch) {
+    if (event.type === 'finish') return requireFinishReason(event.reason);
+    if (event.type === 'metadata') {
+      note(pass, event);
+      onHeaders(event.headers ?? {});
+    } else assembler.push(event);
+  }
+  return undefined;
 }
 
 /** Keeps where the answer comes from: the next turn of the conversation may want to go there. */

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { apiPaths, setProcessingTime } from '../../http/index.js';
+import { apiPaths } from '../../http/index.js';
 import {
   ApiError,
   type CreateResponseRequest,
@@ -53,7 +53,7 @@ export class ResponsesController {
     const control = { signal: whenClientGone(reply), onHeaders };
     if (request.stream === true) {
       const obfuscate = request.stream_options?.include_obfuscation !== false;
-      await this.sse.send(this.responses.execute(turn, control), reply, obfuscate);
+      await this.sse.send((deliver) => this.responses.execute(turn, control, deliver), reply, obfuscate);
       return;
     }
     const response = await this.responses.complete(turn, control);
@@ -61,7 +61,6 @@ export class ResponsesController {
       breakConnection(reply.raw);
       return;
     }
-    setProcessingTime(reply);
     cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
     await reply.send(withOutputText(response));
   }

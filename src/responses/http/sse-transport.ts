@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify';
 
 import { Environment } from '../../config/index.js';
 import { setProcessingTime } from '../../http/index.js';
-import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
+import type { Deliver } from '../deliver.js';
 import { breakConnection, cutOffWhenStalled } from './client-connection.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
@@ -20,43 +20,32 @@ export class SseTransport {
   ) {}
 
   /**
-   * Streams until the terminal event and `[DONE]`; events that end without one end the client's connection. The head is sent
-   * with the first batch, so that what is thrown before it is still an HTTP error with a body of its own.
+   * Runs a turn as a stream: its events, then `[DONE]`; one that ends without a terminal event ends the client's connection.
+   * The head is sent with the first batch, so that what is thrown before it is still an HTTP error with a body of its own.
    */
-  async send(
-    events: AsyncGenerator<readonly StreamEvent[], void, undefined>,
-    reply: FastifyReply,
-    obfuscate: boolean,
-  ): Promise<void> {
-    const first = await events.next();
-    if (first.done === true) {
-      breakConnection(reply.raw);
-      return;
-    }
+  async send(run: (deliver: Deliver) => Promise<unknown>, reply: FastifyReply, obfuscate: boolean): Promise<void> {
+    const encoder = new SseEncoder(obfuscate);
+    let writer: SseWriter | undefined;
     try {
-      setProcessingTime(reply);
-      const writer = SseWriter.open(reply, this.clock, this.environment.SSE_KEEPALIVE_MS);
-      cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
-      const encoder = new SseEncoder(obfuscate);
-      let ended = isTerminal(first.value);
-      await writer.write(encoder.encode(first.value));
-      for await (const batch of events) {
-        await writer.write(encoder.encode(batch));
-        ended = isTerminal(batch);
-      }
-      if (ended) writer.end(DONE_FRAME);
-      else writer.cut();
+      const response = await run((batch) => {
+        writer ??= this.open(reply);
+        return writer.write(encoder.encode(batch));
+      });
+      if (response !== undefined) writer?.end(DONE_FRAME);
+      else if (writer !== undefined) writer.cut();
+      else breakConnection(reply.raw);
     } catch (error) {
+      if (writer === undefined) throw error;
       // The road throws nothing once it has begun; if it does, a cut stream is the only honest end.
       this.logger.error(`stream of request ${reply.request.id} broke`, error);
       reply.raw.destroy();
-    } finally {
-      await events.return();
     }
   }
-}
 
-/** Whether a batch ends with the terminal event. */
-function isTerminal(batch: readonly StreamEvent[]): boolean {
-  return (batch.at(-1)?.response ?? null) !== null;
+  private open(reply: FastifyReply): SseWriter {
+    setProcessingTime(reply);
+    const writer = SseWriter.open(reply, this.clock, this.environment.SSE_KEEPALIVE_MS);
+    cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
+    return writer;
+  }
 }

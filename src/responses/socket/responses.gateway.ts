@@ -50,6 +50,6 @@ export class ResponsesGateway implements OnGatewayInit {
     turn.keep();
     const { headers } = turn.session.connection;
     const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });
-    await turn.send(this.responses.execute(admitted, turn.control));
+    await turn.send((deliver) => this.responses.execute(admitted, turn.control, deliver));
   }
 }

@@ -3,6 +3,7 @@ import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { type ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
 import type { Timer } from '../../time/index.js';
+import type { Deliver } from '../deliver.js';
 import type { TurnControl } from '../responses.service.js';
 import { type StopReason, TurnStoppedError } from '../stop-reason.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
@@ -12,8 +13,6 @@ import { appendTo } from './response-append.js';
 
 /** The default lane's key in tables by lane. */
 const DEFAULT_LANE = '';
-
-type Batches = AsyncGenerator<readonly StreamEvent[], void, undefined>;
 
 /** What a turn needs of the session it belongs to. */
 export interface TurnHost {
@@ -112,9 +111,9 @@ export class SocketTurn implements LaneTask {
     };
   }
 
-  /** Sends a turn's events. Throws what the turn was refused with before its first event. */
-  send(batches: Batches): Promise<void> {
-    const sending = this.pump(batches);
+  /** Runs the turn and sends its events. Throws what it was refused with before its first event. */
+  send(execute: (deliver: Deliver) => Promise<unknown>): Promise<void> {
+    const sending = this.pump(execute);
     this.sent = sending.catch(() => undefined);
     return sending;
   }
@@ -142,26 +141,47 @@ export class SocketTurn implements LaneTask {
     return this.streamId ?? DEFAULT_LANE;
   }
 
-  private async pump(batches: Batches): Promise<void> {
-    const { writer } = this.session.connection;
+  private async pump(execute: (deliver: Deliver) => Promise<unknown>): Promise<void> {
+    const { connection } = this.session;
+    const { writer } = connection;
     const keepalive = this.session.keepalive(() => writer.send(`{"type":"keepalive"${this.tail}`));
     try {
-      for await (const batch of batches) {
-        for (const event of batch) {
-          if (writer.isBehind) await writer.caughtUp();
-          if (this.state === 'over') return;
-          this.state = 'begun';
-          if (event === batch.at(-1)) this.sendHeaders();
-          if (event.response !== null) this.conclude(event.response.status);
-          writer.send(event.json + this.tail);
-        }
+      await execute((batch) => {
         keepalive.refresh();
-      }
+        return this.write(batch);
+      });
       // Without a terminal event and with the client still there: the model wants it cut off.
-      if (this.state !== 'over' && !this.aborter.signal.aborted) await this.session.connection.cut();
+      if (this.state !== 'over' && !this.aborter.signal.aborted) await connection.cut();
     } finally {
       keepalive.cancel();
     }
+  }
+
+  private write(batch: readonly StreamEvent[]): Promise<void> | undefined {
+    const { writer } = this.session.connection;
+    for (const [index, event] of batch.entries()) {
+      if (writer.isBehind) return this.writeSlowly(batch.slice(index));
+      if (this.state === 'over') return undefined;
+      this.writeEvent(event, event === batch.at(-1));
+    }
+    return undefined;
+  }
+
+  /** For a client that has to catch up in between. */
+  private async writeSlowly(batch: readonly StreamEvent[]): Promise<void> {
+    const { writer } = this.session.connection;
+    for (const event of batch) {
+      if (writer.isBehind) await writer.caughtUp();
+      if (this.state === 'over') return;
+      this.writeEvent(event, event === batch.at(-1));
+    }
+  }
+
+  private writeEvent(event: StreamEvent, isLast: boolean): void {
+    this.state = 'begun';
+    if (isLast) this.sendHeaders();
+    if (event.response !== null) this.conclude(event.response.status);
+    this.session.connection.writer.send(event.json + this.tail);
   }
 
   /** The lane is free before the terminal event is written, so that who answers it at once is not refused. */
