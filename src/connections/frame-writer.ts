@@ -43,7 +43,7 @@ type NetInternals = Duplex & {
 };
 
 /**
- * Writes messages to one client. What comes in one turn of the event loop leaves in one write. It never waits by itself:
+ * Writes messages to one client. What comes together leaves in one write. It never waits by itself:
  * turns ask `isBehind` before each message and wait for `caughtUp`; what cannot wait, such as error frames, is an `answer`. A
  * client is given up that leaves more than `maxBufferedBytes` of answers unread, or of anything while it takes nothing.
  */
@@ -123,21 +123,22 @@ export class FrameWriter {
     return waiting === 0 && inFlight === 0 ? null : bytesWritten - Math.max(waiting, inFlight);
   }
 
-  /** Lets go what was collected in this turn of the event loop. */
+  /** Lets go what was collected. */
   readonly flush = (): void => {
     if (!this.corked) return;
     this.corked = false;
     this.options.stream.uncork();
   };
 
-  /** Holds writes until the end of the turn of the event loop; false when nothing can be sent. */
+  /** Holds writes until nothing more can come with them; false when nothing can be sent. */
   private makeReady(): boolean {
     const { socket, stream } = this.options;
     if (socket.readyState !== socket.OPEN) return false;
     if (!this.corked) {
       this.corked = true;
       stream.cork();
-      setImmediate(this.flush);
+      // After what can go on without waiting for anything: a turn of the event loop would be later than that.
+      process.nextTick(this.flush);
     }
     return true;
   }

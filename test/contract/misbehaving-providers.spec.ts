@@ -5,7 +5,7 @@ import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
 import { Refusal, type TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
-import { ENDLESS, FALSE_STARTS, NONSENSE, startsWellThen, yieldsThen } from './misbehaviours.js';
+import { ENDLESS, FALSE_STARTS, NONSENSE, SILENT_ENDS, startsWellThen, yieldsThen } from './misbehaviours.js';
 
 const SERVER_ERROR = /^The server had an error while processing your request\. .* report request req_[0-9a-f]{32}\.$/;
 const MOST_CHARACTERS = 1000;
@@ -61,7 +61,7 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     await expectFailure(startsWellThen(batch));
   });
 
-  it.each(FALSE_STARTS.filter(([what]) => what !== 'ends without a word'))(
+  it.each(FALSE_STARTS.filter((start) => !SILENT_ENDS.includes(start)))(
     'answers 500 and no secrets when it %s',
     async (_, generate) => {
       const refusal = await run(generate as Script).catch((error: unknown) => error);
@@ -83,8 +83,8 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     },
   );
 
-  it('refuses when it ends without a word', async () => {
-    const refusal = await run(() => yieldsThen([])).catch((error: unknown) => error);
+  it.each(SILENT_ENDS)('refuses when it %s', async (_, generate) => {
+    const refusal = await run(generate as Script).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ status: 500, body: { error: { code: internal } } });
   });
 

@@ -87,6 +87,12 @@ export const NONSENSE: readonly (readonly [what: string, batch: unknown])[] = [
   ['an item that ends twice', [openSearch, ...[1, 2].map(() => ({ type: 'item.close', key: 's', item: search }))]],
 ];
 
+/** How a provider may end before it yields anything, as `for await` sees it: an iterator need not promise its results. */
+export const SILENT_ENDS: readonly (readonly [what: string, generate: () => unknown])[] = [
+  ['ends without a word', () => yieldsThen([])],
+  ['ends without a promise', () => ({ [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) })],
+];
+
 /** How a provider may fail before it yields anything. None of it is told to the client. */
 export const FALSE_STARTS: readonly (readonly [what: string, generate: () => unknown])[] = [
   ['throws at once', () => fail()],
@@ -100,12 +106,8 @@ export const FALSE_STARTS: readonly (readonly [what: string, generate: () => unk
   ['gives a broken iterable', () => ({ [Symbol.asyncIterator]: () => null })],
   ['gives an iterator without next', () => ({ [Symbol.asyncIterator]: () => ({}) })],
   ['gives an iterator that throws', () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) })],
-  [
-    'gives an iterator that promises nothing',
-    () => ({ [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) }),
-  ],
-  ['ends without a word', () => yieldsThen([])],
   ['begins with nonsense', () => yieldsThen([null])],
+  ...SILENT_ENDS,
 ];
 
 const filler = 'x'.repeat(50);
