@@ -1,7 +1,6 @@
-import { countTokens as countPiece, setMergeCacheSize } from 'gpt-tokenizer/encoding/o200k_base';
-
 import type { ContentPart, Item, ResponseSettings } from '../protocol/index.js';
 import { cutText } from './cut-text.js';
+import { tokenizer } from './tokenizer.js';
 
 /** `<|endoftext|>` in a user's text is text: it must neither throw nor count as one token. */
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
@@ -20,9 +19,6 @@ const BASE64_PER_TOKEN = 4;
 const MOST_FILE_TOKENS = 128_000;
 /** Models hear some ten to thirty tokens in a second, which is some ten to forty thousand characters of base64. */
 const AUDIO_BASE64_PER_TOKEN = 1000;
-
-// The tokenizer remembers words as slices, and a slice keeps the whole text alive that it was cut from.
-setMergeCacheSize(10_000);
 
 const counts = new WeakMap<object, number>();
 
@@ -81,7 +77,7 @@ class Meter {
 }
 
 function countChunk(chunk: string): number {
-  return countPiece(chunk, PLAIN_TEXT);
+  return tokenizer().countTokens(chunk, PLAIN_TEXT);
 }
 
 async function countTools(tools: ResponseSettings['tools'], meter: Meter): Promise<number> {

@@ -1,6 +1,5 @@
-import { decodeGenerator, encode } from 'gpt-tokenizer/encoding/o200k_base';
-
 import { cutText } from '../../cut-text.js';
+import { tokenizer } from '../../tokenizer.js';
 
 /** A piece of text as a model streams it: one token, or as many as its last character needs. */
 export interface TokenPiece {
@@ -25,7 +24,7 @@ export function splitIntoTokens(text: string, limit = Infinity): readonly TokenP
   let tokens = 0;
   for (const chunk of cutText(text)) {
     if (tokens > limit) break;
-    for (const piece of decodePieces(encode(chunk, PLAIN_TEXT))) {
+    for (const piece of decodePieces(tokenizer().encode(chunk, PLAIN_TEXT))) {
       tokens += piece.tokens;
       const last = pieces.at(-1);
       const continues = CONTINUES.test(piece.text) || last?.text.endsWith('\u200d') === true;
@@ -65,7 +64,7 @@ function decodePieces(tokens: readonly number[]): readonly TokenPiece[] {
       yield token;
     }
   }
-  for (const text of decodeGenerator(readTokens())) {
+  for (const text of tokenizer().decodeGenerator(readTokens())) {
     pieces.push({ text, tokens: read - taken });
     taken = read;
   }
