@@ -4,7 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { CASES } from './cases/index.ts';
 import { describeMachine } from './machine.ts';
 import { OptionError, readOptions } from './options.ts';
-import { type Report, toTable } from './report.ts';
+import type { Report } from './report/report.ts';
+import { toTable } from './report/table.ts';
 
 // What was started is killed on the way out.
 process.once('SIGINT', () => process.exit(130));

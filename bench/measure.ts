@@ -1,24 +1,21 @@
+import { type Spread, toSpread } from './spread.ts';
+
 /** What one round gave, by the name of the figure. Names carry the unit: `server CPU per event, µs`. */
 export type Sample = Readonly<Record<string, number>>;
-
-/** Figures of several rounds. */
-export interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-  /** Round by round. */
-  readonly values: readonly number[];
-}
 
 /** One figure of the service beside the floor's. */
 export interface Figure {
   readonly name: string;
   /** Service divided by floor, round by round. */
   readonly ratio: Spread;
+  /** Service minus floor, round by round. */
+  readonly difference: Spread;
   readonly service: Spread;
   readonly floor: Spread;
   /** The same without anything in between, where that was measured. */
   readonly direct?: Direct;
+  /** A floor that writes bytes which were made before, where that was measured: for the record, nobody can be so fast. */
+  readonly precomputed?: Spread;
 }
 
 /** A figure of what service and floor stand in front of, asked directly. */
@@ -35,6 +32,8 @@ export interface Contest {
   readonly floor: () => Promise<Sample>;
   /** What both of them stand in front of, asked directly. It may leave figures out. */
   readonly direct?: () => Promise<Sample>;
+  /** The floor without the making of what it writes. It may leave figures out. */
+  readonly precomputed?: () => Promise<Sample>;
 }
 
 /** How often rounds are run. */
@@ -50,6 +49,7 @@ interface Round {
   readonly direct: Sample;
   readonly service: Sample;
   readonly floor: Sample;
+  readonly precomputed: Sample;
 }
 
 /** Runs the sides in turns, so that what slows the machine down slows down all. Service and floor give the same figures. */
@@ -57,7 +57,8 @@ export async function compare(contest: Contest, { rounds, warmUps }: Rounds): Pr
   const all: Round[] = [];
   for (let index = -warmUps; index < rounds; index++) {
     const direct = (await contest.direct?.()) ?? {};
-    const round = { direct, service: await contest.service(), floor: await contest.floor() };
+    const [service, floor] = [await contest.service(), await contest.floor()];
+    const round = { direct, service, floor, precomputed: (await contest.precomputed?.()) ?? {} };
     if (index >= 0) all.push(round);
   }
   return Object.keys(all[0]?.service ?? {}).map((name) => toFigure(name, all));
@@ -66,31 +67,25 @@ export async function compare(contest: Contest, { rounds, warmUps }: Rounds): Pr
 function toFigure(name: string, rounds: readonly Round[]): Figure {
   const spread = (calculate: (of: (side: keyof Round) => number) => number): Spread =>
     toSpread(rounds.map((round) => calculate((side) => valueOf(round[side], name))));
-  const figure = {
-    name,
-    ratio: spread((of) => of('service') / of('floor')),
-    service: spread((of) => of('service')),
-    floor: spread((of) => of('floor')),
-  };
-  if (rounds[0]?.direct[name] === undefined) return figure;
-  const direct = {
+  const has = (side: keyof Round): boolean => rounds[0]?.[side][name] !== undefined;
+  const toDirect = (): Direct => ({
     ...spread((of) => of('direct')),
     serviceAdds: spread((of) => of('service') - of('direct')),
     floorAdds: spread((of) => of('floor') - of('direct')),
+  });
+  return {
+    name,
+    ratio: spread((of) => of('service') / of('floor')),
+    difference: spread((of) => of('service') - of('floor')),
+    service: spread((of) => of('service')),
+    floor: spread((of) => of('floor')),
+    ...(has('direct') ? { direct: toDirect() } : {}),
+    ...(has('precomputed') ? { precomputed: spread((of) => of('precomputed')) } : {}),
   };
-  return { ...figure, direct };
 }
 
 function valueOf(sample: Sample, name: string): number {
   const value = sample[name];
   if (value === undefined) throw new Error(`a round has no figure '${name}'`);
   return value;
-}
-
-function toSpread(values: readonly number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (index: number): number => sorted[index] ?? NaN;
-  const middle = (sorted.length - 1) / 2;
-  const median = (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2;
-  return { median, min: at(0), max: at(sorted.length - 1), values };
 }

@@ -20,10 +20,24 @@ export interface Sizes extends Rounds {
   readonly requests: number;
 }
 
+/** What the median of a figure should be. */
+export interface Goal {
+  readonly figure: string;
+  /**
+   * Which number of the figure: ratio is service ÷ floor; difference is service − floor, added is service − direct, both in the
+   * figure's unit.
+   */
+  readonly of: 'ratio' | 'difference' | 'added';
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
 /** One thing that was compared. */
 export interface Comparison {
   readonly name: string;
   readonly figures: readonly Figure[];
+  /** They are shown, and fail nothing. */
+  readonly goals?: readonly Goal[];
 }
 
 /**

@@ -4,6 +4,9 @@ import type { Server } from '../processes/server.ts';
 import { FRAMING_EVENTS, toRequestBody, type Traffic } from '../traffic.ts';
 import type { Sizes } from './benchmark-case.ts';
 
+/** The figure that the goals are about. */
+export const CPU_PER_EVENT = 'server CPU per event, µs';
+
 /** Who streams what, to how many. */
 export interface SseContest {
   readonly service: Server;
@@ -32,7 +35,7 @@ async function runRound(server: Server, { load, model, traffic }: SseContest, si
   const expected = turns * (traffic.deltas + FRAMING_EVENTS);
   if (events !== expected) throw new Error(`${events} events came in ${turns} turns, not ${expected}`);
   return {
-    'server CPU per event, µs': cpu / events,
+    [CPU_PER_EVENT]: cpu / events,
     'events per second': events / seconds,
     'turns per second': turns / seconds,
     // Below one, something else than the server bounds the throughput: the load generator, or the machine.

@@ -1,8 +1,8 @@
 import { compare } from '../measure.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
-import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
+import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
-import { compareLatency, compareThroughput, type RelayedTraffic } from './relayed-streams.ts';
+import { compareLatency, compareThroughput, FIRST_DELTA, type RelayedTraffic, THROUGHPUT } from './relayed-streams.ts';
 
 /** Streams that run side by side. */
 const STREAMS = [1, 32, 256] as const;
@@ -13,6 +13,10 @@ const PACED = {
   32: { deltas: 20, burst: 1, gapMs: 10 },
   256: { deltas: 20, burst: 1, gapMs: 80 },
 };
+
+/** What the service may add to the wait for an answer, and which share of the relay's throughput is left. */
+const PACED_GOALS: readonly Goal[] = [{ figure: FIRST_DELTA, of: 'added', atMost: 1 }];
+const FLAT_OUT_GOALS: readonly Goal[] = [{ figure: THROUGHPUT, of: 'ratio', atLeast: 0.6 }];
 
 /** Short answers as fast as they come, until what serves a request is compiled. */
 const WARM_UP = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spreadMs: 0 };
@@ -35,11 +39,11 @@ export const relayCase: BenchmarkCase = {
     const counts = STREAMS.filter((one) => one <= sizes.mostStreams);
     for (const streams of counts) {
       const figures = await compare(compareLatency(setting, toPaced(streams, sizes)), rounds);
-      comparisons.push({ name: `relay, paced, ${streams} at once`, figures });
+      comparisons.push({ name: `relay, paced, ${streams} at once`, figures, goals: PACED_GOALS });
     }
     for (const streams of counts) {
       const figures = await compare(compareThroughput(setting, toFlatOut(streams, sizes)), rounds);
-      comparisons.push({ name: `relay, flat out, ${streams} at once`, figures });
+      comparisons.push({ name: `relay, flat out, ${streams} at once`, figures, goals: FLAT_OUT_GOALS });
     }
     return comparisons;
   },

@@ -8,6 +8,10 @@ import { toBodies, type UpstreamTraffic } from '../upstream-traffic.ts';
 /** Chunks of an answer of the upstream beside its deltas, with `[DONE]`. */
 const FRAMING_CHUNKS = 4;
 
+/** The figures that the goals are about. */
+export const FIRST_DELTA = 'time to first delta, p50, ms';
+export const THROUGHPUT = 'deltas per second';
+
 /** Who stands in front of the upstream, and who asks. */
 export interface RelaySetting {
   readonly upstream: Server;
@@ -34,7 +38,7 @@ interface Cost extends TimedOutcome {
 /** Rounds that measure how long clients wait: only meaningful while nobody is busy all the time. */
 export function compareLatency(setting: RelaySetting, relayed: RelayedTraffic): Contest {
   const toTimes = ({ firstDelta, delay }: Cost): Sample => ({
-    'time to first delta, p50, ms': firstDelta.p50,
+    [FIRST_DELTA]: firstDelta.p50,
     'time to first delta, p99, ms': firstDelta.p99,
     'delay of a delta, p50, ms': delay.p50,
     'delay of a delta, p99, ms': delay.p99,
@@ -53,7 +57,7 @@ export function compareThroughput(setting: RelaySetting, relayed: RelayedTraffic
     'time per delta of a stream, p99, µs': (whole.p99 * 1000) / deltas,
   });
   return toContest(setting, relayed, toTimes, ({ turns, frames, bytes, seconds, cpuMicroseconds }) => ({
-    'deltas per second': (turns * deltas) / seconds,
+    [THROUGHPUT]: (turns * deltas) / seconds,
     'server CPU per delta, µs': cpuMicroseconds / (turns * deltas),
     // Below one, something else than the server bounds the throughput: the upstream, the load generator, or the machine.
     'server cores in use': cpuMicroseconds / 1e6 / seconds,

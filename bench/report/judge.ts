@@ -1,0 +1,35 @@
+import type { Comparison, Goal } from '../cases/benchmark-case.ts';
+import type { Figure } from '../measure.ts';
+import type { Spread } from '../spread.ts';
+import { toNumberText } from './text.ts';
+
+/** A goal with the number that it is about. */
+export interface Verdict {
+  readonly goal: Goal;
+  readonly spread: Spread;
+  /** `≤ 1.30` */
+  readonly text: string;
+  readonly isMet: boolean;
+}
+
+/** Holds the medians of a comparison against its goals. Throws an Error when it has no such figure. */
+export function judge({ name, figures, goals = [] }: Comparison): readonly Verdict[] {
+  return goals.map((goal) => {
+    const figure = figures.find((one) => one.name === goal.figure);
+    const spread = figure && toSpreadOf(goal, figure);
+    if (spread === undefined) throw new Error(`${name}: nothing is known of '${goal.figure}', ${goal.of}`);
+    const { atMost, atLeast } = goal;
+    const isMet = spread.median <= (atMost ?? Infinity) && spread.median >= (atLeast ?? -Infinity);
+    return { goal, spread, text: toText(goal), isMet };
+  });
+}
+
+function toSpreadOf(goal: Goal, figure: Figure): Spread | undefined {
+  return goal.of === 'added' ? figure.direct?.serviceAdds : figure[goal.of];
+}
+
+function toText({ atMost, atLeast }: Goal): string {
+  const least = atLeast === undefined ? [] : [`≥ ${toNumberText(atLeast)}`];
+  const most = atMost === undefined ? [] : [`≤ ${toNumberText(atMost)}`];
+  return [...least, ...most].join(', ');
+}
