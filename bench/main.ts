@@ -1,25 +1,34 @@
-/** The benchmark: `npm run bench -- [--case <name>]… [--quick] [--json <file>]`. Every figure is a ratio against a floor. */
-import { writeFile } from 'node:fs/promises';
-
+/**
+ * The benchmark: `npm run bench -- [--case <name>]… [--quick | --smallest] [--json <file>] [--compare <file>]`, or
+ * `--report <file>` to look at a run again. Every figure is a ratio against a floor.
+ */
 import { CASES } from './cases/index.ts';
 import { describeMachine } from './machine.ts';
-import { OptionError, readOptions } from './options.ts';
-import type { Report } from './report/report.ts';
+import { OptionError, type Options, readOptions } from './options.ts';
+import { toMovementText } from './report/movement-text.ts';
+import { readReport, type Report, ReportError, writeReport } from './report/report.ts';
 import { toTable } from './report/table.ts';
 
 // What was started is killed on the way out.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-try {
-  const { cases, sizes, json } = readOptions(process.argv.slice(2), CASES);
+async function run({ cases, sizes }: Options): Promise<Report> {
   const results: Report['cases'][number][] = [];
   for (const one of cases) results.push({ name: one.name, comparisons: await one.run(sizes) });
-  const report: Report = { machine: describeMachine(), sizes, cases: results };
+  return { machine: describeMachine(), sizes, cases: results };
+}
+
+try {
+  const options = readOptions(process.argv.slice(2), CASES);
+  const earlier = options.compare === undefined ? undefined : await readReport(options.compare);
+  const report = options.report === undefined ? await run(options) : await readReport(options.report);
   process.stdout.write(toTable(report));
-  if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
+  if (options.json !== undefined) await writeReport(options.json, report);
+  if (earlier !== undefined) process.stdout.write(`\n${toMovementText(earlier, report)}`);
 } catch (error) {
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  process.stderr.write(`${error instanceof OptionError ? message : (stack ?? message)}\n`);
+  const isOurs = error instanceof OptionError || error instanceof ReportError;
+  process.stderr.write(`${isOurs ? message : (stack ?? message)}\n`);
   process.exitCode = 1;
 }

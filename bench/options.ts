@@ -1,74 +1,69 @@
 import { parseArgs } from 'node:util';
 
 import type { BenchmarkCase, Sizes } from './cases/benchmark-case.ts';
+import { FULL, QUICK, SMALLEST } from './sizes.ts';
 
-/** What the command line asks for. */
+/** What the command line asks for. Files are paths. */
 export interface Options {
   readonly cases: readonly BenchmarkCase[];
   readonly sizes: Sizes;
   /** Where everything is written as JSON. */
   readonly json: string | undefined;
+  /** The JSON of an earlier run, to compare with. */
+  readonly compare: string | undefined;
+  /** The JSON of a run that is shown instead of making one. */
+  readonly report: string | undefined;
 }
 
 /** A command line that cannot be followed. Its message is one line. */
 export class OptionError extends Error {}
 
-const FULL: Sizes = {
-  streams: 100,
-  mostStreams: 256,
-  deltas: 200,
-  chain: 1000,
-  saves: 2000,
-  requests: 300,
-  rounds: 11,
-  longRounds: 5,
-  warmUps: 2,
-  turnsPerStream: 5,
-};
-const QUICK: Sizes = { ...FULL, saves: 1000, requests: 100, rounds: 5, longRounds: 1, warmUps: 1, turnsPerStream: 3 };
+/** Every size has an option of its own. */
+const SIZES = Object.keys(FULL) as readonly (keyof Sizes)[];
 
 /** Reads the command line. Throws an OptionError. */
 export function readOptions(args: readonly string[], cases: readonly BenchmarkCase[]): Options {
   const values = parse(args);
-  const base = values.quick === true ? QUICK : FULL;
-  const rounds = readCount('rounds', values.rounds, base.rounds);
+  const { case: names, json, compare, report, quick = false, smallest = false } = values;
+  if (quick && smallest) throw new OptionError('--smallest: cannot be combined with --quick');
+  if (report !== undefined && Object.keys(values).some((name) => !['report', 'compare'].includes(name)))
+    throw new OptionError('--report: shows a run that was made, and takes no other option than --compare');
+  const texts: Readonly<Record<string, unknown>> = values;
+  const base = smallest ? SMALLEST : quick ? QUICK : FULL;
+  const sizes = SIZES.map((size) => [size, readCount(toOption(size), texts[toOption(size)], base[size])]);
   return {
-    cases: values.case === undefined ? cases : values.case.map((name) => findCase(name, cases)),
-    sizes: {
-      ...base,
-      streams: readCount('streams', values.streams, base.streams),
-      mostStreams: readCount('most-streams', values['most-streams'], base.mostStreams),
-      deltas: readCount('deltas', values.deltas, base.deltas),
-      chain: readCount('chain', values.chain, base.chain),
-      saves: readCount('saves', values.saves, base.saves),
-      requests: readCount('requests', values.requests, base.requests),
-      rounds,
-      longRounds: Math.min(rounds, base.longRounds),
-    },
-    json: values.json,
+    cases: names?.map((name) => findCase(name, cases)) ?? cases,
+    sizes: Object.fromEntries(sizes) as Sizes,
+    json,
+    compare,
+    report,
   };
 }
 
 function parse(args: readonly string[]) {
+  const sizes: Record<string, { readonly type: 'string' }> = {};
+  for (const size of SIZES) sizes[toOption(size)] = { type: 'string' };
   try {
     return parseArgs({
       args: [...args],
       options: {
+        ...sizes,
         case: { type: 'string', multiple: true },
         quick: { type: 'boolean' },
+        smallest: { type: 'boolean' },
         json: { type: 'string' },
-        streams: { type: 'string' },
-        'most-streams': { type: 'string' },
-        deltas: { type: 'string' },
-        chain: { type: 'string' },
-        saves: { type: 'string' },
-        requests: { type: 'string' },
-        rounds: { type: 'string' },
+        compare: { type: 'string' },
+        report: { type: 'string' },
       },
     }).values;
   } catch (error) {
     throw new OptionError(error instanceof Error ? error.message.split('\n')[0] : String(error));
   }
+}
+
+/** `most-streams` for `mostStreams`. */
+function toOption(size: keyof Sizes): string {
+  return size.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 function findCase(name: string, cases: readonly BenchmarkCase[]): BenchmarkCase {
@@ -77,8 +72,8 @@ function findCase(name: string, cases: readonly BenchmarkCase[]): BenchmarkCase 
   throw new OptionError(`--case: there is no '${name}', but ${cases.map((one) => one.name).join(', ')}`);
 }
 
-function readCount(name: string, text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise;
+function readCount(name: string, text: unknown, otherwise: number): number {
+  if (typeof text !== 'string') return otherwise;
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new OptionError(`--${name}: expected a whole number above 0, but got '${text}'`);
   return Number(text);

@@ -4,7 +4,7 @@ import type { Figure, Rounds } from '../measure.ts';
 export interface Sizes extends Rounds {
   /** Streams that run side by side. */
   readonly streams: number;
-  /** Most of them, where the case chooses how many. */
+  /** Most of them, where the case looks at several numbers. */
   readonly mostStreams: number;
   /** Turns of each stream in one round. */
   readonly turnsPerStream: number;
@@ -12,10 +12,14 @@ export interface Sizes extends Rounds {
   readonly deltas: number;
   /** Turns of the longest conversation. */
   readonly chain: number;
+  /** Agents that work side by side. */
+  readonly agents: number;
   /** Responses that are saved in one round. */
   readonly saves: number;
   /** Rounds of each side that count, where one takes seconds. */
   readonly longRounds: number;
+  /** How long a service is under load before its memory is looked at for the last time, s. */
+  readonly soakSeconds: number;
   /** Requests of one round whose latency is measured. */
   readonly requests: number;
 }

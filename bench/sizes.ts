@@ -1,0 +1,49 @@
+import type { Sizes } from './cases/benchmark-case.ts';
+
+/** What the README shows. */
+export const FULL: Sizes = {
+  streams: 100,
+  mostStreams: 2048,
+  deltas: 200,
+  chain: 500,
+  agents: 8,
+  saves: 2000,
+  requests: 300,
+  rounds: 11,
+  longRounds: 5,
+  warmUps: 2,
+  turnsPerStream: 5,
+  soakSeconds: 600,
+};
+
+/** A look at every case in less than a minute. */
+export const QUICK: Sizes = {
+  ...FULL,
+  streams: 50,
+  mostStreams: 128,
+  deltas: 100,
+  chain: 50,
+  saves: 200,
+  requests: 40,
+  rounds: 3,
+  longRounds: 1,
+  warmUps: 1,
+  turnsPerStream: 1,
+  soakSeconds: 4,
+};
+
+/** Proof that every case works. Its figures mean nothing. */
+export const SMALLEST: Sizes = {
+  streams: 4,
+  mostStreams: 32,
+  deltas: 8,
+  chain: 50,
+  agents: 1,
+  saves: 64,
+  requests: 8,
+  rounds: 1,
+  longRounds: 1,
+  warmUps: 0,
+  turnsPerStream: 1,
+  soakSeconds: 1,
+};

@@ -1,0 +1,86 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { runBench } from '../support/bench.js';
+
+const MACHINE = { cpu: 'Abacus', cores: 2, system: 'linux', node: 'v24.0.0', date: '2026-11-20T00:00:00.000Z' };
+const SIZES = { streams: 100, deltas: 200 };
+
+/** A run by the ratios of its figures, round by round. */
+type Ratios = Readonly<Record<string, readonly number[]>>;
+
+function toSpread(values: readonly number[]): object {
+  const sorted = values.toSorted((a, b) => a - b);
+  return { median: sorted[Math.floor(values.length / 2)], min: sorted[0], max: sorted.at(-1), values };
+}
+
+function toReport(ratios: Ratios, machine = MACHINE, sizes = SIZES): object {
+  const figures = Object.entries(ratios).map(([name, values]) => {
+    const [spread, floor] = [toSpread(values), toSpread(values.map(() => 1))];
+    return { name, ratio: spread, difference: spread, service: spread, floor };
+  });
+  return { machine, sizes, cases: [{ name: 'sse', comparisons: [{ name: 'sse, single', figures }] }] };
+}
+
+describe('a comparison of two runs', () => {
+  let folder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
+  });
+
+  afterEach(() => rm(folder, { recursive: true }));
+
+  /** What is said of a run beside an earlier one, line by line. */
+  async function compare(before: object, after: object): Promise<readonly string[]> {
+    const [earlier, later] = [join(folder, 'before.json'), join(folder, 'after.json')];
+    await writeFile(earlier, JSON.stringify(before));
+    await writeFile(later, JSON.stringify(after));
+    const { code, stdout, stderr } = await runBench('main.ts', '--report', later, '--compare', earlier);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout.trim().split('\n');
+    return lines.slice(lines.findIndex((line) => line.startsWith('Compared with')) + 1).filter((line) => line !== '');
+  }
+
+  it('names the ratios that moved by more than the noise, and no others', async () => {
+    const before = { quiet: [2, 2.01, 1.99, 2.02, 1.98], noisy: [2, 1, 3, 1.2, 2.8], exact: [1, 1, 1] };
+    const after = { quiet: [1.8, 1.81, 1.79, 1.82, 1.78], noisy: [1.8, 1, 3, 1.2, 2.8], exact: [1.02, 1.02, 1.02] };
+    expect(await compare(toReport(before), toReport(after))).toEqual([
+      'sse, single: quiet: 2.00 ± 0.0224 → 1.80 ± 0.0224 (−10 %)',
+      'sse, single: exact: 1.00 ± 0.00 → 1.02 ± 0.00 (+2 %)',
+      expect.stringMatching(/^2 of 3 ratios moved\. A ratio has moved if /),
+    ]);
+  });
+
+  it('finds nothing in the same run, nor in what is of no interest', async () => {
+    const same = { quiet: [2, 2.01, 1.99, 2.02, 1.98] };
+    expect(await compare(toReport(same), toReport(same))).toEqual([expect.stringMatching(/^0 of 1 ratios moved\. /)]);
+    const [before, after] = [toReport({ exact: [1, 1, 1] }), toReport({ exact: [1.009, 1.009, 1.009] })];
+    expect(await compare(before, after)).toEqual([expect.stringMatching(/^0 of 1 ratios moved\. /)]);
+  });
+
+  it('does not judge what has too few rounds', async () => {
+    const [before, after] = [toReport({ short: [1, 1] }), toReport({ short: [9, 9, 9] })];
+    expect(await compare(before, after)).toEqual([
+      expect.stringMatching(/^0 of 0 ratios moved\. /),
+      '1 ratios have too few rounds to know.',
+    ]);
+  });
+
+  it('says what is new, what is gone, and what else could be the reason', async () => {
+    const before = toReport({ old: [1, 1, 1] });
+    const after = toReport({ young: [1, 1, 1] }, { ...MACHINE, cores: 8 }, { ...SIZES, deltas: 8 });
+    expect(await compare(before, after)).toEqual([
+      '! another machine: cores was 2, is 8',
+      '! another size: deltas was 200, is 8',
+      expect.stringMatching(/^0 of 0 ratios moved\. /),
+      'New:',
+      '  sse, single: young',
+      'Gone:',
+      '  sse, single: old',
+    ]);
+  });
+});
