@@ -13,15 +13,22 @@ export const DELTA = ' harbor';
 export const FRAMING_EVENTS = 8;
 
 /** The body of a request that asks a model for this traffic. Padding is random in length, so it is left out. */
-export function toRequestBody(model: string, { deltas, burst }: Traffic, previousResponseId?: string): string {
+export function toRequestBody(model: string, traffic: Traffic, previousResponseId?: string): string {
   return JSON.stringify({
-    model,
+    ...toRequest(model, traffic),
     previous_response_id: previousResponseId,
-    input: 'Tell me about the harbor.',
     stream: true,
     stream_options: { include_obfuscation: false },
-    metadata: { deltas: String(deltas), burst: String(burst) },
   });
+}
+
+/** The body of the same request for an answer in one piece. */
+export function toJsonRequestBody(model: string, traffic: Traffic): string {
+  return JSON.stringify(toRequest(model, traffic));
+}
+
+function toRequest(model: string, { deltas, burst }: Traffic): object {
+  return { model, input: 'Tell me about the harbor.', metadata: { deltas: String(deltas), burst: String(burst) } };
 }
 
 /** The traffic that a request asks for in its metadata. */

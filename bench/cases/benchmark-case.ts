@@ -22,6 +22,14 @@ export interface Sizes extends Rounds {
   readonly soakSeconds: number;
   /** Requests of one round whose latency is measured. */
   readonly requests: number;
+  /** Requests of one round that are answered in one piece. */
+  readonly jsonRequests: number;
+  /** Requests of one round that are checked, or parsed. */
+  readonly validations: number;
+  /** Sockets that are open and carry nothing. */
+  readonly idleSockets: number;
+  /** Rounds of each side that count, where each one starts a program. */
+  readonly starts: number;
 }
 
 /** What the median of a figure should be. */

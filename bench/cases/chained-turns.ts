@@ -86,7 +86,7 @@ export class ChainedTurns {
 
   private converse(job: Pick<SocketJob, 'predecessor' | 'sockets' | 'turnsPerSocket'>): Promise<SocketOutcome> {
     const { service, load } = this.setting;
-    const url = `${service.origin.replace('http', 'ws')}/v1/responses`;
+    const url = `${service.socketOrigin}/v1/responses`;
     return load.run({ type: 'socket', url, body: toRequestBody('bench', TRAFFIC), ...job });
   }
 

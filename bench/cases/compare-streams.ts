@@ -1,3 +1,4 @@
+import type { StreamedOutcome } from '../load/job.ts';
 import { compare, type Figure, type Sample } from '../measure.ts';
 import type { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
@@ -7,32 +8,39 @@ import type { Sizes } from './benchmark-case.ts';
 /** The figure that the goals are about. */
 export const CPU_PER_EVENT = 'server CPU per event, µs';
 
-/** Who streams what, to how many. */
-export interface SseContest {
+/** How streams reach their clients. */
+export type Transport = 'sse' | 'ws';
+
+/** Who streams how. */
+export interface StreamSides {
+  readonly transport: Transport;
   readonly service: Server;
   readonly floor: Server;
+  /** The floor without the making of what it writes. */
+  readonly precomputed?: Server;
   readonly load: LoadGenerator;
+}
+
+/** Who streams what. */
+export interface StreamContest extends StreamSides {
   readonly model: string;
   readonly traffic: Traffic;
 }
 
-/** Compares the two servers by rounds of streams. Throws when an answer has another number of events than its traffic. */
-export function compareStreams(contest: SseContest, sizes: Sizes): Promise<readonly Figure[]> {
-  const { service, floor } = contest;
-  return compare(
-    { service: () => runRound(service, contest, sizes), floor: () => runRound(floor, contest, sizes) },
-    sizes,
-  );
+/** Compares the servers by rounds of streams. Throws when an answer has another number of events than its traffic. */
+export function compareStreams(contest: StreamContest, sizes: Sizes): Promise<readonly Figure[]> {
+  const { service, floor, precomputed } = contest;
+  const run = (server: Server) => () => runRound(server, contest, sizes);
+  const sides = { service: run(service), floor: run(floor) };
+  return compare(precomputed === undefined ? sides : { ...sides, precomputed: run(precomputed) }, sizes);
 }
 
-async function runRound(server: Server, { load, model, traffic }: SseContest, sizes: Sizes): Promise<Sample> {
-  const { streams, turnsPerStream } = sizes;
-  const url = `${server.origin}/v1/responses`;
-  const body = toRequestBody(model, traffic);
+async function runRound(server: Server, contest: StreamContest, sizes: Sizes): Promise<Sample> {
+  const { deltas } = contest.traffic;
   const cpuBefore = await server.cpuMicroseconds();
-  const { turns, events, bytes, seconds } = await load.run({ type: 'sse', url, body, streams, turnsPerStream });
+  const { turns, events, bytes, seconds } = await stream(server, contest, sizes);
   const cpu = (await server.cpuMicroseconds()) - cpuBefore;
-  const expected = turns * (traffic.deltas + FRAMING_EVENTS);
+  const expected = turns * (deltas + FRAMING_EVENTS);
   if (events !== expected) throw new Error(`${events} events came in ${turns} turns, not ${expected}`);
   return {
     [CPU_PER_EVENT]: cpu / events,
@@ -42,4 +50,14 @@ async function runRound(server: Server, { load, model, traffic }: SseContest, si
     'server cores in use': cpu / 1e6 / seconds,
     'bytes per event': bytes / events,
   };
+}
+
+function stream(server: Server, contest: StreamContest, sizes: Sizes): Promise<StreamedOutcome> {
+  const { transport, load, model, traffic } = contest;
+  const { streams, turnsPerStream } = sizes;
+  const path = '/v1/responses';
+  const body = toRequestBody(model, traffic);
+  if (transport === 'sse') return load.run({ type: 'sse', url: server.origin + path, body, streams, turnsPerStream });
+  const sockets = { sockets: streams, turnsPerSocket: turnsPerStream, isConcurrent: true };
+  return load.run({ type: 'socket', url: server.socketOrigin + path, body, predecessor: 'none', ...sockets });
 }

@@ -14,14 +14,26 @@ export function startBuiltService(environment?: Readonly<Record<string, string>>
   return Server.start('the service', new URL('../../dist/main.js', import.meta.url), environment);
 }
 
+/** Starts the service as it is built, with nothing of the benchmark in its process. */
+export function startBareService(): Promise<Server> {
+  return Server.startBare('the service', new URL('../../dist/main.js', import.meta.url));
+}
+
+/** Starts an application of Nest that does nothing, with nothing of the benchmark in its process. */
+export function startEmptyApp(): Promise<Server> {
+  return Server.startBare('the empty app', new URL('../servers/empty-app.js', import.meta.url));
+}
+
 /** Starts the service with a model that writes the traffic a request asks for. */
 export function startService(environment?: Readonly<Record<string, string>>): Promise<Server> {
   return Server.start('the service', new URL('../servers/service.ts', import.meta.url), environment);
 }
 
-/** Starts the floor of SSE. */
-export function startFloor(): Promise<Server> {
-  return Server.start('the floor', new URL('../servers/floor.ts', import.meta.url));
+/** Starts a server that does the least that it can, or less. */
+export function startFloor(
+  program: 'sse-floor' | 'sse-precomputed' | 'ws-floor' | 'ws-precomputed' | 'json-floor' | 'nest-floor',
+): Promise<Server> {
+  return Server.start('the floor', new URL(`../servers/${program}.ts`, import.meta.url));
 }
 
 /** Starts a server of chat completions. */

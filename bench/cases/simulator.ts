@@ -19,12 +19,12 @@ export const simulatorCase: BenchmarkCase = {
   name: 'simulator',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
     await using service = await startBuiltService();
-    await using floor = await startFloor();
+    await using floor = await startFloor('sse-floor');
     await using load = new LoadGenerator();
     // The simulator chooses the length of its answer; the floor's is as long.
     const traffic = { deltas: await countDeltas(load, service), burst: BURST };
     const figures = await compareStreams(
-      { service, floor, load, model: MODEL, traffic },
+      { transport: 'sse', service, floor, load, model: MODEL, traffic },
       { ...sizes, turnsPerStream: sizes.turnsPerStream * MORE_TURNS },
     );
     return [{ name: 'simulator', figures }];

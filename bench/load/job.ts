@@ -11,7 +11,7 @@ export interface SseJob {
 /** What a turn continues: the one before it on its socket, no other, or the response with this id. */
 export type Predecessor = 'the one before' | 'none' | { readonly responseId: string };
 
-/** Turns one after the other, first all of one socket, then those of the next. The sockets stay open for later jobs. */
+/** Turns on sockets, which stay open for later jobs. */
 export interface SocketJob {
   readonly type: 'socket';
   readonly url: string;
@@ -20,6 +20,26 @@ export interface SocketJob {
   readonly predecessor: Predecessor;
   readonly sockets: number;
   readonly turnsPerSocket: number;
+  /** Whether all sockets make turns at once. Otherwise one begins when the one before it has made all of its turns. */
+  readonly isConcurrent?: boolean;
+}
+
+/** Requests that are not streamed. */
+export interface JsonJob {
+  readonly type: 'json';
+  readonly url: string;
+  /** The body of every request, JSON. */
+  readonly body: string;
+  /** Requests that are on their way at the same time. */
+  readonly concurrency: number;
+  readonly requests: number;
+}
+
+/** Sockets that carry nothing: from now on there are this many, others are closed. */
+export interface IdleJob {
+  readonly type: 'idle';
+  readonly url: string;
+  readonly sockets: number;
 }
 
 /** Streams that run side by side, each one turn after the other, and how long their clients wait. Deltas carry stamps. */
@@ -38,25 +58,33 @@ export interface TimedJob {
 }
 
 /** What the load generator can be asked to do. Another kind of load is another member, and a runner in `main.ts`. */
-export type Job = SseJob | SocketJob | TimedJob;
+export type Job = SseJob | SocketJob | JsonJob | IdleJob | TimedJob;
 
 /** What came back. */
 export interface Outcome {
+  /** Answers. */
   readonly turns: number;
-  /** Events without `[DONE]`. */
-  readonly events: number;
-  /** Bytes of the answers' bodies. */
+  /** Bytes of the answers' bodies, or of their messages. */
   readonly bytes: number;
   /** From the first request to the end of the last answer. */
   readonly seconds: number;
 }
 
+/** What came back in events. */
+export interface StreamedOutcome extends Outcome {
+  /** Events without `[DONE]`. */
+  readonly events: number;
+}
+
 /** What came back over sockets. */
-export interface SocketOutcome {
-  /** The ids of the responses, in their order. */
+export interface SocketOutcome extends StreamedOutcome {
+  /** The ids of the responses, of each socket in their order. */
   readonly responseIds: readonly string[];
-  /** From the first request to the end of the last answer. */
-  readonly seconds: number;
+}
+
+/** How many sockets are open. */
+export interface IdleOutcome {
+  readonly sockets: number;
 }
 
 /** Half of the values are no more than `p50`, 99 of a hundred no more than `p99`. */
@@ -65,16 +93,10 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** What came back, and when. */
-export interface TimedOutcome {
-  /** All turns, with those that were not measured. */
-  readonly turns: number;
+/** What came back, and when. It counts all turns, with those that were not measured. */
+export interface TimedOutcome extends Outcome {
   /** Frames of all turns, with `[DONE]`. */
   readonly frames: number;
-  /** Bytes of the bodies of all turns. */
-  readonly bytes: number;
-  /** From the first request to the end of the last answer. */
-  readonly seconds: number;
   /** From the request to its first delta, ms. */
   readonly firstDelta: Percentiles;
   /** From when the upstream wrote a delta until it was here, ms. */
@@ -85,7 +107,9 @@ export interface TimedOutcome {
 
 /** What each kind of job gives. */
 export interface OutcomeOf {
-  readonly sse: Outcome;
+  readonly sse: StreamedOutcome;
   readonly socket: SocketOutcome;
+  readonly json: Outcome;
+  readonly idle: IdleOutcome;
   readonly timed: TimedOutcome;
 }

@@ -1,6 +1,8 @@
 /** The load generator: a process of its own, so that what it costs is not counted as the server's. */
-import type { UsageQuestion } from '../processes/messages.ts';
+import type { MemoryQuestion, UsageQuestion } from '../processes/messages.ts';
+import { keepIdle } from './idle.ts';
 import type { Job, OutcomeOf } from './job.ts';
+import { runJson } from './json.ts';
 import { runSockets } from './sockets.ts';
 import { runSse } from './sse.ts';
 import { runTimed } from './timed.ts';
@@ -11,12 +13,17 @@ function run(job: Job): Promise<OutcomeOf[Job['type']]> {
       return runSse(job);
     case 'socket':
       return runSockets(job);
+    case 'json':
+      return runJson(job);
+    case 'idle':
+      return keepIdle(job);
     case 'timed':
       return runTimed(job);
   }
 }
 
-process.on('message', (message: Job | UsageQuestion) => {
+process.on('message', (message: Job | UsageQuestion | MemoryQuestion) => {
+  if (message.type === 'usage' || message.type === 'memory') return;
   // A job that fails ends the process, and with it the benchmark: its figures would mean nothing.
-  if (message.type !== 'usage') void run(message).then((outcome) => process.send?.(outcome));
+  void run(message).then((outcome) => process.send?.(outcome));
 });

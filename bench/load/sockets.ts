@@ -10,15 +10,27 @@ const DELTA = '{"type":"response.output_text.delta"';
 /** Sockets that earlier jobs have left open, by their address. */
 const open = new Map<string, Connection[]>();
 
-/** Makes turns on as many sockets as are asked for, one after the other. Rejects when a turn does not complete. */
+/** Makes turns on as many sockets as are asked for. Rejects when a turn does not complete. */
 export async function runSockets(job: SocketJob): Promise<SocketOutcome> {
   const connections = await connect(job);
-  const responseIds: string[] = [];
+  const turns: Turn[] = [];
   const start = performance.now();
-  for (const connection of connections) {
-    for (let turn = 0; turn < job.turnsPerSocket; turn++) responseIds.push(await connection.turn(job));
-  }
-  return { responseIds, seconds: (performance.now() - start) / 1000 };
+  const converse = async (connection: Connection): Promise<void> => {
+    for (let turn = 0; turn < job.turnsPerSocket; turn++) turns.push(await connection.turn(job));
+  };
+  if (job.isConcurrent === true) await Promise.all(connections.map(converse));
+  else for (const connection of connections) await converse(connection);
+  const seconds = (performance.now() - start) / 1000;
+  const sum = (member: 'events' | 'bytes'): number => turns.reduce((total, turn) => total + turn[member], 0);
+  const responseIds = turns.map(({ responseId }) => responseId);
+  return { turns: turns.length, events: sum('events'), bytes: sum('bytes'), seconds, responseIds };
+}
+
+/** What one turn gave. */
+interface Turn {
+  readonly responseId: string;
+  readonly events: number;
+  readonly bytes: number;
 }
 
 async function connect({ url, sockets }: SocketJob): Promise<readonly Connection[]> {
@@ -33,27 +45,32 @@ class Connection {
   private readonly socket: WebSocket;
   private latest: string | undefined;
   private pending = Promise.withResolvers<string>();
+  private events = 0;
+  private bytes = 0;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
-    socket.on('message', (data: Buffer) => this.receive(data.toString()));
+    socket.on('message', (data: Buffer) => this.receive(data));
     socket.once('close', (code: number) => this.pending.reject(new Error(`the socket was closed with ${code}`)));
   }
 
   static async open(url: string): Promise<Connection> {
-    const socket = new WebSocket(url, { perMessageDeflate: false });
+    const socket = new WebSocket(url, { perMessageDeflate: false, skipUTF8Validation: true });
     await once(socket, 'open');
     return new Connection(socket);
   }
 
-  /** Makes a turn; gives the id of its response. */
-  async turn({ body, predecessor }: SocketJob): Promise<string> {
+  /** Makes a turn. */
+  async turn({ body, predecessor }: SocketJob): Promise<Turn> {
     this.pending = Promise.withResolvers();
+    this.events = 0;
+    this.bytes = 0;
     const previous = this.idOf(predecessor);
     const members = previous === undefined ? '' : `"previous_response_id":"${previous}",`;
     this.socket.send(`{"type":"response.create",${members}${body.slice(1)}`);
-    this.latest = await this.pending.promise;
-    return this.latest;
+    const responseId = await this.pending.promise;
+    this.latest = responseId;
+    return { responseId, events: this.events, bytes: this.bytes };
   }
 
   private idOf(predecessor: Predecessor): string | undefined {
@@ -62,7 +79,10 @@ class Connection {
   }
 
   /** Reads only what it must: the generator must be faster than the server. */
-  private receive(text: string): void {
+  private receive(data: Buffer): void {
+    this.events += 1;
+    this.bytes += data.length;
+    const text = data.toString();
     if (text.startsWith(DELTA)) return;
     if (text.startsWith('{"type":"response.failed"') || text.startsWith('{"type":"error"')) {
       this.pending.reject(new Error(`a turn ended with ${text}`));

@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage } from 'node:http';
 
-import type { Outcome, SseJob } from './job.ts';
+import type { SseJob, StreamedOutcome } from './job.ts';
 import { post } from './post.ts';
 
 const NEWLINE = 10;
@@ -8,7 +8,7 @@ const FRAME_END = Buffer.from('\n\n');
 const DONE = Buffer.from('data: [DONE]\n\n');
 
 /** Keeps `streams` streams busy until each has had its turns. Rejects when an answer is anything but a whole stream. */
-export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Promise<Outcome> {
+export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Promise<StreamedOutcome> {
   const agent = new Agent({ keepAlive: true, maxSockets: streams });
   const total = { turns: 0, events: 0, bytes: 0 };
   const start = performance.now();

@@ -1,10 +1,14 @@
-import { type ChildProcess, fork, type Serializable } from 'node:child_process';
+import { type ChildProcess, execFile, fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
 
-import type { UsageAnswer, UsageQuestion } from './messages.ts';
+import type { MemoryAnswer, MemoryQuestion, UsageAnswer, UsageQuestion } from './messages.ts';
 
 const PRELOAD = new URL('report-usage.ts', import.meta.url).href;
+
+/** How programs are run: source maps as with `npm start`, and with somebody in the process who answers questions. */
+const EXEC_ARGV = ['--enable-source-maps', '--import', PRELOAD];
 
 const running = new Set<ChildProcess>();
 
@@ -19,15 +23,19 @@ export class Child implements AsyncDisposable {
   private readonly name: string;
   private readonly exited: Promise<unknown>;
 
-  /** Starts a module with these environment variables only. */
-  constructor(name: string, module: URL, environment: Readonly<Record<string, string>> = {}) {
+  /** Starts a module with these environment variables only. Without EXEC_ARGV it cannot be asked anything. */
+  constructor(
+    name: string,
+    module: URL,
+    environment: Readonly<Record<string, string>> = {},
+    execArgv: readonly string[] = EXEC_ARGV,
+  ) {
     this.name = name;
     this.process = fork(module, {
       // A developer's `.env` must not reach it.
       cwd: tmpdir(),
       env: { PATH: process.env.PATH, ...environment },
-      // Source maps as with `npm start`.
-      execArgv: ['--enable-source-maps', '--import', PRELOAD],
+      execArgv: [...execArgv],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
     running.add(this.process);
@@ -38,6 +46,18 @@ export class Child implements AsyncDisposable {
   async cpuMicroseconds(): Promise<number> {
     const question: UsageQuestion = { type: 'usage' };
     return (await this.ask<UsageAnswer>(question)).cpuMicroseconds;
+  }
+
+  /** What the process has in memory when everything is freed that is not in use. */
+  async memory(): Promise<MemoryAnswer> {
+    const question: MemoryQuestion = { type: 'memory' };
+    return await this.ask<MemoryAnswer>(question);
+  }
+
+  /** What all of the process has in RAM, bytes, as the system sees it: the process need not answer. */
+  async residentBytes(): Promise<number> {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(this.process.pid)]);
+    return Number(stdout) * 1024;
   }
 
   /** Ends the process at once and waits until it is gone. */

@@ -19,3 +19,17 @@ export interface RoundTripsAnswer {
   readonly type: 'round trips';
   readonly roundTrips: number;
 }
+
+/** Asks a process how much memory it needs: what is not in use any more is freed first. */
+export interface MemoryQuestion {
+  readonly type: 'memory';
+}
+
+/** What a process has in memory. */
+export interface MemoryAnswer {
+  readonly type: 'memory';
+  /** All of the process that is in RAM. */
+  readonly rssBytes: number;
+  /** Objects of JavaScript, and what they hold outside of its heap. */
+  readonly heapBytes: number;
+}

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
-
 import type { ResponseObject, ResponseRecord } from 'antiphon';
 
+import { makeId, toMessage, toOutputText } from '../servers/floor-items.ts';
 import { toSnapshot, toUsage } from '../servers/floor-snapshot.ts';
 import { DELTA } from '../traffic.ts';
 import type { SaveJob } from './job.ts';
@@ -15,7 +14,7 @@ export function makeConversation({ responsesPerConversation, deltas }: SaveJob):
   const sessionId = ids[0] ?? '';
   return ids.map((id, turn) => ({
     response: makeResponse(id, deltas),
-    input: [makeMessage('user', { type: 'input_text', text: 'Tell me about the harbor.' })],
+    input: [toMessage(makeId('msg'), 'user', { type: 'input_text', text: 'Tell me about the harbor.' })],
     parentId: ids[turn - 1] ?? null,
     inherited: [],
     origin: { provider: 'bench' },
@@ -26,12 +25,7 @@ export function makeConversation({ responsesPerConversation, deltas }: SaveJob):
 }
 
 function makeResponse(id: string, deltas: number): ResponseObject {
-  const answer = makeMessage('assistant', {
-    type: 'output_text',
-    text: DELTA.repeat(deltas),
-    annotations: [],
-    logprobs: [],
-  });
+  const answer = toMessage(makeId('msg'), 'assistant', toOutputText(DELTA.repeat(deltas)));
   return toSnapshot({
     id,
     createdAt: Math.floor(Date.now() / 1000),
@@ -41,13 +35,4 @@ function makeResponse(id: string, deltas: number): ResponseObject {
     output: [answer],
     usage: toUsage(8, deltas),
   }) as ResponseObject;
-}
-
-function makeMessage(role: string, part: object): { readonly id: string; readonly type: string } {
-  const message = { id: makeId('msg'), type: 'message', status: 'completed', role, content: [part] };
-  return message;
-}
-
-function makeId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
 }

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-
 import { DELTA } from '../traffic.ts';
+import { makeId, toMessage, toOutputText } from './floor-items.ts';
 import { type FloorState, toSnapshot, toUsage } from './floor-snapshot.ts';
 
 /** What the floor reads of a request. */
@@ -9,7 +8,14 @@ export interface FloorRequest {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** One response of the floor as SSE frames, with the members that the service sends. */
+/** An event of a stream. */
+export interface FloorEvent {
+  readonly type: string;
+  readonly sequence_number: number;
+  readonly [member: string]: unknown;
+}
+
+/** One response of the floor as events, with the members that the service sends. */
 export class FloorResponse {
   private readonly start: FloorState;
   private readonly itemId = makeId('msg');
@@ -21,37 +27,28 @@ export class FloorResponse {
     this.start = { id: makeId('resp'), createdAt, model, metadata, status: 'in_progress', output: [], usage: null };
   }
 
-  /** The frames before the first delta. */
-  open(): string {
+  /** The events before the first delta. */
+  open(): FloorEvent[] {
     const item = { id: this.itemId, type: 'message', status: 'in_progress', role: 'assistant', content: [] };
-    return (
-      toFrame({ type: 'response.created', sequence_number: this.sequenceNumber++, response: toSnapshot(this.start) }) +
-      toFrame({
-        type: 'response.in_progress',
-        sequence_number: this.sequenceNumber++,
-        response: toSnapshot(this.start),
-      }) +
-      toFrame({
-        type: 'response.output_item.added',
-        sequence_number: this.sequenceNumber++,
-        output_index: 0,
-        item,
-      }) +
-      toFrame({
+    return [
+      { type: 'response.created', sequence_number: this.sequenceNumber++, response: toSnapshot(this.start) },
+      { type: 'response.in_progress', sequence_number: this.sequenceNumber++, response: toSnapshot(this.start) },
+      { type: 'response.output_item.added', sequence_number: this.sequenceNumber++, output_index: 0, item },
+      {
         type: 'response.content_part.added',
         sequence_number: this.sequenceNumber++,
         item_id: this.itemId,
         output_index: 0,
         content_index: 0,
-        part: toPart(''),
-      })
-    );
+        part: toOutputText(''),
+      },
+    ];
   }
 
-  /** The frame of the next delta. */
-  delta(delta = DELTA): string {
+  /** The event of the next delta. */
+  delta(delta = DELTA): FloorEvent {
     this.text += delta;
-    return toFrame({
+    return {
       type: 'response.output_text.delta',
       sequence_number: this.sequenceNumber++,
       item_id: this.itemId,
@@ -59,17 +56,17 @@ export class FloorResponse {
       content_index: 0,
       logprobs: [],
       delta,
-    });
+    };
   }
 
-  /** The frames after the last delta. */
-  close(outputTokens: number): string {
+  /** The events after the last delta. */
+  close(outputTokens: number): FloorEvent[] {
     const { itemId, text, start } = this;
-    const part = toPart(text);
-    const item = { id: itemId, type: 'message', status: 'completed', role: 'assistant', content: [part] };
+    const part = toOutputText(text);
+    const item = toMessage(itemId, 'assistant', part);
     const usage = toUsage(8, outputTokens);
-    return (
-      toFrame({
+    return [
+      {
         type: 'response.output_text.done',
         sequence_number: this.sequenceNumber++,
         item_id: itemId,
@@ -77,33 +74,21 @@ export class FloorResponse {
         content_index: 0,
         text,
         logprobs: [],
-      }) +
-      toFrame({
+      },
+      {
         type: 'response.content_part.done',
         sequence_number: this.sequenceNumber++,
         item_id: itemId,
         output_index: 0,
         content_index: 0,
         part,
-      }) +
-      toFrame({ type: 'response.output_item.done', sequence_number: this.sequenceNumber++, output_index: 0, item }) +
-      toFrame({
+      },
+      { type: 'response.output_item.done', sequence_number: this.sequenceNumber++, output_index: 0, item },
+      {
         type: 'response.completed',
         sequence_number: this.sequenceNumber++,
         response: toSnapshot({ ...start, status: 'completed', output: [item], usage }),
-      })
-    );
+      },
+    ];
   }
-}
-
-function toFrame(event: { readonly type: string; readonly [member: string]: unknown }): string {
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-}
-
-function toPart(text: string): object {
-  return { type: 'output_text', text, annotations: [], logprobs: [] };
-}
-
-function makeId(prefix: string): string {
-  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
 }

@@ -3,15 +3,14 @@
  * every chunk, builds and serialises every event, and sends what one read brought in one write. It checks nothing, keeps
  * nothing and never waits for a client.
  */
-import { randomUUID } from 'node:crypto';
 import { Agent, createServer, request as openRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { toChatBody } from '../upstream-traffic.ts';
 import { FloorResponse } from './floor-response.ts';
+import { listen } from './listen.ts';
+import { readText } from './read-text.ts';
 import { SseData } from './sse-data.ts';
-
-const DONE = 'data: [DONE]\n\n';
+import { SSE_DONE, toSseFrame, toSseFrames, toSseHeaders } from './sse-format.ts';
 
 /** What the relay reads of a chunk. */
 interface Chunk {
@@ -23,10 +22,7 @@ const upstream = new URL(`${process.env.UPSTREAM ?? ''}/v1/chat/completions`);
 const agent = new Agent({ keepAlive: true });
 
 const server = createServer((request, reply) => {
-  let body = '';
-  request.setEncoding('utf8');
-  request.on('data', (chunk: string) => (body += chunk));
-  request.once('end', () => ask(JSON.parse(body) as { readonly model: string; readonly input: string }, reply));
+  readText(request, (text) => ask(JSON.parse(text) as { readonly model: string; readonly input: string }, reply));
 });
 
 function ask({ model, input }: { readonly model: string; readonly input: string }, reply: ServerResponse): void {
@@ -41,7 +37,7 @@ function ask({ model, input }: { readonly model: string; readonly input: string 
 
 function relay(answer: IncomingMessage, response: FloorResponse, reply: ServerResponse): void {
   const data = new SseData();
-  let frames = response.open();
+  let frames = toSseFrames(response.open());
   let outputTokens = 0;
   let isDone = false;
   let isFlushing = false;
@@ -52,23 +48,16 @@ function relay(answer: IncomingMessage, response: FloorResponse, reply: ServerRe
     }
     const { choices, usage } = JSON.parse(payload) as Chunk;
     const text = choices[0]?.delta.content;
-    if (text) frames += response.delta(text);
+    if (text) frames += toSseFrame(response.delta(text));
     if (usage) outputTokens = usage.completion_tokens;
   };
   const flush = (): void => {
     isFlushing = false;
-    if (isDone) reply.end(frames + response.close(outputTokens) + DONE);
+    if (isDone) reply.end(frames + toSseFrames(response.close(outputTokens)) + SSE_DONE);
     else if (frames !== '') reply.write(frames);
     frames = '';
   };
-  reply.writeHead(200, {
-    'x-request-id': `req_${randomUUID()}`,
-    'openai-version': '2020-10-01',
-    'openai-processing-ms': '0',
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-  });
+  reply.writeHead(200, toSseHeaders());
   answer.setEncoding('utf8');
   answer.on('data', (text: string) => {
     data.push(text, take);
@@ -78,7 +67,4 @@ function relay(answer: IncomingMessage, response: FloorResponse, reply: ServerRe
   });
 }
 
-server.listen(Number(process.env.PORT), process.env.HOST, () => {
-  const { address, port } = server.address() as AddressInfo;
-  process.stdout.write(`The relay listens on http://${address}:${port}\n`);
-});
+listen(server, 'The relay');

@@ -3,19 +3,17 @@
  * Each delta says when it was written.
  */
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { makeStamp } from '../stamp.ts';
 import { readModel } from '../upstream-traffic.ts';
 import { ChatChunks } from './chat-chunks.ts';
+import { listen } from './listen.ts';
+import { readText } from './read-text.ts';
 
 const server = createServer((request, reply) => {
-  let body = '';
-  request.setEncoding('utf8');
-  request.on('data', (chunk: string) => (body += chunk));
-  request.once('end', () => {
+  readText(request, (text) => {
     if (request.method !== 'POST' || request.url !== '/v1/chat/completions') reply.writeHead(404).end();
-    else answer((JSON.parse(body) as { readonly model: string }).model, reply);
+    else answer((JSON.parse(text) as { readonly model: string }).model, reply);
   });
 });
 
@@ -44,7 +42,4 @@ function answer(model: string, reply: ServerResponse): void {
 
 // A connection that it closes while a request is on its way would be nobody's fault.
 server.keepAliveTimeout = 0;
-server.listen(Number(process.env.PORT), process.env.HOST, () => {
-  const { address, port } = server.address() as AddressInfo;
-  process.stdout.write(`The upstream listens on http://${address}:${port}\n`);
-});
+listen(server, 'The upstream');

@@ -75,6 +75,14 @@ describe('the benchmark', () => {
       }
     });
 
+    it.each(['sse', 'ws'])('sends in %s what its floors send', (name) => {
+      expect(comparisonsOf(name).map((comparison) => comparison.name)).toEqual([`${name}, single`, `${name}, burst`]);
+      for (const { figures } of comparisonsOf(name)) {
+        const bytes = figures.find((figure) => figure.name === 'bytes per event');
+        expect(bytes).toMatchObject({ floor: bytes?.service, precomputed: bytes?.service });
+      }
+    });
+
     it('says whether goals are met, and fails for none', () => {
       expect(stdout).toMatch(/server CPU per event, µs .* ≤ 1\.30 (yes|no) /);
     });

@@ -1,0 +1,43 @@
+import { get } from 'node:http';
+import { json } from 'node:stream/consumers';
+
+import { compare, type Sample } from '../measure.ts';
+import type { Server } from '../processes/server.ts';
+import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
+import { startBareService, startEmptyApp } from './programs.ts';
+
+const TIME = 'start to first answer, ms';
+const MEMORY = 'memory after it, MB';
+
+const GOALS: readonly Goal[] = [
+  { figure: TIME, of: 'ratio', atMost: 2 },
+  { figure: MEMORY, of: 'difference', atMost: 70 },
+];
+
+/** `node dist/main.js` from nothing to the first answer, beside an application of Nest that does nothing. */
+export const coldStartCase: BenchmarkCase = {
+  name: 'cold-start',
+  async run({ starts }: Sizes): Promise<readonly Comparison[]> {
+    const contest = { service: () => runRound(startBareService), floor: () => runRound(startEmptyApp) };
+    // The first time the files may have to come from the disk.
+    const figures = await compare(contest, { rounds: starts, warmUps: 1 });
+    return [{ name: 'cold-start ÷ empty Nest', figures, goals: GOALS }];
+  },
+};
+
+async function runRound(start: () => Promise<Server>): Promise<Sample> {
+  const begin = performance.now();
+  await using server = await start();
+  await ask(`${server.origin}/v1/models`);
+  const milliseconds = performance.now() - begin;
+  return { [TIME]: milliseconds, [MEMORY]: (await server.residentBytes()) / 1e6 };
+}
+
+function ask(url: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    get(url, (answer) => {
+      if (answer.statusCode === 200) resolve(json(answer));
+      else reject(new Error(`status ${answer.statusCode ?? 0} of ${url}`));
+    }).once('error', reject);
+  });
+}

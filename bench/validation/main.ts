@@ -1,0 +1,52 @@
+/** Parses and checks a request of many items, as the service does before anything else, in a process of its own. */
+import type * as Dto from '../../src/responses/dto/index.ts';
+import type { ValidationJob, ValidationOutcome } from './job.ts';
+import { makeRequest } from './make-request.ts';
+
+/** Input items of the request. */
+const ITEMS = 500;
+
+/** Requests that are in memory at the same time: a new one is checked each time, as in life. */
+const BATCH = 20;
+
+// The service as it is built; nobody but its pipe needs this function, so the package does not export it.
+const { validateCreateRequest } = (await import(
+  new URL('../../dist/responses/dto/index.js', import.meta.url).href
+)) as typeof Dto;
+
+/** As the service has them without a word about them. */
+const OPTIONS = { unknownParameters: 'ignore', forwarded: new Set<string>() } as const;
+
+const text = makeRequest(ITEMS);
+
+function run({ step, requests }: ValidationJob): ValidationOutcome {
+  let cpuMicroseconds = 0;
+  for (let left = requests; left > 0; left -= BATCH) {
+    const batch = Math.min(left, BATCH);
+    if (step === 'parse') cpuMicroseconds += measure(() => parse(batch));
+    else cpuMicroseconds += measureCheck(parse(batch));
+  }
+  return { type: 'validation', cpuMicroseconds };
+}
+
+function measureCheck(bodies: readonly unknown[]): number {
+  return measure(() => {
+    for (const body of bodies) validateCreateRequest(body, OPTIONS);
+  });
+}
+
+function parse(requests: number): readonly unknown[] {
+  return Array.from({ length: requests }, () => JSON.parse(text) as unknown);
+}
+
+function measure(work: () => unknown): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+process.on('message', (message: ValidationJob | { readonly type: 'usage' }) => {
+  if (message.type === 'validation') process.send?.(run(message));
+});
+process.send?.({ type: 'ready' });
