@@ -31,7 +31,7 @@ export const QUICK: Sizes = {
   requests: 40,
   jsonRequests: 1000,
   validations: 50,
-  idleSockets: 500,
+  idleSockets: 2000,
   starts: 1,
   rounds: 3,
   longRounds: 1,

@@ -1,5 +1,6 @@
 import { compare, type Sample } from '../measure.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
+import type { MemoryAnswer } from '../processes/messages.ts';
 import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { startFloor, startService } from './programs.ts';
@@ -7,15 +8,15 @@ import { requireOpenFiles } from './require-open-files.ts';
 
 const PER_SOCKET = 'memory per socket, kB';
 
-/** Sockets that come and go before, until everything is loaded and compiled that a socket needs. */
-const WARM_UP_SOCKETS = 100;
+/** Sockets that come first, until a server has loaded and compiled what all of them share. */
+const FIRST = 50;
 
 /** What a client costs that says nothing: the memory of a server with and without many open sockets. */
 export const idleSocketsCase: BenchmarkCase = {
   name: 'idle-sockets',
   async run({ idleSockets, starts }: Sizes): Promise<readonly Comparison[]> {
-    requireOpenFiles(idleSockets);
-    const WS_MAX_CONNECTIONS = String(Math.max(idleSockets, WARM_UP_SOCKETS));
+    requireOpenFiles(FIRST + idleSockets);
+    const WS_MAX_CONNECTIONS = String(FIRST + idleSockets);
     const contest = {
       service: () => runRound(() => startService({ WS_MAX_CONNECTIONS }), idleSockets),
       floor: () => runRound(() => startFloor('ws-floor'), idleSockets),
@@ -30,15 +31,15 @@ export const idleSocketsCase: BenchmarkCase = {
 async function runRound(start: () => Promise<Server>, sockets: number): Promise<Sample> {
   await using server = await start();
   await using load = new LoadGenerator();
-  const open = (count: number) =>
-    load.run({ type: 'idle', url: `${server.socketOrigin}/v1/responses`, sockets: count });
-  await open(WARM_UP_SOCKETS);
-  await open(0);
-  const before = await server.memory();
-  await open(sockets);
-  const after = await server.memory();
+  const url = `${server.socketOrigin}/v1/responses`;
+  const measure = async (count: number): Promise<MemoryAnswer> => {
+    await load.run({ type: 'idle', url, sockets: count });
+    return await server.memory();
+  };
+  const [before, after] = [await measure(FIRST), await measure(FIRST + sockets)];
+  const toKilobytes = (bytes: number): number => bytes / sockets / 1000;
   return {
-    [PER_SOCKET]: (after.rssBytes - before.rssBytes) / sockets / 1000,
-    'of it JavaScript’s, kB': (after.heapBytes - before.heapBytes) / sockets / 1000,
+    [PER_SOCKET]: toKilobytes(after.rssBytes - before.rssBytes),
+    'of it JavaScript’s, kB': toKilobytes(after.heapBytes - before.heapBytes),
   };
 }

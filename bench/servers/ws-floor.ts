@@ -15,9 +15,9 @@ import { listen } from './listen.ts';
 const server = createServer();
 const sockets = new WebSocketServer({ server, perMessageDeflate: false });
 
-sockets.on('connection', (socket, request) => {
+sockets.on('connection', (socket, { socket: stream }) => {
   socket.on('message', (data: Buffer) => {
-    send(new FloorAnswer(JSON.parse(data.toString()) as FloorRequest), socket, request.socket);
+    send(new FloorAnswer(JSON.parse(data.toString()) as FloorRequest), socket, stream);
   });
 });
 

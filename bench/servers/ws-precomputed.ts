@@ -13,8 +13,8 @@ const answers = new PrecomputedAnswers((events) =>
 const server = createServer();
 const sockets = new WebSocketServer({ server, perMessageDeflate: false });
 
-sockets.on('connection', (socket, request) => {
-  socket.on('message', (data: Buffer) => answers.send(data.toString(), (chunk) => void request.socket.write(chunk)));
+sockets.on('connection', (socket, { socket: stream }) => {
+  socket.on('message', (data: Buffer) => answers.send(data.toString(), (chunk) => void stream.write(chunk)));
 });
 
 /** An unmasked text message in one frame (RFC 6455 section 5.2), shorter than 64 kB. */

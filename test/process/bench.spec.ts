@@ -83,6 +83,14 @@ describe('the benchmark', () => {
       }
     });
 
+    it('answers in one piece what its floors answer', () => {
+      expect(comparisonsOf('json')).toHaveLength(2);
+      for (const { figures } of comparisonsOf('json')) {
+        const bytes = figures.find((figure) => figure.name === 'bytes per answer');
+        expect(bytes).toMatchObject({ floor: bytes?.service });
+      }
+    });
+
     it('says whether goals are met, and fails for none', () => {
       expect(stdout).toMatch(/server CPU per event, µs .* ≤ 1\.30 (yes|no) /);
     });
