@@ -44,30 +44,35 @@ export interface Rounds {
   readonly warmUps: number;
 }
 
-/** What one round of each side gave. */
-interface Round {
-  readonly direct: Sample;
+/** What one round of each side gave, where there are such sides. */
+export interface Round {
+  readonly direct?: Sample;
   readonly service: Sample;
   readonly floor: Sample;
-  readonly precomputed: Sample;
+  readonly precomputed?: Sample;
 }
 
 /** Runs the sides in turns, so that what slows the machine down slows down all. Service and floor give the same figures. */
 export async function compare(contest: Contest, { rounds, warmUps }: Rounds): Promise<readonly Figure[]> {
   const all: Round[] = [];
   for (let index = -warmUps; index < rounds; index++) {
-    const direct = (await contest.direct?.()) ?? {};
+    const direct = await contest.direct?.();
     const [service, floor] = [await contest.service(), await contest.floor()];
-    const round = { direct, service, floor, precomputed: (await contest.precomputed?.()) ?? {} };
-    if (index >= 0) all.push(round);
+    const precomputed = await contest.precomputed?.();
+    if (index >= 0) all.push({ direct, service, floor, precomputed });
   }
-  return Object.keys(all[0]?.service ?? {}).map((name) => toFigure(name, all));
+  return toFigures(all);
+}
+
+/** Sums up what rounds gave, figure by figure. */
+export function toFigures(rounds: readonly Round[]): readonly Figure[] {
+  return Object.keys(rounds[0]?.service ?? {}).map((name) => toFigure(name, rounds));
 }
 
 function toFigure(name: string, rounds: readonly Round[]): Figure {
   const spread = (calculate: (of: (side: keyof Round) => number) => number): Spread =>
     toSpread(rounds.map((round) => calculate((side) => valueOf(round[side], name))));
-  const has = (side: keyof Round): boolean => rounds[0]?.[side][name] !== undefined;
+  const has = (side: keyof Round): boolean => rounds[0]?.[side]?.[name] !== undefined;
   const toDirect = (): Direct => ({
     ...spread((of) => of('direct')),
     serviceAdds: spread((of) => of('service') - of('direct')),
@@ -84,8 +89,8 @@ function toFigure(name: string, rounds: readonly Round[]): Figure {
   };
 }
 
-function valueOf(sample: Sample, name: string): number {
-  const value = sample[name];
+function valueOf(sample: Sample | undefined, name: string): number {
+  const value = sample?.[name];
   if (value === undefined) throw new Error(`a round has no figure '${name}'`);
   return value;
 }

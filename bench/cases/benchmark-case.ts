@@ -10,6 +10,8 @@ export interface Sizes extends Rounds {
   readonly turnsPerStream: number;
   /** Text deltas in an answer, where the case chooses them. */
   readonly deltas: number;
+  /** The same of answers that come at a model's own pace. */
+  readonly pacedDeltas: number;
   /** Turns of the longest conversation. */
   readonly chain: number;
   /** Agents that work side by side. */

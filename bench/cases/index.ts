@@ -1,11 +1,14 @@
+import { agentLoopCase } from './agent-loop.ts';
 import type { BenchmarkCase } from './benchmark-case.ts';
 import { chainsCase } from './chains.ts';
 import { coldStartCase } from './cold-start.ts';
+import { gapsCase } from './gaps.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
 import { jsonCase } from './json.ts';
 import { relayCase } from './relay.ts';
 import { savesCase } from './saves.ts';
 import { simulatorCase } from './simulator.ts';
+import { soakCase } from './soak.ts';
 import { sseCase } from './sse.ts';
 import { validationCase } from './validation.ts';
 import { wsCase } from './ws.ts';
@@ -18,8 +21,11 @@ export const CASES: readonly BenchmarkCase[] = [
   validationCase,
   simulatorCase,
   relayCase,
+  gapsCase,
+  agentLoopCase,
   chainsCase,
   savesCase,
   idleSocketsCase,
   coldStartCase,
+  soakCase,
 ];

@@ -9,6 +9,9 @@ import { MODEL_PREFIX } from '../upstream-traffic.ts';
 /** Connections of a program that saves: the service's default. */
 const DATABASE_POOL_SIZE = '10';
 
+/** Connections to an upstream: more than there are streams, as the relay has them. */
+const CONNECTIONS = 4096;
+
 /** Starts the service as it is built; without a word about models, it has its simulator. */
 export function startBuiltService(environment?: Readonly<Record<string, string>>): Promise<Server> {
   return Server.start('the service', new URL('../../dist/main.js', import.meta.url), environment);
@@ -54,7 +57,7 @@ export async function startServiceBefore(upstream: Server): Promise<Server> {
     await writeFile(
       file,
       JSON.stringify({
-        providers: { upstream: { base_url: `${upstream.origin}/v1`, discover: false } },
+        providers: { upstream: { base_url: `${upstream.origin}/v1`, discover: false, connections: CONNECTIONS } },
         models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }],
       }),
     );

@@ -31,7 +31,7 @@ export interface RelayedTraffic {
 }
 
 /** What one round gave, and what it cost the server that was asked. */
-interface Cost extends TimedOutcome {
+export interface Cost extends TimedOutcome {
   readonly cpuMicroseconds: number;
 }
 
@@ -73,17 +73,18 @@ function toContest(
   toCosts: (cost: Cost) => Sample,
 ): Contest {
   const run = async (server: Server): Promise<Sample> => {
-    const cost = await runRound(server, setting, relayed);
+    const cost = await runRelayed(server, setting, relayed);
     return { ...toTimes(cost), ...toCosts(cost) };
   };
   return {
     service: () => run(setting.service),
     floor: () => run(setting.floor),
-    direct: async () => toTimes(await runRound(setting.upstream, setting, relayed)),
+    direct: async () => toTimes(await runRelayed(setting.upstream, setting, relayed)),
   };
 }
 
-async function runRound(server: Server, setting: RelaySetting, relayed: RelayedTraffic): Promise<Cost> {
+/** Streams from one server; gives what its clients saw and what it cost. Throws when a frame is missing. */
+export async function runRelayed(server: Server, setting: RelaySetting, relayed: RelayedTraffic): Promise<Cost> {
   const { traffic, ...job } = relayed;
   const isDirect = server === setting.upstream;
   const bodies = toBodies(traffic);

@@ -1,3 +1,6 @@
+import type { AgentJob, AgentOutcome } from './agent-job.ts';
+import type { MixedJob, MixedOutcome } from './mixed-job.ts';
+
 /** Streams that run side by side, each one turn after the other. */
 export interface SseJob {
   readonly type: 'sse';
@@ -58,7 +61,7 @@ export interface TimedJob {
 }
 
 /** What the load generator can be asked to do. Another kind of load is another member, and a runner in `main.ts`. */
-export type Job = SseJob | SocketJob | JsonJob | IdleJob | TimedJob;
+export type Job = SseJob | SocketJob | JsonJob | IdleJob | TimedJob | AgentJob | MixedJob;
 
 /** What came back. */
 export interface Outcome {
@@ -87,10 +90,11 @@ export interface IdleOutcome {
   readonly sockets: number;
 }
 
-/** Half of the values are no more than `p50`, 99 of a hundred no more than `p99`. */
+/** Half of the values are no more than `p50`, 99 of a hundred no more than `p99`, none more than `max`. */
 export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
+  readonly max: number;
 }
 
 /** What came back, and when. It counts all turns, with those that were not measured. */
@@ -101,6 +105,8 @@ export interface TimedOutcome extends Outcome {
   readonly firstDelta: Percentiles;
   /** From when the upstream wrote a delta until it was here, ms. */
   readonly delay: Percentiles;
+  /** How much longer a delta was behind the one before it here than where the upstream wrote them, ms. */
+  readonly addedGap: Percentiles;
   /** From the request to the end of its answer, ms. */
   readonly whole: Percentiles;
 }
@@ -112,4 +118,6 @@ export interface OutcomeOf {
   readonly json: Outcome;
   readonly idle: IdleOutcome;
   readonly timed: TimedOutcome;
+  readonly agent: AgentOutcome;
+  readonly mixed: MixedOutcome;
 }

@@ -1,8 +1,10 @@
 /** The load generator: a process of its own, so that what it costs is not counted as the server's. */
 import type { MemoryQuestion, UsageQuestion } from '../processes/messages.ts';
+import { runAgents } from './agents.ts';
 import { keepIdle } from './idle.ts';
 import type { Job, OutcomeOf } from './job.ts';
 import { runJson } from './json.ts';
+import { runMixed } from './mixed.ts';
 import { runSockets } from './sockets.ts';
 import { runSse } from './sse.ts';
 import { runTimed } from './timed.ts';
@@ -19,6 +21,10 @@ function run(job: Job): Promise<OutcomeOf[Job['type']]> {
       return keepIdle(job);
     case 'timed':
       return runTimed(job);
+    case 'agent':
+      return runAgents(job);
+    case 'mixed':
+      return runMixed(job);
   }
 }
 

@@ -24,6 +24,7 @@ export async function runTimed({ url, body, streams, spreadMs, turns, deltas }: 
   const total = { turns: 0, frames: 0, bytes: 0 };
   const firstDeltas: number[] = [];
   const delays: number[] = [];
+  const addedGaps: number[] = [];
   const wholes: number[] = [];
   let left = turns;
   const start = monotonicMilliseconds();
@@ -40,6 +41,7 @@ export async function runTimed({ url, body, streams, spreadMs, turns, deltas }: 
       if (!isMeasured) continue;
       firstDeltas.push(answer.firstDelta - sent);
       delays.push(...answer.delays);
+      addedGaps.push(...answer.delays.slice(1).map((delay, before) => delay - (answer.delays[before] ?? NaN)));
       wholes.push(monotonicMilliseconds() - sent);
     }
   };
@@ -51,6 +53,7 @@ export async function runTimed({ url, body, streams, spreadMs, turns, deltas }: 
     seconds,
     firstDelta: toPercentiles(firstDeltas),
     delay: toPercentiles(delays),
+    addedGap: toPercentiles(addedGaps),
     whole: toPercentiles(wholes),
   };
 }

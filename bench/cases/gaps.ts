@@ -1,0 +1,62 @@
+import { compare, type Sample } from '../measure.ts';
+import { LoadGenerator } from '../processes/load-generator.ts';
+import type { Server } from '../processes/server.ts';
+import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
+import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
+import { type RelayedTraffic, type RelaySetting, runRelayed } from './relayed-streams.ts';
+
+/** The pace of a fast model, ms between deltas. */
+const GAP_MS = 20;
+
+/** Streams whose gaps are looked at: few enough that nobody is busy. */
+const STREAMS = 16;
+
+/** Numbers of streams that are tried one after the other, as far as the size allows. */
+const LADDER = [32, 128, 512, 1024, 2048];
+
+/** An event that comes later than this after it was written is lost, ms. */
+const LOST_AFTER_MS = 1000;
+
+/** How evenly a stream passes, and how many streams: what a client sees of a model that writes at a steady pace. */
+export const gapsCase: BenchmarkCase = {
+  name: 'gaps',
+  async run(sizes: Sizes): Promise<readonly Comparison[]> {
+    await using upstream = await startUpstream();
+    await using service = await startServiceBefore(upstream);
+    await using floor = await startRelay(upstream);
+    await using load = new LoadGenerator();
+    const setting = { upstream, service, floor, load };
+    const gaps = (server: Server) => () => measureGaps(server, setting, sizes);
+    const most = (server: Server) => () => climb(server, setting, sizes);
+    const sides = { service: gaps(service), floor: gaps(floor), direct: gaps(upstream) };
+    const rounds = { rounds: sizes.longRounds, warmUps: Math.min(1, sizes.warmUps) };
+    return [
+      { name: `gaps, ${STREAMS} at once`, figures: await compare(sides, rounds) },
+      {
+        name: `gaps, up to ${sizes.mostStreams} at once`,
+        figures: await compare({ service: most(service), floor: most(floor) }, { ...rounds, warmUps: 0 }),
+      },
+    ];
+  },
+};
+
+async function measureGaps(server: Server, setting: RelaySetting, sizes: Sizes): Promise<Sample> {
+  const { addedGap } = await runRelayed(server, setting, toTraffic(STREAMS, sizes));
+  return { 'added gap between deltas, p99, ms': addedGap.p99 };
+}
+
+/** Tries more and more streams until an event is lost. */
+async function climb(server: Server, setting: RelaySetting, sizes: Sizes): Promise<Sample> {
+  let most = 1;
+  for (const streams of LADDER.filter((one) => one <= sizes.mostStreams)) {
+    const { delay } = await runRelayed(server, setting, toTraffic(streams, sizes));
+    if (delay.max > LOST_AFTER_MS) break;
+    most = streams;
+  }
+  return { 'most streams without a lost event': most };
+}
+
+/** Streams begin evenly over the time of one answer. */
+function toTraffic(streams: number, { pacedDeltas: deltas }: Sizes): RelayedTraffic {
+  return { traffic: { deltas, burst: 1, gapMs: GAP_MS }, streams, turns: streams, spreadMs: deltas * GAP_MS };
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+
+import { WebSocket } from 'ws';
+
+import { toJsonRequestBody, toRequestBody } from '../traffic.ts';
+
+/** Long enough that a client can leave before its end. */
+const TRAFFIC = { deltas: 64, burst: 1 };
+
+/** Turns of one conversation. */
+const TURNS = 5;
+
+const STREAMED = toRequestBody('bench', TRAFFIC);
+const UNKNOWN_MODEL = toRequestBody('nothing', TRAFFIC);
+
+/** What a client does once; gives the number of its turns. Rejects when it is not answered as it should be. */
+type Client = (url: string) => Promise<number>;
+
+/** Every kind of client. */
+export const CLIENTS: readonly Client[] = [stream, converse, talk, leaveStream, leaveSocket, beWrong];
+
+/** Reads a stream to its end. */
+async function stream(url: string): Promise<number> {
+  const text = await (await post(url, STREAMED, 200)).text();
+  if (!text.endsWith('data: [DONE]\n\n')) throw new Error(`a stream ended with: ${text.slice(-200)}`);
+  return 1;
+}
+
+/** A conversation of a few turns in JSON, of which the last is deleted. */
+async function converse(url: string): Promise<number> {
+  const request = JSON.parse(toJsonRequestBody('bench', TRAFFIC)) as object;
+  let id: string | undefined;
+  for (let turn = 0; turn < TURNS; turn++) {
+    const answer = await post(url, JSON.stringify({ ...request, previous_response_id: id }), 200);
+    ({ id } = (await answer.json()) as { readonly id: string });
+  }
+  await (await fetch(`${url}/${id ?? ''}`, { method: 'DELETE' })).text();
+  return TURNS;
+}
+
+/** The same on a socket, with a frame in between that is none. */
+async function talk(url: string): Promise<number> {
+  const socket = await openSocket(url);
+  for (let turn = 0; turn < TURNS; turn++) {
+    socket.send('{"type":"nonsense"}');
+    await receive(socket, '{"type":"error"');
+    socket.send(`{"type":"response.create",${STREAMED.slice(1)}`);
+    await receive(socket, '{"type":"response.completed"');
+  }
+  socket.close();
+  await once(socket, 'close');
+  return TURNS;
+}
+
+/** Leaves in the middle of a stream. */
+async function leaveStream(url: string): Promise<number> {
+  const { body } = await post(url, STREAMED, 200);
+  const reader = body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  return 1;
+}
+
+/** Is gone from its socket in the middle of a turn, without a word. */
+async function leaveSocket(url: string): Promise<number> {
+  const socket = await openSocket(url);
+  socket.send(`{"type":"response.create",${STREAMED.slice(1)}`);
+  await receive(socket, '{"type":"response.created"');
+  socket.terminate();
+  return 1;
+}
+
+/** Asks for what cannot be: a model that is not there, a response that is not there, and something that is not JSON. */
+async function beWrong(url: string): Promise<number> {
+  await (await post(url, UNKNOWN_MODEL, 404)).text();
+  await (await post(url, toRequestBody('bench', TRAFFIC, 'resp_nothing'), 400)).text();
+  await (await post(url, '{"model":', 400)).text();
+  return 3;
+}
+
+async function post(url: string, body: string, status: number): Promise<Response> {
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  if (answer.status === status) return answer;
+  throw new Error(`status ${answer.status} instead of ${status}: ${await answer.text()}`);
+}
+
+async function openSocket(url: string): Promise<WebSocket> {
+  const socket = new WebSocket(url.replace('http', 'ws'), { perMessageDeflate: false });
+  await once(socket, 'open');
+  return socket;
+}
+
+/** Waits for a message that begins so. */
+async function receive(socket: WebSocket, start: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const look = (data: Buffer): void => {
+    if (data.toString('utf8', 0, start.length) === start) resolve(data);
+  };
+  const refuse = (): void => reject(new Error(`the socket was closed before ${start}`));
+  socket.on('message', look).once('close', refuse);
+  try {
+    await promise;
+  } finally {
+    socket.off('message', look).off('close', refuse);
+  }
+}
