@@ -25,13 +25,13 @@ export const FULL: Sizes = {
 export const QUICK: Sizes = {
   ...FULL,
   streams: 50,
-  mostStreams: 128,
-  deltas: 100,
+  mostStreams: 32,
+  deltas: 64,
   pacedDeltas: 16,
   chain: 50,
-  saves: 200,
-  requests: 40,
-  jsonRequests: 1000,
+  saves: 100,
+  requests: 30,
+  jsonRequests: 300,
   validations: 50,
   idleSockets: 2000,
   starts: 1,
@@ -39,7 +39,7 @@ export const QUICK: Sizes = {
   longRounds: 1,
   warmUps: 1,
   turnsPerStream: 1,
-  soakSeconds: 4,
+  soakSeconds: 3,
 };
 
 /** Proof that every case works. Its figures mean nothing. */

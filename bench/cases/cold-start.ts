@@ -17,10 +17,10 @@ const GOALS: readonly Goal[] = [
 /** `node dist/main.js` from nothing to the first answer, beside an application of Nest that does nothing. */
 export const coldStartCase: BenchmarkCase = {
   name: 'cold-start',
-  async run({ starts }: Sizes): Promise<readonly Comparison[]> {
+  async run({ starts, warmUps }: Sizes): Promise<readonly Comparison[]> {
     const contest = { service: () => runRound(startBareService), floor: () => runRound(startEmptyApp) };
     // The first time the files may have to come from the disk.
-    const figures = await compare(contest, { rounds: starts, warmUps: 1 });
+    const figures = await compare(contest, { rounds: starts, warmUps: Math.min(warmUps, 1) });
     return [{ name: 'cold-start ÷ empty Nest', figures, goals: GOALS }];
   },
 };

@@ -52,8 +52,10 @@ export const SECTIONS: readonly Section[] = [
     title: 'In front of an upstream',
     words:
       'The service as it is built, before a server of chat completions. The floor is a bare relay: `node:http`, a keep-alive agent, ' +
-      'every chunk parsed, every event built and serialised, one write for what one read brought. What is *added* is the difference to ' +
-      'asking that server itself in the same round. *Paced* streams come as a model writes; *flat out*, as fast as they can.',
+      'every chunk parsed, every event built and serialised, one write for what one read brought. *service − direct* is what the ' +
+      'service adds to asking that server itself in the same round. *Paced* streams come as a model writes; *flat out*, as fast as they can. In `gaps` a ' +
+      'model writes every 20 ms: how much further apart two deltas arrive than they were written, and with how many streams none is ' +
+      'late by a second.',
     cases: [
       { name: 'relay', figures: ['delay of a delta, p50, ms', 'server CPU per delta, µs'] },
       { name: 'gaps', figures: ['added gap between deltas, p99, ms', 'most streams without a lost event'] },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { runBench } from '../support/bench.js';
+import { BENCH_PATIENCE_MS, runBench } from '../support/bench.js';
 
 const CASES = new URL('../../bench/cases/index.ts', import.meta.url);
 
@@ -45,7 +45,7 @@ describe('the benchmark', () => {
       expect(end).toEqual({ code: 0, stderr: '' });
       stdout = text;
       report = JSON.parse(await readFile(file, 'utf8')) as Report;
-    });
+    }, BENCH_PATIENCE_MS);
 
     afterAll(() => rm(folder, { recursive: true }));
 
