@@ -10,7 +10,7 @@ export const FULL: Sizes = {
   agents: 8,
   saves: 2000,
   requests: 300,
-  jsonRequests: 10_000,
+  jsonRequests: 5000,
   validations: 400,
   idleSockets: 5000,
   starts: 5,

@@ -33,3 +33,4 @@ process.on('message', (message: Job | UsageQuestion | MemoryQuestion) => {
   // A job that fails ends the process, and with it the benchmark: its figures would mean nothing.
   void run(message).then((outcome) => process.send?.(outcome));
 });
+process.send?.({ type: 'ready' });

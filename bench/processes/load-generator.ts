@@ -1,14 +1,21 @@
+import { once } from 'node:events';
+
 import type { Job, OutcomeOf } from '../load/job.ts';
 import { Child } from './child.ts';
 
 /** Sends requests to servers, as jobs tell it. */
 export class LoadGenerator extends Child {
+  /** Messages that come before it listens are lost. */
+  private readonly ready: Promise<unknown>;
+
   constructor() {
     super('the load generator', new URL('../load/main.ts', import.meta.url));
+    this.ready = once(this.process, 'message');
   }
 
   /** Does a job to its end. */
-  run<OneJob extends Job>(job: OneJob): Promise<OutcomeOf[OneJob['type']]> {
-    return this.ask({ ...job });
+  async run<OneJob extends Job>(job: OneJob): Promise<OutcomeOf[OneJob['type']]> {
+    await this.orEnd(this.ready);
+    return await this.ask({ ...job });
   }
 }
