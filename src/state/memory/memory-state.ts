@@ -1,18 +1,23 @@
-import { type Owner, ownedKey } from '../../access/index.js';
+import type { Owner } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import { itemsOf, type Node } from './node.js';
 import { SortedList } from './sorted-list.js';
 
+/** What one owner has, by its ids. */
+class Estate {
+  readonly nodes = new Map<string, Node>();
+  /** The living nodes that have an item, in the order in which they were saved, by its id. */
+  readonly holders = new Map<string, Node[]>();
+  readonly sessions = new Map<string, SortedList<Node>>();
+  readonly list = new SortedList<Node>();
+}
+
 /** All responses of this process, and every way to find them. */
 export class MemoryState {
-  /** By owner and id, in the order in which they were saved. */
-  private readonly nodes = new Map<string, Node>();
-  /** The living nodes that have an item, in the order in which they were saved, by owner and item id. */
-  private readonly holders = new Map<string, Node[]>();
-  private readonly owners = new Map<Owner, SortedList<Node>>();
-  /** By owner and session. */
-  private readonly sessions = new Map<string, SortedList<Node>>();
+  /** In the order in which they were saved. */
+  private readonly nodes = new Set<Node>();
+  private readonly estates = new Map<Owner, Estate>();
   /** Estimated bytes of everything, tombstones included. */
   private total = 0;
 
@@ -31,16 +36,16 @@ export class MemoryState {
 
   /** In the order in which they were saved. */
   all(): Iterable<Node> {
-    return this.nodes.values();
+    return this.nodes;
   }
 
   has(owner: Owner, responseId: string): boolean {
-    return this.nodes.has(ownedKey(owner, responseId));
+    return this.estates.get(owner)?.nodes.has(responseId) === true;
   }
 
   /** A response that can be seen, within a session if one is named. */
   find(owner: Owner, responseId: string, within?: string): Node | undefined {
-    const node = this.nodes.get(ownedKey(owner, responseId));
+    const node = this.estates.get(owner)?.nodes.get(responseId);
     return node !== undefined && this.shows(node, within) ? node : undefined;
   }
 
@@ -52,41 +57,49 @@ export class MemoryState {
 
   /** The latest response that can be seen and has an item. */
   holderOf(owner: Owner, itemId: string, within?: string): Node | undefined {
-    return this.holders.get(ownedKey(owner, itemId))?.findLast((node) => this.shows(node, within));
+    return this.estates
+      .get(owner)
+      ?.holders.get(itemId)
+      ?.findLast((node) => this.shows(node, within));
   }
 
   ofOwner(owner: Owner): SortedList<Node> {
-    return this.owners.get(owner) ?? new SortedList();
+    return this.estates.get(owner)?.list ?? new SortedList();
   }
 
   ofSession(owner: Owner, sessionId: string): SortedList<Node> {
-    return this.sessions.get(ownedKey(owner, sessionId)) ?? new SortedList();
+    return this.estates.get(owner)?.sessions.get(sessionId) ?? new SortedList();
   }
 
   add(node: Node): void {
     const { owner, parent, id, sessionId, bytes } = node;
+    const estate = this.estateOf(owner);
     parent?.children.add(node);
-    this.nodes.set(ownedKey(owner, id), node);
-    this.owners.set(owner, this.ofOwner(owner));
-    this.ofOwner(owner).add(node);
+    this.nodes.add(node);
+    estate.nodes.set(id, node);
+    estate.list.add(node);
     this.join(node, sessionId);
-    for (const item of itemsOf(node)) this.holdersOf(ownedKey(owner, item.id)).push(node);
+    for (const item of itemsOf(node)) {
+      const holders = estate.holders.get(item.id);
+      if (holders === undefined) estate.holders.set(item.id, [node]);
+      else holders.push(node);
+    }
     this.total += bytes;
   }
 
   join(node: Node, sessionId: string): void {
-    const { owner } = node;
-    const session = this.ofSession(owner, sessionId);
+    const { sessions } = this.estateOf(node.owner);
+    const session = sessions.get(sessionId) ?? new SortedList();
     session.add(node);
-    this.sessions.set(ownedKey(owner, sessionId), session);
+    sessions.set(sessionId, session);
     node.sessions.add(sessionId);
   }
 
   leave(node: Node, sessionId: string): void {
-    const { owner } = node;
-    const session = this.ofSession(owner, sessionId);
-    session.remove(node);
-    if (session.size === 0) this.sessions.delete(ownedKey(owner, sessionId));
+    const { sessions } = this.estateOf(node.owner);
+    const session = sessions.get(sessionId);
+    session?.remove(node);
+    if (session?.size === 0) sessions.delete(sessionId);
     node.sessions.delete(sessionId);
   }
 
@@ -99,16 +112,17 @@ export class MemoryState {
   /** Takes a node out of reach, and frees it and the ancestors that nobody needs any more. */
   drop(node: Node): void {
     const { owner, id } = node;
-    this.nodes.delete(ownedKey(owner, id));
-    this.ofOwner(owner).remove(node);
-    if (this.ofOwner(owner).size === 0) this.owners.delete(owner);
+    const estate = this.estateOf(owner);
+    this.nodes.delete(node);
+    estate.nodes.delete(id);
+    estate.list.remove(node);
     for (const sessionId of node.sessions) this.leave(node, sessionId);
     for (const item of itemsOf(node)) {
-      const key = ownedKey(owner, item.id);
-      const others = this.holdersOf(key).filter((holder) => holder !== node);
-      if (others.length > 0) this.holders.set(key, others);
-      else this.holders.delete(key);
+      const others = estate.holders.get(item.id)?.filter((holder) => holder !== node) ?? [];
+      if (others.length > 0) estate.holders.set(item.id, others);
+      else estate.holders.delete(item.id);
     }
+    if (estate.list.size === 0) this.estates.delete(owner);
     node.alive = false;
     for (let current: Node | null = node; current !== null; current = current.parent) {
       if (current.alive || current.children.size > 0) return;
@@ -117,9 +131,9 @@ export class MemoryState {
     }
   }
 
-  private holdersOf(key: string): Node[] {
-    let holders = this.holders.get(key);
-    if (holders === undefined) this.holders.set(key, (holders = []));
-    return holders;
+  private estateOf(owner: Owner): Estate {
+    let estate = this.estates.get(owner);
+    if (estate === undefined) this.estates.set(owner, (estate = new Estate()));
+    return estate;
   }
 }

@@ -68,6 +68,8 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
 
   /** Where an entry is, or where it would be. New ones mostly come last. */
   private positionOf(entry: T): number {
+    const last = this.entries.at(-1);
+    if (last === undefined || isBefore(last, entry)) return this.entries.length;
     let low = 0;
     let high = this.entries.length;
     while (low < high) {
