@@ -8,6 +8,8 @@ export class TurnLog extends TurnObserver {
   private readonly logger = new Logger('Turn');
 
   override settled(record: TurnRecord): void {
+    // Asked first: nobody reads most of these lines.
+    if (!Logger.isLevelEnabled('debug')) return;
     const { responseId, caller, model, provider, status, usage, errorCode, durationMs } = record;
     this.logger.debug(
       [

@@ -10,7 +10,7 @@ export function estimateBytes(value: unknown): number {
     bytes += SLOT_BYTES;
     if (typeof next === 'string') bytes += next.length * 2;
     else if (typeof next === 'object' && next !== null) {
-      for (const member of Object.values(next)) pending.push(member);
+      for (const name in next) pending.push((next as Readonly<Record<string, unknown>>)[name]);
       bytes += SLOT_BYTES;
     }
   }

@@ -17,16 +17,31 @@ const BYTES_PER_ID = 16;
 /** Ids whose random bytes are drawn at once: asking the system costs more than making an id. */
 const IDS_PER_DRAW = 256;
 
-/** Ids that sort by time of creation, ms: the hex digits of a UUIDv7. */
+/** Ids that sort in the order in which they were made: the hex digits of a UUIDv7 with a counter (RFC 9562 section 6.2). */
 export class UuidIdGenerator extends IdGenerator {
-  private readonly pool = new Uint8Array(BYTES_PER_ID * IDS_PER_DRAW);
+  private readonly pool = Buffer.alloc(BYTES_PER_ID * IDS_PER_DRAW);
   private used = this.pool.length;
+  private msecs = 0;
+  private seq = 0;
 
   override next(prefix: IdPrefix): string {
-    return `${prefix}_${v7({ random: this.draw() }).replaceAll('-', '')}`;
+    const random = this.draw();
+    this.count(random);
+    return `${prefix}_${v7({ random, msecs: this.msecs, seq: this.seq }).replaceAll('-', '')}`;
   }
 
-  private draw(): Uint8Array {
+  /** Begins anywhere in each millisecond, and counts within it. */
+  private count(random: Buffer): void {
+    const now = Date.now();
+    if (now > this.msecs) {
+      this.msecs = now;
+      this.seq = random.readUInt32BE() >>> 1;
+    } else {
+      this.seq += 1;
+    }
+  }
+
+  private draw(): Buffer {
     if (this.used === this.pool.length) {
       randomFillSync(this.pool);
       this.used = 0;

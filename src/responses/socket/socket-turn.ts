@@ -159,10 +159,12 @@ export class SocketTurn implements LaneTask {
 
   private write(batch: readonly StreamEvent[]): Promise<void> | undefined {
     const { writer } = this.session.connection;
-    for (const [index, event] of batch.entries()) {
-      if (writer.isBehind) return this.writeSlowly(batch.slice(index));
+    let written = 0;
+    for (const event of batch) {
+      if (writer.isBehind) return this.writeSlowly(batch.slice(written));
       if (this.state === 'over') return undefined;
-      this.writeEvent(event, event === batch.at(-1));
+      written += 1;
+      this.writeEvent(event, written === batch.length);
     }
     return undefined;
   }
