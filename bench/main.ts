@@ -15,7 +15,10 @@ process.once('SIGTERM', () => process.exit(143));
 
 async function run({ cases, sizes }: Options): Promise<Report> {
   const results: Report['cases'][number][] = [];
-  for (const one of cases) results.push({ name: one.name, comparisons: await one.run(sizes) });
+  for (const one of cases) {
+    if (process.stderr.isTTY) process.stderr.write(`${one.name} …\n`);
+    results.push({ name: one.name, comparisons: await one.run(sizes) });
+  }
   return { machine: describeMachine(), sizes, cases: results };
 }
 

@@ -29,15 +29,15 @@ export interface Movements {
   readonly still: readonly Pair[];
   /** Of too few rounds to know. */
   readonly unknown: readonly Pair[];
-  /** Names of those that only the later run has. */
+  /** Names of those, and of whole cases, that only the later run has. */
   readonly added: readonly string[];
-  /** Names of those that only the earlier run has. */
+  /** Names of those, and of whole cases, that only the earlier run has. */
   readonly removed: readonly string[];
 }
 
 /** Finds the ratios that differ between two runs by more than the noise that was measured in them. */
 export function findMovements(before: Report, after: Report): Movements {
-  const [earlier, later] = [toRatios(before), toRatios(after)];
+  const [earlier, later] = [toRatios(before.cases), toRatios(after.cases)];
   const pairs = [...later].flatMap(([name, ratio]): readonly Pair[] => {
     const previous = earlier.get(name);
     return previous === undefined ? [] : [{ name, before: previous, after: ratio }];
@@ -47,8 +47,8 @@ export function findMovements(before: Report, after: Report): Movements {
     moved: groups.moved ?? [],
     still: groups.still ?? [],
     unknown: groups.unknown ?? [],
-    added: [...later.keys()].filter((name) => !earlier.has(name)),
-    removed: [...earlier.keys()].filter((name) => !later.has(name)),
+    added: toNamesOnlyIn(after, before),
+    removed: toNamesOnlyIn(before, after),
   };
 }
 
@@ -64,7 +64,16 @@ function toGroup({ before, after }: Pair): 'moved' | 'still' | 'unknown' {
   return isMore ? 'moved' : 'still';
 }
 
-function toRatios({ cases }: Report): ReadonlyMap<string, Spread> {
+function toNamesOnlyIn({ cases }: Report, other: Report): readonly string[] {
+  return cases.flatMap((one) => {
+    const others = other.cases.filter(({ name }) => name === one.name);
+    if (others.length === 0) return [`the case ${one.name}`];
+    const known = toRatios(others);
+    return [...toRatios([one]).keys()].filter((name) => !known.has(name));
+  });
+}
+
+function toRatios(cases: Report['cases']): ReadonlyMap<string, Spread> {
   const comparisons = cases.flatMap((one) => one.comparisons);
   return new Map(
     comparisons.flatMap(({ name, figures }) =>

@@ -17,12 +17,12 @@ function toSpread(values: readonly number[]): object {
   return { median: sorted[Math.floor(values.length / 2)], min: sorted[0], max: sorted.at(-1), values };
 }
 
-function toReport(ratios: Ratios, machine = MACHINE, sizes = SIZES): object {
+function toReport(ratios: Ratios, machine = MACHINE, sizes = SIZES, otherCases: readonly object[] = []): object {
   const figures = Object.entries(ratios).map(([name, values]) => {
     const [spread, floor] = [toSpread(values), toSpread(values.map(() => 1))];
     return { name, ratio: spread, difference: spread, service: spread, floor };
   });
-  return { machine, sizes, cases: [{ name: 'sse', comparisons: [{ name: 'sse, single', figures }] }] };
+  return { machine, sizes, cases: [{ name: 'sse', comparisons: [{ name: 'sse, single', figures }] }, ...otherCases] };
 }
 
 describe('a comparison of two runs', () => {
@@ -71,7 +71,7 @@ describe('a comparison of two runs', () => {
   });
 
   it('says what is new, what is gone, and what else could be the reason', async () => {
-    const before = toReport({ old: [1, 1, 1] });
+    const before = toReport({ old: [1, 1, 1] }, MACHINE, SIZES, [{ name: 'chains', comparisons: [] }]);
     const after = toReport({ young: [1, 1, 1] }, { ...MACHINE, cores: 8 }, { ...SIZES, deltas: 8 });
     expect(await compare(before, after)).toEqual([
       '! another machine: cores was 2, is 8',
@@ -81,6 +81,7 @@ describe('a comparison of two runs', () => {
       '  sse, single: young',
       'Gone:',
       '  sse, single: old',
+      '  the case chains',
     ]);
   });
 });

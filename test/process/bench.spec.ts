@@ -35,12 +35,13 @@ interface Report {
 describe('the benchmark', () => {
   describe('in its smallest form', () => {
     let folder: string;
+    let file: string;
     let stdout: string;
     let report: Report;
 
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
-      const file = join(folder, 'report.json');
+      file = join(folder, 'report.json');
       const { stdout: text, ...end } = await runBench('main.ts', '--smallest', '--json', file);
       expect(end).toEqual({ code: 0, stderr: '' });
       stdout = text;
@@ -89,6 +90,11 @@ describe('the benchmark', () => {
         const bytes = figures.find((figure) => figure.name === 'bytes per answer');
         expect(bytes).toMatchObject({ floor: bytes?.service });
       }
+    });
+
+    it('can be shown by the README', async () => {
+      const { stderr } = await runBench('write-readme.ts', file, '--check');
+      expect(stderr).toBe(`README.md does not show ${file}: npm run bench:readme\n`);
     });
 
     it('says whether goals are met, and fails for none', () => {
