@@ -49,8 +49,8 @@ async function measureGaps(server: Server, setting: RelaySetting, sizes: Sizes):
 async function climb(server: Server, setting: RelaySetting, sizes: Sizes): Promise<Sample> {
   let most = 1;
   for (const streams of LADDER.filter((one) => one <= sizes.mostStreams)) {
-    const { delay } = await runRelayed(server, setting, toTraffic(streams, sizes));
-    if (delay.max > LOST_AFTER_MS) break;
+    const { delay, broken } = await runRelayed(server, setting, { ...toTraffic(streams, sizes), mayBreak: true });
+    if (broken > 0 || delay.max > LOST_AFTER_MS) break;
     most = streams;
   }
   return { 'most streams without a lost event': most };

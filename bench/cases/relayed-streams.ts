@@ -28,6 +28,8 @@ export interface RelayedTraffic {
   readonly turns: number;
   /** Time over which the streams begin, ms. */
   readonly spreadMs: number;
+  /** Whether an answer may break off. */
+  readonly mayBreak?: boolean;
 }
 
 /** What one round gave, and what it cost the server that was asked. */

@@ -58,6 +58,8 @@ export interface TimedJob {
   readonly turns: number;
   /** Deltas in each answer. */
   readonly deltas: number;
+  /** Whether an answer may be less than a whole stream: it is counted then, and its stream ends. */
+  readonly mayBreak?: boolean;
 }
 
 /** What the load generator can be asked to do. Another kind of load is another member, and a runner in `main.ts`. */
@@ -101,6 +103,8 @@ export interface Percentiles {
 export interface TimedOutcome extends Outcome {
   /** Frames of all turns, with `[DONE]`. */
   readonly frames: number;
+  /** Answers that broke off. Nothing else of them is counted. */
+  readonly broken: number;
   /** From the request to its first delta, ms. */
   readonly firstDelta: Percentiles;
   /** From when the upstream wrote a delta until it was here, ms. */

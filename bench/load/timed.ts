@@ -18,10 +18,11 @@ interface Answer {
   readonly delays: readonly number[];
 }
 
-/** Runs streams and measures what their clients wait for. Rejects when an answer is anything but a whole stream. */
-export async function runTimed({ url, body, streams, spreadMs, turns, deltas }: TimedJob): Promise<TimedOutcome> {
+/** Runs streams and measures what their clients wait for. Rejects when an answer is not a whole stream, unless it may. */
+export async function runTimed(job: TimedJob): Promise<TimedOutcome> {
+  const { streams, spreadMs, turns } = job;
   const agent = new Agent({ keepAlive: true, maxSockets: streams });
-  const total = { turns: 0, frames: 0, bytes: 0 };
+  const total = { turns: 0, frames: 0, bytes: 0, broken: 0 };
   const firstDeltas: number[] = [];
   const delays: number[] = [];
   const addedGaps: number[] = [];
@@ -34,7 +35,11 @@ export async function runTimed({ url, body, streams, spreadMs, turns, deltas }: 
       const sent = monotonicMilliseconds();
       const isMeasured = sent - start >= spreadMs;
       if (isMeasured) left -= 1;
-      const answer = await readStamped(await post(url, body, agent), deltas);
+      const answer = await ask(job, agent);
+      if (answer === undefined) {
+        total.broken += 1;
+        return;
+      }
       total.turns += 1;
       total.frames += answer.frames;
       total.bytes += answer.bytes;
@@ -56,6 +61,16 @@ export async function runTimed({ url, body, streams, spreadMs, turns, deltas }: 
     addedGap: toPercentiles(addedGaps),
     whole: toPercentiles(wholes),
   };
+}
+
+/** Gives nothing for an answer that broke off, if that may be. */
+async function ask({ url, body, deltas, mayBreak = false }: TimedJob, agent: Agent): Promise<Answer | undefined> {
+  try {
+    return await readStamped(await post(url, body, agent), deltas);
+  } catch (error) {
+    if (mayBreak) return undefined;
+    throw error;
+  }
 }
 
 /** Reads a stream to its end. Of each delta it reads the stamp only: the generator must be faster than the servers. */
