@@ -13,13 +13,16 @@ import { toTable } from './report/table.ts';
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-async function run({ cases, sizes }: Options): Promise<Report> {
-  const results: Report['cases'][number][] = [];
+async function run({ cases, sizes, json }: Options): Promise<Report> {
+  let report: Report = { machine: describeMachine(), sizes, cases: [] };
   for (const one of cases) {
     if (process.stderr.isTTY) process.stderr.write(`${one.name} …\n`);
-    results.push({ name: one.name, comparisons: await one.run(sizes) });
+    const comparisons = await one.run(sizes);
+    report = { ...report, cases: [...report.cases, { name: one.name, comparisons }] };
+    // What was measured is kept, even if a later case fails.
+    if (json !== undefined) await writeReport(json, report);
   }
-  return { machine: describeMachine(), sizes, cases: results };
+  return report;
 }
 
 try {
@@ -27,7 +30,6 @@ try {
   const earlier = options.compare === undefined ? undefined : await readReport(options.compare);
   const report = options.report === undefined ? await run(options) : await readReport(options.report);
   process.stdout.write(toTable(report));
-  if (options.json !== undefined) await writeReport(options.json, report);
   if (earlier !== undefined) process.stdout.write(`\n${toMovementText(earlier, report)}`);
 } catch (error) {
   const { message, stack } = error instanceof Error ? error : new Error(String(error));

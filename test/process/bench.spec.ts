@@ -99,6 +99,8 @@ describe('the benchmark', () => {
 
     it('says whether goals are met, and fails for none', () => {
       expect(stdout).toMatch(/server CPU per event, µs .* ≤ 1\.30 (yes|no) /);
+      expect(stdout).toMatch(/ {2}added to direct +≤ 1\.00 (yes|no) /);
+      expect(stdout).toMatch(/ {2}service − floor +≤ 70\.0 (yes|no) /);
     });
 
     it('tells what is added to asking the upstream itself', () => {
