@@ -14,6 +14,7 @@ process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
 async function run({ cases, sizes, json }: Options): Promise<Report> {
+  for (const one of cases) one.requireMachine?.(sizes);
   let report: Report = { machine: describeMachine(), sizes, cases: [] };
   for (const one of cases) {
     if (process.stderr.isTTY) process.stderr.write(`${one.name} …\n`);

@@ -61,5 +61,7 @@ export interface Comparison {
 export interface BenchmarkCase {
   /** As `--case` takes it. */
   readonly name: string;
+  /** Throws an OptionError when this machine does not allow such a run: asked before the first case begins. */
+  requireMachine?(sizes: Sizes): void;
   run(sizes: Sizes): Promise<readonly Comparison[]>;
 }

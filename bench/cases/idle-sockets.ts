@@ -14,8 +14,10 @@ const FIRST = 50;
 /** What a client costs that says nothing: the memory of a server with and without many open sockets. */
 export const idleSocketsCase: BenchmarkCase = {
   name: 'idle-sockets',
-  async run({ idleSockets, starts }: Sizes): Promise<readonly Comparison[]> {
+  requireMachine({ idleSockets }: Sizes): void {
     requireOpenFiles(FIRST + idleSockets);
+  },
+  async run({ idleSockets, starts }: Sizes): Promise<readonly Comparison[]> {
     const WS_MAX_CONNECTIONS = String(FIRST + idleSockets);
     const contest = {
       service: () => runRound(() => startService({ WS_MAX_CONNECTIONS }), idleSockets),

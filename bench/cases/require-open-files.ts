@@ -8,7 +8,9 @@ export function requireOpenFiles(sockets: number): void {
   const limit = openFilesLimit();
   if (limit >= sockets + OTHERS) return;
   const needed = sockets + OTHERS;
-  throw new OptionError(`--idle-sockets: ${sockets} need ${needed} open files, but 'ulimit -n' allows ${limit}`);
+  throw new OptionError(
+    `--idle-sockets: these need ${needed} open files in a process, but 'ulimit -n' allows ${limit}`,
+  );
 }
 
 /** The limit of this process, which those that it starts inherit; infinite where there is none. */
