@@ -24,4 +24,4 @@ export {
 } from './responses/index.js';
 export { SocketAdapter } from './responses/socket/index.js';
 export * from './state/index.js';
-export * from './time/index.js';
+export { Clock, SystemClock, TimeModule, type Timer } from './time/index.js';

@@ -1,9 +1,8 @@
 import { Logger } from '@nestjs/common';
 import pg, { type PoolClient } from 'pg';
 
-import type { Clock } from '../../time/index.js';
+import { Backoff, type Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
-import { Backoff } from './backoff.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
 import {
   breaksConnection,
@@ -13,6 +12,7 @@ import {
   isWorthRepeating,
   toStoreError,
 } from './database-errors.js';
+import { PAUSES } from './pauses.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction all on one connection. */
@@ -44,7 +44,7 @@ export class Database {
     private readonly clock: Clock,
   ) {
     this.isPooled = isPooled(settings);
-    this.backoff = new Backoff(clock);
+    this.backoff = new Backoff(clock, PAUSES);
     this.pool = new pg.Pool({
       ...requestOptions(settings),
       max: settings.DATABASE_POOL_SIZE,
@@ -130,7 +130,9 @@ export class Database {
   private async connect(): Promise<PoolClient> {
     if (!this.opened) throw new StoreUnavailableError('the database has not been ready yet');
     // With a living connection the database is there, and what fails may be the number of connections.
-    if (this.pool.totalCount === 0) this.backoff.throwIfWaiting();
+    if (this.pool.totalCount === 0 && this.backoff.isWaiting) {
+      throw new StoreUnavailableError('the database was not there a moment ago');
+    }
     const deadline = this.clock.now() + this.settings.DATABASE_CONNECT_TIMEOUT_MS;
     for (;;) {
       try {

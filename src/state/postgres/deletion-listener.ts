@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 
-import type { Clock } from '../../time/index.js';
+import { Backoff, type Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
-import { Backoff } from './backoff.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
 import { describe } from './database-errors.js';
+import { PAUSES } from './pauses.js';
 
 /** How often the connection is asked whether it still lives, ms: nothing is sent over it as long as nothing is deleted. */
 const CHECK_INTERVAL_MS = 15_000;
@@ -25,7 +25,7 @@ export class DeletionListener {
     private readonly notices: DeletionNotices,
     private readonly clock: Clock,
   ) {
-    this.backoff = new Backoff(clock);
+    this.backoff = new Backoff(clock, PAUSES);
   }
 
   /** Begins to listen; until it hears, the notices are interrupted. */

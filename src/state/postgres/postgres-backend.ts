@@ -1,15 +1,15 @@
 import { Logger } from '@nestjs/common';
 
-import type { Clock } from '../../time/index.js';
+import { Backoff, type Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
 import { StateBackend } from '../state-backend.js';
-import { Backoff } from './backoff.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
 import { describe, isPassing } from './database-errors.js';
 import { DeletionListener } from './deletion-listener.js';
 import { migrate, pendingMigrations } from './migrate.js';
+import { PAUSES } from './pauses.js';
 import { PostgresResponseGraph } from './postgres-response-graph.js';
 import { PostgresResponseStore } from './postgres-response-store.js';
 import { PostgresSessionLock } from './postgres-session-lock.js';
@@ -81,7 +81,7 @@ export class PostgresBackend extends StateBackend {
   }
 
   private async keepTrying(): Promise<void> {
-    const backoff = new Backoff(this.clock);
+    const backoff = new Backoff(this.clock, PAUSES);
     for (;;) {
       await this.clock.sleep(backoff.failed(), this.stopping.signal);
       if (this.stopping.signal.aborted) return;

@@ -1,0 +1,46 @@
+import type { Clock } from './clock.js';
+
+/** The pauses of a Backoff, ms. */
+export interface Pauses {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** Pauses that double with every failure in a row, so that what comes back is not overrun. */
+export class Backoff {
+  private failures = 0;
+  private notBefore = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly pauses: Pauses,
+  ) {}
+
+  /** Whether the last attempt failed. */
+  get hasFailed(): boolean {
+    return this.failures > 0;
+  }
+
+  /** Whether the pause after the last attempt still goes on. */
+  get isWaiting(): boolean {
+    return this.clock.now() < this.notBefore;
+  }
+
+  succeeded(): void {
+    this.failures = 0;
+    this.notBefore = 0;
+  }
+
+  /** Gives the pause to make now, ms: up to a half is left to chance, so that those who wait do not come at once. */
+  failed(): number {
+    // Those that fail together are one failure.
+    const left = this.notBefore - this.clock.now();
+    if (left > 0) return left;
+    const { firstMs, longestMs } = this.pauses;
+    const longest = Math.min(firstMs * 2 ** this.failures, longestMs);
+    const pause = longest * (1 - Math.random() / 2);
+    this.failures += 1;
+    this.notBefore = this.clock.now() + pause;
+    return pause;
+  }
+}
