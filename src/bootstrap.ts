@@ -1,4 +1,4 @@
-import { ConsoleLogger, Logger, NotFoundException } from '@nestjs/common';
+import { Logger, NotFoundException } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiKeyGuard } from './access/index.js';
 import { AntiphonModule, type AntiphonOptions } from './antiphon.module.js';
 import { Environment, readEnvironment } from './config/index.js';
+import { createLogger } from './create-logger.js';
 import {
   answerBrokenRequests,
   answerWithOpenAiHeaders,
@@ -23,12 +24,7 @@ import { SocketAdapter } from './responses/socket/index.js';
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
   const module = AntiphonModule.forRoot(options);
   // Read here as well, after the module has loaded `.env`: what is wrong is told in a line, before Nest logs a stack.
-  const { LOG_LEVEL, LOG_FORMAT } = readEnvironment({ ...process.env, ...options.environment });
-  const logger = new ConsoleLogger('Antiphon', {
-    logLevels: levelsFrom(LOG_LEVEL),
-    json: LOG_FORMAT === 'json',
-    colors: LOG_FORMAT === 'text' && process.stdout.isTTY,
-  });
+  const logger = createLogger(readEnvironment({ ...process.env, ...options.environment }));
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
     abortOnError: false,
     logger,
@@ -83,9 +79,4 @@ function hasBody({ headers }: FastifyRequest): boolean {
 function warnThatOpen({ ALLOW_OPEN }: Environment): void {
   const reach = ALLOW_OPEN ? 'anybody who reaches the port can use it' : 'only this machine can use it';
   new Logger('Antiphon').warn(`no API_KEYS: the service is open, and ${reach}`);
-}
-
-function levelsFrom(level: Environment['LOG_LEVEL']): Environment['LOG_LEVEL'][] {
-  const levels: Environment['LOG_LEVEL'][] = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
-  return levels.slice(0, levels.indexOf(level) + 1);
 }
