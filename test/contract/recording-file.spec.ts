@@ -185,6 +185,27 @@ describe('a file of recordings', () => {
     }
   });
 
+  it('may be begun by several processes at once', async () => {
+    const say = (service: Service, input: string): Promise<unknown> => JSON_TRANSPORT.run(service, { ...hello, input });
+    await session.record(async (one, first) => {
+      await session.record(async (other, second) => {
+        first.reply({ type: 'text', delta: 'of one' });
+        second.reply({ type: 'text', delta: 'of the other' });
+        await say(other, 'other');
+        await say(one, 'one');
+        await say(other, 'other again');
+      });
+    });
+    await using service = await session.replay();
+    for (const [input, expected] of [
+      ['one', 'of one'],
+      ['other', 'of the other'],
+    ]) {
+      const { response } = await JSON_TRANSPORT.run(service, { model: 'session', input });
+      expect(response['output_text']).toBe(expected);
+    }
+  });
+
   it('is not begun where nothing is to be recorded', async () => {
     await (await startService({ providers: [ScriptedProvider], environment: { RECORD_FILE: '' } })).close();
     expect(existsSync(session.path)).toBe(false);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../../config/index.js';
 import { SCRIPT_SCHEMA, type ScriptFile } from './script-file.js';
@@ -39,8 +40,10 @@ function parseLines(content: string): unknown {
   const [first] = lines;
   if (typeof first !== 'object' || first === null || !('settings' in first)) return { turns: lines };
   const { settings, ...others } = first;
+  // Processes that record into one file may each have begun it.
+  const turns = lines.filter((line) => !isDeepStrictEqual(line, first));
   // What stands beside the settings is told as a fault of its own.
-  return { ...(settings as object), ...others, turns: lines.slice(1) };
+  return { ...(settings as object), ...others, turns };
 }
 
 function parseLine(line: string, number: number): unknown {
