@@ -37,6 +37,17 @@ module.exports = {
       to: { path: ['^src/responses/(http|socket)/', 'node_modules/fastify/', 'node_modules/@nestjs/platform-'] },
     },
     {
+      name: 'the-primary-runs-nothing-of-the-service',
+      comment:
+        'The process that looks after workers must outlive whatever goes wrong in them: no database, no HTTP, no Nest application.',
+      severity: 'error',
+      from: { path: '^src/workers/', pathNot: '\\.spec\\.ts$' },
+      to: {
+        path: ['^src/(?!workers/|config/|time/)', 'node_modules/'],
+        pathNot: ['node_modules/@nestjs/common/', 'node_modules/@types/node/'],
+      },
+    },
+    {
       name: 'not-to-tests',
       comment: 'The service never needs its tests or development tools.',
       severity: 'error',

@@ -1,3 +1,5 @@
+import cluster from 'node:cluster';
+
 import { Logger, NotFoundException } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -68,6 +70,9 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   if (environment.API_KEYS.length === 0) warnThatOpen(environment);
   if (environment.STATE === 'memory' && environment.DATABASE_URL !== '') {
     new Logger('Antiphon').warn('DATABASE_URL is set but not used: STATE=memory keeps everything in this process');
+  }
+  if (environment.WORKERS > 1 && !cluster.isWorker) {
+    new Logger('Antiphon').warn('WORKERS is set but not used: the program that embeds the service runs one process');
   }
   return app;
 }

@@ -1,17 +1,39 @@
+import cluster from 'node:cluster';
+
 import { Logger } from '@nestjs/common';
 
-import { createApp } from './bootstrap.js';
-import { Environment, listenAddress } from './config/index.js';
+import { type Environment, loadEnvironment } from './config/index.js';
+import { createLogger } from './create-logger.js';
 import { describeStartFailure } from './start-failure.js';
 
 try {
-  const app = await createApp();
-  const environment = app.get(Environment);
-  await app.listen(environment.PORT, listenAddress(environment));
-  const line = `Antiphon listens on ${await app.getUrl()}`;
-  if (environment.LOG_FORMAT === 'json') new Logger('Antiphon').log(line);
-  else process.stdout.write(`${line}\n`);
+  await start(loadEnvironment());
 } catch (error) {
   process.stderr.write(`${describeStartFailure(error)}\n`);
   process.exit(1);
+}
+
+/** One process serves, or WORKERS of them and one that only looks after them. What either does not need, it does not load. */
+async function start(environment: Environment): Promise<void> {
+  const { WORKERS } = environment;
+  if (WORKERS > 1 && cluster.isPrimary) {
+    const { superviseWorkers } = await import('./workers/index.js');
+    Logger.overrideLogger(createLogger(environment));
+    const announceAll = (url: string): void => announce(`${url} with ${WORKERS} workers`, environment);
+    process.exitCode = await superviseWorkers(environment, announceAll);
+    return;
+  }
+  const { serve } = await import('./serve.js');
+  if (WORKERS === 1) {
+    announce(await serve(), environment);
+    return;
+  }
+  const { serveAsWorker } = await import('./workers/index.js');
+  await serveAsWorker(serve, describeStartFailure);
+}
+
+function announce(where: string, { LOG_FORMAT }: Environment): void {
+  const line = `Antiphon listens on ${where}`;
+  if (LOG_FORMAT === 'json') new Logger('Antiphon').log(line);
+  else process.stdout.write(`${line}\n`);
 }

@@ -66,8 +66,8 @@ export class Environment {
   @Choice('ignore', 'reject')
   readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
 
-  /** Processes of this start; more than one needs STATE=postgres. */
-  @WholeNumber(1)
+  /** Processes that serve, on one port; more than one needs STATE=postgres. What is said of a process here is said of each. */
+  @WholeNumber(1, 1024)
   readonly WORKERS: number = 1;
 
   /** Where responses are kept: in this process, or in a database that replicas share. */
@@ -139,7 +139,7 @@ export class Environment {
   @Milliseconds(100)
   readonly SESSION_LOCK_TTL_MS: number = 30_000;
 
-  /** Most turns that run at once; beyond it turns are refused with 503 `server_is_overloaded`. */
+  /** Most turns that run at once in this process; beyond it turns are refused with 503 `server_is_overloaded`. */
   @WholeNumber(1)
   readonly MAX_RUNNING_TURNS: number = 10_000;
 

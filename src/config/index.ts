@@ -3,4 +3,5 @@ export * from './config.module.js';
 export * from './digest-of-key.js';
 export * from './environment.js';
 export * from './listen-address.js';
+export * from './load-environment.js';
 export * from './read-environment.js';

@@ -65,10 +65,8 @@ const CROSS_CHECKS: readonly (readonly [
   [
     ['WORKERS', 'STATE'],
     ({ WORKERS, STATE }) => {
-      if (WORKERS === 1) return undefined;
-      return STATE === 'memory'
-        ? 'WORKERS: more than 1 needs STATE=postgres. With STATE=memory each worker would know only its own responses, and chains would break at random.'
-        : 'WORKERS: this version runs one process. Start several of them behind a load balancer.';
+      if (WORKERS === 1 || STATE !== 'memory') return undefined;
+      return 'WORKERS: more than 1 needs STATE=postgres. With STATE=memory each worker would know only its own responses, and chains would break at random.';
     },
   ],
   [

@@ -157,6 +157,7 @@ describe('variables that do not go together', () => {
     { CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' },
     { API_KEYS: 'tenant:with:colons' },
     { STATE: 'postgres', DATABASE_URL: 'postgresql://user:password@localhost/state' },
+    { STATE: 'postgres', DATABASE_URL: 'postgresql://user:password@localhost/state', WORKERS: '8' },
     { RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '10' },
   ])('%p do', (variables) => {
     expect(faultsOf(variables)).toEqual([]);

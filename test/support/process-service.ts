@@ -22,12 +22,15 @@ export interface Exit {
 
 /** The built service as a process of its own. */
 export interface ServiceProcess {
+  readonly pid: number;
   readonly port: number;
   readonly origin: string;
   readonly client: RawClient;
   /** Resolves once it has written something that fits; rejects when it ends without. */
   readonly written: (wanted: RegExp) => Promise<void>;
-  /** Resolves when the process is gone. */
+  /** All that it has written so far, on both streams. */
+  readonly output: () => string;
+  /** Resolves when the process is gone, and all that write where it wrote. */
   readonly exited: Promise<Exit>;
   readonly kill: (signal: NodeJS.Signals) => void;
 }
@@ -82,12 +85,14 @@ export async function startProcess(environment: Readonly<Record<string, string>>
   const client = new RawClient(port);
   void exited.then(() => client.close());
   return {
+    pid: child.pid as number,
     port,
     origin,
     client,
     written: async (wanted) => {
       await written(process, wanted);
     },
+    output: process.output,
     exited,
     kill: (signal) => void child.kill(signal),
   };
@@ -98,7 +103,10 @@ function written({ child, output, exited }: Running, wanted: RegExp): Promise<st
   return new Promise((resolve, reject) => {
     const look = (): void => {
       const match = wanted.exec(output());
-      if (match !== null) resolve(match[1] ?? match[0]);
+      if (match === null) return;
+      child.stdout.off('data', look);
+      child.stderr.off('data', look);
+      resolve(match[1] ?? match[0]);
     };
     child.stdout.on('data', look);
     child.stderr.on('data', look);

@@ -1,0 +1,2 @@
+export * from './serve-as-worker.js';
+export * from './supervise-workers.js';

@@ -1,0 +1,35 @@
+import type { Environment } from '../config/index.js';
+import { SystemClock } from '../time/index.js';
+import { forkWorker } from './fork-worker.js';
+import { Supervisor } from './supervisor.js';
+import { WorkerStartError } from './worker-process.js';
+
+/** The longest interval that a timer can have, ms. */
+const FOR_EVER_MS = 2_147_483_647;
+
+/**
+ * Runs WORKERS copies of this program until they are told to end, and passes signals on to them. `announce` is called with
+ * their URL when all listen; why they cannot is written to stderr. Resolves with the exit code.
+ */
+export async function superviseWorkers(
+  { WORKERS, PROVIDERS_FILE }: Environment,
+  announce: (url: string) => void,
+): Promise<number> {
+  const supervisor = new Supervisor(WORKERS, forkWorker, new SystemClock());
+  process.on('SIGTERM', (signal) => supervisor.stop(signal));
+  process.on('SIGINT', (signal) => supervisor.stop(signal));
+  // Without a file it ends the process, as it always does.
+  if (PROVIDERS_FILE !== '') process.on('SIGHUP', () => supervisor.reload());
+  // While all workers are dead and are going to be replaced, nothing else keeps this process alive.
+  const alive = setInterval(() => undefined, FOR_EVER_MS);
+  try {
+    const url = await supervisor.start();
+    if (url !== undefined) announce(url);
+  } catch (error) {
+    if (!(error instanceof WorkerStartError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+  }
+  const isOrderly = await supervisor.ended();
+  clearInterval(alive);
+  return isOrderly ? 0 : 1;
+}

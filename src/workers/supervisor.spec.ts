@@ -1,0 +1,246 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { FakeClock } from '../testing/index.js';
+import { Supervisor } from './supervisor.js';
+import { type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
+
+const URL = 'http://127.0.0.1:8080';
+
+/** A worker that does what the test says. */
+class FakeWorker implements WorkerProcess {
+  private readonly start = Promise.withResolvers<string>();
+  private readonly end = Promise.withResolvers<WorkerExit>();
+  readonly signals: NodeJS.Signals[] = [];
+  readonly listening = this.start.promise;
+  readonly exited = this.end.promise;
+
+  constructor(readonly pid: number) {
+    this.listening.catch(() => undefined);
+  }
+
+  listen(): void {
+    this.start.resolve(URL);
+  }
+
+  fail(reason: string): void {
+    this.start.reject(new WorkerStartError(reason));
+    this.exit({ code: 1 });
+  }
+
+  exit({ code = null, signal = null }: Partial<WorkerExit>): void {
+    this.start.reject(new WorkerStartError('ended'));
+    this.end.resolve({ code, signal });
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.signals.push(signal);
+  }
+}
+
+/** Lets promises run until none is left to run. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+let clock: FakeClock;
+let workers: FakeWorker[];
+
+beforeEach(() => {
+  clock = new FakeClock();
+  workers = [];
+});
+
+function supervise(count: number): Supervisor {
+  const fork = (): WorkerProcess => {
+    const worker = new FakeWorker(workers.length + 1);
+    workers.push(worker);
+    return worker;
+  };
+  return new Supervisor(count, fork, clock);
+}
+
+function worker(position: number): FakeWorker {
+  const found = workers.at(position);
+  if (found === undefined) throw new Error(`there is no worker ${position}`);
+  return found;
+}
+
+/** Starts them, and all listen. */
+async function startAll(supervisor: Supervisor): Promise<string | undefined> {
+  const started = supervisor.start();
+  for (let position = 0; position < workers.length; position += 1) {
+    worker(position).listen();
+    await settled();
+  }
+  return started;
+}
+
+describe('a start', () => {
+  it('lets the first worker go ahead, and is over when all listen', async () => {
+    const supervisor = supervise(3);
+    let url: string | undefined;
+    void supervisor.start().then((value) => (url = value));
+    await settled();
+    expect(workers).toHaveLength(1);
+    worker(0).listen();
+    await settled();
+    expect(workers).toHaveLength(3);
+    worker(2).listen();
+    await settled();
+    expect(url).toBeUndefined();
+    worker(1).listen();
+    await settled();
+    expect(url).toBe(URL);
+  });
+
+  it('fails with what the first worker says, and makes no others', async () => {
+    const supervisor = supervise(3);
+    const started = supervisor.start();
+    worker(0).fail('PORT: taken');
+    await expect(started).rejects.toThrow('PORT: taken');
+    expect(await supervisor.ended()).toBe(false);
+    expect(workers).toHaveLength(1);
+  });
+
+  it('ends the others when a later worker cannot listen', async () => {
+    const supervisor = supervise(3);
+    const started = supervisor.start();
+    worker(0).listen();
+    await settled();
+    worker(1).fail('no memory');
+    await expect(started).rejects.toThrow('no memory');
+    expect(workers.map(({ signals }) => signals)).toEqual([['SIGTERM'], ['SIGTERM'], ['SIGTERM']]);
+    worker(0).exit({ code: 0 });
+    worker(2).exit({ signal: 'SIGTERM' });
+    expect(await supervisor.ended()).toBe(false);
+    expect(workers).toHaveLength(3);
+  });
+
+  it('is no failure when it is told to end meanwhile', async () => {
+    const supervisor = supervise(3);
+    const started = supervisor.start();
+    supervisor.stop('SIGINT');
+    expect(worker(0).signals).toEqual(['SIGINT']);
+    worker(0).exit({ signal: 'SIGINT' });
+    expect(await started).toBeUndefined();
+    expect(await supervisor.ended()).toBe(true);
+    expect(workers).toHaveLength(1);
+  });
+});
+
+describe('a worker that dies', () => {
+  /** Kills the last worker. Gives how long it takes until there is another one, ms. */
+  const pauseAfterDeath = async (): Promise<number> => {
+    const [count, begun] = [workers.length, clock.now()];
+    worker(-1).exit({ signal: 'SIGKILL' });
+    await settled();
+    while (workers.length === count) {
+      clock.advance(1);
+      if (clock.pending < 2) await settled();
+    }
+    return clock.now() - begun;
+  };
+
+  it('is replaced after a pause that grows while it keeps dying, up to half a minute', async () => {
+    await startAll(supervise(2));
+    for (const longest of [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]) {
+      const pause = await pauseAfterDeath();
+      expect(pause).toBeGreaterThanOrEqual(longest / 2);
+      expect(pause).toBeLessThanOrEqual(longest);
+      worker(-1).listen();
+      await settled();
+    }
+  });
+
+  it('is replaced at once again when it has served for a minute', async () => {
+    await startAll(supervise(2));
+    for (let deaths = 0; deaths < 5; deaths += 1) {
+      await pauseAfterDeath();
+      worker(-1).listen();
+      await settled();
+    }
+    clock.advance(60_000);
+    expect(await pauseAfterDeath()).toBeLessThanOrEqual(100);
+  });
+
+  it('is replaced as long as it takes when its successor cannot listen', async () => {
+    await startAll(supervise(2));
+    await pauseAfterDeath();
+    for (const longest of [200, 400, 800]) {
+      const count = workers.length;
+      worker(-1).fail('DATABASE_URL: no such database');
+      await settled();
+      clock.advance(longest / 2 - 1);
+      await settled();
+      expect(workers).toHaveLength(count);
+      clock.advance(longest / 2 + 1);
+      await settled();
+      expect(workers).toHaveLength(count + 1);
+    }
+  });
+
+  it('is not replaced when the end has come', async () => {
+    const supervisor = supervise(2);
+    await startAll(supervisor);
+    worker(0).exit({ code: 1 });
+    await settled();
+    supervisor.stop('SIGTERM');
+    worker(1).exit({ code: 0 });
+    expect(await supervisor.ended()).toBe(true);
+    clock.advance(60_000);
+    await settled();
+    expect(workers).toHaveLength(2);
+  });
+});
+
+describe('an end', () => {
+  it('is passed on once', async () => {
+    const supervisor = supervise(2);
+    await startAll(supervisor);
+    supervisor.stop('SIGINT');
+    supervisor.stop('SIGINT');
+    supervisor.stop('SIGTERM');
+    expect(workers.map(({ signals }) => signals)).toEqual([['SIGINT'], ['SIGINT']]);
+  });
+
+  it.each<readonly [exit: Partial<WorkerExit>, isOrderly: boolean]>([
+    [{ code: 0 }, true],
+    [{ code: 1 }, false],
+    [{ signal: 'SIGTERM' }, true],
+    [{ signal: 'SIGKILL' }, false],
+  ])('after %j: %p', async (exit, isOrderly) => {
+    const supervisor = supervise(2);
+    await startAll(supervisor);
+    supervisor.stop('SIGTERM');
+    worker(0).exit({ code: 0 });
+    worker(1).exit(exit);
+    expect(await supervisor.ended()).toBe(isOrderly);
+  });
+});
+
+describe('SIGHUP', () => {
+  it('waits for workers that do not listen yet', async () => {
+    const supervisor = supervise(2);
+    const started = supervisor.start();
+    worker(0).listen();
+    await settled();
+    supervisor.reload();
+    expect(workers.map(({ signals }) => signals)).toEqual([['SIGHUP'], []]);
+    worker(1).listen();
+    await started;
+    expect(workers.map(({ signals }) => signals)).toEqual([['SIGHUP'], ['SIGHUP']]);
+  });
+
+  it('does not reach a worker that comes after it', async () => {
+    const supervisor = supervise(2);
+    await startAll(supervisor);
+    worker(1).exit({ code: 1 });
+    await settled();
+    supervisor.reload();
+    clock.advance(100);
+    await settled();
+    worker(2).listen();
+    await settled();
+    expect(worker(2).signals).toEqual([]);
+  });
+});

@@ -1,0 +1,142 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses } from '../support/process-service.js';
+import type { SocketClient } from '../support/socket-client.js';
+import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
+
+jest.setTimeout(240_000);
+
+/** An answer of a second or so. */
+const SLOW = { SIMULATOR_LATENCY: '0/30', DRAIN_TIMEOUT_MS: '60000' };
+const RESTARTING = { code: 1012, reason: 'service_restarting' };
+const TURN = { model: 'gpt-4.1', input: 'Tell me something.' };
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await database.drop();
+});
+
+/** A turn that is running on every worker. */
+async function beginOnAll(service: WorkerProcesses): Promise<readonly SocketClient[]> {
+  const clients = await openSocketsOn(service, service.workers());
+  for (const client of clients) {
+    client.create(TURN);
+    while ((await client.next()).type !== 'response.in_progress');
+  }
+  return clients;
+}
+
+async function expectFinished(clients: readonly SocketClient[]): Promise<void> {
+  for (const client of clients) {
+    let type = '';
+    while (!/^response\.(?:completed|failed)$|^error$/.test(type)) ({ type } = await client.next());
+    expect(type).toBe('response.completed');
+    expect(await client.closed).toEqual(RESTARTING);
+  }
+}
+
+/** No worker was replaced. That all are gone is what `exited` waits for. */
+function expectNoOthers(service: WorkerProcesses): void {
+  expect(service.workers()).toHaveLength(2);
+  expect(service.output()).not.toContain('is gone');
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('lets the turns of all workers finish, closes their sockets, and ends with exit code 0', async () => {
+    const service = await startWorkers(database.url, SLOW);
+    const clients = await beginOnAll(service);
+    service.kill(signal);
+    await expectFinished(clients);
+    expect(await service.exited).toMatchObject({ code: 0, signal: null });
+    expectNoOthers(service);
+  });
+
+  it('is one, whoever else sends it to the workers', async () => {
+    const service = await startWorkers(database.url, SLOW);
+    const clients = await beginOnAll(service);
+    // As a terminal does, which sends it to all of them.
+    for (const pid of service.workers()) process.kill(pid, signal);
+    service.kill(signal);
+    service.kill(signal);
+    await expectFinished(clients);
+    expect(await service.exited).toMatchObject({ code: 0, signal: null });
+    expectNoOthers(service);
+  });
+});
+
+describe('an end', () => {
+  it('says no to balancers at once, and serves on during the delay', async () => {
+    const service = await startWorkers(database.url, { SHUTDOWN_DELAY_MS: '2000' });
+    const clients = await openSocketsOn(service, service.workers());
+    service.kill('SIGTERM');
+    while ((await service.client.send({ path: '/readyz' })).status !== 503);
+    const turns = await Promise.all(clients.map((client) => client.turn(TURN)));
+    expect(turns.map(({ response }) => response.status)).toEqual(['completed', 'completed']);
+    for (const client of clients) expect(await client.closed).toEqual(RESTARTING);
+    expect(await service.exited).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('fails what outlives DRAIN_TIMEOUT_MS', async () => {
+    const service = await startWorkers(database.url, { SIMULATOR_LATENCY: '0/100', DRAIN_TIMEOUT_MS: '0' });
+    const clients = await beginOnAll(service);
+    service.kill('SIGTERM');
+    for (const client of clients) {
+      while ((await client.next()).type !== 'response.failed');
+      expect(await client.closed).toEqual(RESTARTING);
+    }
+    expect(await service.exited).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('has exit code 1 when a worker does not end in order, and does not replace it', async () => {
+    const service = await startWorkers(database.url, SLOW);
+    const clients = await beginOnAll(service);
+    service.kill('SIGTERM');
+    while ((await service.client.send({ path: '/readyz' })).status !== 503);
+    process.kill(service.workers()[0] as number, 'SIGKILL');
+    expect(await clients[0]?.closed).toMatchObject({ code: 1006 });
+    await expectFinished(clients.slice(1));
+    expect(await service.exited).toMatchObject({ code: 1, signal: null });
+    expectNoOthers(service);
+  });
+
+  it('comes in order when the process that looks after the workers is killed', async () => {
+    const service = await startWorkers(database.url, SLOW);
+    const clients = await beginOnAll(service);
+    service.kill('SIGKILL');
+    await expectFinished(clients);
+    expect(await service.exited).toMatchObject({ code: null, signal: 'SIGKILL' });
+    expectNoOthers(service);
+  });
+});
+
+describe('SIGHUP', () => {
+  it('has all workers read PROVIDERS_FILE again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-workers-'));
+    const PROVIDERS_FILE = join(folder, 'providers.json');
+    const write = (name: string): Promise<void> =>
+      writeFile(PROVIDERS_FILE, JSON.stringify({ models: [{ name, provider: 'simulator' }] }));
+    await write('before');
+    const service = await startWorkers(database.url, { PROVIDERS_FILE });
+    await write('after');
+    service.kill('SIGHUP');
+    await service.written(/(?:was read again[^]*){2}/);
+    const readers = [...service.output().matchAll(/"pid":(\d+)[^\n]*was read again/g)].map(([, pid]) => Number(pid));
+    expect(readers.sort()).toEqual([...service.workers()].sort());
+    expect(await service.client.post(JSON.stringify({ ...TURN, model: 'before' }))).toMatchObject({ status: 404 });
+    expect(await service.client.post(JSON.stringify({ ...TURN, model: 'after' }))).toMatchObject({ status: 200 });
+    service.kill('SIGTERM');
+    expect(await service.exited).toMatchObject({ code: 0 });
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
+
+jest.setTimeout(240_000);
+
+type Variables = Readonly<Record<string, string>>;
+
+let database: TestDatabase;
+let workers: Variables;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  workers = { WORKERS: '3', STATE: 'postgres', DATABASE_URL: database.url };
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await database.drop();
+});
+
+describe('a start with several workers', () => {
+  it('says once where they listen, when all do', async () => {
+    const { port, exited, kill } = await startProcess(workers);
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    const lines = stdout.split('\n').filter((line) => line.includes('listens'));
+    expect(lines).toEqual([
+      ...Array.from({ length: 3 }, () => expect.stringMatching(/worker \d+ listens$/) as unknown),
+      `Antiphon listens on http://127.0.0.1:${port} with 3 workers`,
+    ]);
+  });
+
+  it('says it in JSON, as everything else', async () => {
+    const { port, exited, kill } = await startProcess({ ...workers, LOG_FORMAT: 'json' });
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    const messages = stdout.split('\n').flatMap((line) => {
+      return line === '' ? [] : [(JSON.parse(line) as { readonly message: unknown }).message];
+    });
+    expect(messages).toContain(`Antiphon listens on http://127.0.0.1:${port} with 3 workers`);
+  });
+
+  it('brings the schema of an empty database up to date once', async () => {
+    const { exited, kill } = await startProcess(workers);
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    expect(stdout.match(/applied \d+ migrations/g)).toHaveLength(1);
+  });
+});
+
+describe('a start that cannot be', () => {
+  /** One sentence for the operator, however many workers there were to be. */
+  function expectRefusal({ code, signal, stdout, stderr }: Exit, line: RegExp): void {
+    expect({ code, signal }).toEqual({ code: 1, signal: null });
+    expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)]);
+    expect(stdout).not.toContain('listens');
+  }
+
+  function run(variables: Variables): Promise<Exit> {
+    return runToEnd({ ...workers, PORT: '0', LOG_LEVEL: 'fatal', ...variables });
+  }
+
+  it('says once that the password is wrong', async () => {
+    const url = Object.assign(new URL(database.url), { password: 'secret-1f2e' }).href;
+    const exit = await run({ DATABASE_URL: url });
+    expectRefusal(exit, /^DATABASE_URL: .*password authentication failed/);
+    expect(exit.stdout + exit.stderr).not.toContain('secret-1f2e');
+  });
+
+  it('says once that the port is taken', async () => {
+    const { port } = await startProcess();
+    expectRefusal(await run({ PORT: String(port) }), new RegExp(`EADDRINUSE: address already in use .*${port}`));
+  });
+
+  it('says once that the address is not of this machine', async () => {
+    expectRefusal(await run({ HOST: '192.0.2.1', ALLOW_OPEN: 'true' }), /EADDRNOTAVAIL: .* 192\.0\.2\.1/);
+  });
+
+  it('says once that a file cannot be used', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-workers-'));
+    const PROVIDERS_FILE = join(folder, 'providers.json');
+    await writeFile(PROVIDERS_FILE, '{"models":[{"name":"m","provider":"nobody"}]}');
+    const exit = await run({ PROVIDERS_FILE });
+    await rm(folder, { recursive: true });
+    expectRefusal(exit, /^PROVIDERS_FILE: .*models\[0\] names a provider/);
+  });
+
+  it('says once that a variable is wrong', async () => {
+    expectRefusal(await run({ MAX_RUNNING_TURNS: 'many' }), /^MAX_RUNNING_TURNS: expected a whole number/);
+  });
+
+  it('does not begin without a database', async () => {
+    expectRefusal(await run({ STATE: 'memory' }), /^WORKERS: .*STATE=postgres.*chains would break/);
+  });
+});

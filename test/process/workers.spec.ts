@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import { converse, faultsOf, makeConversations } from '../support/conversations/converse.js';
+import { expectKept } from '../support/conversations/expect-kept.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses } from '../support/process-service.js';
+import { notFound } from '../support/socket-not-found.js';
+import { openSocketsOn, startWorkers } from '../support/worker-processes.js';
+
+jest.setTimeout(240_000);
+
+const TURN = { model: 'gpt-4.1', input: 'Hi', text: { verbosity: 'low' } };
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await database.drop();
+});
+
+describe('a service of two workers', () => {
+  it('serves with both, and with nobody else', async () => {
+    const service = await startWorkers(database.url);
+    const workers = service.workers();
+    expect(new Set([...workers, service.pid]).size).toBe(3);
+    await openSocketsOn(service, workers);
+    const answers = await Promise.all(Array.from({ length: 32 }, () => service.client.post(JSON.stringify(TURN))));
+    const served = await Promise.all(
+      answers.map(({ text }) => service.workerOf((JSON.parse(text) as { readonly id: string }).id)),
+    );
+    expect([...new Set(served)].sort()).toEqual([...workers].sort());
+  });
+
+  it('shows nobody which of them serves', async () => {
+    const service = await startWorkers(database.url);
+    const { headers, text } = await service.client.post(JSON.stringify(TURN));
+    for (const pid of [service.pid, ...service.workers()]) {
+      expect(JSON.stringify(headers) + text).not.toMatch(new RegExp(`\\b${pid}\\b`));
+    }
+  });
+
+  it('keeps every conversation, whoever it goes on with', async () => {
+    const service = await startWorkers(database.url);
+    const conversations = makeConversations('led', 24);
+    await converse(service, conversations);
+    expect(faultsOf(conversations)).toEqual([]);
+    await expectKept(service.origin, conversations);
+  });
+
+  it('continues on one socket what was said on another worker', async () => {
+    const service = await startWorkers(database.url);
+    const [one, other] = await openSocketsOn(service, service.workers());
+    const ids: string[] = [];
+    for (const client of [one, other, one, other]) {
+      const turn = await client?.turn({ ...TURN, previous_response_id: ids.at(-1) ?? null });
+      ids.push(turn?.response.id ?? '');
+    }
+    const served = await Promise.all(ids.map((id) => service.workerOf(id)));
+    expect(served).toEqual([...service.workers(), ...service.workers()]);
+  });
+
+  it('tells the sockets of all workers what one of them deletes', async () => {
+    const service = await startWorkers(database.url);
+    const clients = await openSocketsOn(service, service.workers());
+    for (const client of clients) {
+      const { id } = (await client.turn(TURN)).response;
+      // On one connection, so that one worker deletes for both.
+      expect(await service.client.send({ method: 'DELETE', path: `/v1/responses/${id}` })).toMatchObject({
+        status: 200,
+      });
+      // On a lane of its own: what the connection remembers of the other one stays until the notice comes.
+      const next = { ...TURN, stream_id: 'probe', store: false, previous_response_id: id };
+      let refusal: unknown;
+      while (refusal === undefined) await client.turn(next).catch((error: unknown) => (refusal = error));
+      expect(refusal).toMatchObject({ status: 400, body: { error: notFound(id).error } });
+    }
+  });
+});
+
+describe('a worker that is killed', () => {
+  it('takes only its own connections along, and is replaced', async () => {
+    const service = await startWorkers(database.url, { SIMULATOR_LATENCY: '0/30' });
+    const [victim, survivor] = service.workers() as [number, number];
+    const [lost, kept] = await openSocketsOn(service, [victim, survivor]);
+    for (const client of [lost, kept]) {
+      client?.create({ ...TURN, text: { verbosity: 'medium' } });
+      while ((await client?.next())?.type !== 'response.output_text.delta');
+    }
+    process.kill(victim, 'SIGKILL');
+    expect(await lost?.closed).toMatchObject({ code: 1006 });
+    while ((await kept?.next())?.type !== 'response.completed');
+    await service.written(new RegExp(`worker ${victim} is gone \\(SIGKILL\\)`));
+    await service.written(/(?:worker \d+ listens[^]*){3}/);
+
+    const newcomer = service.workers()[2] as number;
+    expect([service.pid, victim, survivor]).not.toContain(newcomer);
+    await openSocketsOn(service, [survivor, newcomer]);
+    service.kill('SIGTERM');
+    expect(await service.exited).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('loses nothing that was acknowledged', async () => {
+    const service = await startWorkers(database.url, { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' });
+    const conversations = makeConversations('led', 36);
+    const [victim] = service.workers() as [number];
+    let turns = 0;
+    const onTurn = (): void => {
+      turns += 1;
+      if (turns === 36) process.kill(victim, 'SIGKILL');
+    };
+    await converse(service, conversations, { onTurn });
+    await service.written(/(?:worker \d+ listens[^]*){3}/);
+    await expectKept(service.origin, conversations);
+  });
+});
