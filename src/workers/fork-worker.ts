@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 
+import { closeUnclaimed } from './close-unclaimed.js';
 import type { WorkerMessage } from './worker-message.js';
 import { describeExit, type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
 
@@ -13,6 +14,7 @@ export function forkWorker(): WorkerProcess {
 }
 
 function follow(worker: Worker): WorkerProcess {
+  closeUnclaimed(worker.process);
   const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
   const exited = new Promise<WorkerExit>((end) => {
     worker.once('exit', (code, signal) => end({ code, signal: signal as NodeJS.Signals | null }));

@@ -1,5 +1,4 @@
 import cluster from 'node:cluster';
-import { promisify } from 'node:util';
 
 import type { WorkerMessage } from './worker-message.js';
 
@@ -22,5 +21,7 @@ export async function serveAsWorker(serve: () => Promise<string>, describe: (err
   }
 }
 
-/** Resolves when the message is on its way: a process that exits before takes it along. */
-const tell = promisify((message: WorkerMessage, sent: (error: Error | null) => void) => process.send?.(message, sent));
+/** Resolves when the message is on its way, which a process that exits before would take along, or nobody is left to hear it. */
+function tell(message: WorkerMessage): Promise<void> {
+  return new Promise((resolve) => void process.send?.(message, () => resolve()));
+}

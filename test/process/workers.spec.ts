@@ -103,6 +103,35 @@ describe('a worker that is killed', () => {
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
   });
 
+  it('leaves nobody waiting who was on the way to it', async () => {
+    const service = await startWorkers(database.url);
+    const [victim] = service.workers() as [number];
+    process.kill(victim, 'SIGSTOP');
+    const outcomes: string[] = [];
+    const served = Promise.withResolvers<undefined>();
+    const asked = Array.from({ length: 8 }, async () => {
+      const outcome = await service.client.send({ path: '/healthz' }).then(
+        ({ text }) => text,
+        () => 'cut',
+      );
+      if (outcomes.push(outcome) === 7) served.resolve(undefined);
+    });
+    // All but the one that was handed to the worker which does not take it.
+    await served.promise;
+    process.kill(victim, 'SIGKILL');
+    await Promise.all(asked);
+    expect(outcomes).toEqual([...Array.from({ length: 7 }, () => '{"status":"ok"}'), 'cut']);
+  });
+
+  it('leaves the port to its successors where the system hands connections out', async () => {
+    const service = await startWorkers(database.url, { NODE_CLUSTER_SCHED_POLICY: 'none' });
+    for (const [index, victim] of service.workers().entries()) {
+      process.kill(victim, 'SIGKILL');
+      await service.written(new RegExp(`(?:worker \\d+ listens[^]*){${index + 3}}`));
+    }
+    expect(await service.client.post(JSON.stringify(TURN))).toMatchObject({ status: 200 });
+  });
+
   it('loses nothing that was acknowledged', async () => {
     const service = await startWorkers(database.url, { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' });
     const conversations = makeConversations('led', 36);
