@@ -19,14 +19,14 @@ function follow(worker: Worker): WorkerProcess {
   const exited = new Promise<WorkerExit>((end) => {
     worker.once('exit', (code, signal) => end({ code, signal: signal as NodeJS.Signals | null }));
     worker.on('error', (error: Error) => {
-      reject(new WorkerStartError(error.message));
+      reject(cannotStart(error));
       // What was never there does not exit.
       if (worker.process.pid === undefined) end({ code: null, signal: null });
     });
   });
-  worker.on('message', (message: WorkerMessage) => {
-    if (message.type === 'antiphon.listening') resolve(message.url);
-    if (message.type === 'antiphon.failed') reject(new WorkerStartError(message.reason));
+  worker.on('message', (message: WorkerMessage | null) => {
+    if (message?.type === 'antiphon.listening') resolve(message.url);
+    if (message?.type === 'antiphon.failed') reject(new WorkerStartError(message.reason));
   });
   void exited.then((exit) =>
     reject(new WorkerStartError(`a worker ended before it could listen: ${describeExit(exit)}`)),
@@ -38,8 +38,12 @@ function follow(worker: Worker): WorkerProcess {
 
 /** A worker for which the system has no room. */
 function stillborn(error: unknown): WorkerProcess {
-  const listening = Promise.reject<string>(new WorkerStartError(`a worker could not be started: ${String(error)}`));
+  const listening = Promise.reject<string>(cannotStart(error as Error));
   listening.catch(() => undefined);
   const exited = Promise.resolve({ code: null, signal: null });
   return { pid: undefined, listening, exited, kill: () => undefined };
+}
+
+function cannotStart({ message }: Error): WorkerStartError {
+  return new WorkerStartError(`a worker cannot be started: ${message}`);
 }

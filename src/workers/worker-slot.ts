@@ -58,7 +58,7 @@ export class WorkerSlot {
       if (!hasListened && worker === this.first) return false;
       const pause = Math.ceil(this.backoff.failed());
       this.logger.error(
-        `worker ${worker.pid ?? ''} is gone (${describeExit(exit)}); the next one starts in ${pause} ms`,
+        `worker ${worker.pid ?? '-'} is gone (${describeExit(exit)}); the next one starts in ${pause} ms`,
       );
       await this.clock.sleep(pause, this.stopping.signal);
       if (this.isStopping()) return true;
