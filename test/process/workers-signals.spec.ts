@@ -11,8 +11,12 @@ import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/wo
 
 jest.setTimeout(240_000);
 
+/** Longer than any test may take: what waits for it never ends by itself. */
+const FOR_EVER = '600000';
 /** An answer of a second or so. */
-const SLOW = { SIMULATOR_LATENCY: '0/30', DRAIN_TIMEOUT_MS: '60000' };
+const SLOW = { SIMULATOR_LATENCY: '0/30', DRAIN_TIMEOUT_MS: FOR_EVER };
+/** The model says one word, and then nothing for the rest of the test. */
+const STUCK = { SIMULATOR_LATENCY: '0/60000' };
 const RESTARTING = { code: 1012, reason: 'service_restarting' };
 const TURN = { model: 'gpt-4.1', input: 'Tell me something.' };
 
@@ -52,43 +56,27 @@ function expectNoOthers(service: WorkerProcesses): void {
   expect(service.output()).not.toContain('is gone');
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  it('lets the turns of all workers finish, closes their sockets, and ends with exit code 0', async () => {
-    const service = await startWorkers(database.url, SLOW);
-    const clients = await beginOnAll(service);
-    service.kill(signal);
-    await expectFinished(clients);
-    expect(await service.exited).toMatchObject({ code: 0, signal: null });
-    expectNoOthers(service);
-  });
-
-  it('is one, whoever else sends it to the workers', async () => {
-    const service = await startWorkers(database.url, SLOW);
-    const clients = await beginOnAll(service);
-    // As a terminal does, which sends it to all of them.
-    for (const pid of service.workers()) process.kill(pid, signal);
-    service.kill(signal);
-    service.kill(signal);
-    await expectFinished(clients);
-    expect(await service.exited).toMatchObject({ code: 0, signal: null });
-    expectNoOthers(service);
-  });
-});
-
 describe('an end', () => {
-  it('says no to balancers at once, and serves on during the delay', async () => {
-    const service = await startWorkers(database.url, { SHUTDOWN_DELAY_MS: '2000' });
-    const clients = await openSocketsOn(service, service.workers());
+  it('lets the turns of all workers finish, closes their sockets, and has exit code 0', async () => {
+    const service = await startWorkers(database.url, SLOW);
+    const clients = await beginOnAll(service);
     service.kill('SIGTERM');
-    while ((await service.client.send({ path: '/readyz' })).status !== 503);
-    const turns = await Promise.all(clients.map((client) => client.turn(TURN)));
-    expect(turns.map(({ response }) => response.status)).toEqual(['completed', 'completed']);
-    for (const client of clients) expect(await client.closed).toEqual(RESTARTING);
+    await expectFinished(clients);
     expect(await service.exited).toMatchObject({ code: 0, signal: null });
+    expectNoOthers(service);
+  });
+
+  it('is the same when a terminal sends its signal to all of them', async () => {
+    const service = await startWorkers(database.url, SLOW);
+    const clients = await beginOnAll(service);
+    for (const pid of [...service.workers(), service.pid, service.pid]) process.kill(pid, 'SIGINT');
+    await expectFinished(clients);
+    expect(await service.exited).toMatchObject({ code: 0, signal: null });
+    expectNoOthers(service);
   });
 
   it('fails what outlives DRAIN_TIMEOUT_MS', async () => {
-    const service = await startWorkers(database.url, { SIMULATOR_LATENCY: '0/100', DRAIN_TIMEOUT_MS: '0' });
+    const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: '0' });
     const clients = await beginOnAll(service);
     service.kill('SIGTERM');
     for (const client of clients) {
@@ -99,13 +87,14 @@ describe('an end', () => {
   });
 
   it('has exit code 1 when a worker does not end in order, and does not replace it', async () => {
-    const service = await startWorkers(database.url, SLOW);
-    const clients = await beginOnAll(service);
+    const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
+    const [killed, left] = await beginOnAll(service);
     service.kill('SIGTERM');
     while ((await service.client.send({ path: '/readyz' })).status !== 503);
     process.kill(service.workers()[0] as number, 'SIGKILL');
-    expect(await clients[0]?.closed).toMatchObject({ code: 1006 });
-    await expectFinished(clients.slice(1));
+    expect(await killed?.closed).toMatchObject({ code: 1006 });
+    // Nothing is left to wait for as soon as this one is gone.
+    left?.socket.terminate();
     expect(await service.exited).toMatchObject({ code: 1, signal: null });
     expectNoOthers(service);
   });

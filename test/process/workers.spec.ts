@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { converse, faultsOf, makeConversations } from '../support/conversations/converse.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
+import { RawClient } from '../support/raw-client.js';
 import { notFound } from '../support/socket-not-found.js';
-import { openSocketsOn, startWorkers } from '../support/worker-processes.js';
+import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
 
 jest.setTimeout(240_000);
 
@@ -13,18 +14,26 @@ const TURN = { model: 'gpt-4.1', input: 'Hi', text: { verbosity: 'low' } };
 
 let database: TestDatabase;
 
-beforeEach(async () => {
+async function begin(): Promise<void> {
   database = await createTestDatabase();
-});
+}
 
-afterEach(async () => {
+async function end(): Promise<void> {
   await endProcesses();
   await database.drop();
-});
+}
 
 describe('a service of two workers', () => {
+  let service: WorkerProcesses;
+
+  beforeAll(async () => {
+    await begin();
+    service = await startWorkers(database.url);
+  });
+
+  afterAll(end);
+
   it('serves with both, and with nobody else', async () => {
-    const service = await startWorkers(database.url);
     const workers = service.workers();
     expect(new Set([...workers, service.pid]).size).toBe(3);
     await openSocketsOn(service, workers);
@@ -35,16 +44,7 @@ describe('a service of two workers', () => {
     expect([...new Set(served)].sort()).toEqual([...workers].sort());
   });
 
-  it('shows nobody which of them serves', async () => {
-    const service = await startWorkers(database.url);
-    const { headers, text } = await service.client.post(JSON.stringify(TURN));
-    for (const pid of [service.pid, ...service.workers()]) {
-      expect(JSON.stringify(headers) + text).not.toMatch(new RegExp(`\\b${pid}\\b`));
-    }
-  });
-
   it('keeps every conversation, whoever it goes on with', async () => {
-    const service = await startWorkers(database.url);
     const conversations = makeConversations('led', 24);
     await converse(service, conversations);
     expect(faultsOf(conversations)).toEqual([]);
@@ -52,7 +52,6 @@ describe('a service of two workers', () => {
   });
 
   it('continues on one socket what was said on another worker', async () => {
-    const service = await startWorkers(database.url);
     const [one, other] = await openSocketsOn(service, service.workers());
     const ids: string[] = [];
     for (const client of [one, other, one, other]) {
@@ -64,24 +63,26 @@ describe('a service of two workers', () => {
   });
 
   it('tells the sockets of all workers what one of them deletes', async () => {
-    const service = await startWorkers(database.url);
     const clients = await openSocketsOn(service, service.workers());
+    // One connection, so that one worker deletes for both.
+    const other = new RawClient(service.port);
     for (const client of clients) {
       const { id } = (await client.turn(TURN)).response;
-      // On one connection, so that one worker deletes for both.
-      expect(await service.client.send({ method: 'DELETE', path: `/v1/responses/${id}` })).toMatchObject({
-        status: 200,
-      });
+      expect(await other.send({ method: 'DELETE', path: `/v1/responses/${id}` })).toMatchObject({ status: 200 });
       // On a lane of its own: what the connection remembers of the other one stays until the notice comes.
       const next = { ...TURN, stream_id: 'probe', store: false, previous_response_id: id };
       let refusal: unknown;
       while (refusal === undefined) await client.turn(next).catch((error: unknown) => (refusal = error));
       expect(refusal).toMatchObject({ status: 400, body: { error: notFound(id).error } });
     }
+    other.close();
   });
 });
 
 describe('a worker that is killed', () => {
+  beforeEach(begin);
+  afterEach(end);
+
   it('takes only its own connections along, and is replaced', async () => {
     const service = await startWorkers(database.url, { SIMULATOR_LATENCY: '0/30' });
     const [victim, survivor] = service.workers() as [number, number];

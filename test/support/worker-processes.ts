@@ -33,7 +33,7 @@ export async function startWorkers(
   };
 }
 
-/** A socket on each of these processes. Every one has run a turn. */
+/** A socket on each of these processes. */
 export async function openSocketsOn(
   service: WorkerProcesses,
   pids: readonly number[],
@@ -41,7 +41,7 @@ export async function openSocketsOn(
   const found = new Map<number, SocketClient>();
   while (pids.some((pid) => !found.has(pid))) {
     const client = await SocketClient.open(service);
-    const { response } = await client.turn({ model: 'gpt-4.1', input: 'Who are you?', max_output_tokens: 16 });
+    const { response } = await client.warmUp({ model: 'gpt-4.1', input: 'Who are you?' });
     const pid = await service.workerOf(response.id);
     if (found.has(pid)) await client.close();
     else found.set(pid, client);
