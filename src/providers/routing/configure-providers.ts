@@ -1,7 +1,7 @@
 import type { IdGenerator } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ChatCompletionsProvider } from '../chat-completions/index.js';
-import type { Configuration } from './configured-providers.js';
+import type { Configuration } from './configuration.js';
 import type { ModelEntry, ProviderEntry } from './providers-file.js';
 import { readProvidersFile } from './read-providers-file.js';
 import type { Destination } from './target.js';

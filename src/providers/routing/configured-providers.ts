@@ -3,20 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
-import type { ModelEntry } from './providers-file.js';
-import type { Destination } from './target.js';
-
-/** What the file configures. */
-export interface Configuration {
-  readonly destinations: ReadonlyMap<string, Destination>;
-  readonly models: readonly ModelEntry[];
-  /** What no client, log or recording may see. */
-  readonly secrets: readonly string[];
-  /** Request members that any of the providers takes. */
-  readonly forwarded: ReadonlySet<string>;
-  /** Hangs up on everything. */
-  destroy(): Promise<void>;
-}
+import type { Configuration } from './configuration.js';
 
 /** Makes providers of what PROVIDERS_FILE says. */
 @Injectable()

@@ -1,3 +1,4 @@
+export type { Configuration } from './configuration.js';
 export * from './configured-providers.js';
 export * from './random.js';
 export * from './route-table.js';
