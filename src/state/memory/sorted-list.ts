@@ -11,7 +11,9 @@ export interface Sortable {
 
 /** A list by time of creation, then by id. It is always in order, so a page costs what is on it. */
 export class SortedList<T extends Sortable> implements Iterable<T> {
-  private readonly entries: T[] = [];
+  private entries: (T | undefined)[] = [];
+  /** Where it begins: what is full loses its first entry each time, and moving all others for that would cost more than the rest. */
+  private head = 0;
 
   static of<T extends Sortable>(entries: Iterable<T>): SortedList<T> {
     const list = new SortedList<T>();
@@ -20,11 +22,11 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
   }
 
   get size(): number {
-    return this.entries.length;
+    return this.entries.length - this.head;
   }
 
-  [Symbol.iterator](): Iterator<T> {
-    return this.entries[Symbol.iterator]();
+  *[Symbol.iterator](): Iterator<T> {
+    for (let index = this.head; index < this.entries.length; index++) yield this.entries[index] as T;
   }
 
   has(entry: T): boolean {
@@ -36,7 +38,8 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
   }
 
   remove(entry: T): void {
-    if (this.has(entry)) this.entries.splice(this.positionOf(entry), 1);
+    if (this.entries[this.head] === entry) this.removeFirst();
+    else if (this.has(entry)) this.entries.splice(this.positionOf(entry), 1);
   }
 
   /**
@@ -47,7 +50,7 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
     const { after, before, limit } = request;
     const step = isForward(request) ? 1 : -1;
     const cursor = after ?? before;
-    let index = step === 1 ? 0 : this.entries.length - 1;
+    let index = step === 1 ? this.head : this.entries.length - 1;
     if (cursor !== undefined) {
       const entry = find(cursor);
       if (entry === undefined || !this.has(entry) || !shows(entry)) throw new UnknownCursorError(request);
@@ -56,7 +59,8 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
     const data: T[] = [];
     let bytes = 0;
     let hasMore = false;
-    for (let entry = this.entries[index]; entry !== undefined; entry = this.entries[(index += step)]) {
+    for (; index >= this.head && index < this.entries.length; index += step) {
+      const entry = this.entries[index] as T;
       if (!shows(entry)) continue;
       bytes += entry.bytes;
       hasMore = data.length === limit || (data.length > 0 && bytes > PAGE_BYTES);
@@ -66,11 +70,19 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
     return { data: before === undefined ? data : data.reverse(), hasMore };
   }
 
+  private removeFirst(): void {
+    this.entries[this.head] = undefined;
+    this.head += 1;
+    if (this.head * 2 <= this.entries.length) return;
+    this.entries = this.entries.slice(this.head);
+    this.head = 0;
+  }
+
   /** Where an entry is, or where it would be. New ones mostly come last. */
   private positionOf(entry: T): number {
     const last = this.entries.at(-1);
     if (last === undefined || isBefore(last, entry)) return this.entries.length;
-    let low = 0;
+    let low = this.head;
     let high = this.entries.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
