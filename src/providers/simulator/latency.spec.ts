@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { FakeClock } from '../../testing/index.js';
 import type { ModelEvent } from '../model-event.js';
 import { type Latency, parseLatency, withLatency } from './latency.js';
-import { play } from './play.js';
+import { type Performance, play } from './play.js';
 import { SeededRandom } from './seeded-random.js';
 import type { Step } from './step.js';
 
@@ -30,7 +30,7 @@ async function playAll(steps: Iterable<Step>, speed = 1): Promise<{ pauses: read
   const clock = new CountingClock();
   const { signal } = new AbortController();
   const events: ModelEvent[] = [];
-  for await (const batch of play({ steps, written: null }, { clock, signal, speed, input: 0 })) {
+  for await (const batch of play(async () => ({ steps, written: null, speed, input: 0 }), clock, signal)) {
     expect(batch).not.toHaveLength(0);
     events.push(...batch);
   }
@@ -160,8 +160,8 @@ describe(play.name, () => {
     const clock = new FakeClock();
     const controller = new AbortController();
     const steps: readonly Step[] = [text('a'), text('b'), { type: 'pause', ms: 5000 }, text('never'), finish];
-    const options = { clock, signal: controller.signal, speed: 1, input: 0 };
-    const batches = play({ steps, written: null }, options);
+    const plan = async (): Promise<Performance> => ({ steps, written: null, speed: 1, input: 0 });
+    const batches = play(plan, clock, controller.signal);
     expect((await batches.next()).value).toEqual([text('a'), text('b')]);
     const next = batches.next();
     expect(clock.pending).toBe(1);

@@ -14,21 +14,22 @@ const LONGEST_WAIT_MS = 2_147_483_647;
 /** What no model may say: the road has to notice. */
 const NONSENSE = { type: 'text', delta: 42 } as unknown as ModelEvent;
 
-/** What a plan is played with. */
-export interface PlayOptions {
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
+/** A plan that is about to happen. */
+export interface Performance extends Plan {
   /** 2 halves all pauses. */
   readonly speed: number;
   /** Tokens the model read. */
   readonly input: number;
 }
 
-/** Lets a plan happen, in batches. Stops at once when the signal aborts; throws what the plan says. */
+/** Lets happen what is planned, in batches. Stops at once when the signal aborts; throws what the plan says, or planning. */
 export async function* play(
-  { steps, written }: Plan,
-  { clock, signal, speed, input }: PlayOptions,
+  plan: () => Promise<Performance>,
+  clock: Clock,
+  signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[], void, undefined> {
+  if (signal.aborted) return;
+  const { steps, written, speed, input } = await plan();
   let batch: ModelEvent[] = [];
   let owedMs = 0;
   for (const step of steps) {

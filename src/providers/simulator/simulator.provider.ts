@@ -14,7 +14,7 @@ import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
 import { type Latency, withLatency } from './latency.js';
 import { limitOf } from './limits.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
-import { play } from './play.js';
+import { type Performance, play } from './play.js';
 import { isTimed, planScript } from './script/plan-script.js';
 import { readScripts } from './script/read-script.js';
 import { Script } from './script/script.js';
@@ -69,11 +69,14 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     return isServed ? describeModel(model) : undefined;
   }
 
-  override async *generate(
+  override generate(
     turn: Turn,
     { signal }: { readonly signal: AbortSignal },
-  ): AsyncGenerator<readonly ModelEvent[]> {
-    if (signal.aborted) return;
+  ): AsyncGenerator<readonly ModelEvent[], void, undefined> {
+    return play(() => this.prepare(turn, signal), this.clock, signal);
+  }
+
+  private async prepare(turn: Turn, signal: AbortSignal): Promise<Performance> {
     const control = this.readControl(turn);
     const input = await this.countTokens(turn);
     const identity = identify(turn, control.seed ?? this.options.seed);
@@ -86,7 +89,7 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     const fault = time < (control.times ?? Infinity) ? this.drawFault(control, random) : undefined;
     const steps = fault === undefined ? plan.steps : withFault(plan.steps, fault, turn.settings.model);
     const speed = control.speed ?? this.options.speed;
-    yield* play({ ...plan, steps }, { clock: this.clock, signal, speed, input });
+    return { ...plan, steps, speed, input };
   }
 
   private async plan(cue: Cue, random: SeededRandom): Promise<Plan> {
