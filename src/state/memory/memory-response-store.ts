@@ -61,7 +61,7 @@ export class MemoryResponseStore extends ResponseStore {
       sessions: new Set(),
       alive: true,
     });
-    while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) this.dropOldest();
+    while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) this.state.dropOldest();
   }
 
   override async get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined> {
@@ -123,13 +123,6 @@ export class MemoryResponseStore extends ResponseStore {
 
   override async check(): Promise<void> {
     // Memory is always there.
-  }
-
-  private dropOldest(): void {
-    for (const node of this.state.all()) {
-      this.state.drop(node);
-      return;
-    }
   }
 }
 

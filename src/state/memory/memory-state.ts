@@ -17,6 +17,8 @@ class Estate {
 export class MemoryState {
   /** In the order in which they were saved. */
   private readonly nodes = new Set<Node>();
+  /** Goes on where it was: one that begins anew would pass by all that are gone. */
+  private oldest = this.nodes.values();
   private readonly estates = new Map<Owner, Estate>();
   /** Estimated bytes of everything, tombstones included. */
   private total = 0;
@@ -101,6 +103,16 @@ export class MemoryState {
     session?.remove(node);
     if (session?.size === 0) sessions.delete(sessionId);
     node.sessions.delete(sessionId);
+  }
+
+  /** Drops what was saved first. */
+  dropOldest(): void {
+    let { value } = this.oldest.next();
+    if (value === undefined) {
+      this.oldest = this.nodes.values();
+      ({ value } = this.oldest.next());
+    }
+    if (value !== undefined) this.drop(value);
   }
 
   /** Takes responses out of sight for good, and tells so. */
