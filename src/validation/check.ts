@@ -14,6 +14,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The JSON objects among the elements of an array; none of anything else. */
+export function objectsIn(value: unknown): readonly Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
 /** One check after the other; the first fault wins. */
 export function every(checks: readonly Check[]): Check {
   const [first, ...rest] = checks;

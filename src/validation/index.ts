@@ -1,4 +1,4 @@
-export { isObject, type Check, type CheckOptions } from './check.js';
+export { isObject, objectsIn, type Check, type CheckOptions } from './check.js';
 export { compile, membersOf, nested, type DecoratedClass, type Validate } from './compile.js';
 export { Closed, IsNullable, Satisfies } from './decorators.js';
 export { Fault } from './fault.js';

@@ -1,4 +1,4 @@
-import { isObject } from '../../validation/index.js';
+import { isObject, objectsIn } from '../../validation/index.js';
 import type { ModelInfo } from '../model-provider.js';
 
 /** A name that is longer is no name of a model. */
@@ -8,7 +8,7 @@ const LONGEST_NAME = 256;
 export function readModels(answer: unknown, provider: string): readonly ModelInfo[] {
   const list = isObject(answer) ? answer.data : answer;
   if (!Array.isArray(list)) throw new Error('the list of models is no list');
-  return (list as readonly unknown[]).filter(isObject).flatMap((model) => {
+  return objectsIn(list).flatMap((model) => {
     const { id, created, owned_by: ownedBy } = model;
     if (typeof id !== 'string' || id === '' || id.length > LONGEST_NAME) return [];
     const contextWindow = readWindow(model);

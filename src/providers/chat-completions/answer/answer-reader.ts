@@ -1,5 +1,5 @@
 import type { Logprob } from '../../../protocol/index.js';
-import { isObject } from '../../../validation/index.js';
+import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
 import { sealReasoning } from '../reasoning-seal.js';
 import type { CallCollector } from './call-collector.js';
@@ -41,8 +41,7 @@ export class AnswerReader {
     }
     // Counts that come more than once are counts so far: the last one holds.
     this.usage = readUsage(chunk.usage) ?? readUsage(isObject(chunk.x_groq) && chunk.x_groq.usage) ?? this.usage;
-    const choices = Array.isArray(chunk.choices) ? (chunk.choices as readonly unknown[]) : [];
-    for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice);
+    for (const choice of objectsIn(chunk.choices)) if ((choice.index ?? 0) === 0) this.readChoice(choice);
   }
 
   /** What was read since the last time. */
@@ -81,8 +80,7 @@ export class AnswerReader {
       this.endReasoning();
       this.events.push({ type: 'annotation', annotation });
     }
-    const calls = Array.isArray(delta.tool_calls) ? (delta.tool_calls as readonly unknown[]) : [];
-    for (const call of calls) if (isObject(call)) this.call(call);
+    for (const call of objectsIn(delta.tool_calls)) this.call(call);
     if (isObject(delta.function_call)) this.call({ index: 0, function: delta.function_call });
   }
 

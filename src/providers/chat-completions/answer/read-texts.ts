@@ -1,5 +1,5 @@
 import type { Annotation } from '../../../protocol/index.js';
-import { isObject } from '../../../validation/index.js';
+import { isObject, objectsIn } from '../../../validation/index.js';
 import type { ChatDelta } from './chat-chunk.js';
 
 /** What of a delta is for the user, and what is the model's own thought. */
@@ -13,8 +13,7 @@ export function readTexts({ content, reasoning_content: own, reasoning: other, .
   // Some say the same thought in several members.
   const thought = nonEmpty(own) ?? nonEmpty(other) ?? detailsOf(delta);
   if (typeof content === 'string') return { reasoning: thought, text: content };
-  if (!Array.isArray(content)) return { reasoning: thought, text: '' };
-  const parts = (content as readonly unknown[]).filter(isObject);
+  const parts = objectsIn(content);
   return {
     reasoning: thought + join(parts.filter(isThought).map(({ thinking, text }) => thinking ?? text)),
     text: join(parts.filter((part) => !isThought(part)).map(({ text }) => text)),
@@ -23,8 +22,7 @@ export function readTexts({ content, reasoning_content: own, reasoning: other, .
 
 /** Citations of a delta, in the form of the Responses API. */
 export function readAnnotations({ annotations }: ChatDelta): readonly Annotation[] {
-  if (!Array.isArray(annotations)) return [];
-  return (annotations as readonly unknown[]).filter(isObject).flatMap(({ type, url_citation: citation }) => {
+  return objectsIn(annotations).flatMap(({ type, url_citation: citation }) => {
     if (type !== 'url_citation' || !isObject(citation) || typeof citation.url !== 'string') return [];
     const { url, title, start_index: start, end_index: end } = citation;
     return [
@@ -40,8 +38,7 @@ export function readAnnotations({ annotations }: ChatDelta): readonly Annotation
 }
 
 function detailsOf({ reasoning_details: details }: ChatDelta): string {
-  if (!Array.isArray(details)) return '';
-  return join((details as readonly unknown[]).filter(isObject).map(({ text, summary }) => text ?? summary));
+  return join(objectsIn(details).map(({ text, summary }) => text ?? summary));
 }
 
 function nonEmpty(value: unknown): string | undefined {
@@ -54,9 +51,6 @@ function isThought({ type }: Readonly<Record<string, unknown>>): boolean {
 
 function join(texts: readonly unknown[]): string {
   return texts
-    .map((text) => {
-      if (typeof text === 'string') return text;
-      return Array.isArray(text) ? join((text as readonly unknown[]).filter(isObject).map((part) => part.text)) : '';
-    })
+    .map((text) => (typeof text === 'string' ? text : join(objectsIn(text).map((part) => part.text))))
     .join('');
 }

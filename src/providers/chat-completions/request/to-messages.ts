@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 import type { Item } from '../../../protocol/index.js';
-import { isObject } from '../../../validation/index.js';
+import { objectsIn } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
 import { unsealReasoning } from '../reasoning-seal.js';
 import { type HistoryCall, type HistoryOutput, readCall, readOutput, type ToolTable } from '../tools/index.js';
@@ -81,7 +81,7 @@ class MessageWriter {
 
   /** What one agent of a client says to another: its text, and what it would have a server of OpenAI's keep sealed. */
   private addAgentMessage({ content }: Item): void {
-    const parts = Array.isArray(content) ? (content as readonly unknown[]).filter(isObject) : [];
+    const parts = objectsIn(content);
     const texts = parts.flatMap(({ text, encrypted_content: sealed }) => [text, isForeign(sealed) ? '' : sealed]);
     const words = texts.filter((text) => typeof text === 'string').join('');
     this.endAnswer();
@@ -151,7 +151,7 @@ function isForeign(sealed: unknown): boolean {
 
 /** What a reasoning item says in the open, or what a stateless client carried for us. */
 function reasoningOf({ content, encrypted_content: encrypted }: Item): string {
-  const parts = Array.isArray(content) ? (content as readonly unknown[]).filter(isObject) : [];
+  const parts = objectsIn(content);
   const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
   return text === '' ? (unsealReasoning(encrypted) ?? '') : text;
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../../../validation/index.js';
+import { isObject, objectsIn } from '../../../validation/index.js';
 import { ModelError } from '../../model-error.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ChatPart } from './chat-message.js';
@@ -22,8 +22,7 @@ const AUDIO_URL = /^data:audio\/(?<format>[\w.+-]+)(?:;[^,]*)?;base64,(?<data>.*
 /** Content of the Responses API, a text or parts, as parts of Chat Completions. Throws ModelError 400 for what cannot be sent. */
 export function toParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (!Array.isArray(content)) return [];
-  return (content as readonly unknown[]).filter(isObject).map((part) => {
+  return objectsIn(content).map((part) => {
     const convert = TO_PART.get(part.type);
     return convert === undefined ? { type: 'text', text: JSON.stringify(part) } : convert(part, capabilities);
   });

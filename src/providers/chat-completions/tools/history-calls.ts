@@ -1,5 +1,5 @@
 import type { Item } from '../../../protocol/index.js';
-import { isObject } from '../../../validation/index.js';
+import { isObject, objectsIn } from '../../../validation/index.js';
 import type { ToolAddress, ToolKind } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { addressOf, type ToolTable } from './tool-table.js';
@@ -116,8 +116,7 @@ function withoutType(value: unknown): object {
 
 /** The names by which the model can call what was found. */
 function namesIn(found: unknown, tools: ToolTable, namespace?: string): readonly string[] {
-  if (!Array.isArray(found)) return [];
-  return (found as readonly unknown[]).filter(isObject).flatMap((tool) => {
+  return objectsIn(found).flatMap((tool) => {
     if (tool.type === 'namespace') return namesIn(tool.tools, tools, String(tool.name));
     const address = addressOf(tool, namespace);
     return address === undefined ? [] : [tools.nameOf(address)];

@@ -1,5 +1,5 @@
 import type { Item } from '../../../protocol/index.js';
-import { isObject } from '../../../validation/index.js';
+import { isObject, objectsIn } from '../../../validation/index.js';
 import { keyOf, NAMELESS_KINDS, otherNameOf, plainNameOf, type ToolAddress, type ToolKind } from './tool-address.js';
 import { defineTool, type ToolDefinition } from './tool-definition.js';
 
@@ -23,14 +23,12 @@ export class ToolTable {
   /** `tools` are the request's; items of the conversation may bring more (protocol §3.1). */
   constructor(tools: readonly object[], context: readonly Item[]) {
     // With a search that the client runs, deferred tools come into force once it has found them.
-    const isSearched = tools.some(
-      (tool) => isObject(tool) && tool.type === 'tool_search' && tool.execution === 'client',
-    );
-    for (const tool of tools) this.addTool(tool as Members, undefined, isSearched);
+    const isSearched = objectsIn(tools).some(({ type, execution }) => type === 'tool_search' && execution === 'client');
+    for (const tool of objectsIn(tools)) this.addTool(tool, undefined, isSearched);
     if (isSearched) this.describeSearch(tools);
     for (const item of context) {
       if (item.type !== 'additional_tools' && item.type !== 'tool_search_output') continue;
-      for (const tool of Array.isArray(item.tools) ? item.tools : []) this.addTool(tool as Members, undefined, false);
+      for (const tool of objectsIn(item.tools)) this.addTool(tool, undefined, false);
     }
   }
 
@@ -61,7 +59,7 @@ export class ToolTable {
   /** Nobody can search for what they have never heard of. */
   private describeSearch(tools: readonly object[]): void {
     const search = this.byKey.get(keyOf({ kind: 'tool_search', name: 'tool_search' }));
-    const deferred = tools.filter(isObject).filter(isDeferred).map(describe);
+    const deferred = objectsIn(tools).filter(isDeferred).map(describe);
     if (search === undefined || deferred.length === 0) return;
     const { definition } = search;
     const description = [definition.description, `It knows of:\n${deferred.join('\n')}`].join('\n\n');
@@ -71,9 +69,8 @@ export class ToolTable {
   }
 
   private addTool(tool: Members, namespace: string | undefined, leavesDeferred: boolean): void {
-    if (!isObject(tool)) return;
-    if (tool.type === 'namespace' && Array.isArray(tool.tools)) {
-      for (const inner of tool.tools) this.addTool(inner as Members, String(tool.name), leavesDeferred);
+    if (tool.type === 'namespace') {
+      for (const inner of objectsIn(tool.tools)) this.addTool(inner, String(tool.name), leavesDeferred);
     }
     if (leavesDeferred && tool.defer_loading === true) return;
     const address = addressOf(tool, namespace);
@@ -97,8 +94,7 @@ export function addressOf(tool: Members, namespace?: string): ToolAddress | unde
 }
 
 function isDeferred({ defer_loading: isSelf, tools }: Members): boolean {
-  if (isSelf === true) return true;
-  return Array.isArray(tools) && (tools as readonly unknown[]).some((inner) => isObject(inner) && isDeferred(inner));
+  return isSelf === true || objectsIn(tools).some(isDeferred);
 }
 
 function describe({ name, type, description }: Members): string {
