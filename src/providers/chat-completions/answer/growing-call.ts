@@ -1,4 +1,5 @@
 import type { ModelEvent } from '../../model-event.js';
+import { parseJson } from '../parse-json.js';
 import { type CallWriter, type ToolTable, writeCall } from '../tools/index.js';
 
 /** A call while its pieces come in. It opens once its name is sure, and gives what came before that then. */
@@ -34,7 +35,7 @@ export class GrowingCall {
   /** Whether its arguments are complete. */
   get isWhole(): boolean {
     // Looking at the end of a text that grows would copy it each time.
-    return this.lastPiece.trimEnd().endsWith('}') && isJson(this.json);
+    return this.lastPiece.trimEnd().endsWith('}') && parseJson(this.json) !== undefined;
   }
 
   /** Takes a piece of the name: the next letters of it, or the whole again. */
@@ -72,14 +73,5 @@ export class GrowingCall {
     const address = this.tools.called(this.name)?.address ?? { kind: 'function', name: this.name };
     this.writer = writeCall({ key: `call ${this.position}`, address, callId: this.toCallId(this.upstreamId) });
     return [...this.writer.open(), ...(this.json === '' ? [] : this.writer.append(this.json))];
-  }
-}
-
-function isJson(json: string): boolean {
-  try {
-    JSON.parse(json);
-    return true;
-  } catch {
-    return false;
   }
 }

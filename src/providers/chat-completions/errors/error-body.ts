@@ -1,4 +1,5 @@
 import { isObject } from '../../../validation/index.js';
+import { parseJson } from '../parse-json.js';
 
 /** What an upstream says of its failure, in whatever form. */
 export interface UpstreamFailure {
@@ -16,7 +17,7 @@ export interface UpstreamFailure {
  */
 export function readFailure(text: string): UpstreamFailure {
   // A page says nothing that helps.
-  return describeFailure(parse(text) ?? (text.trimStart().startsWith('<') ? '' : text));
+  return describeFailure(parseJson(text) ?? (text.trimStart().startsWith('<') ? '' : text));
 }
 
 /** The same for what was parsed already. */
@@ -35,14 +36,6 @@ export function describeFailure(value: unknown): UpstreamFailure {
     param: typeof param === 'string' ? param : null,
     status: number === undefined ? null : Number(number),
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function statusBeside({ status_code: status }: Readonly<Record<string, unknown>>): { readonly status?: number } {

@@ -1,6 +1,7 @@
 import type { ForeignItem } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
+import { parseJson } from '../parse-json.js';
 import type { ToolAddress } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { StringMemberReader } from './string-member-reader.js';
@@ -123,7 +124,7 @@ class ItemCallWriter implements CallWriter {
 
   close(isWhole: boolean): readonly ModelEvent[] {
     const { key, callId } = this.head;
-    const value = parse(this.json);
+    const value = parseJson(this.json);
     const item = isObject(value) ? this.toItem(value) : undefined;
     if (item === undefined) return this.asFunctionCall(isWhole);
     const call = { ...item, call_id: callId };
@@ -153,14 +154,6 @@ function namesOf({ key, address, callId }: CallHead): {
 /** What is cut off stays open: the end of the turn says so. */
 function endOf({ key }: CallHead, isWhole: boolean): readonly ModelEvent[] {
   return isWhole ? [{ type: 'end', key }] : [];
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function isListOfTexts(value: unknown): value is readonly string[] {

@@ -1,5 +1,6 @@
 import type { Item } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
+import { parseJson } from '../parse-json.js';
 import type { ToolAddress, ToolKind } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { addressOf, type ToolTable } from './tool-table.js';
@@ -88,15 +89,13 @@ function nameless(kind: ToolKind): ToolAddress {
   return { kind, name: kind };
 }
 
-/** Servers read the arguments of earlier calls, and refuse the whole conversation for one that a model wrote badly. */
+/**
+ * Servers read the arguments of earlier calls, and refuse the whole conversation for one that a model wrote badly: what is no
+ * object is told as it was, in an object.
+ */
 function toObjectJson(json: string): string {
   if (json.trim() === '') return '{}';
-  try {
-    if (isObject(JSON.parse(json))) return json;
-  } catch {
-    // It is told as it was, in an object.
-  }
-  return JSON.stringify({ [INPUT]: json });
+  return isObject(parseJson(json)) ? json : JSON.stringify({ [INPUT]: json });
 }
 
 function text(value: unknown): string {

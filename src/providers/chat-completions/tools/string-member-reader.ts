@@ -1,4 +1,5 @@
 import { isObject } from '../../../validation/index.js';
+import { parseJson } from '../parse-json.js';
 
 /** What a letter behind a backslash stands for in JSON. */
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
@@ -32,13 +33,9 @@ export class StringMemberReader {
   /** What of the text was not given yet, now that nothing more comes. */
   end(): string {
     if (this.state !== 'before') return isHighSurrogate(this.rest.charCodeAt(0)) ? this.rest.charAt(0) : '';
-    try {
-      const value: unknown = JSON.parse(this.rest);
-      const text = isObject(value) ? value[this.member] : value;
-      return typeof text === 'string' ? text : this.rest;
-    } catch {
-      return this.rest;
-    }
+    const value = parseJson(this.rest);
+    const text = isObject(value) ? value[this.member] : value;
+    return typeof text === 'string' ? text : this.rest;
   }
 
   private begin(): void {
