@@ -1,4 +1,4 @@
-import { ApiError, type Item } from '../protocol/index.js';
+import { ApiError, callIdOf, type Item } from '../protocol/index.js';
 
 /** The calls a client must answer, and the item types that answer them (protocol §3.1). */
 const OUTPUT_OF_CALL: Readonly<Record<string, string>> = {
@@ -128,9 +128,4 @@ export class Conversation {
 
 function isCall({ type }: Item): boolean {
   return CALL_TYPES.has(type);
-}
-
-/** Undefined where a client leaves it out: such an item pairs with nothing. */
-function callIdOf(item: Item): string | undefined {
-  return typeof item['call_id'] === 'string' ? item['call_id'] : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Item } from '../protocol/index.js';
+import { callIdOf, type Item } from '../protocol/index.js';
 
 /** Tokens that are left for the answer where the request does not say how long it may be. */
 const USUAL_ANSWER_TOKENS = 4096;
@@ -78,23 +78,17 @@ function roomForAnswer({ window, maxOutputTokens }: UnfittedContext): number {
 
 /** Where a conversation may begin, oldest first: behind its first items, but not between a call and its output. */
 function validCuts(items: readonly Item[], from: number): readonly number[] {
-  const last = new Map(items.map((item, index) => [pairOf(item), index]));
+  const last = new Map(items.map((item, index) => [callIdOf(item), index]));
   const cuts: number[] = [];
   let reach = from;
   for (const [index, item] of items.entries()) {
     if (index < from) continue;
-    const pair = pairOf(item);
-    if (pair !== undefined) reach = Math.max(reach, last.get(pair) ?? index);
+    const callId = callIdOf(item);
+    if (callId !== undefined) reach = Math.max(reach, last.get(callId) ?? index);
     const isLast = index === items.length - 1;
     if (reach <= index && item.type !== 'reasoning' && !isLast) cuts.push(index + 1);
   }
   return cuts;
-}
-
-/** What a call and its output have in common. The output of a local shell names its call by its own id (protocol §3.1). */
-function pairOf(item: Item): string | undefined {
-  if (typeof item.call_id === 'string') return item.call_id;
-  return item.type === 'local_shell_call_output' ? item.id : undefined;
 }
 
 function isInstruction(item: Item): boolean {

@@ -1,4 +1,4 @@
-import type { Item } from '../../../protocol/index.js';
+import { callIdOf, type Item } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import { parseJson } from '../parse-json.js';
 import type { ToolAddress, ToolKind } from './tool-address.js';
@@ -73,12 +73,6 @@ function call(item: Item, address: ToolAddress, json: string): HistoryCall {
 
 function output(item: Item, value: unknown): HistoryOutput {
   return { callId: callIdOf(item), output: Array.isArray(value) ? (value as readonly unknown[]) : text(value) };
-}
-
-/** The output of a local shell names its call by its own id (protocol §3.1). */
-function callIdOf(item: Item): string | undefined {
-  if (typeof item.call_id === 'string') return item.call_id;
-  return item.type === 'local_shell_call_output' ? item.id : undefined;
 }
 
 function named(kind: ToolKind, { name, namespace }: Item): ToolAddress {
