@@ -22,11 +22,19 @@ export function toMessages(
   tools: ToolTable,
   capabilities: Capabilities,
 ): readonly ChatMessage[] {
-  return new MessageWriter(items, tools, capabilities).write(items);
+  return new MessageWriter(items, tools, capabilities).write();
+}
+
+/** An item, and what of a call or its output is in it. */
+interface Entry {
+  readonly item: Item;
+  readonly call: HistoryCall | undefined;
+  readonly output: HistoryOutput | undefined;
 }
 
 class MessageWriter {
   private readonly messages: ChatMessage[] = [];
+  private readonly entries: readonly Entry[];
   private readonly outputs: ReadonlyMap<string, HistoryOutput[]>;
   private readonly callIds: ReadonlySet<string | undefined>;
   private draft = new AssistantDraft();
@@ -36,8 +44,9 @@ class MessageWriter {
     private readonly tools: ToolTable,
     private readonly capabilities: Capabilities,
   ) {
-    const outputs = items.map((item) => readOutput(item, tools)).filter((output) => output !== undefined);
-    const calls = items.map(readCall).filter((call) => call !== undefined);
+    this.entries = items.map((item) => ({ item, call: readCall(item), output: readOutput(item, tools) }));
+    const outputs = this.entries.map(({ output }) => output).filter((output) => output !== undefined);
+    const calls = this.entries.map(({ call }) => call).filter((call) => call !== undefined);
     const counts = Map.groupBy(calls, ({ callId }) => callId);
     this.callIds = new Set(counts.keys());
     this.outputs = new Map(
@@ -48,15 +57,14 @@ class MessageWriter {
     );
   }
 
-  write(items: readonly Item[]): readonly ChatMessage[] {
-    for (const item of items) this.add(item);
+  write(): readonly ChatMessage[] {
+    for (const entry of this.entries) this.add(entry);
     this.endAnswer();
     return this.messages;
   }
 
-  private add(item: Item): void {
-    const call = readCall(item);
-    const output = call === undefined ? readOutput(item, this.tools) : undefined;
+  /** An item that holds both is a call, and its output follows it like any other's. */
+  private add({ item, call, output }: Entry): void {
     if (call !== undefined) this.draft.calls.push(call);
     else if (output !== undefined) this.addOutput(output);
     else if (item.type === 'message') this.addMessage(item);
