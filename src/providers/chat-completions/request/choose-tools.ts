@@ -13,47 +13,51 @@ export interface ToolFields {
   readonly parallel_tool_calls?: boolean;
 }
 
+/** The tools that are offered, none where there is nothing to choose, and how the model may choose among them. */
+interface Choice {
+  readonly offered: readonly CarriedTool[];
+  readonly toolChoice: unknown;
+}
+
 /** Offers the tools and says how the model may choose. Throws ModelError 400 for a choice this upstream cannot be given. */
 export function chooseTools({ settings, parameters }: Turn, table: ToolTable, capabilities: Capabilities): ToolFields {
-  const { tools } = table;
-  const { tool_choice: choice } = settings;
-  if (tools.length > 0 && !capabilities.tools) refuse('tools', 'This model does not call tools.');
-  if (isObject(choice) && choice.type === 'allowed_tools') return allow(choice, table, capabilities, parameters);
-  const chosen = isObject(choice) ? findChosen(choice, table) : undefined;
-  const toolChoice = chosen === undefined ? choice : capabilities.namedToolChoice ? toNamed(chosen) : 'required';
-  const offered = chosen === undefined || capabilities.namedToolChoice ? tools : [chosen];
-  if (tools.length === 0) {
-    // Without tools of the client there is nothing to choose; a call that is demanded would never come.
-    if (choice === 'required') refuse('tool_choice', 'None of the tools can be called by this model.');
-    return {};
-  }
+  if (table.tools.length > 0 && !capabilities.tools) refuse('tools', 'This model does not call tools.');
+  const { offered, toolChoice } = toChoice(settings.tool_choice, table, capabilities);
+  if (offered.length === 0) return {};
+  const { parallel_tool_calls: isParallel } = parameters;
   return {
     tools: offered.map((tool) => toFunctionTool(tool, capabilities)),
     ...(toolChoice === 'auto' && parameters.tool_choice == null ? {} : { tool_choice: toolChoice }),
-    ...parallel(parameters),
+    ...(isParallel == null ? {} : { parallel_tool_calls: isParallel }),
   };
 }
 
-function allow(
-  choice: Members,
-  table: ToolTable,
-  capabilities: Capabilities,
-  parameters: Turn['parameters'],
-): ToolFields {
+function toChoice(choice: unknown, table: ToolTable, capabilities: Capabilities): Choice {
+  const { tools } = table;
+  if (isObject(choice)) {
+    if (choice.type === 'allowed_tools') return allow(choice, table, capabilities);
+    const chosen = findChosen(choice, table);
+    return capabilities.namedToolChoice
+      ? { offered: tools, toolChoice: toNamed(chosen) }
+      : { offered: [chosen], toolChoice: 'required' };
+  }
+  // A call that is demanded would never come.
+  if (tools.length === 0 && choice === 'required') {
+    refuse('tool_choice', 'None of the tools can be called by this model.');
+  }
+  return { offered: tools, toolChoice: choice };
+}
+
+function allow(choice: Members, table: ToolTable, capabilities: Capabilities): Choice {
   const mode = choice.mode as 'auto' | 'required';
   const listed = (choice.tools as readonly Members[]).filter((tool) => addressOf(tool) !== undefined);
   const allowed = listed.map((tool) => findChosen(tool, table));
-  if (allowed.length === 0) {
-    return mode === 'required' ? refuse('tool_choice', 'None of the allowed tools can be called by this model.') : {};
+  if (allowed.length === 0 && mode === 'required') {
+    refuse('tool_choice', 'None of the allowed tools can be called by this model.');
   }
-  const offered = capabilities.allowedTools ? table.tools : allowed;
-  return {
-    tools: offered.map((tool) => toFunctionTool(tool, capabilities)),
-    tool_choice: capabilities.allowedTools
-      ? { type: 'allowed_tools', allowed_tools: { mode, tools: allowed.map(toNamed) } }
-      : mode,
-    ...parallel(parameters),
-  };
+  if (allowed.length === 0 || !capabilities.allowedTools) return { offered: allowed, toolChoice: mode };
+  const toolChoice = { type: 'allowed_tools', allowed_tools: { mode, tools: allowed.map(toNamed) } };
+  return { offered: table.tools, toolChoice };
 }
 
 /** The tool that a choice names; a choice may leave out the namespace. */
@@ -77,8 +81,4 @@ function toFunctionTool({ upstreamName, definition }: CarriedTool, { strictTools
 
 function toNamed({ upstreamName }: CarriedTool): object {
   return { type: 'function', function: { name: upstreamName } };
-}
-
-function parallel({ parallel_tool_calls: isParallel }: Turn['parameters']): ToolFields {
-  return isParallel == null ? {} : { parallel_tool_calls: isParallel };
 }
