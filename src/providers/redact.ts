@@ -1,5 +1,5 @@
-/** Shorter values would turn up in ordinary text. */
-const SHORTEST_SECRET = 8;
+/** Fewest characters of a secret; shorter values would turn up in ordinary text. */
+export const SHORTEST_SECRET = 8;
 
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|DSN|DATABASE_URL/i;
 

@@ -3,11 +3,9 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
 import { RESERVED_NAMES } from '../chat-completions/index.js';
+import { SHORTEST_SECRET } from '../redact.js';
 import { resolveReferences } from './environment-references.js';
 import { type ProviderEntry, PROVIDERS_SCHEMA, type ProvidersFile } from './providers-file.js';
-
-/** Shorter values would turn up in ordinary text. */
-const SHORTEST_SECRET = 8;
 
 /** Without these there is no request. */
 const VITAL: ReadonlySet<string> = new Set(['model', 'messages', 'stream']);
@@ -48,9 +46,9 @@ export async function readProvidersFile(path: string): Promise<ReadFile> {
   }
 }
 
-/** What is sent to an upstream, and where it is. An authorization is quoted with and without its scheme. */
+/** What is sent to a provider that was checked, and where it is. An authorization is quoted with and without its scheme. */
 function secretsOf({ base_url: url, api_key: key = '', headers = {}, query = {} }: ProviderEntry): readonly string[] {
-  const { host, hostname, searchParams } = URL.canParse(url) ? new URL(url) : new URL('http://localhost');
+  const { host, hostname, searchParams } = new URL(url);
   const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
   return [key, ...values, ...Object.values(query), ...searchParams.values(), host, hostname];
 }
