@@ -65,6 +65,10 @@ export const ERROR_CODES = {
 /** A code of ERROR_CODES. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
+/** What a client reads whose input is longer than the window of its model, whether this service or the model has found it. */
+export const CONTEXT_TOO_LONG =
+  'Your input exceeds the context window of this model. Please adjust your input and try again.';
+
 /** What an ApiError says beyond its code and message. */
 export interface ApiErrorOptions {
   /** The parameter at fault as a path, `input[0].content`; null when no single one is. */

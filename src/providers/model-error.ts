@@ -38,6 +38,11 @@ export class ModelError extends Error {
     super(message, { cause: options.cause });
   }
 
+  /** The failure of an answer that stops without a `finish`. */
+  static endedEarly(): ModelError {
+    return new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
+  }
+
   /** Where another attempt may help. */
   get retry(): RetryHint {
     const { retry, status = 500 } = this.options;

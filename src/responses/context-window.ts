@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { dropOldest, holdsMedia, mayExceed } from '../context/index.js';
-import { ApiError, type Item } from '../protocol/index.js';
+import { ApiError, CONTEXT_TOO_LONG, type Item } from '../protocol/index.js';
 import type { ModelRoute, Turn } from '../providers/index.js';
 import { TokenMeter } from './token-meter.js';
 
@@ -29,10 +29,6 @@ export class ContextWindow {
     if (fitting !== undefined) return fitting;
     // What pictures, sounds and files cost is a guess: whether they fit is for the model to say.
     if (holdsMedia(items)) return items;
-    throw ApiError.of(
-      'context_length_exceeded',
-      'Your input exceeds the context window of this model. Please adjust your input and try again.',
-      { param: 'input' },
-    );
+    throw ApiError.of('context_length_exceeded', CONTEXT_TOO_LONG, { param: 'input' });
   }
 }

@@ -173,9 +173,7 @@ function deliverWhatIsReady({ assembler, deliver }: Run): Promise<void> | undefi
  */
 function take(pass: Pass, batch: readonly ModelEvent[] | null): FinishReason | undefined {
   const { assembler, onHeaders } = pass.run;
-  if (batch === null) {
-    throw new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
-  }
+  if (batch === null) throw ModelError.endedEarly();
   for (const event of batch) {
     if (event.type === 'finish') return requireFinishReason(event.reason);
     if (event.type === 'metadata') {

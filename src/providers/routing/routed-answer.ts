@@ -77,9 +77,7 @@ export class RoutedAnswer implements AsyncIterableIterator<Output> {
     ];
     for (let batches = 1; ; batches += 1) {
       const result = await stream.next();
-      if (result.done === true) {
-        throw new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
-      }
+      if (result.done === true) throw ModelError.endedEarly();
       const batch = result.value;
       if (!isBatch(batch)) events.push(batch);
       else for (const event of batch) events.push(event);

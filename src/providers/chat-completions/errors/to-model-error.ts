@@ -1,3 +1,4 @@
+import { CONTEXT_TOO_LONG } from '../../../protocol/index.js';
 import { ModelError, type ModelErrorOptions } from '../../model-error.js';
 import type { UpstreamFailure } from './error-body.js';
 import { scrub } from './scrub.js';
@@ -86,11 +87,8 @@ function isTooLong(status: number, { code, type, message }: UpstreamFailure): bo
 }
 
 function tooLong(cause: Error): ModelError {
-  return new ModelError(
-    'context_length_exceeded',
-    'Your input exceeds the context window of this model. Please adjust your input and try again.',
-    { status: 400, param: 'input', retry: 'nowhere', cause },
-  );
+  const options: ModelErrorOptions = { status: 400, param: 'input', retry: 'nowhere', cause };
+  return new ModelError('context_length_exceeded', CONTEXT_TOO_LONG, options);
 }
 
 function badRequest(status: number, failure: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
