@@ -42,11 +42,11 @@ export class SocketAdapter extends WsAdapter {
   override bindMessageHandlers(
     client: WebSocket,
     handlers: MessageMappingProperties[],
-    transform: (data: unknown) => Observable<unknown>,
+    toObservable: (result: unknown) => Observable<unknown>,
   ): void {
     const session = this.sessions.of(client);
-    if (session === undefined) super.bindMessageHandlers(client, handlers, transform);
-    else session.handleWith(handlers, transform);
+    if (session === undefined) super.bindMessageHandlers(client, handlers, toObservable);
+    else session.handleWith({ handlers, toObservable });
   }
 
   override async dispose(): Promise<void> {

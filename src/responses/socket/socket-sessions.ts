@@ -11,21 +11,24 @@ import { ContinuationCaches } from '../../context/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { QueueBudget } from './queue-budget.js';
-import { SocketSession } from './socket-session.js';
+import { type SessionDependencies, SocketSession } from './socket-session.js';
 
 /** The sessions of all sockets of this process. */
 @Injectable()
 export class SocketSessions {
   private readonly sessions = new WeakMap<WebSocket, SocketSession>();
+  private readonly dependencies: SessionDependencies;
 
   constructor(
     private readonly registry: ConnectionRegistry,
-    private readonly environment: Environment,
-    private readonly clock: Clock,
-    private readonly ids: IdGenerator,
-    private readonly caches: ContinuationCaches,
-    private readonly budget: QueueBudget,
-  ) {}
+    environment: Environment,
+    clock: Clock,
+    ids: IdGenerator,
+    caches: ContinuationCaches,
+    budget: QueueBudget,
+  ) {
+    this.dependencies = { environment, clock, ids, caches, budget };
+  }
 
   /** Starts the session of a socket that was just opened; false when there is no room and the client is being told so. */
   start(opened: {
@@ -36,9 +39,7 @@ export class SocketSessions {
   }): boolean {
     const connection = this.registry.open(opened);
     if (connection === undefined) return false;
-    const { environment, clock, ids, caches, budget } = this;
-    const session = new SocketSession(connection, opened.socket, { environment, clock, ids, caches, budget });
-    this.sessions.set(opened.socket, session);
+    this.sessions.set(opened.socket, new SocketSession(connection, opened.socket, this.dependencies));
     return true;
   }
 

@@ -1,0 +1,114 @@
+import type { MessageMappingProperties } from '@nestjs/websockets';
+import { lastValueFrom, type Observable } from 'rxjs';
+
+import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../connections/index.js';
+import type { ContinuationCache, ContinuationCaches } from '../../context/index.js';
+import type { Environment } from '../../config/index.js';
+import { ApiError } from '../../protocol/index.js';
+import type { Clock, Timer } from '../../time/index.js';
+import { Lanes } from './lanes.js';
+import type { QueueBudget } from './queue-budget.js';
+import type { SocketTurn, TurnHost } from './socket-turn.js';
+import { unexpectedError } from './unexpected-error.js';
+
+/** What the turns of all connections share. */
+export interface TurnDependencies {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  readonly caches: ContinuationCaches;
+  readonly budget: QueueBudget;
+}
+
+/** The gateway as Nest hands it to a client, each handler with its guards and filters around it. */
+export interface Gateway {
+  readonly handlers: readonly MessageMappingProperties[];
+  readonly toObservable: (result: unknown) => Observable<unknown>;
+}
+
+/** The turns of one connection: their lanes, what they remember, and their way to the gateway. */
+export class SessionTurns implements ConnectionWork, TurnHost {
+  readonly cache: ContinuationCache;
+  private readonly lanesOfTurns: Lanes;
+  private idle: PromiseWithResolvers<undefined> | null = null;
+
+  constructor(
+    readonly connection: Connection,
+    private readonly gateway: Gateway,
+    private readonly dependencies: TurnDependencies,
+  ) {
+    const { caches, budget, environment } = dependencies;
+    this.cache = caches.open();
+    this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
+    connection.carry(this);
+  }
+
+  /** Runs a turn when it is its turn, or refuses it. */
+  submit(turn: SocketTurn): void {
+    try {
+      if (this.connection.refusal !== null) throw this.connection.refusal;
+      this.lanesOfTurns.submit(turn);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      turn.refuse(error);
+    }
+  }
+
+  async dispatch(turn: SocketTurn): Promise<void> {
+    try {
+      const { handlers, toObservable } = this.gateway;
+      const handler = handlers.findLast(({ message }) => message === turn.type);
+      if (handler === undefined) throw new Error(`no gateway handles ${turn.type}`);
+      // With an interceptor in the application, a handler runs when its result is subscribed to.
+      await lastValueFrom(toObservable(handler.callback(turn)), { defaultValue: undefined });
+    } catch (error) {
+      turn.fail(unexpectedError(error, turn.caller));
+    }
+  }
+
+  /** Calls `send` whenever a turn has been silent for WS_KEEPALIVE_MS; refresh it when the turn says something. */
+  keepalive(send: () => void): Timer {
+    const timer: Timer = this.dependencies.clock.schedule(this.dependencies.environment.WS_KEEPALIVE_MS, () => {
+      // A client that does not read needs no sign of life.
+      if (!this.connection.writer.isBehind) send();
+      timer.refresh();
+    });
+    return timer;
+  }
+
+  lanes(): readonly LaneSummary[] {
+    return this.lanesOfTurns.states().map(({ streamId, running, queued }) => ({
+      stream_id: streamId ?? null,
+      in_flight: running ? 1 : 0,
+      queued,
+    }));
+  }
+
+  get isIdle(): boolean {
+    return this.lanesOfTurns.inFlight === 0;
+  }
+
+  whenIdle(): Promise<unknown> {
+    if (this.isIdle) return Promise.resolve();
+    this.idle ??= Promise.withResolvers();
+    return this.idle.promise;
+  }
+
+  refuse(error: ApiError): void {
+    this.lanesOfTurns.refuseQueued(error);
+  }
+
+  stop(cause: StopCause): void {
+    this.lanesOfTurns.stop(cause);
+  }
+
+  end(): void {
+    this.lanesOfTurns.end();
+    this.dependencies.caches.close(this.cache);
+  }
+
+  private onIdle(): void {
+    this.connection.touch();
+    this.idle?.resolve(undefined);
+    this.idle = null;
+  }
+}
