@@ -79,10 +79,11 @@ class SystemTimer implements Timer {
   }
 
   private set(delayMs: number): void {
-    this.timeout = setTimeout(this.onTimeout, delayMs).unref();
+    // Not a closure: thousands of timers may be waiting.
+    this.timeout = setTimeout(fire, delayMs, this).unref();
   }
 
-  private readonly onTimeout = (): void => {
+  onTimeout(): void {
     const leftMs = this.refreshedAt + this.delayMs - performance.now();
     if (leftMs > 0) {
       this.set(leftMs);
@@ -90,5 +91,9 @@ class SystemTimer implements Timer {
     }
     this.timeout = null;
     this.callback();
-  };
+  }
+}
+
+function fire(timer: SystemTimer): void {
+  timer.onTimeout();
 }
