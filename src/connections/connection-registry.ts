@@ -1,6 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
-
 import { Injectable, Logger } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
@@ -9,20 +6,10 @@ import { Environment } from '../config/index.js';
 import { ApiError, IdGenerator, toErrorFrame } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import { type Closing, restarting, SHORT_HANDSHAKE_MS } from './closing.js';
-import { Connection } from './connection.js';
-import { FrameWriter } from './frame-writer.js';
+import { Connection, type ConnectionDependencies, type Upgraded } from './connection.js';
 
 /** Clients that are being told that there is no room; beyond this many at once nobody is told any more. */
 const MAX_TURNED_AWAY = 64;
-
-/** An upgrade that was let through so far. */
-export interface Upgraded {
-  readonly socket: WebSocket;
-  /** The transport under the socket. */
-  readonly stream: Duplex;
-  readonly headers: IncomingHttpHeaders;
-  readonly caller: Caller;
-}
 
 /** Decides who may connect, names connections, knows all of them, and sees them out. */
 @Injectable()
@@ -33,12 +20,15 @@ export class ConnectionRegistry {
   private readonly turnedAway = new Set<WebSocket>();
   private closed = false;
   private whenEmpty: PromiseWithResolvers<undefined> | null = null;
+  private readonly dependencies: ConnectionDependencies;
 
   constructor(
     private readonly environment: Environment,
     private readonly clock: Clock,
     private readonly ids: IdGenerator,
-  ) {}
+  ) {
+    this.dependencies = { clock, environment, onClosed: (connection) => this.remove(connection) };
+  }
 
   /** A name for a connection to be: `ws-` and 32 hex digits. */
   nextId(): string {
@@ -60,30 +50,15 @@ export class ConnectionRegistry {
    * no body that clients would show, and closed; then the result is undefined.
    */
   open(upgraded: Upgraded): Connection | undefined {
-    const { socket, stream, caller, headers } = upgraded;
+    const { socket, caller } = upgraded;
     const refusal = this.refusalFor(caller.owner);
     if (refusal !== null) {
       this.turnAway(socket, refusal, caller);
       return undefined;
     }
-    const connection: Connection = new Connection({
-      id: caller.connectionId ?? this.nextId(),
-      caller,
-      headers,
-      socket,
-      writer: new FrameWriter({
-        socket,
-        stream,
-        maxBufferedBytes: this.environment.WS_MAX_BUFFERED_BYTES,
-        clock: this.clock,
-        onOverflow: () => connection.dropSlowReader(),
-      }),
-      clock: this.clock,
-      environment: this.environment,
-    });
+    const connection = new Connection(caller.connectionId ?? this.nextId(), upgraded, this.dependencies);
     this.connections.set(connection.id, connection);
     this.countByOwner.set(caller.owner, this.countOf(caller.owner) + 1);
-    socket.once('close', () => this.remove(connection));
     return connection;
   }
 

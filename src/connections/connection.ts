@@ -1,74 +1,79 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 import { Logger } from '@nestjs/common';
-import type { WebSocket } from 'ws';
 
 import type { Caller, Owner } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
+import type { ClientSocket } from './client-socket.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
-import type { FrameWriter } from './frame-writer.js';
+import { FrameWriter } from './frame-writer.js';
 import { Heartbeat } from './heartbeat.js';
 
-/** What a connection is made of. */
-export interface ConnectionParts {
-  readonly id: string;
-  readonly caller: Caller;
-  /** Of the upgrade: the credential is checked again at every turn. */
+/** An upgrade that was let through so far. */
+export interface Upgraded {
+  readonly socket: ClientSocket;
+  /** The transport under the socket. */
+  readonly stream: Duplex;
+  /** The credential is checked again at every turn. */
   readonly headers: IncomingHttpHeaders;
-  readonly socket: WebSocket;
-  readonly writer: FrameWriter;
+  readonly caller: Caller;
+}
+
+/** What all connections share. */
+export interface ConnectionDependencies {
   readonly clock: Clock;
   readonly environment: Environment;
+  readonly onClosed: (connection: Connection) => void;
 }
 
 const logger = new Logger('Connection');
 
 /** One client's socket from its upgrade to its end: its age, and the one way to close it. */
 export class Connection {
-  readonly id: string;
   readonly owner: Owner;
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
   /** Milliseconds since the epoch. */
   readonly since: number;
+  private readonly socket: ClientSocket;
   private readonly heartbeat: Heartbeat;
-  private readonly timers: Timer[] = [];
+  private lifeTimer: Timer;
   private idleTimer: Timer | null = null;
+  private handshakeTimer: Timer | null = null;
   private work: ConnectionWork | null = null;
   private closing: Closing | null = null;
   private ended = false;
   private handshakeMs = HANDSHAKE_MS;
 
-  constructor(private readonly parts: ConnectionParts) {
-    const { id, caller, headers, writer, clock, socket, environment } = parts;
-    this.id = id;
+  constructor(
+    readonly id: string,
+    { socket, stream, headers, caller }: Upgraded,
+    private readonly dependencies: ConnectionDependencies,
+  ) {
+    const { clock, environment } = dependencies;
     this.owner = caller.owner;
-    logger.debug(`${id} of ${caller.owner} opened by request ${caller.requestId}`);
     this.headers = headers;
-    this.writer = writer;
+    this.socket = socket;
     this.since = clock.now();
-    socket.on('ping', (data: Buffer) => writer.pong(data));
-    socket.once('closing', () => this.leave());
+    logger.debug(`${id} of ${caller.owner} opened by request ${caller.requestId}`);
+    this.writer = new FrameWriter(socket, stream, clock, environment.WS_MAX_BUFFERED_BYTES, () =>
+      this.dropSlowReader(),
+    );
+    this.heartbeat = new Heartbeat(this.writer, clock, environment.WS_PING_INTERVAL_MS, () => this.dropSilent());
+    socket.on('ping', (data: Buffer) => this.writer.pong(data));
     socket.on('pong', () => this.heartbeat.hear());
-    socket.once('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
-    this.heartbeat = new Heartbeat({
-      clock,
-      intervalMs: environment.WS_PING_INTERVAL_MS,
-      writer,
-      onSilence: () => this.dropSilent(),
-    });
+    socket.onClosing = () => this.leave();
+    socket.on('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
     const { WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
-    if (WS_EXPIRY_NOTICE_MS > 0 && WS_EXPIRY_NOTICE_MS < WS_MAX_LIFETIME_MS) {
-      this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice()));
-    }
-    this.timers.push(clock.schedule(WS_MAX_LIFETIME_MS, () => void this.retire(expired(environment))));
-    if (WS_IDLE_TIMEOUT_MS > 0) {
-      this.idleTimer = clock.schedule(WS_IDLE_TIMEOUT_MS, () => this.leaveIfIdle());
-      this.timers.push(this.idleTimer);
-    }
+    this.lifeTimer =
+      WS_EXPIRY_NOTICE_MS > 0 && WS_EXPIRY_NOTICE_MS < WS_MAX_LIFETIME_MS
+        ? clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice())
+        : this.expireIn(WS_MAX_LIFETIME_MS);
+    if (WS_IDLE_TIMEOUT_MS > 0) this.idleTimer = clock.schedule(WS_IDLE_TIMEOUT_MS, () => this.leaveIfIdle());
   }
 
   /** Gives the connection what it carries. */
@@ -83,8 +88,7 @@ export class Connection {
 
   /** Whether anything can still be answered. */
   get isOpen(): boolean {
-    const { socket } = this.parts;
-    return socket.readyState === socket.OPEN;
+    return this.socket.readyState === this.socket.OPEN;
   }
 
   /** The refusal for new turns once the connection is on its way out. */
@@ -105,7 +109,7 @@ export class Connection {
     if (this.closing !== null) return;
     this.closing = closing;
     const { work } = this;
-    const { clock } = this.parts;
+    const { clock } = this.dependencies;
     work?.refuse(closing.refusal);
     const whenIdle = work?.whenIdle() ?? Promise.resolve();
     if (work?.isIdle === false && (await clock.within(whenIdle, closing.graceMs)) === undefined) {
@@ -124,7 +128,7 @@ export class Connection {
 
   /** Ends the connection without a handshake. */
   terminate(): void {
-    this.parts.socket.terminate();
+    this.socket.terminate();
   }
 
   /** Lets what was sent so far go, then ends the connection without a handshake, as a broken network would. */
@@ -138,20 +142,25 @@ export class Connection {
   private close(code: number, reason: string, handshakeMs: number): void {
     if (this.ended) return;
     this.handshakeMs = handshakeMs;
-    this.parts.socket.close(code, reason);
+    this.socket.close(code, reason);
     this.writer.flush();
   }
 
   /** The closing handshake began, on whichever side: nothing can be sent any more, and it must not take for ever. */
   private leave(): void {
-    const { socket, clock } = this.parts;
     this.work?.end();
-    this.timers.push(clock.schedule(this.handshakeMs, () => socket.terminate()));
+    this.handshakeTimer ??= this.dependencies.clock.schedule(this.handshakeMs, () => this.terminate());
+  }
+
+  private expireIn(delayMs: number): Timer {
+    const { clock, environment } = this.dependencies;
+    return clock.schedule(delayMs, () => void this.retire(expired(environment)));
   }
 
   private giveNotice(): void {
     if (this.closing !== null) return;
-    const { WS_EXPIRY_NOTICE_MS, WS_MAX_LIFETIME_MS } = this.parts.environment;
+    const { WS_EXPIRY_NOTICE_MS, WS_MAX_LIFETIME_MS } = this.dependencies.environment;
+    this.lifeTimer = this.expireIn(WS_EXPIRY_NOTICE_MS);
     const message = {
       type: 'connection_expiring',
       code: 'connection_expiring',
@@ -173,9 +182,13 @@ export class Connection {
 
   private end(code: number, reason: string): void {
     this.ended = true;
+    this.writer.end();
     this.heartbeat.stop();
-    for (const timer of this.timers) timer.cancel();
+    this.lifeTimer.cancel();
+    this.idleTimer?.cancel();
+    this.handshakeTimer?.cancel();
     this.work?.end();
+    this.dependencies.onClosed(this);
     logger.debug(`${this.id} of ${this.owner} closed with ${code} ${JSON.stringify(reason)}`);
   }
 }

@@ -25,17 +25,6 @@ const COMPRESSED = { binary: false, compress: true } as const;
 /** A UTF-16 unit becomes at most this many bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** What a writer writes to, and when it gives up. */
-export interface FrameWriterOptions {
-  readonly socket: WebSocket;
-  /** The transport under the socket. */
-  readonly stream: Duplex;
-  readonly maxBufferedBytes: number;
-  readonly clock: Clock;
-  /** Called when the client has left too much unread and takes nothing of it. */
-  readonly onOverflow: () => void;
-}
-
 /** What `net.Socket` knows beyond its types. */
 type NetInternals = Duplex & {
   readonly bytesWritten?: number;
@@ -55,18 +44,25 @@ export class FrameWriter {
   private answered = 0;
   private isPonging = false;
   private nextPong: Buffer | null = null;
+  /** Told of everything that is written, or a turn could wait for a message that was written long ago. */
+  private onWritten: (() => void) | undefined;
 
-  constructor(private readonly options: FrameWriterOptions) {
-    this.holdBackBytes = Math.min(HOLD_BACK_BYTES, options.maxBufferedBytes / 2);
-    options.socket.once('close', () => this.end());
+  /** `stream` is the transport under the socket; `onOverflow` is called when the client takes nothing of too much unread. */
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly stream: Duplex,
+    private readonly clock: Clock,
+    private readonly maxBufferedBytes: number,
+    private readonly onOverflow: () => void,
+  ) {
+    this.holdBackBytes = Math.min(HOLD_BACK_BYTES, maxBufferedBytes / 2);
   }
 
   /** Sends a message, a JSON text. Sends nothing once the socket is closing. */
   send(message: string): void {
     if (!this.makeReady()) return;
-    const { socket } = this.options;
     if (message.length * MAX_BYTES_PER_UNIT > MAX_FRAME_BYTES) this.sendInFragments(Buffer.from(message));
-    else socket.send(message, message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED, this.onWritten);
+    else this.socket.send(message, message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED, this.onWritten);
     this.watchOver();
   }
 
@@ -86,36 +82,36 @@ export class FrameWriter {
     }
     if (!this.makeReady()) return;
     this.isPonging = true;
-    this.options.socket.pong(data, false, this.onPonged);
+    this.socket.pong(data, false, () => this.onPonged());
   }
 
   /** Asks for a sign of life. */
   ping(): void {
-    if (this.makeReady()) this.options.socket.ping('', false, this.onWritten);
+    if (this.makeReady()) this.socket.ping('', false, this.onWritten);
   }
 
   /** Resolves when everything sent so far has left, or the socket is gone. */
   async allSent(): Promise<void> {
     if (!this.makeReady()) return;
     // Messages are compressed one after another; a ping goes behind them all and tells when it has left.
-    await new Promise<void>((resolve) => this.options.socket.ping('', false, () => resolve()));
+    await new Promise<void>((resolve) => this.socket.ping('', false, () => resolve()));
   }
 
   /** Whether the client is so far behind that its turns should wait. */
   get isBehind(): boolean {
-    return this.options.socket.bufferedAmount > this.holdBackBytes;
+    return this.socket.bufferedAmount > this.holdBackBytes;
   }
 
   /** Resolves when the client has caught up and it is the caller's turn to write, or when the client is gone. */
   caughtUp(): Promise<void> {
-    const { socket } = this.options;
+    const { socket } = this;
     if (!this.isBehind || socket.readyState === socket.CLOSED) return Promise.resolve();
     return new Promise((resolve) => this.waiting.push(resolve));
   }
 
   /** Bytes that the client's side has taken so far, or null when nothing waits for it. */
   get taken(): number | null {
-    const { stream } = this.options;
+    const { stream } = this;
     // One write may be large, and what is left of it only the handle knows; net's own inactivity timer looks there too.
     const { bytesWritten = 0, _handle: handle } = stream as NetInternals;
     const inFlight = handle?.writeQueueSize ?? 0;
@@ -124,36 +120,42 @@ export class FrameWriter {
   }
 
   /** Lets go what was collected. */
-  readonly flush = (): void => {
+  flush(): void {
     if (!this.corked) return;
     this.corked = false;
-    this.options.stream.uncork();
-  };
+    this.stream.uncork();
+  }
+
+  /** The socket is closed: nobody waits for its client any more. */
+  end(): void {
+    this.watch?.cancel();
+    for (const wake of this.waiting.splice(0)) wake();
+  }
 
   /** Holds writes until nothing more can come with them; false when nothing can be sent. */
   private makeReady(): boolean {
-    const { socket, stream } = this.options;
+    const { socket } = this;
     if (socket.readyState !== socket.OPEN) return false;
+    this.onWritten ??= () => this.wakeNext();
     if (!this.corked) {
       this.corked = true;
-      stream.cork();
+      this.stream.cork();
       // After what can go on without waiting for anything: a turn of the event loop would be later than that.
-      process.nextTick(this.flush);
+      process.nextTick(flush, this);
     }
     return true;
   }
 
   private sendInFragments(message: Buffer): void {
-    const { socket } = this.options;
     for (let start = 0; start < message.length; start += MAX_FRAME_BYTES) {
       const end = start + MAX_FRAME_BYTES;
-      socket.send(message.subarray(start, end), { ...COMPRESSED, fin: end >= message.length }, this.onWritten);
+      this.socket.send(message.subarray(start, end), { ...COMPRESSED, fin: end >= message.length }, this.onWritten);
     }
   }
 
   /** Gives up a client that has left too much unread, unless it is reading: an answer may be larger than the limit. */
   private watchOver(): void {
-    const { clock, maxBufferedBytes, onOverflow, socket } = this.options;
+    const { clock, maxBufferedBytes, socket } = this;
     if (this.watch !== null || socket.bufferedAmount <= maxBufferedBytes) return;
     let before = this.taken;
     this.watch = clock.schedule(STANDSTILL_MS, () => {
@@ -163,7 +165,7 @@ export class FrameWriter {
       }
       const { taken } = this;
       if (taken !== null && taken === before) {
-        onOverflow();
+        this.onOverflow();
         return;
       }
       before = taken;
@@ -174,34 +176,30 @@ export class FrameWriter {
   /** Whether there is room for an answer that cannot wait: all that were written since the client last kept up count. */
   private charge(bytes: number): boolean {
     if (!this.isBehind) this.answered = 0;
-    if (this.answered > this.options.maxBufferedBytes) {
-      this.options.onOverflow();
+    if (this.answered > this.maxBufferedBytes) {
+      this.onOverflow();
       return false;
     }
     this.answered += bytes + ANSWER_OVERHEAD_BYTES;
     return true;
   }
 
-  /** Told of everything that is written, or a turn could wait for a message that was written long ago. */
-  private readonly onWritten = (): void => this.wakeNext();
-
-  private readonly onPonged = (): void => {
+  private onPonged(): void {
     const { nextPong } = this;
     this.isPonging = false;
     this.nextPong = null;
     if (nextPong !== null) this.pong(nextPong);
     this.wakeNext();
-  };
+  }
 
   /** One at a time: what the first one writes may be all that the client can take now. */
-  private readonly wakeNext = (): void => {
+  private wakeNext(): void {
     if (this.waiting.length === 0 || this.isBehind) return;
     this.waiting.shift()?.();
-    if (this.waiting.length > 0) setImmediate(this.wakeNext);
-  };
-
-  private end(): void {
-    this.watch?.cancel();
-    for (const wake of this.waiting.splice(0)) wake();
+    if (this.waiting.length > 0) setImmediate(() => this.wakeNext());
   }
+}
+
+function flush(writer: FrameWriter): void {
+  writer.flush();
 }

@@ -4,15 +4,6 @@ import type { FrameWriter } from './frame-writer.js';
 /** Pings without an answer after which a client is gone. */
 const MAX_SILENT_BEATS = 2;
 
-/** What a heartbeat works with. */
-export interface HeartbeatOptions {
-  readonly clock: Clock;
-  readonly intervalMs: number;
-  readonly writer: FrameWriter;
-  /** Called once, when the client is gone. */
-  readonly onSilence: () => void;
-}
-
 /**
  * Pings a client, and notices when it has given no sign of life for two pings. A pong is one, and so is taking something
  * off a backlog, because the ping waits behind it. What the client sends is none: who only talks and never reads would hold
@@ -24,8 +15,14 @@ export class Heartbeat {
   private silentBeats = 0;
   private taken: number | null = null;
 
-  constructor(private readonly options: HeartbeatOptions) {
-    this.timer = options.clock.schedule(options.intervalMs, () => this.beat());
+  /** Pings through `writer` every `intervalMs`, and calls `onSilence` once, when the client is gone. */
+  constructor(
+    private readonly writer: FrameWriter,
+    clock: Clock,
+    intervalMs: number,
+    private readonly onSilence: () => void,
+  ) {
+    this.timer = clock.schedule(intervalMs, () => this.beat());
   }
 
   /** A pong came. */
@@ -42,17 +39,17 @@ export class Heartbeat {
     this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
     this.heard = false;
     if (this.silentBeats === MAX_SILENT_BEATS) {
-      this.options.onSilence();
+      this.onSilence();
       return;
     }
-    this.options.writer.ping();
+    this.writer.ping();
     this.timer.refresh();
   }
 
   /** Whether the client took something of what waited at the last beat. */
   private hasRead(): boolean {
     const before = this.taken;
-    this.taken = this.options.writer.taken;
+    this.taken = this.writer.taken;
     return before !== null && (this.taken === null || this.taken > before);
   }
 }

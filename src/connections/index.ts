@@ -1,6 +1,6 @@
 export { ClientSocket } from './client-socket.js';
-export { Connection } from './connection.js';
-export { ConnectionRegistry, type Upgraded } from './connection-registry.js';
+export { Connection, type Upgraded } from './connection.js';
+export { ConnectionRegistry } from './connection-registry.js';
 export type { ConnectionWork, LaneSummary, StopCause } from './connection-work.js';
 export { ConnectionsModule } from './connections.module.js';
 export type { FrameWriter } from './frame-writer.js';

@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { Injectable, Logger } from '@nestjs/common';
-import { WebSocketServer } from 'ws';
+import { type Server, WebSocketServer } from 'ws';
 
 import { Authenticator, type Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { ClientSocket, ConnectionRegistry } from '../../connections/index.js';
+import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import { answerRaw, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { RESPONSES_PATHS } from './socket-path.js';
@@ -19,7 +19,7 @@ const CONCURRENT_COMPRESSIONS = 10;
 @Injectable()
 export class SocketHandshake {
   private readonly logger = new Logger('Socket');
-  private server: WebSocketServer | null = null;
+  private server: Server<typeof ClientSocket> | null = null;
   /** Names of handshakes that are being answered. */
   private readonly requestIds = new WeakMap<IncomingMessage, string>();
 
@@ -32,9 +32,9 @@ export class SocketHandshake {
   ) {}
 
   /** The WebSocket server of our paths; it listens to nothing by itself. */
-  createServer(): WebSocketServer {
+  createServer(): Server<typeof ClientSocket> {
     const { WS_MAX_MESSAGE_BYTES, WS_COMPRESSION } = this.environment;
-    const server = new WebSocketServer({
+    const server = new WebSocketServer<typeof ClientSocket>({
       noServer: true,
       WebSocket: ClientSocket,
       maxPayload: WS_MAX_MESSAGE_BYTES,
@@ -113,12 +113,12 @@ export class SocketHandshake {
     return { owner, requestId: this.requestIdOf(request), connectionId: this.registry.nextId() };
   }
 
-  private start(opened: Parameters<SocketSessions['start']>[0]): void {
-    const { socket, caller } = opened;
+  private start(upgraded: Upgraded): void {
+    const { socket, caller } = upgraded;
     // Broken frames end the connection with the right code; there is nothing to add, and nothing of it is our fault.
     socket.on('error', (error) => this.logger.debug(`${caller.connectionId}: ${error.message}`));
     try {
-      if (this.sessions.start(opened)) this.server?.emit('connection', socket);
+      if (this.sessions.start(upgraded)) this.server?.emit('connection', socket);
     } catch (error) {
       // The handshake is over: HTTP would be nonsense now.
       this.logger.error(`connection of request ${caller.requestId} failed`, error);

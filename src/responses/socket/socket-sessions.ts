@@ -1,12 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
-
 import { Injectable } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
-import type { Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import { ConnectionRegistry } from '../../connections/index.js';
+import { ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import { ContinuationCaches } from '../../context/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
@@ -31,15 +27,10 @@ export class SocketSessions {
   }
 
   /** Starts the session of a socket that was just opened; false when there is no room and the client is being told so. */
-  start(opened: {
-    readonly socket: WebSocket;
-    readonly stream: Duplex;
-    readonly headers: IncomingHttpHeaders;
-    readonly caller: Caller;
-  }): boolean {
-    const connection = this.registry.open(opened);
+  start(upgraded: Upgraded): boolean {
+    const connection = this.registry.open(upgraded);
     if (connection === undefined) return false;
-    this.sessions.set(opened.socket, new SocketSession(connection, opened.socket, this.dependencies));
+    this.sessions.set(upgraded.socket, new SocketSession(connection, upgraded.socket, this.dependencies));
     return true;
   }
 
