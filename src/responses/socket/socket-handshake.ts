@@ -115,8 +115,9 @@ export class SocketHandshake {
 
   private start(upgraded: Upgraded): void {
     const { socket, caller } = upgraded;
+    const { connectionId } = caller;
     // Broken frames end the connection with the right code; there is nothing to add, and nothing of it is our fault.
-    socket.on('error', (error) => this.logger.debug(`${caller.connectionId}: ${error.message}`));
+    socket.on('error', ({ message }) => this.logger.debug(`${connectionId}: ${message}`));
     try {
       if (this.sessions.start(upgraded)) this.server?.emit('connection', socket);
     } catch (error) {
