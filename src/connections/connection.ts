@@ -10,8 +10,8 @@ import type { Clock, Timer } from '../time/index.js';
 import type { ClientSocket } from './client-socket.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
-import { FrameWriter } from './frame-writer.js';
-import { Heartbeat } from './heartbeat.js';
+import { type FrameWriterHost, FrameWriter } from './frame-writer.js';
+import { type HeartbeatHost, Heartbeat } from './heartbeat.js';
 
 /** An upgrade that was let through so far. */
 export interface Upgraded {
@@ -33,7 +33,7 @@ export interface ConnectionDependencies {
 const logger = new Logger('Connection');
 
 /** One client's socket from its upgrade to its end: its age, and the one way to close it. */
-export class Connection {
+export class Connection implements FrameWriterHost, HeartbeatHost {
   readonly owner: Owner;
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
@@ -60,10 +60,8 @@ export class Connection {
     this.socket = socket;
     this.since = clock.now();
     logger.debug(`${id} of ${caller.owner} opened by request ${caller.requestId}`);
-    this.writer = new FrameWriter(socket, stream, clock, environment.WS_MAX_BUFFERED_BYTES, () =>
-      this.dropSlowReader(),
-    );
-    this.heartbeat = new Heartbeat(this.writer, clock, environment.WS_PING_INTERVAL_MS, () => this.dropSilent());
+    this.writer = new FrameWriter(socket, stream, clock, environment.WS_MAX_BUFFERED_BYTES, this);
+    this.heartbeat = new Heartbeat(this, clock, environment.WS_PING_INTERVAL_MS);
     socket.on('ping', (data: Buffer) => this.writer.pong(data));
     socket.on('pong', () => this.heartbeat.hear());
     socket.onClosing = () => this.leave();
@@ -126,6 +124,12 @@ export class Connection {
     this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
   }
 
+  /** The client answers no ping: there is nobody to shake hands with. */
+  dropSilent(): void {
+    logger.debug(`${this.id} gave no sign of life`);
+    this.terminate();
+  }
+
   /** Ends the connection without a handshake. */
   terminate(): void {
     this.socket.terminate();
@@ -168,11 +172,6 @@ export class Connection {
       expires_at: Math.floor((this.since + WS_MAX_LIFETIME_MS) / 1000),
     };
     this.writer.answer(JSON.stringify(message));
-  }
-
-  private dropSilent(): void {
-    logger.debug(`${this.id} gave no sign of life`);
-    this.terminate();
   }
 
   private leaveIfIdle(): void {

@@ -31,6 +31,12 @@ type NetInternals = Duplex & {
   readonly _handle?: { readonly writeQueueSize?: number } | null;
 };
 
+/** What a writer needs of the connection it belongs to. */
+export interface FrameWriterHost {
+  /** The client has left too much unread and takes nothing of it. */
+  dropSlowReader(): void;
+}
+
 /**
  * Writes messages to one client. What comes together leaves in one write. It never waits by itself:
  * turns ask `isBehind` before each message and wait for `caughtUp`; what cannot wait, such as error frames, is an `answer`. A
@@ -47,13 +53,13 @@ export class FrameWriter {
   /** Told of everything that is written, or a turn could wait for a message that was written long ago. */
   private onWritten: (() => void) | undefined;
 
-  /** `stream` is the transport under the socket; `onOverflow` is called when the client takes nothing of too much unread. */
+  /** `stream` is the transport under the socket. */
   constructor(
     private readonly socket: WebSocket,
     private readonly stream: Duplex,
     private readonly clock: Clock,
     private readonly maxBufferedBytes: number,
-    private readonly onOverflow: () => void,
+    private readonly host: FrameWriterHost,
   ) {
     this.holdBackBytes = Math.min(HOLD_BACK_BYTES, maxBufferedBytes / 2);
   }
@@ -165,7 +171,7 @@ export class FrameWriter {
       }
       const { taken } = this;
       if (taken !== null && taken === before) {
-        this.onOverflow();
+        this.host.dropSlowReader();
         return;
       }
       before = taken;
@@ -177,7 +183,7 @@ export class FrameWriter {
   private charge(bytes: number): boolean {
     if (!this.isBehind) this.answered = 0;
     if (this.answered > this.maxBufferedBytes) {
-      this.onOverflow();
+      this.host.dropSlowReader();
       return false;
     }
     this.answered += bytes + ANSWER_OVERHEAD_BYTES;

@@ -4,6 +4,13 @@ import type { FrameWriter } from './frame-writer.js';
 /** Pings without an answer after which a client is gone. */
 const MAX_SILENT_BEATS = 2;
 
+/** What a heartbeat needs of the connection it belongs to. */
+export interface HeartbeatHost {
+  readonly writer: FrameWriter;
+  /** The client is gone. Called once. */
+  dropSilent(): void;
+}
+
 /**
  * Pings a client, and notices when it has given no sign of life for two pings. A pong is one, and so is taking something
  * off a backlog, because the ping waits behind it. What the client sends is none: who only talks and never reads would hold
@@ -15,12 +22,10 @@ export class Heartbeat {
   private silentBeats = 0;
   private taken: number | null = null;
 
-  /** Pings through `writer` every `intervalMs`, and calls `onSilence` once, when the client is gone. */
   constructor(
-    private readonly writer: FrameWriter,
+    private readonly host: HeartbeatHost,
     clock: Clock,
     intervalMs: number,
-    private readonly onSilence: () => void,
   ) {
     this.timer = clock.schedule(intervalMs, () => this.beat());
   }
@@ -39,17 +44,17 @@ export class Heartbeat {
     this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
     this.heard = false;
     if (this.silentBeats === MAX_SILENT_BEATS) {
-      this.onSilence();
+      this.host.dropSilent();
       return;
     }
-    this.writer.ping();
+    this.host.writer.ping();
     this.timer.refresh();
   }
 
   /** Whether the client took something of what waited at the last beat. */
   private hasRead(): boolean {
     const before = this.taken;
-    this.taken = this.writer.taken;
+    this.taken = this.host.writer.taken;
     return before !== null && (this.taken === null || this.taken > before);
   }
 }
