@@ -36,6 +36,8 @@ export class ProviderReader {
    * when the turn is to stop, for the provider may never notice: wait for it with `LiveTurn.until`.
    */
   async next(): Promise<readonly ModelEvent[] | null> {
+    // Nobody waits any more, but whoever waited for a client to catch up goes on: a closed provider is not asked again.
+    this.turn.signal.throwIfAborted();
     this.idle?.refresh();
     this.waiting = true;
     const { done, value } = await this.iterator.next();

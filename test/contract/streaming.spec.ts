@@ -93,6 +93,36 @@ describe('a stream', () => {
     socket.destroy();
   });
 
+  it('asks the model for nothing once its client has left that did not read', async () => {
+    const turns = observer.records.length;
+    let pulls = 0;
+    let latePulls = 0;
+    const closed = Promise.withResolvers<undefined>();
+    provider.play((_, { signal }) => ({
+      [Symbol.asyncIterator]: () => ({
+        next: async () => {
+          pulls += 1;
+          if (signal.aborted) latePulls += 1;
+          return { done: false, value: text('x'.repeat(256 * 1024)) };
+        },
+        return: async () => {
+          closed.resolve(undefined);
+          return { done: true, value: undefined };
+        },
+      }),
+    }));
+    const { socket } = openRawStream(service.port, { ...body, store: false });
+    socket.pause();
+    await whenSteady(() => pulls);
+    socket.destroy();
+    await closed.promise;
+    await observer.whenSettled(turns + 1);
+    // Whoever waited for the client has gone on by the next request.
+    provider.reply(text('next'));
+    await collectStream(url, body);
+    expect(latePulls).toBe(0);
+  });
+
   it('never splits an event over two chunks', async () => {
     provider.play(async function* () {
       for (let round = 0; round < 30; round += 1) yield [text('ж'.repeat(round * 400)), text('short')];
