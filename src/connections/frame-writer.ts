@@ -50,7 +50,7 @@ export class FrameWriter {
   private answered = 0;
   private isPonging = false;
   private nextPong: Buffer | null = null;
-  /** Told of everything that is written, or a turn could wait for a message that was written long ago. */
+  /** Told when what a turn may wait for is written. */
   private onWritten: (() => void) | undefined;
 
   /** `stream` is the transport under the socket. */
@@ -67,8 +67,12 @@ export class FrameWriter {
   /** Sends a message, a JSON text. Sends nothing once the socket is closing. */
   send(message: string): void {
     if (!this.makeReady()) return;
-    if (message.length * MAX_BYTES_PER_UNIT > MAX_FRAME_BYTES) this.sendInFragments(Buffer.from(message));
-    else this.socket.send(message, message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED, this.onWritten);
+    const mostBytes = message.length * MAX_BYTES_PER_UNIT;
+    if (mostBytes > MAX_FRAME_BYTES) this.sendInFragments(Buffer.from(message));
+    else {
+      const options = message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED;
+      this.socket.send(message, options, this.mayBeWaitedFor(mostBytes) ? this.onWritten : undefined);
+    }
     this.watchOver();
   }
 
@@ -150,6 +154,11 @@ export class FrameWriter {
       process.nextTick(flush, this);
     }
     return true;
+  }
+
+  /** Whether a turn may have to wait after a message of this size: then it must be heard when that one is written. */
+  private mayBeWaitedFor(bytes: number): boolean {
+    return this.socket.bufferedAmount + bytes > this.holdBackBytes / 2;
   }
 
   private sendInFragments(message: Buffer): void {
