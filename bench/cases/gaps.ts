@@ -1,9 +1,7 @@
 import { compare, type Sample } from '../measure.ts';
-import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
-import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
-import { type RelayedTraffic, type RelaySetting, runRelayed } from './relayed-streams.ts';
+import { type RelayedTraffic, type RelaySetting, runRelayed, withRelay } from './relayed-streams.ts';
 
 /** The pace of a fast model, ms between deltas. */
 const GAP_MS = 20;
@@ -20,25 +18,23 @@ const LOST_AFTER_MS = 1000;
 /** How evenly a stream passes, and how many streams: what a client sees of a model that writes at a steady pace. */
 export const gapsCase: BenchmarkCase = {
   name: 'gaps',
-  async run(sizes: Sizes): Promise<readonly Comparison[]> {
-    await using upstream = await startUpstream();
-    await using service = await startServiceBefore(upstream);
-    await using floor = await startRelay(upstream);
-    await using load = new LoadGenerator();
-    const setting = { upstream, service, floor, load };
-    const gaps = (server: Server) => () => measureGaps(server, setting, sizes);
-    const most = (server: Server) => () => climb(server, setting, sizes);
-    const sides = { service: gaps(service), floor: gaps(floor), direct: gaps(upstream) };
-    const rounds = { rounds: sizes.longRounds, warmUps: Math.min(1, sizes.warmUps) };
-    return [
-      { name: `gaps, ${STREAMS} at once`, figures: await compare(sides, rounds) },
-      {
-        name: `gaps, up to ${sizes.mostStreams} at once`,
-        figures: await compare({ service: most(service), floor: most(floor) }, { ...rounds, warmUps: 0 }),
-      },
-    ];
-  },
+  run: (sizes: Sizes) => withRelay((setting) => compareGaps(setting, sizes)),
 };
+
+async function compareGaps(setting: RelaySetting, sizes: Sizes): Promise<readonly Comparison[]> {
+  const { upstream, service, floor } = setting;
+  const gaps = (server: Server) => () => measureGaps(server, setting, sizes);
+  const most = (server: Server) => () => climb(server, setting, sizes);
+  const sides = { service: gaps(service), floor: gaps(floor), direct: gaps(upstream) };
+  const rounds = { rounds: sizes.longRounds, warmUps: Math.min(1, sizes.warmUps) };
+  return [
+    { name: `gaps, ${STREAMS} at once`, figures: await compare(sides, rounds) },
+    {
+      name: `gaps, up to ${sizes.mostStreams} at once`,
+      figures: await compare({ service: most(service), floor: most(floor) }, { ...rounds, warmUps: 0 }),
+    },
+  ];
+}
 
 async function measureGaps(server: Server, setting: RelaySetting, sizes: Sizes): Promise<Sample> {
   const { addedGap } = await runRelayed(server, setting, toTraffic(STREAMS, sizes));

@@ -1,8 +1,14 @@
 import { compare } from '../measure.ts';
-import { LoadGenerator } from '../processes/load-generator.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
-import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
-import { compareLatency, compareThroughput, FIRST_DELTA, type RelayedTraffic, THROUGHPUT } from './relayed-streams.ts';
+import {
+  compareLatency,
+  compareThroughput,
+  FIRST_DELTA,
+  type RelayedTraffic,
+  type RelaySetting,
+  THROUGHPUT,
+  withRelay,
+} from './relayed-streams.ts';
 
 /** Streams that run side by side. */
 const STREAMS = [1, 32, 256] as const;
@@ -27,27 +33,24 @@ const WARM_UP = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spre
  */
 export const relayCase: BenchmarkCase = {
   name: 'relay',
-  async run(sizes: Sizes): Promise<readonly Comparison[]> {
-    await using upstream = await startUpstream();
-    await using service = await startServiceBefore(upstream);
-    await using floor = await startRelay(upstream);
-    await using load = new LoadGenerator();
-    const setting = { upstream, service, floor, load };
-    await compare(compareThroughput(setting, { ...WARM_UP, turns: 10 * sizes.requests }), { rounds: 0, warmUps: 1 });
-    const rounds = { rounds: sizes.longRounds, warmUps: 0 };
-    const comparisons: Comparison[] = [];
-    const counts = STREAMS.filter((one) => one <= sizes.mostStreams);
-    for (const streams of counts) {
-      const figures = await compare(compareLatency(setting, toPaced(streams, sizes)), rounds);
-      comparisons.push({ name: `relay, paced, ${streams} at once`, figures, goals: PACED_GOALS });
-    }
-    for (const streams of counts) {
-      const figures = await compare(compareThroughput(setting, toFlatOut(streams, sizes)), rounds);
-      comparisons.push({ name: `relay, flat out, ${streams} at once`, figures, goals: FLAT_OUT_GOALS });
-    }
-    return comparisons;
-  },
+  run: (sizes: Sizes) => withRelay((setting) => compareRelays(setting, sizes)),
 };
+
+async function compareRelays(setting: RelaySetting, sizes: Sizes): Promise<readonly Comparison[]> {
+  await compare(compareThroughput(setting, { ...WARM_UP, turns: 10 * sizes.requests }), { rounds: 0, warmUps: 1 });
+  const rounds = { rounds: sizes.longRounds, warmUps: 0 };
+  const comparisons: Comparison[] = [];
+  const counts = STREAMS.filter((one) => one <= sizes.mostStreams);
+  for (const streams of counts) {
+    const figures = await compare(compareLatency(setting, toPaced(streams, sizes)), rounds);
+    comparisons.push({ name: `relay, paced, ${streams} at once`, figures, goals: PACED_GOALS });
+  }
+  for (const streams of counts) {
+    const figures = await compare(compareThroughput(setting, toFlatOut(streams, sizes)), rounds);
+    comparisons.push({ name: `relay, flat out, ${streams} at once`, figures, goals: FLAT_OUT_GOALS });
+  }
+  return comparisons;
+}
 
 /** Streams begin one after the other over the time of one answer, so that neither requests nor deltas come all at once. */
 function toPaced(streams: keyof typeof PACED, sizes: Sizes): RelayedTraffic {

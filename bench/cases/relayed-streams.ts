@@ -1,9 +1,10 @@
 import type { TimedOutcome } from '../load/job.ts';
 import type { Contest, Sample } from '../measure.ts';
-import type { LoadGenerator } from '../processes/load-generator.ts';
+import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 import { FRAMING_EVENTS } from '../traffic.ts';
 import { toBodies, type UpstreamTraffic } from '../upstream-traffic.ts';
+import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
 
 /** Chunks of an answer of the upstream beside its deltas, with `[DONE]`. */
 const FRAMING_CHUNKS = 4;
@@ -18,6 +19,15 @@ export interface RelaySetting {
   readonly service: Server;
   readonly floor: Server;
   readonly load: LoadGenerator;
+}
+
+/** Starts all of them for a case, and ends them again. */
+export async function withRelay<Result>(run: (setting: RelaySetting) => Promise<Result>): Promise<Result> {
+  await using upstream = await startUpstream();
+  await using service = await startServiceBefore(upstream);
+  await using floor = await startRelay(upstream);
+  await using load = new LoadGenerator();
+  return await run({ upstream, service, floor, load });
 }
 
 /** What is streamed, and to how many. */

@@ -2,12 +2,11 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 
 import type { AgentJob } from './agent-job.ts';
+import { COMPLETED, openSocket } from './open-socket.ts';
 import { post } from './post.ts';
-
-const COMPLETED = '{"type":"response.completed"';
 
 /** What came back to a request. */
 interface LineAnswer {
@@ -50,8 +49,7 @@ async function readCompleted(answer: IncomingMessage): Promise<string> {
 }
 
 async function openSocketLine(url: string): Promise<AgentLine> {
-  const socket = new WebSocket(url, { perMessageDeflate: false, skipUTF8Validation: true });
-  await once(socket, 'open');
+  const socket = await openSocket(url);
   return {
     async ask(request) {
       const message = `${request},"store":false,"type":"response.create"}`;

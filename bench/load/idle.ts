@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 
 import type { IdleJob, IdleOutcome } from './job.ts';
+import { openSocket } from './open-socket.ts';
 
 /** Handshakes that are on their way at the same time. */
 const CONCURRENCY = 64;
@@ -19,16 +20,15 @@ export async function keepIdle({ url, sockets }: IdleJob): Promise<IdleOutcome> 
   const connect = async (): Promise<void> => {
     while (missing > 0) {
       missing -= 1;
-      open.push(await openSocket(url));
+      open.push(await openIdle(url));
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, connect));
   return { sockets: open.length };
 }
 
-async function openSocket(url: string): Promise<WebSocket> {
-  const socket = new WebSocket(url, { perMessageDeflate: false });
-  await once(socket, 'open');
+async function openIdle(url: string): Promise<WebSocket> {
+  const socket = await openSocket(url);
   // Whoever is closed here was to stay open: the figures would mean nothing.
   socket.once('close', (code: number) => {
     if (idle.get(url)?.includes(socket) === true) throw new Error(`an idle socket was closed with ${code}`);

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 
 import { toJsonRequestBody, toRequestBody } from '../traffic.ts';
+import { COMPLETED, openSocket } from './open-socket.ts';
 
 /** Long enough that a client can leave before its end. */
 const TRAFFIC = { deltas: 64, burst: 1 };
@@ -40,12 +41,12 @@ async function converse(url: string): Promise<number> {
 
 /** The same on a socket, with a frame in between that is none. */
 async function talk(url: string): Promise<number> {
-  const socket = await openSocket(url);
+  const socket = await openSocket(url.replace('http', 'ws'));
   for (let turn = 0; turn < TURNS; turn++) {
     socket.send('{"type":"nonsense"}');
     await receive(socket, '{"type":"error"');
     socket.send(`{"type":"response.create",${STREAMED.slice(1)}`);
-    await receive(socket, '{"type":"response.completed"');
+    await receive(socket, COMPLETED);
   }
   socket.close();
   await once(socket, 'close');
@@ -63,7 +64,7 @@ async function leaveStream(url: string): Promise<number> {
 
 /** Is gone from its socket in the middle of a turn, without a word. */
 async function leaveSocket(url: string): Promise<number> {
-  const socket = await openSocket(url);
+  const socket = await openSocket(url.replace('http', 'ws'));
   socket.send(`{"type":"response.create",${STREAMED.slice(1)}`);
   await receive(socket, '{"type":"response.created"');
   socket.terminate();
@@ -82,12 +83,6 @@ async function post(url: string, body: string, status: number): Promise<Response
   const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
   if (answer.status === status) return answer;
   throw new Error(`status ${answer.status} instead of ${status}: ${await answer.text()}`);
-}
-
-async function openSocket(url: string): Promise<WebSocket> {
-  const socket = new WebSocket(url.replace('http', 'ws'), { perMessageDeflate: false });
-  await once(socket, 'open');
-  return socket;
 }
 
 /** Waits for a message that begins so. */

@@ -1,10 +1,8 @@
-import { once } from 'node:events';
-
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 
 import type { Predecessor, SocketJob, SocketOutcome } from './job.ts';
+import { COMPLETED, openSocket } from './open-socket.ts';
 
-const COMPLETED = '{"type":"response.completed"';
 const DELTA = '{"type":"response.output_text.delta"';
 
 /** Sockets that earlier jobs have left open, by their address. */
@@ -55,9 +53,7 @@ class Connection {
   }
 
   static async open(url: string): Promise<Connection> {
-    const socket = new WebSocket(url, { perMessageDeflate: false, skipUTF8Validation: true });
-    await once(socket, 'open');
-    return new Connection(socket);
+    return new Connection(await openSocket(url));
   }
 
   /** Makes a turn. */
