@@ -8,12 +8,12 @@ import { ChunkedBody } from './chunked-body.js';
 import { breakConnection } from './client-connection.js';
 import { KEEPALIVE_FRAME } from './sse-encoder.js';
 
-/** What is collected in one turn of the event loop leaves early beyond this many characters. */
+/** What is collected leaves early beyond this many characters. */
 const EARLY_FLUSH_CHARACTERS = 64 * 1024;
 
 /**
- * Writes frames to one client. What comes in one turn of the event loop leaves in one write; while the client does not
- * read, `write` waits, and with it the model.
+ * Writes frames to one client. What comes together leaves in one write; while the client does not read, `write` gives a
+ * promise, and the model waits.
  */
 export class SseWriter {
   private pending = '';
