@@ -2,7 +2,6 @@ import { Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { StateError } from '../state/index.js';
-import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
 import { toHttpError } from './to-api-error.js';
 
 const logger = new Logger('Http');
@@ -17,8 +16,6 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
     else logger.error(line, thrown);
   }
   if (reply.sent || reply.raw.headersSent) return;
-  setOpenAiHeaders(reply);
-  setProcessingTime(reply);
   // Fastify would close the connection on a body it does not want, while the client still sends it and so never gets to
   // read why. Left open, Node throws the rest of the body away.
   void reply.removeHeader('connection');
