@@ -36,5 +36,10 @@ function toFault(
   { notices, says, ...subject }: About,
   options: ProviderSubject['options'],
 ): ProviderFault {
-  return { what, notices, says, subject: { options, model: 'any', ...subject } };
+  return { what, notices, says, subject: { options, model: 'any', patienceMs: patienceFor(says), ...subject } };
+}
+
+/** Waits briefly for what never comes, and long for all else: no fault is found because a machine is slow. */
+function patienceFor(says: string | RegExp): (what: string) => number {
+  return (what) => (`${what} did not come`.includes(String(says)) ? 500 : 60_000);
 }

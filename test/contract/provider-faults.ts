@@ -2,9 +2,6 @@ import type { ProviderFault } from './provider-fault.js';
 import { wrong } from './provider-fault.js';
 import * as generators from './provider-generators.js';
 
-/** For what never comes: how long it is waited for, ms. */
-const HASTY = { patienceMs: 500 };
-
 const { answersAnyway, calls, deaf, endsEarly, leaks, never } = generators;
 const model = { id: 'm', ownedBy: 'o', created: 1 };
 const lists = 'lists its models, well formed and once each';
@@ -33,7 +30,6 @@ export const PROVIDER_FAULTS: readonly ProviderFault[] = [
     {
       notices: 'answers over SSE',
       says: "the end of the provider's stream did not come",
-      ...HASTY,
     },
   ),
   wrong(
@@ -121,7 +117,6 @@ function overEvery(transport: string): readonly ProviderFault[] {
       {
         notices: `stops when its client leaves (${transport})`,
         says: 'after its client had left did not come',
-        ...HASTY,
       },
     ),
     wrong(
@@ -131,7 +126,6 @@ function overEvery(transport: string): readonly ProviderFault[] {
         notices: letsGo,
         says: 'after its client had left did not come',
         hanging: () => ({}),
-        ...HASTY,
       },
     ),
     wrong(
@@ -141,7 +135,6 @@ function overEvery(transport: string): readonly ProviderFault[] {
         notices: letsGo,
         says: 'the release of the upstream did not come',
         hanging: () => ({ released: never() }),
-        ...HASTY,
       },
     ),
     wrong('makes good of a failure', { generate: answersAnyway }, { notices: tells, says: 'must say so', failing: {} }),

@@ -1,6 +1,5 @@
 import { ApiError, Environment, ProviderRegistry, StoredResponsesService } from '../../src/index.js';
-import { TurnFailures } from '../../src/responses/turn-failures.js';
-import { TurnRunner } from '../../src/responses/turn-runner.js';
+import { TurnFailures } from '../../src/responses/turn/index.js';
 import { sabotage } from '../support/sabotage.js';
 import { broken, type ProviderFault } from './provider-fault.js';
 
@@ -16,7 +15,7 @@ const leakingFailures = sabotage(TurnFailures, {
 const goodRefusals = sabotage(TurnFailures, {
   toRefusal: () => new ApiError(200, 'server_error', null, null, 'Well done.'),
 });
-const goodFailures = sabotage(TurnRunner, { fail: () => ({ status: 'incomplete', usage: null }) });
+const goodFailures = sabotage(TurnFailures, { toFailedOutcome: () => ({ status: 'incomplete', usage: null }) });
 const listless = sabotage(ProviderRegistry, { list: () => Promise.reject(new Error('nobody knows')) });
 const nameless = sabotage(ProviderRegistry, { list: async () => [{}] });
 const patient = sabotage(Environment, { MODEL_IDLE_TIMEOUT_MS: 0 });
@@ -63,6 +62,6 @@ export const SERVICE_FAULTS: readonly ProviderFault[] = [
     broken('makes good of a failure', goodFailures, { notices: keeps(what), says: 'incomplete_details belongs to' }),
   ),
   ...['is silent from the beginning', 'falls silent after its first event'].map((what) =>
-    broken('waits for ever', patient, { notices: keeps(what), says: 'did not come', patienceMs: 500 }),
+    broken('waits for ever', patient, { notices: keeps(what), says: 'an answer over SSE did not come' }),
   ),
 ];

@@ -122,7 +122,8 @@ export class ContractService {
 
   /** Waits for a promise, but no longer than the subject allows. Throws an Error that says for what. */
   async within<T>(promise: Promise<T>, what: string): Promise<T> {
-    const { patienceMs = 5000 } = this.subject;
+    const { patienceMs: patience = 5000 } = this.subject;
+    const patienceMs = typeof patience === 'number' ? patience : patience(what);
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => late.reject(new Error(`${what} did not come within ${patienceMs} ms`)), patienceMs);
     return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));

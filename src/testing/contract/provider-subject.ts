@@ -31,6 +31,6 @@ export interface ProviderSubject {
   readonly failing?: TurnRequest;
   /** What no client may ever see: keys and internal addresses of the upstream. */
   readonly secrets?: readonly string[];
-  /** How long anything that is waited for may take, ms: 5000 unless told. */
-  readonly patienceMs?: number;
+  /** How long a wait may take, ms, or a function of what is waited for that gives it: 5000 by default. */
+  readonly patienceMs?: number | ((what: string) => number);
 }
