@@ -41,7 +41,7 @@ export default tseslint.config(
   },
   {
     // Clients may send what OpenAI has deprecated, so the service must read it.
-    files: ['src/responses/resolve-settings.ts'],
+    files: ['src/responses/turn/resolve-settings.ts'],
     rules: { '@typescript-eslint/no-deprecated': 'off' },
   },
   { files: ['**/*.js', '**/*.cjs'], extends: [tseslint.configs.disableTypeChecked] },

@@ -10,18 +10,23 @@ export * from './protocol/index.js';
 export * from './providers/index.js';
 export * from './providers/simulator/index.js';
 export {
+  ActiveTurn,
   Admission,
   type AdmittedTurn,
+  type EndedTurn,
+  type EventSink,
+  type FinishedPass,
+  PassPolicy,
   type Release,
   ResponsesService,
-  type RunningTurn,
   RunningTurns,
   type StopReason,
   StoredResponsesService,
-  type TurnControl,
+  type TurnClient,
   TurnObserver,
+  type TurnPolicy,
   type TurnRecord,
 } from './responses/index.js';
 export { SocketAdapter } from './responses/socket/index.js';
 export * from './state/index.js';
-export { Clock, SystemClock, TimeModule, type Timer } from './time/index.js';
+export { Clock, type MaybePromise, SystemClock, TimeModule, type Timer } from './time/index.js';

@@ -19,16 +19,17 @@ describe('the README', () => {
     }
   });
 
-  it.each(['test/support/acme.provider.ts', 'test/contract/provider-readme.spec.ts'])(
-    'shows %s as it is',
-    async (path) => {
-      const code = (await readFile(path, 'utf8'))
-        .replace('../../src/testing/index.js', 'antiphon/testing')
-        .replace('../../src/index.js', 'antiphon')
-        .replace('../support/', './');
-      expect(onOneLine(readme)).toContain(onOneLine(code));
-    },
-  );
+  it.each([
+    ['README.md', 'test/support/acme.provider.ts'],
+    ['docs/tools.md', 'test/support/weather-tool.ts'],
+    ['README.md', 'test/contract/provider-readme.spec.ts'],
+  ])('shows in %s %s as it is', async (page, path) => {
+    const code = (await readFile(path, 'utf8'))
+      .replace('../../src/testing/index.js', 'antiphon/testing')
+      .replace('../../src/index.js', 'antiphon')
+      .replace('../support/', './');
+    expect(onOneLine(await readFile(page, 'utf8'))).toContain(onOneLine(code));
+  });
 
   it('names no file that is not there', async () => {
     const links = [...readme.matchAll(/\]\(((?!https?:)[^)#]+)\)/g)].map(([, path]) => path ?? '');

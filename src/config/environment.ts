@@ -169,6 +169,10 @@ export class Environment {
   @WholeNumber(1)
   readonly MAX_OUTPUT_CHARACTERS: number = 16 * MEGABYTE;
 
+  /** How often the models of one response are asked at most, where policies of the program ask them again; then it ends. */
+  @WholeNumber(1)
+  readonly MAX_PASSES: number = 50;
+
   /** Silence on a stream after which a keepalive event is sent, ms. */
   @Milliseconds(1)
   readonly SSE_KEEPALIVE_MS: number = 15_000;

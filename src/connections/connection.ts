@@ -7,7 +7,7 @@ import type { Caller, Owner } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
-import type { ClientSocket } from './client-socket.js';
+import type { ClientSocket, ClientSocketHost } from './client-socket.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
 import { type FrameWriterHost, FrameWriter } from './frame-writer.js';
@@ -33,7 +33,7 @@ export interface ConnectionDependencies {
 const logger = new Logger('Connection');
 
 /** One client's socket from its upgrade to its end: its age, and the one way to close it. */
-export class Connection implements FrameWriterHost, HeartbeatHost {
+export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatHost {
   readonly owner: Owner;
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
@@ -64,7 +64,7 @@ export class Connection implements FrameWriterHost, HeartbeatHost {
     this.heartbeat = new Heartbeat(this, clock, environment.WS_PING_INTERVAL_MS);
     socket.on('ping', (data: Buffer) => this.writer.pong(data));
     socket.on('pong', () => this.heartbeat.hear());
-    socket.onClosing = () => this.leave();
+    socket.host = this;
     socket.on('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
     const { WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
     this.lifeTimer =
@@ -143,17 +143,22 @@ export class Connection implements FrameWriterHost, HeartbeatHost {
     this.terminate();
   }
 
+  /** What was sent so far leaves before the close frame. */
+  beforeClose(): void {
+    this.writer.makeWay();
+  }
+
+  /** The closing handshake began, on whichever side: nothing can be sent any more, and it must not take for ever. */
+  leave(): void {
+    this.work?.end();
+    this.handshakeTimer ??= this.dependencies.clock.schedule(this.handshakeMs, () => this.terminate());
+  }
+
   private close(code: number, reason: string, handshakeMs: number): void {
     if (this.ended) return;
     this.handshakeMs = handshakeMs;
     this.socket.close(code, reason);
     this.writer.flush();
-  }
-
-  /** The closing handshake began, on whichever side: nothing can be sent any more, and it must not take for ever. */
-  private leave(): void {
-    this.work?.end();
-    this.handshakeTimer ??= this.dependencies.clock.schedule(this.handshakeMs, () => this.terminate());
   }
 
   private expireIn(delayMs: number): Timer {

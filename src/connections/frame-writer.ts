@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 import type { Clock, Timer } from '../time/index.js';
+import { JoinedFrames, type JoinedFramesHost } from './joined-frames.js';
 
 /** Unread bytes beyond which turns wait for the client. */
 const HOLD_BACK_BYTES = 256 * 1024;
@@ -42,8 +43,9 @@ export interface FrameWriterHost {
  * turns ask `isBehind` before each message and wait for `caughtUp`; what cannot wait, such as error frames, is an `answer`. A
  * client is given up that leaves more than `maxBufferedBytes` of answers unread, or of anything while it takes nothing.
  */
-export class FrameWriter {
-  private corked = false;
+export class FrameWriter implements JoinedFramesHost {
+  /** Made for the first message: thousands of sockets may be open that never get any. */
+  private joined: JoinedFrames | null = null;
   private readonly waiting: (() => void)[] = [];
   private readonly holdBackBytes: number;
   private watch: Timer | null = null;
@@ -67,11 +69,12 @@ export class FrameWriter {
   /** Sends a message, a JSON text. Sends nothing once the socket is closing. */
   send(message: string): void {
     if (!this.makeReady()) return;
-    const mostBytes = message.length * MAX_BYTES_PER_UNIT;
-    if (mostBytes > MAX_FRAME_BYTES) this.sendInFragments(Buffer.from(message));
-    else {
-      const options = message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED;
-      this.socket.send(message, options, this.mayBeWaitedFor(mostBytes) ? this.onWritten : undefined);
+    const { length } = message;
+    this.joined ??= new JoinedFrames(this.socket, this.stream, this);
+    const isCompressed = length >= COMPRESSION_THRESHOLD && this.socket.extensions !== '';
+    if (isCompressed || length > MAX_FRAME_BYTES || !this.joined.add(message)) {
+      this.joined.cork();
+      this.sendThroughSocket(message);
     }
     this.watchOver();
   }
@@ -92,24 +95,28 @@ export class FrameWriter {
     }
     if (!this.makeReady()) return;
     this.isPonging = true;
+    this.makeWay();
     this.socket.pong(data, false, () => this.onPonged());
   }
 
   /** Asks for a sign of life. */
   ping(): void {
-    if (this.makeReady()) this.socket.ping('', false, this.onWritten);
+    if (!this.makeReady()) return;
+    this.makeWay();
+    this.socket.ping('', false, this.onWritten);
   }
 
   /** Resolves when everything sent so far has left, or the socket is gone. */
   async allSent(): Promise<void> {
     if (!this.makeReady()) return;
+    this.makeWay();
     // Messages are compressed one after another; a ping goes behind them all and tells when it has left.
     await new Promise<void>((resolve) => this.socket.ping('', false, () => resolve()));
   }
 
   /** Whether the client is so far behind that its turns should wait. */
   get isBehind(): boolean {
-    return this.socket.bufferedAmount > this.holdBackBytes;
+    return this.unread > this.holdBackBytes;
   }
 
   /** Resolves when the client has caught up and it is the caller's turn to write, or when the client is gone. */
@@ -121,19 +128,26 @@ export class FrameWriter {
 
   /** Bytes that the client's side has taken so far, or null when nothing waits for it. */
   get taken(): number | null {
-    const { stream } = this;
+    const { stream, collected } = this;
     // One write may be large, and what is left of it only the handle knows; net's own inactivity timer looks there too.
     const { bytesWritten = 0, _handle: handle } = stream as NetInternals;
     const inFlight = handle?.writeQueueSize ?? 0;
-    const waiting = stream.writableLength;
-    return waiting === 0 && inFlight === 0 ? null : bytesWritten - Math.max(waiting, inFlight);
+    const waiting = stream.writableLength + collected;
+    return waiting === 0 && inFlight === 0 ? null : bytesWritten + collected - Math.max(waiting, inFlight);
   }
 
-  /** Lets go what was collected. */
+  /** Lets what was sent so far go first: `ws` writes something next. */
+  makeWay(): void {
+    this.joined?.makeWay();
+  }
+
+  /** Lets go what is held back. */
   flush(): void {
-    if (!this.corked) return;
-    this.corked = false;
-    this.stream.uncork();
+    this.joined?.flush();
+  }
+
+  whenWritten(): (() => void) | undefined {
+    return this.mayBeWaitedFor(0) ? this.onWritten : undefined;
   }
 
   /** The socket is closed: nobody waits for its client any more. */
@@ -142,23 +156,36 @@ export class FrameWriter {
     for (const wake of this.waiting.splice(0)) wake();
   }
 
-  /** Holds writes until nothing more can come with them; false when nothing can be sent. */
+  /** Bytes that are not handed to the stream yet. */
+  private get collected(): number {
+    return this.joined?.length ?? 0;
+  }
+
+  /** Bytes that the client has not taken. */
+  private get unread(): number {
+    return this.socket.bufferedAmount + this.collected;
+  }
+
+  /** False when nothing can be sent. */
   private makeReady(): boolean {
     const { socket } = this;
     if (socket.readyState !== socket.OPEN) return false;
     this.onWritten ??= () => this.wakeNext();
-    if (!this.corked) {
-      this.corked = true;
-      this.stream.cork();
-      // After what can go on without waiting for anything: a turn of the event loop would be later than that.
-      process.nextTick(flush, this);
-    }
     return true;
+  }
+
+  private sendThroughSocket(message: string): void {
+    const mostBytes = message.length * MAX_BYTES_PER_UNIT;
+    if (mostBytes > MAX_FRAME_BYTES) this.sendInFragments(Buffer.from(message));
+    else {
+      const options = message.length < COMPRESSION_THRESHOLD ? PLAIN : COMPRESSED;
+      this.socket.send(message, options, this.mayBeWaitedFor(mostBytes) ? this.onWritten : undefined);
+    }
   }
 
   /** Whether a turn may have to wait after a message of this size: then it must be heard when that one is written. */
   private mayBeWaitedFor(bytes: number): boolean {
-    return this.socket.bufferedAmount + bytes > this.holdBackBytes / 2;
+    return this.unread + bytes > this.holdBackBytes / 2;
   }
 
   private sendInFragments(message: Buffer): void {
@@ -170,11 +197,11 @@ export class FrameWriter {
 
   /** Gives up a client that has left too much unread, unless it is reading: an answer may be larger than the limit. */
   private watchOver(): void {
-    const { clock, maxBufferedBytes, socket } = this;
-    if (this.watch !== null || socket.bufferedAmount <= maxBufferedBytes) return;
+    const { clock, maxBufferedBytes } = this;
+    if (this.watch !== null || this.unread <= maxBufferedBytes) return;
     let before = this.taken;
     this.watch = clock.schedule(STANDSTILL_MS, () => {
-      if (socket.bufferedAmount <= maxBufferedBytes) {
+      if (this.unread <= maxBufferedBytes) {
         this.watch = null;
         return;
       }
@@ -213,8 +240,4 @@ export class FrameWriter {
     this.waiting.shift()?.();
     if (this.waiting.length > 0) setImmediate(() => this.wakeNext());
   }
-}
-
-function flush(writer: FrameWriter): void {
-  writer.flush();
 }

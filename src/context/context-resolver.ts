@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Owner } from '../access/index.js';
 import { ApiError, type Item } from '../protocol/index.js';
 import { ResponseStore } from '../state/index.js';
-import { Clock } from '../time/index.js';
+import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
 import { Conversation } from './conversation.js';
 
@@ -32,28 +32,36 @@ export class ContextResolver {
   ) {}
 
   /**
-   * Resolves and checks the whole context. Throws ApiError 400 `previous_response_not_found` when the parent is missing,
-   * another owner's or not continuable, 404 for a reference to no item, and the pairing errors of protocol §3.1.
+   * Resolves and checks the whole context, at once where everything is here. Throws ApiError 400 `previous_response_not_found`
+   * when the parent is missing, another owner's or not continuable, 404 for a reference to no item, and the pairing errors of
+   * protocol §3.1.
    */
-  async resolve(
+  resolve(
     owner: Owner,
     previousResponseId: string | null,
     items: readonly Item[],
-    { within, remembered }: ContextScope = {},
+    scope: ContextScope = {},
+  ): MaybePromise<TurnContext> {
+    const parent = previousResponseId === null ? null : this.parent(owner, previousResponseId, scope);
+    if (isPromise(parent) || items.some(isReference)) return this.wait(owner, parent, items, scope);
+    return toContext(parent, items);
+  }
+
+  private async wait(
+    owner: Owner,
+    parent: MaybePromise<Continuation | null>,
+    items: readonly Item[],
+    { within }: ContextScope,
   ): Promise<TurnContext> {
-    const parent =
-      previousResponseId === null ? null : await this.parent(owner, previousResponseId, { within, remembered });
-    const input = await this.resolveReferences(owner, items, within);
-    return { input, conversation: (parent?.conversation ?? Conversation.of([])).accept(input), parent };
+    return toContext(await parent, await this.resolveReferences(owner, items, within));
   }
 
   /** What a turn continues: as the connection remembers it, or as it is stored. */
-  private async parent(owner: Owner, responseId: string, { within, remembered }: ContextScope): Promise<Continuation> {
-    const known = remembered?.find(responseId);
-    const isWithin = within === undefined || known?.sessionId === within;
-    const isAlive = (known?.expiresAt ?? Infinity) > this.clock.now();
-    // The store knows of forks into the session, and of what has expired.
-    if (known !== undefined && isWithin && isAlive) return known;
+  private parent(owner: Owner, responseId: string, scope: ContextScope): MaybePromise<Continuation> {
+    return this.remembered(responseId, scope) ?? this.stored(owner, responseId, scope);
+  }
+
+  private async stored(owner: Owner, responseId: string, { within }: ContextScope): Promise<Continuation> {
     const chain = await this.store.chain(owner, responseId, within);
     if (chain !== undefined) {
       const { items, origin, sessionId, expiresAt } = chain;
@@ -62,6 +70,16 @@ export class ContextResolver {
     throw ApiError.of('previous_response_not_found', `Previous response with id '${responseId}' not found.`, {
       param: 'previous_response_id',
     });
+  }
+
+  /** What the connection remembers of a response; undefined where the store has to be asked. */
+  private remembered(responseId: string, { within, remembered }: ContextScope): Continuation | undefined {
+    const known = remembered?.find(responseId);
+    if (known === undefined) return undefined;
+    const isWithin = within === undefined || known.sessionId === within;
+    const isAlive = (known.expiresAt ?? Infinity) > this.clock.now();
+    // The store knows of forks into the session, and of what has expired.
+    return isWithin && isAlive ? known : undefined;
   }
 
   /** Puts the stored items in the place of `item_reference`s (protocol §3.1). */
@@ -75,6 +93,10 @@ export class ContextResolver {
     const found = await this.store.items(owner, ids, within);
     return items.map((item) => (isReference(item) ? (found.get(item.id) ?? refuseReference(item.id)) : item));
   }
+}
+
+function toContext(parent: Continuation | null, input: readonly Item[]): TurnContext {
+  return { input, conversation: (parent?.conversation ?? Conversation.of([])).accept(input), parent };
 }
 
 function isReference({ type }: Item): boolean {

@@ -11,6 +11,8 @@ const OUTPUT_OF_CALL: Readonly<Record<string, string>> = {
 const CALL_TYPES = new Set(Object.keys(OUTPUT_OF_CALL));
 const OUTPUT_TYPES = new Set(Object.values(OUTPUT_OF_CALL));
 
+const NO_CALLS: ReadonlyMap<string, string> = new Map();
+
 /** Items shared by every conversation that grew from the same root; each sees only its own length. */
 interface Backing {
   readonly items: Item[];
@@ -33,13 +35,18 @@ export class Conversation {
 
   /** A conversation that was checked when it was made, such as a stored chain. */
   static of(items: readonly Item[]): Conversation {
-    const empty = new Conversation({ items: [], ids: new Set(), callIds: new Set() }, 0, new Map());
+    const empty = new Conversation({ items: [], ids: new Set(), callIds: new Set() }, 0, NO_CALLS);
     return empty.append(items);
   }
 
   /** All items, oldest first. */
   get items(): readonly Item[] {
     return this.backing.items.slice(0, this.length);
+  }
+
+  /** Whether a call waits for its output. */
+  get hasOpenCalls(): boolean {
+    return this.openCalls.size > 0;
   }
 
   /** The same conversation with a backing of its own: what grows from the one keeps nothing of the other alive. */
@@ -69,6 +76,20 @@ export class Conversation {
     return base.append(input);
   }
 
+  /**
+   * Adds what the program gave a model, whose calls may still wait for outputs of the client. Throws an Error for an item that
+   * is there already, an output without its call, and a call without its output.
+   */
+  give(items: readonly Item[]): Conversation {
+    const base = this.owned();
+    base.refuseDuplicates(items);
+    base.refuseOutputsWithoutCall(items);
+    for (const callId of base.openCallsAfter(items).keys()) {
+      if (!base.openCalls.has(callId)) throw new Error(`the call ${callId} was given without its output`);
+    }
+    return base.append(items);
+  }
+
   /** Adds what is known to fit, such as a model's output. */
   append(items: readonly Item[]): Conversation {
     if (items.length === 0) return this;
@@ -88,22 +109,23 @@ export class Conversation {
 
   private refuseDuplicates(input: readonly Item[]): void {
     const { ids } = this.backing;
-    const seen = new Set<string>();
+    const seen = input.length > 1 ? new Set<string>() : null;
     for (const { id } of input) {
-      if (ids.has(id) || seen.has(id)) {
+      if (ids.has(id) || seen?.has(id) === true) {
         throw ApiError.badRequest(
           `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
           'input',
         );
       }
-      seen.add(id);
+      seen?.add(id);
     }
   }
 
   private refuseOutputsWithoutCall(input: readonly Item[]): void {
+    if (!input.some(isOutput)) return;
     const calls = new Set(input.filter(isCall).map(callIdOf));
     for (const item of input) {
-      if (!OUTPUT_TYPES.has(item.type)) continue;
+      if (!isOutput(item)) continue;
       const callId = callIdOf(item);
       if (callId !== undefined && !calls.has(callId) && !this.backing.callIds.has(callId)) {
         throw ApiError.badRequest(
@@ -116,16 +138,23 @@ export class Conversation {
 
   /** Outputs may stand before their calls: clients order parallel calls as they like. */
   private openCallsAfter(items: readonly Item[]): ReadonlyMap<string, string> {
-    const open = new Map(this.openCalls);
+    const { openCalls } = this;
+    // Mostly words: nothing is called, and nothing is answered.
+    if (!items.some(isCall) && (openCalls.size === 0 || !items.some(isOutput))) return openCalls;
+    const open = new Map(openCalls);
     for (const item of items.filter(isCall)) {
       const callId = callIdOf(item);
       if (callId !== undefined) open.set(callId, item.type);
     }
-    for (const item of items) if (OUTPUT_TYPES.has(item.type)) open.delete(callIdOf(item) ?? '');
+    for (const item of items.filter(isOutput)) open.delete(callIdOf(item) ?? '');
     return open;
   }
 }
 
 function isCall({ type }: Item): boolean {
   return CALL_TYPES.has(type);
+}
+
+function isOutput({ type }: Item): boolean {
+  return OUTPUT_TYPES.has(type);
 }

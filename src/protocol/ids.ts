@@ -19,25 +19,27 @@ const IDS_PER_DRAW = 256;
 
 /** Ids that sort in the order in which they were made: the hex digits of a UUIDv7 with a counter (RFC 9562 section 6.2). */
 export class UuidIdGenerator extends IdGenerator {
-  private readonly pool = Buffer.alloc(BYTES_PER_ID * IDS_PER_DRAW);
+  private readonly pool: Buffer = Buffer.alloc(BYTES_PER_ID * IDS_PER_DRAW);
   private used = this.pool.length;
-  private msecs = 0;
-  private seq = 0;
+  private readonly options = { random: this.pool, msecs: 0, seq: 0 };
+  private readonly id = Buffer.alloc(BYTES_PER_ID);
 
   override next(prefix: IdPrefix): string {
-    const random = this.draw();
-    this.count(random);
-    return `${prefix}_${v7({ random, msecs: this.msecs, seq: this.seq }).replaceAll('-', '')}`;
+    this.options.random = this.draw();
+    this.count();
+    v7(this.options, this.id);
+    return `${prefix}_${this.id.toString('hex')}`;
   }
 
   /** Begins anywhere in each millisecond, and counts within it. */
-  private count(random: Buffer): void {
+  private count(): void {
+    const { options } = this;
     const now = Date.now();
-    if (now > this.msecs) {
-      this.msecs = now;
-      this.seq = random.readUInt32BE() >>> 1;
+    if (now > options.msecs) {
+      options.msecs = now;
+      options.seq = options.random.readUInt32BE() >>> 1;
     } else {
-      this.seq += 1;
+      options.seq += 1;
     }
   }
 

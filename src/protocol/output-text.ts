@@ -7,8 +7,19 @@ export interface ResponseWithText extends ResponseObject {
 
 /** Adds `output_text` to a Response that leaves as a JSON body. */
 export function withOutputText(response: ResponseObject): ResponseWithText {
-  const messages = response.output.filter(({ type }) => type === 'message');
-  const parts = messages.flatMap(({ content }) => content as readonly ContentPart[]);
-  const texts = parts.filter(({ type }) => type === 'output_text').map(({ text }) => text as string);
-  return { ...response, output_text: texts.join('') };
+  return { ...response, output_text: outputTextOf(response) };
+}
+
+/** The same of a Response that is JSON text already; `json` has no closing brace yet. */
+export function withOutputTextJson(json: string, response: ResponseObject): string {
+  return `${json},"output_text":${JSON.stringify(outputTextOf(response))}}`;
+}
+
+function outputTextOf({ output }: ResponseObject): string {
+  let text = '';
+  for (const { type, content } of output) {
+    if (type !== 'message') continue;
+    for (const part of content as readonly ContentPart[]) if (part.type === 'output_text') text += part.text as string;
+  }
+  return text;
 }

@@ -74,6 +74,11 @@ export type ModelEvent =
 /** Why the model stopped: by itself (or for tool calls), at a token limit, or by a content filter. */
 export type FinishReason = 'stop' | 'length' | 'content_filter';
 
+/** Whether several events were given at once. */
+export function isBatch(output: ModelEvent | readonly ModelEvent[]): output is readonly ModelEvent[] {
+  return Array.isArray(output);
+}
+
 /** Every type of ModelEvent. One that is missing or too much here does not compile. */
 export const MODEL_EVENT_TYPES: ReadonlySet<unknown> = new Set(
   Object.keys({

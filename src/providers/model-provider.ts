@@ -2,6 +2,7 @@ import { DiscoveryService } from '@nestjs/core';
 
 import type { Item } from '../protocol/index.js';
 import type { ModelEvent } from './model-event.js';
+import type { ModelSink } from './model-sink.js';
 import { countItemTokens, countSettingsTokens } from './token-counter.js';
 import type { Turn } from './turn.js';
 
@@ -40,6 +41,13 @@ export abstract class ModelProviderBase {
     turn: Turn,
     options: { readonly signal: AbortSignal },
   ): AsyncIterable<ModelEvent | readonly ModelEvent[]>;
+
+  /**
+   * Answers a turn by writing into a sink, where that is cheaper than a generator: it is asked instead of `generate`, unless a
+   * subclass overrides `generate` alone. Resolves when it has written everything. What it rejects with before the first
+   * batch is refused as an HTTP error; after it, the response fails.
+   */
+  push?(turn: Turn, sink: ModelSink): Promise<void>;
 
   /**
    * For names beyond `models()`, such as patterns: what is known of the model, or undefined if it is not served. `alone`

@@ -14,7 +14,7 @@ export interface Origin {
 /** What a provider is asked to answer. */
 export interface Turn {
   readonly responseId: string;
-  /** Only what this request brought. */
+  /** Only what is new: what this request brought or, where the model is asked again in the same response, what it was given. */
   readonly input: readonly Item[];
   /** Everything the model sees, oldest first: the chain behind `previous_response_id`, then the input. Built when read. */
   readonly context: readonly Item[];
@@ -29,5 +29,6 @@ export interface Turn {
   readonly include: readonly Includable[];
   /** What the client asks of the provider itself. */
   readonly headers: TurnHeaders;
+  /** The response that goes on: the one of `previous_response_id` or, where the model is asked again, the response itself. */
   readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;
 }

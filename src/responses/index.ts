@@ -1,8 +1,19 @@
-export * from './admission.js';
-export * from './admitted-turn.js';
 export * from './responses.module.js';
 export * from './responses.service.js';
-export * from './running-turns.js';
-export * from './stop-reason.js';
 export * from './stored-responses.service.js';
-export * from './turn-observer.js';
+export {
+  ActiveTurn,
+  Admission,
+  type AdmittedTurn,
+  type EndedTurn,
+  type EventSink,
+  type FinishedPass,
+  PassPolicy,
+  type Release,
+  RunningTurns,
+  type StopReason,
+  type TurnClient,
+  TurnObserver,
+  type TurnPolicy,
+  type TurnRecord,
+} from './turn/index.js';

@@ -49,12 +49,13 @@ export class SessionGate {
     private readonly environment: Environment,
   ) {}
 
-  /** Throws ApiError 400 `session_limit_reached` for a session with SESSION_MAX_RESPONSES responses. */
-  async refuseWhenFull(owner: Owner, sessionId: string, param: string): Promise<void> {
+  /**
+   * Throws ApiError 400 `session_limit_reached`, as a rejected promise, for a session with SESSION_MAX_RESPONSES responses.
+   * Where sessions have no limit there is nothing to ask, and no promise.
+   */
+  refuseWhenFull(owner: Owner, sessionId: string, param: string): void | Promise<void> {
     const { SESSION_MAX_RESPONSES: most } = this.environment;
-    if (most === 0 || !(await this.sessions.hasAtLeast(owner, sessionId, most))) return;
-    const message = `The session has reached its maximum of ${most} responses. Begin another one, or fork it up to an earlier response.`;
-    throw ApiError.of('session_limit_reached', message, { param });
+    if (most > 0) return this.refuseAt(most, owner, sessionId, param);
   }
 
   /**
@@ -72,6 +73,12 @@ export class SessionGate {
       place.leave();
       throw error;
     }
+  }
+
+  private async refuseAt(most: number, owner: Owner, sessionId: string, param: string): Promise<void> {
+    if (!(await this.sessions.hasAtLeast(owner, sessionId, most))) return;
+    const message = `The session has reached its maximum of ${most} responses. Begin another one, or fork it up to an earlier response.`;
+    throw ApiError.of('session_limit_reached', message, { param });
   }
 
   private async acquire(owner: Owner, sessionId: string, deadline: number, waiter: Waiter): Promise<SessionLease> {

@@ -1,5 +1,6 @@
 export * from './deletion-notices.js';
 export * from './errors.js';
+export * from './given-items.js';
 export * from './page.js';
 export * from './response-graph.js';
 export * from './response-store.js';

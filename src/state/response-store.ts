@@ -1,13 +1,21 @@
 import type { Owner } from '../access/index.js';
 import type { Item, ResponseObject } from '../protocol/index.js';
 import type { Origin } from '../providers/index.js';
+import type { GivenItems } from './given-items.js';
 import type { Page, PageRequest } from './page.js';
 
 /** A response as it is kept: the body clients see, the input that belongs to it, and where it hangs in its chain. */
 export interface ResponseRecord {
   readonly response: ResponseObject;
+  /**
+   * Estimated bytes in memory, as of `estimateBytes`, of everything in `response` beside its output, where the caller knows
+   * them: settings with many tools are larger than most answers. Else a store that counts bytes measures them with each save.
+   */
+  readonly settingsBytes?: number;
   /** This request's own input items, oldest first; ancestors keep theirs. */
   readonly input: readonly Item[];
+  /** What the conversation got between outputs, ascending by `after`; mostly nothing. Only `chain` shows it. */
+  readonly given: readonly GivenItems[];
   readonly parentId: string | null;
   /**
    * Everything before `input`. A store that still has the parent links to it and keeps none of this; one that does not (it
@@ -26,7 +34,7 @@ export interface ResponseRecord {
 /** Everything before a continuation, resolved in one go. */
 export interface Chain {
   readonly responseId: string;
-  /** Input and output items of all ancestors and of the response itself, oldest first. */
+  /** Input, output and given items of all ancestors and of the response itself, oldest first. */
   readonly items: readonly Item[];
   readonly origin: Origin | null;
   /** The session the response was made in or, where that was deleted, one that shares it. */
@@ -44,20 +52,21 @@ export interface DeleteOptions {
 /**
  * Keeps responses. Every method takes the owner first: there is no way to ask without one, and what another owner has is
  * answered like what nobody has. A lookup `within` a session does not find what is outside of it either. Methods throw
- * StoreUnavailableError when the backend cannot answer.
+ * StoreUnavailableError when the backend cannot answer. Whatever they throw is a rejected promise, also where they mostly
+ * return none.
  */
 export abstract class ResponseStore {
   /**
    * Throws StoreUnavailableError when it is known already that nothing can be saved: a model need not work for a response
-   * that will be lost. Where nothing is known it costs nothing and promises nothing.
+   * that will be lost. Where nothing is known it costs nothing, gives no promise, and guarantees nothing.
    */
-  abstract expectSave(): Promise<void>;
+  abstract expectSave(): void | Promise<void>;
 
   /**
-   * Keeps a response; once it resolves, every replica can read and continue it. Throws SessionLockLostError when the session
-   * was taken over since: then nothing is kept.
+   * Keeps a response; once it resolves, or has returned no promise, every replica can read and continue it. Throws
+   * SessionLockLostError when the session was taken over since: then nothing is kept.
    */
-  abstract save(owner: Owner, record: ResponseRecord): Promise<void>;
+  abstract save(owner: Owner, record: ResponseRecord): void | Promise<void>;
 
   abstract get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined>;
 

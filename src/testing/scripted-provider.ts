@@ -1,10 +1,23 @@
-import { ModelProvider, ModelProviderBase, type ModelEvent, type ModelInfo, type Turn } from '../providers/index.js';
+import {
+  type ModelEvent,
+  type ModelInfo,
+  ModelProvider,
+  ModelProviderBase,
+  type ModelSink,
+  pumpStream,
+  type Turn,
+} from '../providers/index.js';
 
 /** How a scripted model answers one turn. */
 export type Script = (
   turn: Turn,
   options: { readonly signal: AbortSignal },
 ) => AsyncIterable<ModelEvent | readonly ModelEvent[]>;
+
+const OK: readonly ModelEvent[] = [
+  { type: 'text', delta: 'ok' },
+  { type: 'finish', reason: 'stop' },
+];
 
 /**
  * A model that answers what a test tells it to, one script per turn, and remembers what it was asked. Serves any model
@@ -14,8 +27,8 @@ export type Script = (
 export class ScriptedProvider extends ModelProviderBase {
   /** Every turn it was asked, oldest first. */
   readonly turns: Turn[] = [];
-  private readonly scripts: Script[] = [];
-  private otherScript: Script = () => sayOk();
+  private readonly scripts: (Script | readonly ModelEvent[])[] = [];
+  private otherScript: Script | readonly ModelEvent[] = OK;
 
   override async models(): Promise<readonly ModelInfo[]> {
     return [this.find('scripted')];
@@ -28,11 +41,8 @@ export class ScriptedProvider extends ModelProviderBase {
   /** Answers the next turn without a script yet with these events, in one batch; `finish` is added when it is missing. */
   reply(...events: readonly ModelEvent[]): this {
     const ends = events.some(({ type }) => type === 'finish');
-    const batch: readonly ModelEvent[] = ends ? events : [...events, { type: 'finish', reason: 'stop' }];
-
-    return this.play(async function* () {
-      yield batch;
-    });
+    this.scripts.push(ends ? events : [...events, { type: 'finish', reason: 'stop' }]);
+    return this;
   }
 
   /** Answers the next turn without a script yet with a generator of the test's own. */
@@ -51,15 +61,22 @@ export class ScriptedProvider extends ModelProviderBase {
     turn: Turn,
     options: { readonly signal: AbortSignal },
   ): AsyncIterable<ModelEvent | readonly ModelEvent[]> {
+    const script = this.take(turn);
+    return typeof script === 'function' ? script(turn, options) : sayOnce(script);
+  }
+
+  override async push(turn: Turn, sink: ModelSink): Promise<void> {
+    const script = this.take(turn);
+    if (typeof script === 'function') await pumpStream(() => script(turn, { signal: sink.signal }), sink);
+    else await sink.write(script);
+  }
+
+  private take(turn: Turn): Script | readonly ModelEvent[] {
     this.turns.push(turn);
-    const script = this.scripts.shift() ?? this.otherScript;
-    return script(turn, options);
+    return this.scripts.shift() ?? this.otherScript;
   }
 }
 
-async function* sayOk(): AsyncGenerator<readonly ModelEvent[]> {
-  yield [
-    { type: 'text', delta: 'ok' },
-    { type: 'finish', reason: 'stop' },
-  ];
+async function* sayOnce(batch: readonly ModelEvent[]): AsyncGenerator<readonly ModelEvent[]> {
+  yield batch;
 }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runBench } from '../support/bench.js';
 
 const MACHINE = { cpu: 'Abacus', cores: 2, system: 'linux', node: 'v24.0.0', date: '2026-11-20T00:00:00.000Z' };
-const SIZES = { streams: 100, deltas: 200 };
+const SIZES: Readonly<Record<string, number>> = { streams: 100, deltas: 200 };
 
 /** A run by the ratios of its figures, round by round. */
 type Ratios = Readonly<Record<string, readonly number[]>>;
@@ -15,6 +15,17 @@ type Ratios = Readonly<Record<string, readonly number[]>>;
 function toSpread(values: readonly number[]): object {
   const sorted = values.toSorted((a, b) => a - b);
   return { median: sorted[Math.floor(values.length / 2)], min: sorted[0], max: sorted.at(-1), values };
+}
+
+/** A case with what has no ratio, and with what has one against an honest floor as well. */
+function toCase(count: number, ratio: number | null): object {
+  const [promises, none, two] = [toSpread([count, count, count]), toSpread([0, 0, 0]), toSpread([2, 2, 2])];
+  const honest = ratio === null ? undefined : { ...two, ratio: toSpread([ratio, ratio, ratio]) };
+  const figures = [
+    { name: 'promises', difference: promises, service: promises, floor: none, honest: honest && none },
+    { name: 'kB', ratio: two, difference: none, service: two, floor: two, honest },
+  ];
+  return { name: 'turn-cost', comparisons: [{ name: 'turn-cost, sse', figures }] };
 }
 
 function toReport(ratios: Ratios, machine = MACHINE, sizes = SIZES, otherCases: readonly object[] = []): object {
@@ -67,6 +78,24 @@ describe('a comparison of two runs', () => {
     expect(await compare(before, after)).toEqual([
       expect.stringMatching(/^0 of 0 ratios moved\. /),
       '1 ratios have too few rounds to know.',
+    ]);
+  });
+
+  it('names what moved beside an honest floor, and counts that have no ratio', async () => {
+    const [before, after] = [toCase(142, 2), toCase(34, 1.5)];
+    expect(await compare(toReport({}, MACHINE, SIZES, [before]), toReport({}, MACHINE, SIZES, [after]))).toEqual([
+      'turn-cost, sse: promises, service: 142 ± 0.00 → 34.0 ± 0.00 (−76 %)',
+      'turn-cost, sse: kB, service ÷ honest floor: 2.00 ± 0.00 → 1.50 ± 0.00 (−25 %)',
+      expect.stringMatching(/^2 of 3 ratios moved\. /),
+    ]);
+  });
+
+  it('takes an earlier run that knows no honest floor, and not every size', async () => {
+    const before = toReport({}, MACHINE, { deltas: 200 }, [toCase(34, null)]);
+    expect(await compare(before, toReport({}, MACHINE, SIZES, [toCase(34, 1.5)]))).toEqual([
+      expect.stringMatching(/^0 of 2 ratios moved\. /),
+      'New:',
+      '  turn-cost, sse: kB, service ÷ honest floor',
     ]);
   });
 

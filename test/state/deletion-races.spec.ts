@@ -25,7 +25,7 @@ describe.each(BACKENDS)('deletion at the same time as something else in $name', 
     await purge(store);
     expect(await opened.content()).toBe(0);
   };
-  const saveChild = (id: string, parentId: string): Promise<void> =>
+  const saveChild = async (id: string, parentId: string): Promise<void> =>
     store.save(owner, recordOf(id, { parentId, inherited: contextFrom(parentId).map((item) => message(item)) }));
 
   it('leaves a child that is saved meanwhile with its whole conversation', async () => {

@@ -21,7 +21,7 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     if (granted === undefined) throw new Error('the session is not free');
     return granted;
   };
-  const save = (id: string, fence: number | null = lease.fence, sessionId = 'session'): Promise<void> =>
+  const save = async (id: string, fence: number | null = lease.fence, sessionId = 'session'): Promise<void> =>
     store.save(owner, recordOf(id, { sessionId, fence }));
   const expectRefused = async (id: string, fence?: number, sessionId?: string): Promise<void> => {
     const before = await opened.content();

@@ -27,7 +27,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
   afterAll(() => opened.close());
 
   /** Saves a response of so many bytes, half of them input. */
-  const save = (id: string, bytes: number, parentId: string | null = null): Promise<void> => {
+  const save = async (id: string, bytes: number, parentId: string | null = null): Promise<void> => {
     const [input, output] = [[itemOf(`${id}-in`, bytes / 2)], [itemOf(`${id}-out`, bytes / 2)]];
     return store.save(owner, recordOf(id, { parentId, input, output }));
   };
@@ -53,6 +53,15 @@ describe('what one turn may bring back from PostgreSQL', () => {
     const inherited = [itemOf('before', MAX_BYTES)];
     await store.save(owner, recordOf('child', { parentId: 'gone', inherited }));
     await expect(store.chain(owner, 'child')).rejects.toBeInstanceOf(ContextTooLargeError);
+  });
+
+  it('counts what a turn was given', async () => {
+    const given = [{ after: 0, items: [itemOf('given', MAX_BYTES)] }];
+    await store.save(owner, recordOf('a', { given }));
+    await expect(store.chain(owner, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
+    // It is no part of what pages are bounded by.
+    const [row] = await opened.database.query('SELECT size FROM antiphon.responses WHERE owner = $1', [owner]);
+    expect(Number(row?.['size'])).toBeLessThan(1000);
   });
 
   it('is in bytes, not in characters', async () => {

@@ -12,7 +12,7 @@ import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/pos
 import { FakeClock } from '../../src/testing/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { insertResponses, settingsFor } from './postgres-fixture.js';
-import { append, contextFrom, contextOf, lineOf, newOwner } from './records.js';
+import { append, contextFrom, contextOf, lineOf, message, newOwner, recordOf } from './records.js';
 
 const DIRECTORY = fileURLToPath(new URL('../../src/state/postgres/migrations', import.meta.url));
 
@@ -80,11 +80,21 @@ describe('migrations of PostgreSQL', () => {
     });
     const owner = newOwner();
     await insertResponses(database, owner, lineOf(5));
+    await database.query(`INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
+      SELECT owner, id, position, kind, id || position, json_build_object('type', 'message', 'id', id || '-' || kind)
+      FROM antiphon.responses, unnest('{inherited,input,output}'::text[]) WITH ORDINALITY AS old (kind, position)
+      WHERE id IN ('r0', 'r4')`);
     expect(await pendingMigrations(settingsFor(database.url))).toEqual(names.slice(-1));
     const backend = backendFor();
     await backend.start();
     expect(await applied()).toEqual(names);
-    expect((await backend.responses.chain(owner, 'r4'))?.items).toEqual([]);
+    expect(await contextOf(backend.responses, owner, 'r4')).toEqual([
+      ...['r0-inherited', 'r0-input', 'r0-output'],
+      ...['r4-inherited', 'r4-input', 'r4-output'],
+    ]);
+    const given = [{ after: 0, items: [message('given')] }];
+    await backend.responses.save(owner, recordOf('r5', { parentId: 'r4', sessionId: 'r0', given }));
+    expect((await contextOf(backend.responses, owner, 'r5'))?.slice(6)).toEqual(['r5-in', 'given', 'r5-out']);
     expect(await backend.sessions.hasAtLeast(owner, 'r0', 5)).toBe(true);
     await useIt(backend);
   });

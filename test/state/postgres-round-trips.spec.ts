@@ -31,6 +31,12 @@ describe('round trips to PostgreSQL', () => {
     expect(statements.take()).toHaveLength(1);
   });
 
+  it('are one to save what a turn was given', async () => {
+    const given = [{ after: 0, items: [{ type: 'message', id: 'given' }] }];
+    await opened.backend.responses.save(owner, recordOf('given', { parentId: 'r999', sessionId: 'r0', given }));
+    expect(statements.take()).toHaveLength(1);
+  });
+
   it('do not carry what comes before a response whose parent is kept', async () => {
     const inherited = [{ type: 'message', id: 'before', text: 'what came before' }];
     await opened.backend.responses.save(owner, recordOf('light', { parentId: 'r999', inherited }));

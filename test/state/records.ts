@@ -34,7 +34,9 @@ export function recordOf(id: string, parts: RecordParts = {}): ResponseRecord {
   const response = { id, object: 'response', created_at: createdAt, status, model, output, metadata, ...members };
   return {
     response: { ...response, previous_response_id: parentId } as unknown as ResponseObject,
+    ...(parts.settingsBytes === undefined ? {} : { settingsBytes: parts.settingsBytes }),
     input: parts.input ?? [message(`${id}-in`)],
+    given: parts.given ?? [],
     parentId,
     inherited: parts.inherited ?? [],
     origin: parts.origin ?? null,

@@ -22,7 +22,7 @@ describe.each(BACKENDS)('stored items in $name', ({ open }) => {
   const found = async (...ids: readonly string[]): Promise<readonly string[]> =>
     [...(await store.items(owner, ids)).keys()].sort();
   /** Saves a response that brings an item of a given id, with its own name as the text. */
-  const bring = (id: string, itemId: string, sessionId = id): Promise<unknown> =>
+  const bring = async (id: string, itemId: string, sessionId = id): Promise<unknown> =>
     store.save(owner, recordOf(id, { input: [message(itemId, id)], sessionId }));
   const whoBrought = async (itemId: string, within?: string): Promise<unknown> =>
     (await store.items(owner, [itemId], within)).get(itemId);

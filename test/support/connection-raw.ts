@@ -76,12 +76,20 @@ export class RawSocketClient implements Disposable {
     this.socket.write(frameOf(kind, isBytes ? payload : JSON.stringify(payload), { fin }));
   }
 
+  /** The next frame. Rejects when the connection ends first. */
+  async nextFrame(): Promise<RawFrame> {
+    for (;;) {
+      const frame = this.frames.shift();
+      if (frame !== undefined) return frame;
+      await this.news();
+    }
+  }
+
   /** The next frame of a kind; others before it are dropped. Rejects when the connection ends first. */
   async next(kind: FrameKind): Promise<RawFrame> {
     for (;;) {
-      const frame = this.frames.shift();
-      if (frame?.kind === kind) return frame;
-      if (frame === undefined) await this.news();
+      const frame = await this.nextFrame();
+      if (frame.kind === kind) return frame;
     }
   }
 

@@ -3,8 +3,9 @@ import { Logger } from '@nestjs/common';
 import type { IdGenerator, Item, ResponseSettings } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ModelError } from '../model-error.js';
-import type { ModelEvent } from '../model-event.js';
-import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
+import type { ModelInfo } from '../model-provider.js';
+import type { ModelSink } from '../model-sink.js';
+import { PushingProvider } from '../pushing-provider.js';
 import { countItemTokens, countSettingsTokens } from '../token-counter.js';
 import type { Turn } from '../turn.js';
 import {
@@ -47,7 +48,7 @@ export interface ChatCompletionsSurroundings {
 const LIST_LIMIT_MS = 10_000;
 
 /** Models behind any server that speaks Chat Completions: turns become requests, chunks become ModelEvents. */
-export class ChatCompletionsProvider extends ModelProviderBase {
+export class ChatCompletionsProvider extends PushingProvider {
   private readonly client: UpstreamClient;
   private readonly logger = new Logger(ChatCompletionsProvider.name);
 
@@ -72,25 +73,23 @@ export class ChatCompletionsProvider extends ModelProviderBase {
     }
   }
 
-  override async *generate(
-    turn: Turn,
-    { signal }: { readonly signal: AbortSignal },
-  ): AsyncGenerator<readonly ModelEvent[]> {
+  override async push(turn: Turn, sink: ModelSink): Promise<void> {
     const { body, tools } = toChatRequest(turn, this.options);
     const reader = this.createReader(turn, tools);
     try {
-      const answer = await this.client.post('/chat/completions', JSON.stringify(body), signal);
+      const answer = await this.client.post('/chat/completions', JSON.stringify(body), sink.signal);
       if (answer.status < 200 || answer.status > 299) throw await this.refusal(answer);
-      yield* readAnswer(answer, reader, this.options.secrets);
+      await readAnswer(answer, reader, sink, this.options.secrets);
     } catch (error) {
-      signal.throwIfAborted();
+      sink.signal.throwIfAborted();
       // What breaks behind the model's last word breaks nothing any more.
       if (reader.finished === undefined) throw this.explain(error);
     }
+    if (sink.isClosed) return;
     const { finished } = reader;
     if (finished === undefined) throw this.explain(new Error('the stream ended without a finish reason'));
     if (finished === 'error') throw this.explain(new Error("the model's server gave up"));
-    yield reader.end(finished);
+    await sink.write(reader.end(finished));
   }
 
   /** Only what is sent is read: tools that are offered, and reasoning where the server takes it back. */
@@ -111,10 +110,10 @@ export class ChatCompletionsProvider extends ModelProviderBase {
     return this.client.destroy();
   }
 
-  private async refusal({ status, headers, body }: UpstreamAnswer): Promise<ModelError> {
-    const retryAfterMs = readRetryAfter(headers, this.surroundings.clock.now());
-    const text = await readText(body).catch(() => '');
-    return toModelError(status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
+  private async refusal(answer: UpstreamAnswer): Promise<ModelError> {
+    const retryAfterMs = readRetryAfter(answer.headers, this.surroundings.clock.now());
+    const text = await readText(answer).catch(() => '');
+    return toModelError(answer.status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
   }
 
   /** What went wrong, in words for the client; the cause is told our log. */

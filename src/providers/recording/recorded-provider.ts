@@ -1,9 +1,12 @@
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { type ConversationPlace, placeOf } from '../conversation-place.js';
-import type { ModelEvent } from '../model-event.js';
-import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
+import { askProvider } from '../ask-provider.js';
+import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
+import type { ModelSink } from '../model-sink.js';
+import { PushingProvider } from '../pushing-provider.js';
 import type { Turn } from '../turn.js';
+import { RecordingSink } from './recording-sink.js';
 import { type RecordedStep, Tape } from './tape.js';
 
 /** A turn as a script has it. */
@@ -14,7 +17,7 @@ export interface RecordedTurn {
 }
 
 /** A provider as it is, but every turn it ends is handed to `keep` as a turn of a script. */
-export class RecordedProvider extends ModelProviderBase {
+export class RecordedProvider extends PushingProvider {
   constructor(
     private readonly provider: ModelProviderBase,
     private readonly clock: Clock,
@@ -44,30 +47,17 @@ export class RecordedProvider extends ModelProviderBase {
   }
 
   /** A turn that was stopped from outside is not kept: it would replay as one that the model broke off. */
-  override async *generate(
-    turn: Turn,
-    options: { readonly signal: AbortSignal },
-  ): AsyncGenerator<ModelEvent | readonly ModelEvent[]> {
+  override async push(turn: Turn, sink: ModelSink): Promise<void> {
     const tape = new Tape(this.clock);
-    let ended = false;
+    const recording = new RecordingSink(sink, tape);
     try {
-      const stream = this.provider.generate(turn, options)[Symbol.asyncIterator]();
-      // Through its iterator: `for await` would take a plain list as well, which without a recording is refused.
-      for await (const output of { [Symbol.asyncIterator]: () => stream }) {
-        tape.add(output);
-        yield output;
-      }
-      tape.close();
-      ended = true;
+      await askProvider(this.provider, turn, recording);
+      if (!recording.isStopped) tape.close();
     } catch (error) {
-      ended = true;
-      tape.fail(error);
+      if (!recording.isStopped) tape.fail(error);
       throw error;
     } finally {
-      const isStopped = options.signal.aborted && !tape.isFinished;
-      // Whoever reads a `finish` reads no further; who stops reading otherwise was told something no model may say.
-      if (!ended && !isStopped && !tape.isFinished) tape.refuse();
-      if (!isStopped) this.keep({ request: placeOf(turn.context), steps: tape.steps });
+      if (!recording.isStopped) this.keep({ request: placeOf(turn.context), steps: tape.steps });
     }
   }
 }

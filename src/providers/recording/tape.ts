@@ -13,7 +13,7 @@ export interface RecordedStep {
   readonly end?: true;
 }
 
-/** What a provider yields in one turn, with its times. */
+/** What a provider writes in one turn, with its times. */
 export class Tape {
   readonly steps: RecordedStep[] = [];
   private readonly begun: number;
@@ -23,7 +23,7 @@ export class Tape {
     this.begun = clock.now();
   }
 
-  /** Whether the model came to its own end. */
+  /** Whether the answer has come to its end, or to a failure: nothing after it is kept. */
   get isFinished(): boolean {
     return this.finished;
   }
@@ -32,8 +32,7 @@ export class Tape {
    * Headers and ids of the upstream are not kept: they may hold credentials. What comes after the end, or after something
    * that no model may say, reaches no client and is not kept either.
    */
-  add(output: ModelEvent | readonly ModelEvent[]): void {
-    const batch: readonly unknown[] = Array.isArray(output) ? output : [output];
+  add(batch: readonly unknown[]): void {
     const events: ModelEvent[] = [];
     const end = batch.findIndex((event) => !isModelEvent(event) || event.type === 'finish');
     for (const event of end === -1 ? batch : batch.slice(0, end + 1)) {
@@ -41,12 +40,14 @@ export class Tape {
     }
     if (events.length > 0) this.steps.push({ at: this.now(), events });
     if (end === -1) return;
-    this.finished = true;
-    if (!isModelEvent(batch[end])) this.fail(undefined);
+    if (isModelEvent(batch[end])) this.finished = true;
+    else this.fail(undefined);
   }
 
   /** Keeps what the client was told; anything else is a bare `server_error`, as the client saw it. */
   fail(error: unknown): void {
+    if (this.finished) return;
+    this.finished = true;
     const at = this.now();
     if (error instanceof ConnectionCutError) this.steps.push({ at, cut: true });
     else this.steps.push({ at, error: error instanceof ModelError ? toScriptError(error) : BARE });
@@ -60,7 +61,9 @@ export class Tape {
 
   /** The model's stream is over, with or without a `finish`. */
   close(): void {
-    if (!this.finished) this.steps.push({ at: this.now(), end: true });
+    if (this.finished) return;
+    this.finished = true;
+    this.steps.push({ at: this.now(), end: true });
   }
 
   private now(): number {

@@ -1,11 +1,13 @@
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import type { ModelEvent } from '../model-event.js';
-import { type ModelInfo, ModelProviderBase } from '../model-provider.js';
+import { askProvider } from '../ask-provider.js';
+import type { ModelInfo } from '../model-provider.js';
+import type { ModelSink } from '../model-sink.js';
+import { PushingProvider } from '../pushing-provider.js';
 import type { Turn } from '../turn.js';
 import { orderTargets } from './order-targets.js';
 import type { Random } from './random.js';
-import { RoutedAnswer } from './routed-answer.js';
+import { answerByTargets } from './answer-by-targets.js';
 import { RoutedTurn } from './routed-turn.js';
 import type { Destination, Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
@@ -18,7 +20,7 @@ export interface RoutingSurroundings {
 }
 
 /** Stands before the targets of a name: shares the turns out by weight, and goes on to the next before the first token. */
-export class RoutedProvider extends ModelProviderBase {
+export class RoutedProvider extends PushingProvider {
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
     private readonly surroundings: RoutingSurroundings,
@@ -43,15 +45,12 @@ export class RoutedProvider extends ModelProviderBase {
     return [];
   }
 
-  override generate(
-    turn: Turn,
-    { signal }: { readonly signal: AbortSignal },
-  ): AsyncIterable<ModelEvent | readonly ModelEvent[]> {
+  override push(turn: Turn, sink: ModelSink): Promise<void> {
     const { clock, random, health } = this.surroundings;
     const targets = orderTargets(this.targets, turn, health, random);
-    const ask = (target: Target): AsyncIterable<ModelEvent | readonly ModelEvent[]> =>
-      target.provider.generate(this.turnFor(target, turn), { signal });
-    return new RoutedAnswer({ targets, ask, model: turn.settings.model, signal, health, clock, random });
+    const ask = (target: Target, opening: ModelSink): Promise<void> =>
+      askProvider(target.provider, this.turnFor(target, turn), opening);
+    return answerByTargets({ targets, ask, model: turn.settings.model, health, clock, random }, sink);
   }
 
   override countTokens(turn: Turn): Promise<number> {

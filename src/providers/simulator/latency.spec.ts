@@ -1,7 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { describe, expect, it } from '@jest/globals';
 
+import { TestSink } from '../../../test/support/test-sink.js';
 import { FakeClock } from '../../testing/index.js';
 import type { ModelEvent } from '../model-event.js';
+import { readPushed } from '../read-pushed.js';
 import { type Latency, parseLatency, withLatency } from './latency.js';
 import { type Performance, play } from './play.js';
 import { SeededRandom } from './seeded-random.js';
@@ -30,7 +34,8 @@ async function playAll(steps: Iterable<Step>, speed = 1): Promise<{ pauses: read
   const clock = new CountingClock();
   const { signal } = new AbortController();
   const events: ModelEvent[] = [];
-  for await (const batch of play(async () => ({ steps, written: null, speed, input: 0 }), clock, signal)) {
+  const plan = async (): Promise<Performance> => ({ steps, written: null, speed, input: 0 });
+  for await (const batch of readPushed((sink) => play(plan, clock, sink), signal)) {
     expect(batch).not.toHaveLength(0);
     events.push(...batch);
   }
@@ -158,16 +163,28 @@ describe(play.name, () => {
 
   it('has said what comes before a pause when the pause begins, and ends at once when the signal aborts in it', async () => {
     const clock = new FakeClock();
-    const controller = new AbortController();
     const steps: readonly Step[] = [text('a'), text('b'), { type: 'pause', ms: 5000 }, text('never'), finish];
     const plan = async (): Promise<Performance> => ({ steps, written: null, speed: 1, input: 0 });
-    const batches = play(plan, clock, controller.signal);
-    expect((await batches.next()).value).toEqual([text('a'), text('b')]);
-    const next = batches.next();
+    const sink = new TestSink();
+    const end = play(plan, clock, sink);
+    await sink.written(1);
+    await setImmediate();
+    expect(sink.batches).toEqual([[text('a'), text('b')]]);
     expect(clock.pending).toBe(1);
-    controller.abort();
-    expect(await next).toEqual({ done: true, value: undefined });
+    sink.stop(new Error('over'));
+    await end;
+    expect(sink.batches).toHaveLength(1);
     expect(clock.pending).toBe(0);
+  });
+
+  it.each([
+    ['makes no signal where nothing is waited for', [], false],
+    ['makes a signal where something is', [{ type: 'pause', ms: 1 }], true],
+  ] as const)('%s', async (_name, pauses, expected) => {
+    const sink = new TestSink();
+    const plan = async (): Promise<Performance> => ({ steps: [...pauses, finish], written: null, speed: 1, input: 0 });
+    await play(plan, new CountingClock(), sink);
+    expect([sink.events, sink.hasSignal]).toEqual([[finish], expected]);
   });
 
   it('waits for what has no end as long as a timer can', async () => {

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 
 import type { Clock } from '../../time/index.js';
 import type { ModelEvent } from '../model-event.js';
+import type { ModelSink } from '../model-sink.js';
 import type { Plan } from './step.js';
 
 /** Events that leave together when there is no pause between them. */
@@ -22,59 +23,55 @@ export interface Performance extends Plan {
   readonly input: number;
 }
 
-/** Lets happen what is planned, in batches. Stops at once when the signal aborts; throws what the plan says, or planning. */
-export async function* play(
-  plan: () => Promise<Performance>,
-  clock: Clock,
-  signal: AbortSignal,
-): AsyncGenerator<readonly ModelEvent[], void, undefined> {
-  if (signal.aborted) return;
+/** Lets happen what is planned, in batches. Stops at once when the sink is closed; rejects with what the plan says, or planning. */
+export async function play(plan: () => Promise<Performance>, clock: Clock, sink: ModelSink): Promise<void> {
+  if (sink.isClosed) return;
   const { steps, written, speed, input } = await plan();
   let batch: ModelEvent[] = [];
   let owedMs = 0;
+  const sayRest = (): Promise<void> | undefined => {
+    const rest = batch;
+    batch = [];
+    return rest.length > 0 ? sink.write(rest) : undefined;
+  };
   for (const step of steps) {
-    if (isAborted(signal)) return;
+    if (isClosed(sink)) return;
     switch (step.type) {
       case 'think':
         break;
       case 'pause':
         owedMs += step.ms / speed;
         if (owedMs < SHORTEST_WAIT_MS) break;
-        if (batch.length > 0) yield batch;
-        batch = [];
-        await clock.sleep(Math.min(owedMs, LONGEST_WAIT_MS), signal);
+        await sayRest();
+        await clock.sleep(Math.min(owedMs, LONGEST_WAIT_MS), sink.signal);
         owedMs = 0;
         break;
       case 'garble':
         // Apart from what was said before, which is to arrive.
-        if (batch.length > 0) yield batch;
-        batch = [];
-        yield [NONSENSE];
+        await sayRest();
+        await sink.write([NONSENSE]);
         break;
       case 'throw':
-        if (batch.length > 0) yield batch;
+        await sayRest();
         throw step.error;
       case 'leave':
-        if (batch.length > 0) yield batch;
-        return;
+        return sayRest();
       case 'finish':
-        if (batch.length > 0) yield batch;
-        if (isAborted(signal)) return;
-        yield written === null ? [step] : [{ type: 'usage', input, cached: 0, ...written }, step];
-        return;
+        await sayRest();
+        if (isClosed(sink)) return;
+        return sink.write(written === null ? [step] : [{ type: 'usage', input, cached: 0, ...written }, step]);
       default:
         batch.push(step);
         if (batch.length < BATCH_LENGTH) break;
-        yield batch;
-        batch = [];
+        await sayRest();
         // Other turns get theirs, and an abort is noticed.
         await setImmediate();
     }
   }
-  if (batch.length > 0) yield batch;
+  return sayRest();
 }
 
 /** Asked anew each time: while we waited, it may have changed. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
+function isClosed(sink: ModelSink): boolean {
+  return sink.isClosed;
 }

@@ -3,8 +3,9 @@ import { hash } from 'node:crypto';
 import { Inject, Logger, type OnModuleInit } from '@nestjs/common';
 
 import { Clock } from '../../time/index.js';
-import type { ModelEvent } from '../model-event.js';
-import { type ModelInfo, ModelProvider, ModelProviderBase } from '../model-provider.js';
+import { type ModelInfo, ModelProvider } from '../model-provider.js';
+import type { ModelSink } from '../model-sink.js';
+import { PushingProvider } from '../pushing-provider.js';
 import type { Turn } from '../turn.js';
 import { identify, planAnswer, type RandomFor, sumParts } from './answer/plan-answer.js';
 import { toSteps } from './answer/to-steps.js';
@@ -31,7 +32,7 @@ interface Cue {
   /** Most tokens of the answer. */
   readonly limit: number;
   readonly randomFor: RandomFor;
-  readonly signal: AbortSignal;
+  readonly sink: ModelSink;
 }
 
 /**
@@ -40,7 +41,7 @@ interface Cue {
  * fail and follow a script as real models do.
  */
 @ModelProvider(SIMULATOR)
-export class SimulatorProvider extends ModelProviderBase implements OnModuleInit {
+export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private scripts: readonly Script[] = [];
   private readonly asked = new Tally();
   private readonly logger = new Logger('Simulator');
@@ -69,19 +70,16 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
     return isServed ? describeModel(model) : undefined;
   }
 
-  override generate(
-    turn: Turn,
-    { signal }: { readonly signal: AbortSignal },
-  ): AsyncGenerator<readonly ModelEvent[], void, undefined> {
-    return play(() => this.prepare(turn, signal), this.clock, signal);
+  override push(turn: Turn, sink: ModelSink): Promise<void> {
+    return play(() => this.prepare(turn, sink), this.clock, sink);
   }
 
-  private async prepare(turn: Turn, signal: AbortSignal): Promise<Performance> {
+  private async prepare(turn: Turn, sink: ModelSink): Promise<Performance> {
     const control = this.readControl(turn);
     const input = await this.countTokens(turn);
     const identity = identify(turn, control.seed ?? this.options.seed);
     const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
-    const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, signal };
+    const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, sink };
     // The same request may come again, and each time is drawn for anew; who gives a seed wants the same every time.
     const time = this.asked.next(identity);
     const random = new SeededRandom('time', control.seed === undefined ? time : 0, identity);
@@ -103,10 +101,10 @@ export class SimulatorProvider extends ModelProviderBase implements OnModuleInit
   }
 
   private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
-    const { turn, control, limit, randomFor, signal } = cue;
+    const { turn, control, limit, randomFor, sink } = cue;
     const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
     const wording = this.chooseWording(control);
-    const answer = await planAnswer(turn, { wording, eagerness, limit, signal }, randomFor);
+    const answer = await planAnswer(turn, { wording, eagerness, limit, sink }, randomFor);
     const reasoning = answer.reasoning?.tokens ?? 0;
     return {
       steps: this.slowDown(toSteps(answer, turn, randomFor), cue, random),

@@ -22,6 +22,7 @@ export class Patience {
   private timer: Timer;
   private waitsForFirst = true;
   private waits = true;
+  private endLimitMs: number | null = null;
   private hasDeadline = false;
 
   constructor(
@@ -47,15 +48,14 @@ export class Patience {
   listen(): void {
     this.waits = true;
     if (this.hasDeadline) return;
-    if (this.waitsForFirst) this.startIdle();
+    if (this.endLimitMs !== null) this.startEnd(this.endLimitMs);
+    else if (this.waitsForFirst) this.startIdle();
     else this.timer.refresh();
   }
 
-  /** From now on little is expected, and it has to come within `limitMs`. */
+  /** Little is expected now: from when the upstream is listened to again, all of it has to come within `limitMs`. */
   hurry(limitMs: number): void {
-    this.hasDeadline = true;
-    this.timer.cancel();
-    this.timer = this.clock.schedule(limitMs, () => this.stop('sent no end', limitMs));
+    this.endLimitMs = limitMs;
   }
 
   /** The exchange is over, one way or the other. */
@@ -69,6 +69,12 @@ export class Patience {
     this.timer.cancel();
     const { idleMs } = this.timeouts;
     this.timer = this.clock.schedule(idleMs, () => this.giveUp('fell silent', idleMs));
+  }
+
+  private startEnd(limitMs: number): void {
+    this.hasDeadline = true;
+    this.timer.cancel();
+    this.timer = this.clock.schedule(limitMs, () => this.stop('sent no end', limitMs));
   }
 
   private giveUp(what: string, afterMs: number): void {

@@ -1,8 +1,9 @@
 import { Agent, type Dispatcher, errors } from 'undici';
 
 import type { Clock } from '../../time/index.js';
-import { Exchange } from './exchange.js';
 import { Patience, type Timeouts } from './patience.js';
+import { readText } from './read-text.js';
+import { UpstreamAnswer } from './upstream-answer.js';
 
 /** Where an upstream is, and how it is spoken to. */
 export interface UpstreamAddress {
@@ -15,21 +16,6 @@ export interface UpstreamAddress {
   readonly timeouts: Timeouts;
   /** Most connections that are open at once; further requests wait. */
   readonly connections: number;
-}
-
-/** What an upstream answered, its body still on the way. */
-export interface UpstreamAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /**
-   * The body as it comes; leaving it early hangs up. Rejects with the reason of the signal, with UpstreamTimeoutError when the
-   * upstream is silent too long, and with what the connection died of.
-   */
-  readonly body: AsyncIterable<Uint8Array>;
-  /** What matters has come: the rest has `limitMs`, and then the body ends with UpstreamTimeoutError. */
-  expectEnd(limitMs: number): void;
-  /** Everything has come: when the body is left now, its connection is kept for the next request. */
-  complete(): void;
 }
 
 /** How long an idle connection is kept, ms; most servers close them after 5 s or later, and then a new one is opened. */
@@ -60,16 +46,16 @@ export class UpstreamClient {
     });
   }
 
-  /** Posts JSON. Rejects like the answer's body when there is no answer at all. */
+  /** Posts JSON. Rejects as reading the answer does when there is no answer at all. */
   post(path: string, json: string, signal: AbortSignal): Promise<UpstreamAnswer> {
     return this.exchange('POST', path, json, signal);
   }
 
   /** Gets a JSON document. Throws for a status other than 200, and for what is not JSON. */
   async getJson(path: string, signal: AbortSignal): Promise<unknown> {
-    const { status, body } = await this.exchange('GET', path, null, signal);
-    const text = await readText(body, LONGEST_DOCUMENT);
-    if (status !== 200) throw new Error(`HTTP ${status}`);
+    const answer = await this.exchange('GET', path, null, signal);
+    const text = await readText(answer, LONGEST_DOCUMENT);
+    if (answer.status !== 200) throw new Error(`HTTP ${answer.status}`);
     return JSON.parse(text);
   }
 
@@ -99,15 +85,7 @@ export class UpstreamClient {
       signal: patience.signal,
     };
     try {
-      const { statusCode, headers, body } = await this.send(request);
-      const exchange = new Exchange(body, patience, this.clock);
-      return {
-        status: statusCode,
-        headers,
-        body: exchange.read(),
-        expectEnd: (limitMs) => patience.hurry(limitMs),
-        complete: () => exchange.complete(),
-      };
+      return new UpstreamAnswer(await this.send(request), patience, this.clock);
     } catch (error) {
       patience.end();
       throw patience.signal.aborted ? patience.signal.reason : error;
@@ -135,16 +113,4 @@ export class UpstreamClient {
 /** Whether a connection was closed that had served other requests before. */
 function isStale(error: unknown): boolean {
   return error instanceof errors.SocketError && (error.socket?.bytesRead ?? 0) > 0;
-}
-
-/** A body as text, up to a limit in bytes: what an upstream says when it refuses is short. */
-export async function readText(body: AsyncIterable<Uint8Array>, limit = 1024 * 1024): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of body) {
-    pieces.push(piece);
-    length += piece.byteLength;
-    if (length >= limit) break;
-  }
-  return Buffer.concat(pieces).subarray(0, limit).toString('utf8');
 }

@@ -1,56 +1,64 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
-import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError } from './output-item.js';
+import {
+  foldDelta,
+  type ItemSeat,
+  type ItemStatus,
+  OutputItem,
+  ProviderContractError,
+  type WireEvent,
+} from './output-item.js';
+import type { MessageState, PartState } from './state.js';
 
-type PartKind = 'output_text' | 'refusal';
-
-/** A content part while it grows. */
-interface OpenPart {
-  readonly kind: PartKind;
-  readonly deltaType: string;
-  /** Everything of a delta event up to the delta's value. */
-  readonly deltaPrefix: string;
-  readonly position: string;
-  readonly annotations: Annotation[];
-  readonly logprobs: Logprob[];
-  text: string;
-}
+const DELTA_OF_PART = {
+  output_text: 'response.output_text.delta',
+  refusal: 'response.refusal.delta',
+} as const;
 
 /** An assistant message: text and refusal parts, one after another. */
-export class MessageItem extends OutputItem {
-  private readonly content: ContentPart[] = [];
-  private part: OpenPart | null = null;
+export class MessageItem extends OutputItem<MessageState> {
+  /** Everything of a delta of the open part up to its value. */
+  private deltaPrefix: string | null = null;
 
-  constructor(seat: ItemSeat) {
-    super(seat, 'msg');
-    this.announce(this.toItem('in_progress'));
+  /** Opens a message. */
+  static begin({ events, ids, outputIndex, key }: ItemSeat): MessageItem {
+    const state: MessageState = { kind: 'message', id: ids.next('msg'), key, content: [], part: null };
+    const item = new MessageItem(events, outputIndex, state);
+    item.announce();
+    return item;
   }
 
+  /** Takes a piece of text. */
   text(delta: string, logprobs?: readonly Logprob[]): void {
     if (logprobs !== undefined) requireList(logprobs);
     const part = this.open('output_text');
     part.text += delta;
     if (logprobs === undefined || logprobs.length === 0) {
-      this.events.writeDelta(part.deltaType, part.deltaPrefix, delta);
-    } else {
-      part.logprobs.push(...logprobs);
-      const prefix = `${part.position},"logprobs":${JSON.stringify(logprobs)},"delta":`;
-      this.events.writeDelta(part.deltaType, prefix, delta);
+      this.events.writeDelta(DELTA_OF_PART.output_text, this.prefixOf(part), delta);
+      return;
     }
+    const json = JSON.stringify(logprobs);
+    part.logprobs.push(...logprobs);
+    this.events.state.characters += json.length;
+    this.events.writeDelta(DELTA_OF_PART.output_text, `${this.partPosition},"logprobs":${json},"delta":`, delta);
   }
 
+  /** Takes a piece of a refusal. */
   refusal(delta: string): void {
     const part = this.open('refusal');
     part.text += delta;
-    this.events.writeDelta(part.deltaType, part.deltaPrefix, delta);
+    this.events.writeDelta(DELTA_OF_PART.refusal, this.prefixOf(part), delta);
   }
 
+  /** Takes an annotation of the text. */
   annotate(annotation: Annotation): void {
     if (!isObject(annotation)) throw new ProviderContractError('an annotation must be an object');
     const part = this.open('output_text');
+    const json = JSON.stringify(annotation);
     const index = part.annotations.push(annotation) - 1;
+    this.events.state.characters += json.length;
     this.events.write(
       'response.output_text.annotation.added',
-      `${part.position},"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`,
+      `${this.partPosition},"annotation_index":${index},"annotation":${json}`,
     );
   }
 
@@ -59,47 +67,92 @@ export class MessageItem extends OutputItem {
     return this.toItem(status);
   }
 
-  private toItem(status: ItemStatus | 'in_progress'): Item {
-    return { id: this.id, type: 'message', status, role: 'assistant', content: this.content };
+  protected override atStart(): Item {
+    return this.toItem('in_progress');
   }
 
-  private open(kind: PartKind): OpenPart {
-    if (this.part?.kind === kind) return this.part;
+  private toItem(status: ItemStatus | 'in_progress'): Item {
+    const { id, content } = this.state;
+    return { id, type: 'message', status, role: 'assistant', content };
+  }
+
+  /** Only where the open part of this kind is still open for more. */
+  private open(type: PartState['type']): PartState {
+    const { state, events } = this;
+    if (state.part?.type === type && !state.part.isDone) return state.part;
     this.closePart();
-    const position = `${this.position},"content_index":${this.content.length}`;
-    this.part = {
-      kind,
-      deltaType: kind === 'output_text' ? 'response.output_text.delta' : 'response.refusal.delta',
-      deltaPrefix: kind === 'output_text' ? `${position},"logprobs":[],"delta":` : `${position},"delta":`,
-      position,
-      annotations: [],
-      logprobs: [],
-      text: '',
-    };
-    this.events.write('response.content_part.added', `${position},"part":${JSON.stringify(toContentPart(this.part))}`);
-    return this.part;
+    const part: PartState = { type, text: '', isDone: false, annotations: [], logprobs: [] };
+    state.part = part;
+    this.deltaPrefix = null;
+    if (!events.isSilent) {
+      const json = JSON.stringify(toContentPart(part));
+      events.write('response.content_part.added', `${this.partPosition},"part":${json}`);
+    }
+    return part;
   }
 
   private closePart(): void {
-    const part = this.part;
+    const { state, events } = this;
+    const { part } = state;
     if (part === null) return;
-    this.part = null;
+    const position = this.partPosition;
     const finished = toContentPart(part);
-    this.content.push(finished);
-    const text = JSON.stringify(part.text);
-    if (part.kind === 'output_text') {
-      const logprobs = JSON.stringify(part.logprobs);
-      this.events.write('response.output_text.done', `${part.position},"text":${text},"logprobs":${logprobs}`);
-    } else {
-      this.events.write('response.refusal.done', `${part.position},"refusal":${text}`);
+    if (!events.isSilent && !part.isDone) {
+      if (part.type === 'output_text') {
+        const logprobs = JSON.stringify(part.logprobs);
+        const text = JSON.stringify(part.text);
+        events.write('response.output_text.done', `${position},"text":${text},"logprobs":${logprobs}`);
+      } else events.write('response.refusal.done', `${position},"refusal":${JSON.stringify(part.text)}`);
     }
-    this.events.write('response.content_part.done', `${part.position},"part":${JSON.stringify(finished)}`);
+    state.part = null;
+    state.content.push(finished);
+    if (!events.isSilent) events.write('response.content_part.done', `${position},"part":${JSON.stringify(finished)}`);
+  }
+
+  private prefixOf({ type }: PartState): string {
+    this.deltaPrefix ??= `${this.partPosition}${type === 'output_text' ? ',"logprobs":[]' : ''},"delta":`;
+    return this.deltaPrefix;
+  }
+
+  private get partPosition(): string {
+    return `${this.position},"content_index":${this.state.content.length}`;
   }
 }
 
-function toContentPart(part: OpenPart): ContentPart {
-  if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text };
-  return { type: 'output_text', text: part.text, annotations: part.annotations, logprobs: part.logprobs };
+/** What an event does to a message; gives the characters of output in it. */
+export function foldMessage(message: MessageState, event: WireEvent): number {
+  const { part } = message;
+  switch (event.type) {
+    case 'response.content_part.added': {
+      const { type } = event.part as ContentPart as { readonly type: PartState['type'] };
+      message.part = { type, text: '', isDone: false, annotations: [], logprobs: [] };
+      return 0;
+    }
+    case 'response.content_part.done':
+      message.content.push(event.part as ContentPart);
+      message.part = null;
+      return 0;
+    case 'response.output_text.annotation.added':
+      part?.annotations.push(event.annotation as Annotation);
+      return JSON.stringify(event.annotation).length;
+    case 'response.output_text.delta':
+    case 'response.refusal.delta':
+      return foldDelta(part, event) + foldLogprobs(part, event);
+    default:
+      if (part !== null) part.isDone = true;
+      return 0;
+  }
+}
+
+function foldLogprobs(part: PartState | null, event: WireEvent): number {
+  const { logprobs = [] } = event as unknown as { readonly logprobs?: readonly Logprob[] };
+  part?.logprobs.push(...logprobs);
+  return logprobs.length === 0 ? 0 : JSON.stringify(logprobs).length;
+}
+
+function toContentPart({ type, text, annotations, logprobs }: PartState): ContentPart {
+  if (type === 'refusal') return { type, refusal: text };
+  return { type, text, annotations, logprobs };
 }
 
 function requireList(logprobs: unknown): void {

@@ -1,26 +1,21 @@
 import { ProviderContractError } from './output-item.js';
 import type { ItemEvent } from './reduce-event.js';
 
-/** Bounds what a model may write in one response: one without end must not fill the memory. */
-export class OutputBudget {
-  private spent = 0;
-
-  constructor(private readonly maxCharacters: number) {}
-
-  /**
-   * Counts an event, and tells whether there is anything in it. What is not plain text is counted as JSON, so that what
-   * cannot be JSON is found out before it changes anything. Throws ProviderContractError when the budget is spent.
-   */
-  charge(event: ItemEvent): boolean {
-    const text = textOf(event);
-    if (text === undefined || 'logprobs' in event) this.spent += JSON.stringify(event).length;
-    else if (typeof text !== 'string') throw new ProviderContractError(`a delta must be a string, not ${typeof text}`);
-    else this.spent += 1 + text.length;
-    if (this.spent > this.maxCharacters) {
-      throw new ProviderContractError(`the output is longer than ${this.maxCharacters} characters`);
-    }
-    return text !== '';
+/**
+ * Bounds what models may write in one response: one without end must not fill the memory. Tells whether there is anything in an
+ * event. What is not plain text has to be JSON, which is found out before it changes anything. Throws ProviderContractError for
+ * what is not, and when the event would bring the response beyond `maxCharacters`.
+ */
+export function fitsBudget(characters: number, event: ItemEvent, maxCharacters: number): boolean {
+  const text = textOf(event);
+  let length: number;
+  if (text === undefined || 'logprobs' in event) length = JSON.stringify(event).length;
+  else if (typeof text !== 'string') throw new ProviderContractError(`a delta must be a string, not ${typeof text}`);
+  else length = 1 + text.length;
+  if (characters + length > maxCharacters) {
+    throw new ProviderContractError(`the output is longer than ${maxCharacters} characters`);
   }
+  return text !== '';
 }
 
 /** The text of an event that carries nothing but text; undefined for all others. */

@@ -1,101 +1,130 @@
-import type { IdGenerator, Item } from '../../protocol/index.js';
+import type { IdGenerator } from '../../protocol/index.js';
 import { CallItem } from './call-item.js';
 import type { EventWriter } from './event-writer.js';
-import {
-  type FinishedItem,
-  type ItemSeat,
-  type ItemStatus,
-  type OutputItem,
-  ProviderContractError,
-} from './output-item.js';
+import { MessageItem } from './message-item.js';
+import { type ItemSeat, type ItemStatus, type OutputItem, ProviderContractError } from './output-item.js';
+import { PassThroughItem } from './pass-through-item.js';
+import { ReasoningItem } from './reasoning-item.js';
+import type { CallState, FinishedItem, OpenItemState } from './state.js';
 
-/** The key of the item that keyless events write to. */
-const KEYLESS = '';
+/** A kind of item that opens with its first event. */
+interface ItemKind<T extends OutputItem> {
+  new (...parts: never[]): T;
+  begin(seat: ItemSeat): T;
+}
 
 /** The output items of a response: which are open under which key, and which are finished, in the order they began. */
 export class OutputItems {
-  private readonly finishedByIndex: FinishedItem[] = [];
-  private readonly open = new Map<string, OutputItem>();
-  private nextIndex: number;
+  /** The item that events without a key write to. */
+  private keyless: OutputItem | null = null;
+  private readonly keyed = new Map<string, OutputItem>();
 
-  /** `earlier` are the items of a response that goes on. */
+  /** Goes on with what is open in the state that `events` writes about. */
   constructor(
     private readonly events: EventWriter,
     private readonly ids: IdGenerator,
-    earlier: readonly Item[],
   ) {
-    for (const item of earlier) this.finishedByIndex.push({ item, json: JSON.stringify(item) });
-    this.nextIndex = earlier.length;
+    for (const [index, item] of events.state.items.entries()) {
+      if (item.kind !== 'finished') this.hold(reopen(events, index, item));
+    }
   }
 
   /** The finished items; items may finish in another order than they began. */
   get finished(): readonly FinishedItem[] {
-    // Skips the places of items that are still open.
-    return Object.values(this.finishedByIndex);
+    return this.events.state.items.filter((item) => item.kind === 'finished');
   }
 
   /** The open item of a key; a keyless event of another kind closes what was open and begins an item of its own. */
-  at<T extends OutputItem>(key: string | undefined, kind: new (seat: ItemSeat) => T): T {
-    const current = this.open.get(key ?? KEYLESS);
+  at<T extends OutputItem>(key: string | undefined, kind: ItemKind<T>): T {
+    const current = this.find(key);
     if (current instanceof kind) return current;
-    if (current !== undefined && key !== undefined) throw wrongKind(key);
-    return this.begin(key, (seat) => new kind(seat));
+    if (current !== null && key !== undefined) throw wrongKind(key);
+    return this.begin(key, (seat) => kind.begin(seat));
   }
 
   /** The open item of a key, which must be there and of a kind. */
-  existing<T extends OutputItem>(key: string | undefined, kind: new (...seat: never[]) => T): T {
-    const current = this.open.get(key ?? KEYLESS);
+  existing<T extends OutputItem>(key: string | undefined, kind: new (...parts: never[]) => T): T {
+    const current = this.find(key);
     if (!(current instanceof kind)) throw wrongKind(key);
     return current;
   }
 
   /** The open call of a key, which must be there and of a family. */
-  call(key: string | undefined, type: CallItem['type']): CallItem {
+  call(key: string | undefined, type: CallState['type']): CallItem {
     const current = this.existing(key, CallItem);
-    if (current.type !== type) throw wrongKind(key);
+    if (current.state.type !== type) throw wrongKind(key);
     return current;
   }
 
   /** Opens an item; without a key it closes the keyless one before. */
   begin<T extends OutputItem>(key: string | undefined, make: (seat: ItemSeat) => T): T {
-    if (key !== undefined && this.open.has(key)) throw new ProviderContractError(`the key ${key} is already in use`);
     if (key === undefined) this.end(key);
-    const item = make({ events: this.events, ids: this.ids, outputIndex: this.nextIndex });
-    this.nextIndex += 1;
-    this.open.set(key ?? KEYLESS, item);
+    else if (this.keyed.has(key)) throw new ProviderContractError(`the key ${key} is already in use`);
+    const { events, ids } = this;
+    const { items } = events.state;
+    const item = make({ events, ids, outputIndex: items.length, key: key ?? null });
+    items.push(item.state);
+    this.hold(item);
     return item;
   }
 
   /** Closes the item of a key; without a key, the keyless one if there is one. */
   end(key: string | undefined): void {
-    const item = this.open.get(key ?? KEYLESS);
-    if (item !== undefined) this.finish(key ?? KEYLESS, item, 'completed');
+    const item = this.find(key);
+    if (item !== null) this.finish(item, 'completed');
     else if (key !== undefined) throw wrongKind(key);
   }
 
   /** Closes every open item. */
   closeAll(status: ItemStatus): void {
-    for (const [key, item] of this.openInOrder()) this.finish(key, item, status);
+    for (const item of this.openInOrder()) this.finish(item, status);
   }
 
   /** Cuts every open item off. The last resort, so it does not throw: an item that cannot be shown is left out. */
   cutAll(): void {
-    for (const [key, item] of this.openInOrder()) {
+    for (const item of this.openInOrder()) {
       try {
-        this.finish(key, item, 'incomplete');
+        this.finish(item, 'incomplete');
       } catch {
         // The turn has failed already, and says why.
       }
     }
   }
 
-  private finish(key: string, item: OutputItem, status: ItemStatus): void {
-    this.open.delete(key);
-    this.finishedByIndex[item.outputIndex] = item.close(status);
+  private find(key: string | undefined): OutputItem | null {
+    return key === undefined ? this.keyless : (this.keyed.get(key) ?? null);
   }
 
-  private openInOrder(): readonly (readonly [key: string, item: OutputItem])[] {
-    return [...this.open].sort(([, one], [, other]) => one.outputIndex - other.outputIndex);
+  private hold(item: OutputItem): void {
+    const { key } = item.state;
+    if (key === null) this.keyless = item;
+    else this.keyed.set(key, item);
+  }
+
+  private finish(item: OutputItem, status: ItemStatus): void {
+    const { key } = item.state;
+    if (key === null) this.keyless = null;
+    else this.keyed.delete(key);
+    this.events.state.items[item.outputIndex] = item.close(status);
+  }
+
+  private openInOrder(): readonly OutputItem[] {
+    const open = this.keyless === null ? [] : [this.keyless];
+    if (this.keyed.size === 0) return open;
+    return [...open, ...this.keyed.values()].sort((one, other) => one.outputIndex - other.outputIndex);
+  }
+}
+
+function reopen(events: EventWriter, index: number, state: OpenItemState): OutputItem {
+  switch (state.kind) {
+    case 'message':
+      return new MessageItem(events, index, state);
+    case 'reasoning':
+      return new ReasoningItem(events, index, state);
+    case 'call':
+      return new CallItem(events, index, state);
+    case 'other':
+      return new PassThroughItem(events, index, state);
   }
 }
 

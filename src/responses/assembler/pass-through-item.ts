@@ -1,5 +1,13 @@
 import { type ForeignItem, type Item, itemIdPrefix } from '../../protocol/index.js';
-import { type ItemSeat, type ItemStatus, OutputItem, ProviderContractError, requireText } from './output-item.js';
+import {
+  type ItemSeat,
+  type ItemStatus,
+  OutputItem,
+  ProviderContractError,
+  requireText,
+  type WireEvent,
+} from './output-item.js';
+import { OVERHEAD_CHARACTERS, type PassThroughState } from './state.js';
 
 /** Item types that have ModelEvents of their own; their inner order is ours to keep, so they cannot be passed through. */
 const NATIVE_TYPES = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
@@ -57,52 +65,80 @@ const REQUIRED_MEMBERS: readonly (readonly [event: RegExp, member: string, type:
 const WITHOUT_ITEM_ID = 'response.shell_call_command.';
 
 /** An item of a type with no reducer of its own: the envelope is ours, the payload stays as it came. */
-export class PassThroughItem extends OutputItem {
-  private latest: ForeignItem;
-
-  constructor(seat: ItemSeat, item: ForeignItem) {
+export class PassThroughItem extends OutputItem<PassThroughState> {
+  /** Opens an item. Throws ProviderContractError for one that has events of its own. */
+  static begin({ events, ids, outputIndex, key }: ItemSeat, item: ForeignItem): PassThroughItem {
     requireText(item.type, 'the type of an item');
     if (NATIVE_TYPES.has(item.type)) {
       throw new ProviderContractError(`items of type ${item.type} have events of their own and are not passed through`);
     }
-    super(seat, itemIdPrefix(item.type));
-    this.latest = item;
-    this.announce(this.ours());
+    const id = ids.next(itemIdPrefix(item.type));
+    const opened = new PassThroughItem(events, outputIndex, { kind: 'other', id, key, item: withId(item, id) });
+    events.state.characters += lengthOf(opened.state.item);
+    opened.announce();
+    return opened;
   }
 
   /** Passes an event of the item on, if it is one of the item's own family. */
   event(event: Readonly<Record<string, unknown>>): void {
     const { type, delta } = event;
     requireText(type, 'the type of a passed event');
-    if (EVENTS_OF_TYPE.get(this.latest.type)?.has(type) !== true) {
-      throw new ProviderContractError(`an item of type ${this.latest.type} has no event ${type}`);
-    }
-    for (const [pattern, member, memberType] of REQUIRED_MEMBERS) {
-      if (pattern.test(type) && (typeof event[member] !== memberType || event[member] === null)) {
-        throw new ProviderContractError(`the member ${member} of ${type} must be of type ${memberType}`);
-      }
-    }
-    const payload = Object.fromEntries(Object.entries(event).filter(([member]) => !ENVELOPE.has(member)));
-    const members = JSON.stringify(payload).slice(1, -1);
+    requireOwnEvent(this.state.item.type, type, event);
+    const members = toPayload(event);
     const position = type.startsWith(WITHOUT_ITEM_ID) ? `,"output_index":${this.outputIndex}` : this.position;
     const deltaLength = typeof delta === 'string' ? delta.length : undefined;
+    this.events.state.characters += OVERHEAD_CHARACTERS + members.length;
     this.events.write(type, members === '' ? position : `${position},${members}`, deltaLength);
   }
 
   /** Takes the item's final form; it may not change its type. */
   complete(item: ForeignItem): void {
-    if (item.type !== this.latest.type) {
-      throw new ProviderContractError(`an item of type ${this.latest.type} ended as ${item.type}`);
+    const { id, item: before } = this.state;
+    if (item.type !== before.type) {
+      throw new ProviderContractError(`an item of type ${before.type} ended as ${item.type}`);
     }
-    this.latest = item;
+    this.state.item = withId(item, id);
   }
 
   protected override finish(status: ItemStatus): Item {
-    const item = this.ours();
-    return item['status'] === 'in_progress' ? { ...item, status } : item;
+    const { item } = this.state;
+    const finished = item['status'] === 'in_progress' ? { ...item, status } : item;
+    this.events.state.characters += lengthOf(finished);
+    return finished;
   }
 
-  private ours(): Item {
-    return { ...this.latest, type: this.latest.type, id: this.id };
+  protected override atStart(): Item {
+    return this.state.item;
   }
+}
+
+/** An event that was passed on; gives the characters of output in it. */
+export function foldPassedEvent(event: WireEvent): number {
+  return OVERHEAD_CHARACTERS + toPayload(event).length;
+}
+
+/** Characters of output in an item. */
+export function lengthOf(item: Item): number {
+  return JSON.stringify(item).length;
+}
+
+function requireOwnEvent(itemType: string, type: string, event: Readonly<Record<string, unknown>>): void {
+  if (EVENTS_OF_TYPE.get(itemType)?.has(type) !== true) {
+    throw new ProviderContractError(`an item of type ${itemType} has no event ${type}`);
+  }
+  for (const [pattern, member, memberType] of REQUIRED_MEMBERS) {
+    if (pattern.test(type) && (typeof event[member] !== memberType || event[member] === null)) {
+      throw new ProviderContractError(`the member ${member} of ${type} must be of type ${memberType}`);
+    }
+  }
+}
+
+/** What an event says beside its envelope, as members of a JSON object. */
+function toPayload(event: Readonly<Record<string, unknown>>): string {
+  const payload = Object.fromEntries(Object.entries(event).filter(([member]) => !ENVELOPE.has(member)));
+  return JSON.stringify(payload).slice(1, -1);
+}
+
+function withId(item: ForeignItem, id: string): Item {
+  return { ...item, type: item.type, id };
 }

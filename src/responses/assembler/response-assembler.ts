@@ -1,86 +1,129 @@
 import {
   type IdGenerator,
   type Item,
-  type ResponseObject,
   type StreamEvent,
   TERMINAL_EVENTS,
-  type TerminalStatus,
   type TokenCounts,
+  toUsage,
+  type Usage,
 } from '../../protocol/index.js';
-import type { ModelEvent } from '../../providers/index.js';
-import { EventWriter } from './event-writer.js';
-import { OutputBudget } from './output-budget.js';
+import type { ModelEvent, Origin } from '../../providers/index.js';
+import { EventWriter, type Writing } from './event-writer.js';
+import { fitsBudget } from './output-budget.js';
 import { type ItemStatus, ProviderContractError } from './output-item.js';
 import { OutputItems } from './output-items.js';
 import { reduceEvent } from './reduce-event.js';
-import { type Outcome, type ResponseIdentity, ResponseSnapshots } from './response-snapshot.js';
+import { type FinalResponse, type Outcome, type ResponseIdentity, ResponseSnapshots } from './response-snapshot.js';
+import { addTokens, type AssemblerNote, type AssemblerState, emptyState, type PassState } from './state.js';
 
 /** What an assembler is made with. */
 export interface AssemblerOptions extends ResponseIdentity {
   readonly ids: IdGenerator;
-  /** Writes only the terminal event: for transports that want nothing but the Response. */
-  readonly silent: boolean;
+  readonly writing: Writing;
   /** Characters of model output that a response may hold. */
   readonly maxOutputCharacters: number;
-  /** Goes on where another assembler of the same response stopped. */
-  readonly resume?: { readonly sequenceNumber: number; readonly output: readonly Item[] };
 }
 
-/** ModelEvents that change the response; metadata and finish are the runner's business. */
+/** ModelEvents that change the response; metadata and finish are the business of the pass. */
 export type OutputEvent = Exclude<ModelEvent, { type: 'metadata' | 'finish' }>;
 
-/** A Response that will not change any more. */
-export type FinalResponse = ResponseObject & { readonly status: TerminalStatus };
-
 /**
- * Turns what a model yields into the events of one response, in the order of protocol §4: added, part, deltas, done, and
- * exactly one terminal event. It owns the item ids and the Response object; it knows nothing of transports or storage.
+ * Turns what models yield into the events of one response, in the order of protocol §4: added, part, deltas, done, and exactly
+ * one terminal event. It owns the item ids and the Response object; it knows nothing of transports or storage. All it knows is
+ * in its state: one that is made from a state goes on where that was left, and what was begun is not begun again.
  */
 export class ResponseAssembler {
   private readonly events: EventWriter;
   private readonly snapshots: ResponseSnapshots;
   private readonly items: OutputItems;
-  private readonly budget: OutputBudget;
-  private reported: Required<TokenCounts> | null = null;
-  private terminated = false;
 
-  constructor({ resume, ...options }: AssemblerOptions) {
-    this.events = new EventWriter(resume?.sequenceNumber ?? 0, options.silent);
+  constructor(
+    private readonly options: AssemblerOptions,
+    readonly state: AssemblerState = emptyState(),
+  ) {
+    this.events = new EventWriter(state, options.writing);
     this.snapshots = new ResponseSnapshots(options);
-    this.items = new OutputItems(this.events, options.ids, resume?.output ?? []);
-    this.budget = new OutputBudget(options.maxOutputCharacters);
+    this.items = new OutputItems(this.events, options.ids);
   }
 
   /** Writes `response.created`. */
   create(): void {
-    this.events.writeSnapshot('response.created', () => this.snapshots.startJson());
+    if (this.state.opening !== 'none') return;
+    this.state.opening = 'created';
+    if (!this.events.isSilent) this.events.write('response.created', `,"response":${this.snapshots.startJson()}`);
   }
 
   /** Writes `response.created` and `response.in_progress`. */
   start(): void {
     this.create();
-    this.events.writeSnapshot('response.in_progress', () => this.snapshots.startJson());
+    if (this.state.opening === 'in_progress') return;
+    this.state.opening = 'in_progress';
+    if (!this.events.isSilent) this.events.write('response.in_progress', `,"response":${this.snapshots.startJson()}`);
+  }
+
+  /** Begins a question to a model. */
+  beginPass(): void {
+    this.state.passes.push({ firstIndex: this.state.items.length, usage: null, origin: null });
+    this.events.note({ type: 'pass' });
+  }
+
+  /** Notes items that the model is given beyond what it said itself; no event shows them. */
+  give(items: readonly Item[]): void {
+    this.state.given.push({ after: this.state.items.length, items });
+    this.events.note({ type: 'given', items });
   }
 
   /** Takes what the model yielded. Throws ProviderContractError for what no model may yield. */
   push(event: OutputEvent): void {
-    if (event.type === 'usage') this.addUsage(event);
-    else if (this.budget.charge(event)) reduceEvent(this.items, event);
+    if (event.type === 'usage') this.report(toTokens(event));
+    else if (fitsBudget(this.state.characters, event, this.options.maxOutputCharacters)) reduceEvent(this.items, event);
+  }
+
+  /** Notes tokens of the pass that runs, beyond what was reported before. */
+  report(tokens: Required<TokenCounts>): void {
+    const { pass } = this;
+    pass.usage = addTokens(pass.usage, tokens);
+    this.events.note({ type: 'usage', tokens });
+  }
+
+  /** Notes who answers in the pass that runs. */
+  nameOrigin(origin: Origin): void {
+    this.pass.origin = origin;
+    this.events.note({ type: 'origin', origin });
   }
 
   /** The events written since the last call. */
-  take(): readonly StreamEvent[] {
-    return this.events.take();
+  takeEvents(): readonly StreamEvent[] {
+    return this.events.takeEvents();
   }
 
-  /** Tokens the model reported, added up; null if it reported none. */
-  get tokens(): TokenCounts | null {
-    return this.reported;
+  /** The notes written since the last call. */
+  takeNotes(): readonly AssemblerNote[] {
+    return this.events.takeNotes();
   }
 
-  /** The items that are finished, in the order of their output_index. */
-  get output(): readonly Item[] {
-    return this.items.finished.map(({ item }) => item);
+  /** The pass that runs, or that ran last. */
+  get pass(): PassState {
+    const pass = this.state.passes.at(-1);
+    if (pass === undefined) throw new Error('no pass was begun');
+    return pass;
+  }
+
+  /** Tokens of all passes; null where nothing was reported. */
+  get usage(): Usage | null {
+    const { passes } = this.state;
+    let tokens = passes[0]?.usage ?? null;
+    for (let index = 1; index < passes.length; index++) {
+      const reported = passes[index]?.usage ?? null;
+      if (reported !== null) tokens = addTokens(tokens, reported);
+    }
+    return tokens === null ? null : toUsage(tokens);
+  }
+
+  /** The finished items from an output_index on, in their order. */
+  outputFrom(index: number): readonly Item[] {
+    const items = index === 0 ? this.state.items : this.state.items.slice(index);
+    return items.filter((item) => item.kind === 'finished').map(({ item }) => item);
   }
 
   /** Closes every open item: nothing can be pushed into them any more. */
@@ -98,25 +141,27 @@ export class ResponseAssembler {
     return this.snapshots.final(outcome, this.items.finished, nowInSeconds);
   }
 
-  /** Writes the terminal event; a second call is a fault of ours and throws. */
-  terminate(response: FinalResponse): void {
-    if (this.terminated) throw new Error(`response ${response.id} already has its terminal event`);
-    this.terminated = true;
-    this.events.writeTerminal(TERMINAL_EVENTS[response.status], response, () =>
-      this.snapshots.finalJson(response, this.items.finished),
-    );
+  /**
+   * Writes the terminal event, and gives the Response as text without its closing brace. A second call is a fault of ours and
+   * throws.
+   */
+  terminate(response: FinalResponse): string {
+    if (this.state.ended) throw new Error(`response ${response.id} already has its terminal event`);
+    this.state.ended = true;
+    const json = this.snapshots.toJson(response, this.items.finished);
+    this.events.writeTerminal(TERMINAL_EVENTS[response.status], response, json);
+    return json;
   }
+}
 
-  private addUsage(event: Extract<OutputEvent, { type: 'usage' }>): void {
-    const sum = this.reported ?? { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
-    this.reported = {
-      input: sum.input + tokenCount(event.input),
-      cached: sum.cached + tokenCount(event.cached),
-      cacheWrite: sum.cacheWrite + tokenCount(event.cacheWrite),
-      output: sum.output + tokenCount(event.output),
-      reasoning: sum.reasoning + tokenCount(event.reasoning),
-    };
-  }
+function toTokens(event: Extract<OutputEvent, { type: 'usage' }>): Required<TokenCounts> {
+  return {
+    input: tokenCount(event.input),
+    cached: tokenCount(event.cached),
+    cacheWrite: tokenCount(event.cacheWrite),
+    output: tokenCount(event.output),
+    reasoning: tokenCount(event.reasoning),
+  };
 }
 
 function tokenCount(value: number | undefined): number {

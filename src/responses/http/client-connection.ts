@@ -3,18 +3,16 @@ import type { Socket } from 'node:net';
 
 import type { FastifyReply } from 'fastify';
 
+import type { ActiveTurn } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 
-/** A signal that aborts when the client goes away before it has its whole answer. */
-export function whenClientGone({ raw }: FastifyReply): AbortSignal {
-  const aborter = new AbortController();
+/** Stops a turn when its client goes away before it has its whole answer. */
+export function stopWhenGone({ raw }: FastifyReply, turn: ActiveTurn): void {
   // It may have gone while its body was still being read and decompressed.
-  if (raw.destroyed) aborter.abort();
-  // On the response: the request closes as soon as its body is read.
-  raw.once('close', () => {
-    if (!raw.writableFinished) aborter.abort();
-  });
-  return aborter.signal;
+  if (raw.destroyed) turn.stop('disconnect');
+  // On the response: the request closes as soon as its body is read. Also one that was answered otherwise, such as by an
+  // interceptor with a time limit; for a turn that is over it means nothing.
+  raw.once('close', () => turn.stop('disconnect'));
 }
 
 /**

@@ -6,18 +6,18 @@ import { Environment } from '../../config/index.js';
 import { apiPaths } from '../../http/index.js';
 import {
   ApiError,
-  type CreateResponseRequest,
   type Item,
   type ListObject,
   type ResponseWithText,
   withOutputText,
+  withOutputTextJson,
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
-import { validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
+import { RequestValidator, validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
-import { breakConnection, cutOffWhenStalled, forwardHeaders, whenClientGone } from './client-connection.js';
-import { CreateRequestPipe } from './create-request.pipe.js';
+import { ActiveTurn } from '../turn/index.js';
+import { breakConnection, cutOffWhenStalled, forwardHeaders, stopWhenGone } from './client-connection.js';
 import { SseTransport } from './sse-transport.js';
 
 /** What DELETE answers (protocol §1.1). */
@@ -29,11 +29,14 @@ export interface DeletedResponse {
 
 type Parameters = Readonly<Record<string, unknown>>;
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** `/responses` over HTTP: JSON, or SSE with `stream: true` (protocol §1.1). */
 @Controller(apiPaths('responses'))
 @UseGuards(ApiKeyGuard)
 export class ResponsesController {
   constructor(
+    private readonly validator: RequestValidator,
     private readonly responses: ResponsesService,
     private readonly stored: StoredResponsesService,
     private readonly sse: SseTransport,
@@ -43,26 +46,28 @@ export class ResponsesController {
   @Post()
   @HttpCode(200)
   async create(
-    @Body(CreateRequestPipe) request: CreateResponseRequest,
+    @Body() body: unknown,
     @CurrentCaller() caller: Caller,
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const turn = this.responses.admit(request, caller, { headers });
-    const onHeaders = (headers: Readonly<Record<string, string>>): void => forwardHeaders(reply, headers);
-    const control = { signal: whenClientGone(reply), onHeaders };
+    const request = this.validator.checkRequest(body);
+    const onHeaders = (given: Readonly<Record<string, string>>): void => forwardHeaders(reply, given);
+    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), { onHeaders });
+    stopWhenGone(reply, turn);
     if (request.stream === true) {
-      const obfuscate = request.stream_options?.include_obfuscation !== false;
-      await this.sse.send((deliver) => this.responses.execute(turn, control, deliver), reply, obfuscate);
+      await this.sse.send(turn, reply, request.stream_options?.include_obfuscation !== false);
       return;
     }
-    const response = await this.responses.complete(turn, control);
-    if (response === undefined) {
+    const ended = await this.responses.execute(turn, null);
+    if (ended === undefined) {
       breakConnection(reply.raw);
       return;
     }
     cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
-    await reply.send(withOutputText(response));
+    void reply.type(JSON_TYPE).send(withOutputTextJson(ended.json, ended.response));
+    // A hook may still work on it, such as compression: Fastify would send a second answer.
+    if (!reply.sent) await reply;
   }
 
   @Get(':id')

@@ -129,7 +129,7 @@ export class Lanes {
       // Later, because whoever frees a lane has its last frame still to write.
       queueMicrotask(() => this.goOn());
     };
-    void task.run(free).finally(free);
+    task.run(free).then(free, free);
   }
 
   private goOn(): void {

@@ -2,8 +2,7 @@ import { UseFilters, UseGuards } from '@nestjs/common';
 import { MessageBody, type OnGatewayInit, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 
 import { Environment } from '../../config/index.js';
-import { ProviderRegistry } from '../../providers/index.js';
-import { validateCreateEvent } from '../dto/index.js';
+import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { ErrorEventFilter } from './error-event.filter.js';
 import { SocketHandshake } from './socket-handshake.js';
@@ -18,8 +17,8 @@ import { TurnGuard } from './turn.guard.js';
 export class ResponsesGateway implements OnGatewayInit {
   constructor(
     private readonly responses: ResponsesService,
+    private readonly validator: RequestValidator,
     private readonly environment: Environment,
-    private readonly providers: ProviderRegistry,
     private readonly handshake: SocketHandshake,
   ) {}
 
@@ -41,15 +40,13 @@ export class ResponsesGateway implements OnGatewayInit {
     return this.run(turn);
   }
 
-  private async run(turn: SocketTurn): Promise<void> {
-    const { UNKNOWN_PARAMETERS: unknownParameters, WS_SESSION_LOCK: locksSession } = this.environment;
-    const { request, generate, sessionId } = validateCreateEvent(turn.request(), {
-      unknownParameters,
-      forwarded: this.providers.forwarded,
-    });
+  private run(turn: SocketTurn): Promise<void> {
+    const { request, generate, sessionId } = this.validator.checkEvent(turn.request());
     turn.keep();
     const { headers } = turn.session.connection;
+    const { WS_SESSION_LOCK: locksSession } = this.environment;
     const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });
-    await turn.send((deliver) => this.responses.execute(admitted, turn.control, deliver));
+    const active = turn.activate(admitted);
+    return turn.send(() => this.responses.execute(active, turn));
   }
 }

@@ -3,9 +3,7 @@ import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { type ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
 import type { Timer } from '../../time/index.js';
-import type { Deliver } from '../deliver.js';
-import type { TurnControl } from '../responses.service.js';
-import { type StopReason, TurnStoppedError } from '../stop-reason.js';
+import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 import { type ClientFrame, readFrame, requestOf } from './client-frame.js';
 import type { LaneTask } from './lanes.js';
@@ -37,7 +35,7 @@ export interface SocketTurnOptions {
 }
 
 /** One turn on a socket, from its message to its last event. It runs when it heads its lane. */
-export class SocketTurn implements LaneTask {
+export class SocketTurn implements LaneTask, EventSink {
   readonly caller: Caller;
   readonly type: SocketTurnOptions['type'];
   readonly streamId: string | undefined;
@@ -45,9 +43,12 @@ export class SocketTurn implements LaneTask {
   private frame: ClientFrame | null;
   /** What closes the JSON text of each of its events. */
   private readonly tail: string;
-  private readonly aborter = new AbortController();
+  private active: ActiveTurn | null = null;
+  private stopReason: StopReason | null = null;
   private state: 'waiting' | 'begun' | 'over' = 'waiting';
-  private sent: Promise<unknown> = Promise.resolve();
+  private isSending = false;
+  private sent: PromiseWithResolvers<undefined> | null = null;
+  private keepalive: Timer | null = null;
   private free: () => void = () => undefined;
   private previousResponseId: unknown;
   private headers: Readonly<Record<string, string>> | null = null;
@@ -78,12 +79,15 @@ export class SocketTurn implements LaneTask {
     this.free = free;
     await this.session.dispatch(this);
     // An interceptor may have given up before the turn has ended.
-    await this.sent;
+    if (!this.isSending) return;
+    this.sent = Promise.withResolvers();
+    await this.sent.promise;
   }
 
   /** Ends the turn as the reason says; the first reason counts. */
   stop(reason: StopReason): void {
-    if (!this.aborter.signal.aborted) this.aborter.abort(new TurnStoppedError(reason));
+    this.stopReason ??= reason;
+    this.active?.stop(reason);
   }
 
   /** The request that the turn stands for, not validated yet. Throws ApiError 400. */
@@ -102,20 +106,43 @@ export class SocketTurn implements LaneTask {
     cache.keepRequest(this.lane, [...before, ownCopy(this.message)]);
   }
 
-  /** What the road of a turn needs of its transport. */
-  get control(): TurnControl {
-    return {
-      signal: this.aborter.signal,
+  /** The turn that runs for this one, once its request was admitted. */
+  activate(admitted: AdmittedTurn): ActiveTurn {
+    this.active = new ActiveTurn(admitted, {
       continuations: this.session.cache.lane(this.lane),
       onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
-    };
+    });
+    if (this.stopReason !== null) this.active.stop(this.stopReason);
+    return this.active;
   }
 
-  /** Runs the turn and sends its events. Throws what it was refused with before its first event. */
-  send(execute: (deliver: Deliver) => Promise<unknown>): Promise<void> {
-    const sending = this.pump(execute);
-    this.sent = sending.catch(() => undefined);
-    return sending;
+  /** Runs the turn, which writes its events here. Throws what it was refused with before its first event. */
+  async send(execute: () => Promise<object | undefined>): Promise<void> {
+    const { connection } = this.session;
+    this.isSending = true;
+    this.keepalive = this.session.keepalive(() => connection.writer.send(`{"type":"keepalive"${this.tail}`));
+    try {
+      const ended = await execute();
+      // Without a terminal event and with the client still there: the model wants it cut off.
+      if (ended === undefined && this.state !== 'over' && this.stopReason === null) await connection.cut();
+    } finally {
+      this.keepalive.cancel();
+      this.isSending = false;
+      this.sent?.resolve(undefined);
+    }
+  }
+
+  write(events: readonly StreamEvent[]): Promise<void> | undefined {
+    const { writer } = this.session.connection;
+    this.keepalive?.refresh();
+    let written = 0;
+    for (const event of events) {
+      if (writer.isBehind) return this.writeSlowly(events.slice(written));
+      if (this.state === 'over') return undefined;
+      written += 1;
+      this.writeEvent(event, written === events.length);
+    }
+    return undefined;
   }
 
   /**
@@ -139,34 +166,6 @@ export class SocketTurn implements LaneTask {
 
   private get lane(): string {
     return this.streamId ?? DEFAULT_LANE;
-  }
-
-  private async pump(execute: (deliver: Deliver) => Promise<unknown>): Promise<void> {
-    const { connection } = this.session;
-    const { writer } = connection;
-    const keepalive = this.session.keepalive(() => writer.send(`{"type":"keepalive"${this.tail}`));
-    try {
-      await execute((batch) => {
-        keepalive.refresh();
-        return this.write(batch);
-      });
-      // Without a terminal event and with the client still there: the model wants it cut off.
-      if (this.state !== 'over' && !this.aborter.signal.aborted) await connection.cut();
-    } finally {
-      keepalive.cancel();
-    }
-  }
-
-  private write(batch: readonly StreamEvent[]): Promise<void> | undefined {
-    const { writer } = this.session.connection;
-    let written = 0;
-    for (const event of batch) {
-      if (writer.isBehind) return this.writeSlowly(batch.slice(written));
-      if (this.state === 'over') return undefined;
-      written += 1;
-      this.writeEvent(event, written === batch.length);
-    }
-    return undefined;
   }
 
   /** For a client that has to catch up in between. */

@@ -11,6 +11,7 @@ import {
 } from '../response-graph.js';
 import type { MemoryState } from './memory-state.js';
 import { descend, type Node } from './node.js';
+import { entriesOf, toSortedList } from './small-list.js';
 import { SortedList } from './sorted-list.js';
 
 type ResponsePage = Page<ResponseObject>;
@@ -34,7 +35,7 @@ export class MemoryResponseGraph extends ResponseGraph {
     within?: string,
   ): Promise<ResponsePage | undefined> {
     const node = this.state.find(owner, responseId, within);
-    return node && this.pageOf(node.children, owner, page, (child) => this.state.shows(child, within));
+    return node && this.pageOf(toSortedList(node.children), owner, page, (child) => this.state.shows(child, within));
   }
 
   override async siblings(
@@ -46,8 +47,13 @@ export class MemoryResponseGraph extends ResponseGraph {
     const node = this.state.find(owner, responseId, within);
     if (node === undefined) return undefined;
     const { parent } = node;
-    const siblings = parent !== null && this.state.shows(parent, within) ? parent.children : new SortedList<Node>();
-    return this.pageOf(siblings, owner, page, (sibling) => sibling !== node && this.state.shows(sibling, within));
+    const siblings = parent !== null && this.state.shows(parent, within) ? parent.children : undefined;
+    return this.pageOf(
+      toSortedList(siblings),
+      owner,
+      page,
+      (sibling) => sibling !== node && this.state.shows(sibling, within),
+    );
   }
 
   override async leaves(
@@ -63,7 +69,7 @@ export class MemoryResponseGraph extends ResponseGraph {
     for (const [next] of descend(node, shows)) {
       if (nodes.push(next) > GRAPH_MAX_RESPONSES) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     }
-    const leaves = nodes.filter(({ children }) => ![...children].some(shows));
+    const leaves = nodes.filter(({ children }) => ![...entriesOf(children)].some(shows));
     return this.pageOf(SortedList.of(leaves), owner, page, shows);
   }
 
@@ -85,7 +91,7 @@ export class MemoryResponseGraph extends ResponseGraph {
       shown.add(next);
     }
     const toTree = (of: Node): TreeNode => {
-      const children = [...of.children].filter(shows);
+      const children = [...entriesOf(of.children)].filter(shows);
       const included = children.filter((child) => shown.has(child));
       return { response: of.response, children: included.map(toTree), hasMore: included.length < children.length };
     };

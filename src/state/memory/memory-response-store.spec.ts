@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { append, contextFrom, contextOf, message, newOwner, recordOf } from '../../../test/state/records.js';
 import { FakeClock } from '../../testing/index.js';
-import { StoreUnavailableError } from '../errors.js';
+import { SessionLockLostError, StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './memory-backend.js';
 import { MemoryResponseStore } from './memory-response-store.js';
 
@@ -35,6 +35,15 @@ describe(MemoryResponseStore.name, () => {
     }
   });
 
+  it('does not let those who save wait, and rejects what it refuses', async () => {
+    const store = open();
+    const calls = [() => store.expectSave(), () => store.save(owner, recordOf('a'))];
+    expect(calls.map((call) => call())).toEqual([undefined, undefined]);
+    expect(await found(store, 'a')).toEqual(['a']);
+    await expect(store.save(owner, recordOf('b', { fence: 1 }))).rejects.toBeInstanceOf(SessionLockLostError);
+    expect(await found(store, 'b')).toEqual([]);
+  });
+
   it('drops the oldest beyond the number it may hold', async () => {
     const store = open();
     for (const id of ['1', '2', '3', '4', '5', '6', '7']) await append(store, owner, id);
@@ -54,6 +63,28 @@ describe(MemoryResponseStore.name, () => {
   it('drops the oldest beyond the bytes it may hold', async () => {
     const store = open(100);
     for (const id of ['1', '2', '3', '4', '5']) await append(store, owner, id, large(id));
+    expect(await found(store, '1', '2', '3', '4', '5')).toEqual(['3', '4', '5']);
+  });
+
+  it('takes the word of those who know how large the settings are', async () => {
+    const settings = { members: { instructions: QUARTER } };
+    const measured = open(100);
+    for (const id of ['1', '2', '3', '4', '5']) await append(measured, owner, id, settings);
+    expect(await found(measured, '1', '2', '3', '4', '5')).toEqual(['3', '4', '5']);
+    const told = open(100);
+    const settingsBytes = MEGABYTE / 2 - 1000;
+    for (const id of ['1', '2', '3']) await append(told, owner, id, { ...settings, settingsBytes });
+    expect(await found(told, '1', '2', '3')).toEqual(['2', '3']);
+    // What is beside the settings is measured still.
+    await append(told, owner, '4', { settingsBytes: 0, output: [message('4-out', QUARTER)] });
+    expect(await found(told, '2', '3', '4')).toEqual(['3', '4']);
+  });
+
+  it('counts what turns were given', async () => {
+    const store = open(100);
+    for (const id of ['1', '2', '3', '4', '5']) {
+      await append(store, owner, id, { given: [{ after: 1, items: [message(`${id}-given`, QUARTER)] }] });
+    }
     expect(await found(store, '1', '2', '3', '4', '5')).toEqual(['3', '4', '5']);
   });
 

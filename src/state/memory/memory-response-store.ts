@@ -3,12 +3,12 @@ import type { Environment } from '../../config/index.js';
 import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { SessionLockLostError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
+import { interleave } from '../given-items.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import type { MemorySessionLock } from './memory-session-lock.js';
 import type { MemoryState } from './memory-state.js';
-import { descend, itemsOf, type Node } from './node.js';
-import { SortedList } from './sorted-list.js';
+import { belongsTo, descend, itemsOf, type Node, sessionsOf } from './node.js';
 
 /** Most responses that are freed at once: purging must not hold up the turns that run. */
 const PURGE_BATCH = 100;
@@ -30,20 +30,22 @@ export class MemoryResponseStore extends ResponseStore {
     super();
   }
 
-  override async expectSave(): Promise<void> {
+  override expectSave(): void {
     // Memory is always there.
   }
 
-  override async save(owner: Owner, record: ResponseRecord): Promise<void> {
-    const { response, input, origin, parentId, sessionId, fence, expiresAt } = record;
-    if (fence !== null && !this.locks.isHeld(owner, sessionId, fence)) throw new SessionLockLostError(sessionId);
+  override save(owner: Owner, record: ResponseRecord): void | Promise<void> {
+    const { response, input, given, origin, parentId, sessionId, fence, expiresAt } = record;
+    if (fence !== null && !this.locks.isHeld(owner, sessionId, fence)) {
+      return Promise.reject(new SessionLockLostError(sessionId));
+    }
     if (this.state.has(owner, response.id)) return;
     const parent = parentId === null ? null : (this.state.find(owner, parentId) ?? null);
     const inherited = parent === null ? record.inherited : [];
-    const bytes = estimateBytes([response, input, inherited]);
+    const bytes = bytesOf(record, inherited);
     const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
     if (bytes > MEMORY_MAX_BYTES) {
-      throw new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
+      return Promise.reject(new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`));
     }
     this.state.add({
       id: response.id,
@@ -51,14 +53,15 @@ export class MemoryResponseStore extends ResponseStore {
       owner,
       response,
       input,
+      given,
       origin,
       parent,
       inherited,
       bytes,
       sessionId,
       expiresAt,
-      children: new SortedList(),
-      sessions: new Set(),
+      children: undefined,
+      sessions: undefined,
       alive: true,
     });
     while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) this.state.dropOldest();
@@ -86,7 +89,11 @@ export class MemoryResponseStore extends ResponseStore {
     for (let current: Node | null = node; current !== null; current = current.parent) path.push(current);
     const items = path
       .reverse()
-      .flatMap(({ inherited, input, response }) => [...inherited, ...input, ...response.output]);
+      .flatMap(({ inherited, input, response, given }) => [
+        ...inherited,
+        ...input,
+        ...interleave(response.output, given),
+      ]);
     return { responseId, items, origin: node.origin, sessionId: sessionOf(node), expiresAt: node.expiresAt };
   }
 
@@ -126,6 +133,12 @@ export class MemoryResponseStore extends ResponseStore {
   }
 }
 
+/** What a response is counted as. What it inherits is asked for only where it is kept. */
+function bytesOf({ response, settingsBytes, input, given }: ResponseRecord, inherited: readonly Item[]): number {
+  const measured = settingsBytes === undefined ? response : response.output;
+  return (settingsBytes ?? 0) + estimateBytes([measured, input, given, inherited]);
+}
+
 /** Cuts a page out of items that are held oldest first. Throws UnknownCursorError. */
 function pageOfItems(items: readonly Item[], page: PageRequest): Page<Item> {
   const { after, before, limit, order } = page;
@@ -142,6 +155,7 @@ function pageOfItems(items: readonly Item[], page: PageRequest): Page<Item> {
 }
 
 /** The session a response was made in or, where that was deleted, one that shares it. */
-function sessionOf({ id, sessionId, sessions }: Node): string {
-  return sessions.has(sessionId) ? sessionId : ([...sessions].sort()[0] ?? id);
+function sessionOf(node: Node): string {
+  const { id, sessionId } = node;
+  return belongsTo(node, sessionId) ? sessionId : ([...sessionsOf(node)].sort()[0] ?? id);
 }

@@ -28,7 +28,7 @@ export class MemorySessionStore extends SessionStore {
   override async delete(owner: Owner, sessionId: string): Promise<boolean> {
     const members = this.membersOf(owner, sessionId);
     for (const node of members) this.state.leave(node, sessionId);
-    this.state.delete(members.filter(({ sessions }) => sessions.size === 0));
+    this.state.delete(members.filter(({ sessions }) => sessions?.size === 0));
     // What lives on belongs to another session now, which connections do not know.
     this.notices.announce(members.map(({ id }) => id));
     return members.length > 0;

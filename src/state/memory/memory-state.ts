@@ -1,15 +1,16 @@
 import type { Owner } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
-import { itemsOf, type Node } from './node.js';
+import { belongsTo, itemsOf, type Node, sessionsOf } from './node.js';
+import { findLast, type SmallList, toSortedList, withEntry, withoutEntry } from './small-list.js';
 import { SortedList } from './sorted-list.js';
 
 /** What one owner has, by its ids. */
 class Estate {
   readonly nodes = new Map<string, Node>();
-  /** The living nodes that have an item, in the order in which they were saved, by its id. */
-  readonly holders = new Map<string, Node[]>();
-  readonly sessions = new Map<string, SortedList<Node>>();
+  /** The living nodes that have an item, by its id. */
+  readonly holders = new Map<string, SmallList<Node>>();
+  readonly sessions = new Map<string, SmallList<Node>>();
   readonly list = new SortedList<Node>();
 }
 
@@ -54,15 +55,12 @@ export class MemoryState {
   /** Whether a response can be seen. */
   shows(node: Node, within?: string): boolean {
     const lives = node.alive && node.expiresAt > this.clock.now();
-    return lives && (within === undefined || node.sessions.has(within));
+    return lives && (within === undefined || belongsTo(node, within));
   }
 
   /** The latest response that can be seen and has an item. */
   holderOf(owner: Owner, itemId: string, within?: string): Node | undefined {
-    return this.estates
-      .get(owner)
-      ?.holders.get(itemId)
-      ?.findLast((node) => this.shows(node, within));
+    return findLast(this.estates.get(owner)?.holders.get(itemId), (node) => this.shows(node, within));
   }
 
   ofOwner(owner: Owner): SortedList<Node> {
@@ -70,38 +68,30 @@ export class MemoryState {
   }
 
   ofSession(owner: Owner, sessionId: string): SortedList<Node> {
-    return this.estates.get(owner)?.sessions.get(sessionId) ?? new SortedList();
+    return toSortedList(this.estates.get(owner)?.sessions.get(sessionId));
   }
 
   add(node: Node): void {
     const { owner, parent, id, sessionId, bytes } = node;
     const estate = this.estateOf(owner);
-    parent?.children.add(node);
+    if (parent !== null) parent.children = withEntry(parent.children, node);
     this.nodes.add(node);
     estate.nodes.set(id, node);
     estate.list.add(node);
-    this.join(node, sessionId);
-    for (const item of itemsOf(node)) {
-      const holders = estate.holders.get(item.id);
-      if (holders === undefined) estate.holders.set(item.id, [node]);
-      else holders.push(node);
-    }
+    addTo(estate.sessions, sessionId, node);
+    for (const item of itemsOf(node)) addTo(estate.holders, item.id, node);
     this.total += bytes;
   }
 
   join(node: Node, sessionId: string): void {
-    const { sessions } = this.estateOf(node.owner);
-    const session = sessions.get(sessionId) ?? new SortedList();
-    session.add(node);
-    sessions.set(sessionId, session);
+    addTo(this.estateOf(node.owner).sessions, sessionId, node);
+    node.sessions ??= new Set(sessionsOf(node));
     node.sessions.add(sessionId);
   }
 
   leave(node: Node, sessionId: string): void {
-    const { sessions } = this.estateOf(node.owner);
-    const session = sessions.get(sessionId);
-    session?.remove(node);
-    if (session?.size === 0) sessions.delete(sessionId);
+    removeFrom(this.estateOf(node.owner).sessions, sessionId, node);
+    node.sessions ??= new Set(sessionsOf(node));
     node.sessions.delete(sessionId);
   }
 
@@ -128,18 +118,14 @@ export class MemoryState {
     this.nodes.delete(node);
     estate.nodes.delete(id);
     estate.list.remove(node);
-    for (const sessionId of node.sessions) this.leave(node, sessionId);
-    for (const item of itemsOf(node)) {
-      const others = estate.holders.get(item.id)?.filter((holder) => holder !== node) ?? [];
-      if (others.length > 0) estate.holders.set(item.id, others);
-      else estate.holders.delete(item.id);
-    }
+    for (const sessionId of sessionsOf(node)) removeFrom(estate.sessions, sessionId, node);
+    for (const item of itemsOf(node)) removeFrom(estate.holders, item.id, node);
     if (estate.list.size === 0) this.estates.delete(owner);
     node.alive = false;
     for (let current: Node | null = node; current !== null; current = current.parent) {
-      if (current.alive || current.children.size > 0) return;
+      if (current.alive || current.children !== undefined) return;
       this.total -= current.bytes;
-      current.parent?.children.remove(current);
+      if (current.parent !== null) current.parent.children = withoutEntry(current.parent.children, current);
     }
   }
 
@@ -148,4 +134,14 @@ export class MemoryState {
     if (estate === undefined) this.estates.set(owner, (estate = new Estate()));
     return estate;
   }
+}
+
+function addTo(lists: Map<string, SmallList<Node>>, name: string, node: Node): void {
+  lists.set(name, withEntry(lists.get(name), node));
+}
+
+function removeFrom(lists: Map<string, SmallList<Node>>, name: string, node: Node): void {
+  const rest = withoutEntry(lists.get(name), node);
+  if (rest === undefined) lists.delete(name);
+  else lists.set(name, rest);
 }

@@ -42,6 +42,15 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
     else if (this.has(entry)) this.entries.splice(this.positionOf(entry), 1);
   }
 
+  /** The last entry that `shows` says yes to. */
+  findLast(shows: (entry: T) => boolean): T | undefined {
+    for (let index = this.entries.length - 1; index >= this.head; index--) {
+      const entry = this.entries[index] as T;
+      if (shows(entry)) return entry;
+    }
+    return undefined;
+  }
+
   /**
    * A page of what `shows` says yes to; `find` looks a cursor up. Throws UnknownCursorError for one that is not in this list
    * or not shown.

@@ -1,21 +1,28 @@
 import type { Item, ResponseObject } from '../../protocol/index.js';
+import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-store.js';
 import { toKey, toLabels } from './keys.js';
 import type { ResponseRow } from './statements/read.js';
-import type { SaveValues } from './statements/save.js';
+import type { ItemKind, SaveValues } from './statements/save.js';
+
+/** An item as columns. */
+interface ItemColumns {
+  readonly kind: ItemKind;
+  readonly key: string;
+  readonly text: string;
+}
 
 /** The part of SAVE's values that describes the response itself and its items. */
 type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest] ? Rest : never;
 
 /** A response as columns. Its output is stored with its items, once. */
 export function toColumns(owner: string, record: ResponseRecord, inherited: readonly Item[]): Columns {
-  const { response, input, origin, fence, expiresAt } = record;
+  const { response, origin, fence, expiresAt } = record;
   const { metadata } = response;
   const body = JSON.stringify({ ...response, output: [] });
-  const others = [...inherited, ...input];
-  const outputs = response.output.map((item) => JSON.stringify(item));
-  const items = [...others.map((item) => JSON.stringify(item)), ...outputs];
-  const kinds = [...inherited.map(() => 'inherited'), ...input.map(() => 'input'), ...outputs.map(() => 'output')];
+  const items = toItems(record, inherited);
+  const texts = items.map(({ text }) => text);
+  const outputs = items.filter(({ kind }) => kind === 'output').map(({ text }) => text);
   return [
     response.status,
     toKey(response.model),
@@ -24,13 +31,27 @@ export function toColumns(owner: string, record: ResponseRecord, inherited: read
     metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(owner, metadata),
     origin === null ? null : JSON.stringify(origin),
     bytesOf([body, ...outputs]),
-    bytesOf(items),
+    bytesOf(texts),
     body,
     fence,
-    kinds,
-    [...others, ...response.output].map(({ id }) => toKey(id)),
-    items,
+    items.map(({ kind }) => kind),
+    items.map(({ key }) => key),
+    texts,
   ];
+}
+
+/** What a response keeps, in the order of the conversation. */
+function toItems({ response, input, given }: ResponseRecord, inherited: readonly Item[]): readonly ItemColumns[] {
+  const between = given.map(({ after, items }) => ({ after, items: toItemColumns('given', items) }));
+  return [
+    ...toItemColumns('inherited', inherited),
+    ...toItemColumns('input', input),
+    ...interleave(toItemColumns('output', response.output), between),
+  ];
+}
+
+function toItemColumns(kind: ItemKind, items: readonly Item[]): readonly ItemColumns[] {
+  return items.map((item) => ({ kind, key: toKey(item.id), text: JSON.stringify(item) }));
 }
 
 function bytesOf(texts: readonly string[]): number {

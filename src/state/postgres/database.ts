@@ -71,9 +71,9 @@ export class Database {
     if (rows.length === 0) throw new StoreUnavailableError('the database is read-only');
   }
 
-  /** The same, but only where the last attempt to connect has failed and no connection is left. */
-  async checkIfInDoubt(): Promise<void> {
-    if (!this.opened || (this.pool.totalCount === 0 && this.backoff.hasFailed)) await this.check();
+  /** The same, but only where the last attempt to connect has failed and no connection is left; else it gives no promise. */
+  checkIfInDoubt(): void | Promise<void> {
+    if (!this.opened || (this.pool.totalCount === 0 && this.backoff.hasFailed)) return this.check();
   }
 
   /** Runs a statement. */

@@ -26,7 +26,7 @@ export class PostgresResponseStore extends ResponseStore {
     super();
   }
 
-  override expectSave(): Promise<void> {
+  override expectSave(): void | Promise<void> {
     return this.database.checkIfInDoubt();
   }
 

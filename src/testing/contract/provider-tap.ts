@@ -1,4 +1,11 @@
-import type { ModelEvent, ModelProviderBase, ProviderRegistry, Turn } from '../../providers/index.js';
+import {
+  type ModelEvent,
+  type ModelProviderBase,
+  type ProviderRegistry,
+  pushes,
+  readPushed,
+  type Turn,
+} from '../../providers/index.js';
 
 /** A turn on its way through the tap. */
 export interface TappedTurn {
@@ -94,7 +101,7 @@ export class ProviderTap {
   private tap(provider: ModelProviderBase): void {
     if (this.tapped.has(provider)) return;
     this.tapped.add(provider);
-    const generate = provider.generate.bind(provider);
+    const generate = streamOf(provider);
     provider.generate = (turn, options) => {
       const watched = this.expected.shift() ?? new WatchedTurn(({ events }) => events);
       watched.signal = options.signal;
@@ -107,6 +114,12 @@ export class ProviderTap {
       return isReadable(stream) ? endWith(stream, events) : (stream as ReturnType<typeof generate>);
     };
   }
+}
+
+/** A provider's stream in the form in which it is asked: what it pushes, where it pushes. */
+function streamOf(provider: ModelProviderBase): ModelProviderBase['generate'] {
+  if (!pushes(provider)) return provider.generate.bind(provider);
+  return (turn, { signal }) => readPushed((sink) => provider.push(turn, sink), signal);
 }
 
 /** A provider's own stream must not outlive what became of it. */

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
 import { digestConversation } from '../../conversation-digest.js';
+import type { ModelSink } from '../../model-sink.js';
 import type { Turn } from '../../turn.js';
 import type { SeededRandom } from '../seeded-random.js';
 import type { CallableTool } from './callable-tools.js';
@@ -43,8 +44,8 @@ export interface AnswerWays {
   readonly eagerness: Eagerness;
   /** Most tokens, reasoning included. */
   readonly limit: number;
-  /** Aborts when nobody wants the answer any more: then what there is of it is given. */
-  readonly signal: AbortSignal;
+  /** Closed when nobody wants the answer any more: then what there is of it is given. */
+  readonly sink: Pick<ModelSink, 'isClosed'>;
 }
 
 /** Decides what to answer. Throws a ModelError where the request cannot be answered at all. */
@@ -64,7 +65,7 @@ export function sumParts(parts: readonly AnswerPart[]): number {
 
 async function writeParts(
   turn: Turn,
-  { wording, eagerness, signal }: AnswerWays,
+  { wording, eagerness, sink }: AnswerWays,
   randomFor: RandomFor,
 ): Promise<readonly AnswerPart[]> {
   const tools = chooseTools(turn, eagerness, randomFor('tool'));
@@ -77,7 +78,7 @@ async function writeParts(
     parts.push({ tool, pieces: splitIntoTokens(await writeInput(tool, random)) });
     // Each may take a while, and other turns want theirs.
     if (parts.length < tools.length) await setImmediate();
-    if (signal.aborted) break;
+    if (sink.isClosed) break;
   }
   return parts;
 }

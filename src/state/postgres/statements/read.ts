@@ -62,13 +62,13 @@ export interface ItemRow {
   readonly body: string | null;
 }
 
-/** The latest that the owner has of each item; what a response only inherited is not its own. */
+/** The latest that the owner has of each item; what a response inherited or was given is not shown. */
 export const ITEMS = prepared<readonly [...Viewer, itemKeys: readonly string[], maxBytes: number], ItemRow>(
   'items',
   `SELECT wanted.item_key, CASE WHEN sum(octet_length(found.body)) OVER () <= $5 THEN found.body END AS body
   FROM unnest($4::text[]) AS wanted (item_key) CROSS JOIN LATERAL (
     SELECT i.body FROM antiphon.items i JOIN antiphon.responses r ON r.owner = i.owner AND r.id = i.response_id
-    WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind <> 'inherited' AND ${VISIBLE}
+    WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind IN ('input', 'output') AND ${VISIBLE}
     ORDER BY i.response_id DESC LIMIT 1
   ) found`,
 );

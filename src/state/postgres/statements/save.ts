@@ -1,5 +1,8 @@
 import { prepared } from '../statement.js';
 
+/** What an item is to the response that keeps it; `0009_items.sql` and `0015_given-items.sql` allow these. */
+export type ItemKind = 'inherited' | 'input' | 'output' | 'given';
+
 /** The values of SAVE, in their order. */
 export type SaveValues = readonly [
   owner: string,
@@ -16,7 +19,7 @@ export type SaveValues = readonly [
   itemsSize: number,
   body: string,
   fence: number | null,
-  itemKinds: readonly string[],
+  itemKinds: readonly ItemKind[],
   itemKeys: readonly string[],
   itemBodies: readonly string[],
 ];
@@ -49,8 +52,8 @@ export const SAVE = prepared<SaveValues, SaveRow>(
     SELECT owner, $4, $7, id FROM saved
   ), items AS (
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
-    SELECT saved.owner, saved.id, given.position, given.kind, given.item_key, given.body
-    FROM saved, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS given (kind, item_key, body, position)
+    SELECT saved.owner, saved.id, item.position, item.kind, item.item_key, item.body
+    FROM saved, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
   )
   SELECT $14::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
     $3::text IS NULL OR EXISTS (SELECT FROM parent) AS linked`,

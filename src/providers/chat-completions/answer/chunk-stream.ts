@@ -1,0 +1,62 @@
+import type { ModelSink } from '../../model-sink.js';
+import { EventStreamReader, type StreamedEvent, type UpstreamAnswer } from '../../upstream-http/index.js';
+import type { AnswerReader } from './answer-reader.js';
+import { parseChunk, parseError } from './parse-chunk.js';
+
+/** Behind the model's last word come its usage and the end, at once. */
+const END_LIMIT_MS = 2000;
+
+const DONE = '[DONE]';
+
+/** A stream of chunks, as it comes from an upstream. */
+export class ChunkStream {
+  private readonly events = new EventStreamReader((event) => this.readEvent(event));
+  private isDone = false;
+
+  constructor(
+    private readonly answer: UpstreamAnswer,
+    private readonly reader: AnswerReader,
+    private readonly sink: ModelSink,
+    private readonly secrets: readonly string[],
+  ) {}
+
+  /** Writes what a piece says; a promise says to wait. It rejects with ModelError for a failure that the upstream tells. */
+  take(piece: Uint8Array): Promise<void> | undefined {
+    const { answer, reader, sink } = this;
+    const waiting = this.write(() => this.events.read(piece));
+    if (this.isDone) answer.complete();
+    else if (sink.isClosed) answer.hangUp();
+    else if (reader.finished !== undefined) answer.expectEnd(END_LIMIT_MS);
+    return waiting;
+  }
+
+  /** The same for what is left when the body is over. */
+  end(): Promise<void> | undefined {
+    return this.write(() => this.events.end());
+  }
+
+  private write(read: () => void): Promise<void> | undefined {
+    let failure: { readonly error: unknown } | null = null;
+    try {
+      read();
+    } catch (error) {
+      failure = { error };
+    }
+    const batch = this.reader.take();
+    const waiting = batch.length > 0 ? this.sink.write(batch) : undefined;
+    // What was said before a failure is said all the same.
+    return failure === null ? waiting : failBehind(waiting, failure.error);
+  }
+
+  private readEvent({ event, data }: StreamedEvent): void {
+    if (data === '' || this.isDone) return;
+    if (data === DONE) this.isDone = true;
+    else if (event === 'error') throw parseError(data, this.secrets);
+    else this.reader.read(parseChunk(data, this.secrets));
+  }
+}
+
+async function failBehind(waiting: Promise<void> | undefined, error: unknown): Promise<never> {
+  await waiting;
+  throw error;
+}

@@ -1,0 +1,28 @@
+import { isObject } from '../../../validation/index.js';
+import { describeFailure, readFailure, serverError, toModelError, type UpstreamFailure } from '../errors/index.js';
+import type { ChatChunk } from './chat-chunk.js';
+
+/** The client's message for an answer that cannot be parsed. */
+export const UNREADABLE = 'The model sent what could not be read. Please retry your request.';
+
+/** Parses a chunk, or a whole completion. Throws ModelError for an error in its place, and for what is neither. */
+export function parseChunk(json: string, secrets: readonly string[]): ChatChunk {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (cause) {
+    throw serverError(UNREADABLE, cause);
+  }
+  if (!isObject(value)) throw serverError(UNREADABLE, new Error('a chunk is no object'));
+  if (value.error != null || value.object === 'error') throw toError(describeFailure(value), secrets);
+  return value;
+}
+
+/** The ModelError for a failure that a server tells in an event of its own. */
+export function parseError(text: string, secrets: readonly string[]): Error {
+  return toError(readFailure(text), secrets);
+}
+
+function toError(failure: UpstreamFailure, secrets: readonly string[]): Error {
+  return toModelError(failure.status ?? 500, failure, { secrets, retryAfterMs: undefined });
+}

@@ -1,0 +1,92 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
+import type { ModelEvent } from './model-event.js';
+import type { ModelSink } from './model-sink.js';
+
+/**
+ * Reads what is pushed, batch by batch: the next one is asked for when the one before was taken. Throws what `push` rejects
+ * with, behind what it said before. The stream ends with `push`, also where it is left early: then its signal aborts.
+ */
+export async function* readPushed(
+  push: (sink: ModelSink) => Promise<void>,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ModelEvent[], void, undefined> {
+  const aborter = new AbortController();
+  const onAbort = (): void => aborter.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const queue = new Queue(aborter.signal);
+  const ended = queue.fill(push);
+  try {
+    for (;;) {
+      const batch = await queue.next();
+      if (batch === null) break;
+      yield batch;
+    }
+    if (queue.failure !== null) throw queue.failure.error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    queue.close();
+    // Who only waited for its last batch to be read comes to its own end.
+    await Promise.race([ended, nextLoopTurn()]);
+    if (!queue.hasEnded) aborter.abort();
+    await ended;
+  }
+}
+
+/** What was pushed and not read yet. */
+class Queue implements ModelSink {
+  failure: { readonly error: unknown } | null = null;
+  hasEnded = false;
+  private readonly batches: (readonly ModelEvent[])[] = [];
+  private left = false;
+  private written: PromiseWithResolvers<void> | null = null;
+  private read: PromiseWithResolvers<void> | null = null;
+
+  constructor(readonly signal: AbortSignal) {}
+
+  get isClosed(): boolean {
+    return this.left || this.signal.aborted;
+  }
+
+  /** Resolves when everything was pushed, or with the failure that stopped it. */
+  async fill(push: (sink: ModelSink) => Promise<void>): Promise<void> {
+    try {
+      await push(this);
+    } catch (error) {
+      this.failure = { error };
+    }
+    this.hasEnded = true;
+    this.written?.resolve();
+  }
+
+  write(batch: readonly ModelEvent[]): Promise<void> | undefined {
+    // A provider that keeps writing to a closed sink must not block the event loop.
+    if (this.isClosed) return nextLoopTurn();
+    this.batches.push(batch);
+    this.written?.resolve();
+    this.read ??= Promise.withResolvers();
+    return this.read.promise;
+  }
+
+  async next(): Promise<readonly ModelEvent[] | null> {
+    // Who asks for the next one has read the one before.
+    if (this.batches.length === 0) this.goOn();
+    while (this.batches.length === 0 && !this.hasEnded) {
+      this.written = Promise.withResolvers();
+      await this.written.promise;
+    }
+    return this.batches.shift() ?? null;
+  }
+
+  /** Nobody reads any more. */
+  close(): void {
+    this.left = true;
+    this.goOn();
+  }
+
+  private goOn(): void {
+    this.read?.resolve();
+    this.read = null;
+  }
+}

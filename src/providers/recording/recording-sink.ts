@@ -1,0 +1,43 @@
+import type { ModelEvent } from '../model-event.js';
+import type { ModelSink } from '../model-sink.js';
+import type { Tape } from './tape.js';
+
+/** Records what is written into a sink. */
+export class RecordingSink implements ModelSink {
+  constructor(
+    private readonly sink: ModelSink,
+    private readonly tape: Tape,
+  ) {}
+
+  get signal(): AbortSignal {
+    return this.sink.signal;
+  }
+
+  get isClosed(): boolean {
+    return this.sink.isClosed;
+  }
+
+  /** Whether the turn was stopped from outside, before the end of its answer. */
+  get isStopped(): boolean {
+    return this.sink.isClosed && !this.tape.isFinished;
+  }
+
+  write(batch: readonly ModelEvent[]): Promise<void> | undefined {
+    if (this.sink.isClosed) return this.sink.write(batch);
+    this.tape.add(batch);
+    const waiting = this.sink.write(batch);
+    if (waiting !== undefined) return this.wait(waiting);
+    this.noticeRefusal();
+    return undefined;
+  }
+
+  private async wait(waiting: Promise<void>): Promise<void> {
+    await waiting;
+    this.noticeRefusal();
+  }
+
+  /** A sink that closes without a stop and without a `finish` was told something no model may say. */
+  private noticeRefusal(): void {
+    if (this.isStopped && !this.sink.signal.aborted) this.tape.refuse();
+  }
+}

@@ -1,0 +1,36 @@
+import type { UpstreamAnswer } from './upstream-answer.js';
+
+/** What an upstream says when it refuses is short. */
+const LONGEST_TEXT = 1024 * 1024;
+
+/** The beginning of a body as text, up to a limit in bytes. */
+export class TextCollector {
+  private readonly pieces: Uint8Array[] = [];
+  private length = 0;
+
+  constructor(private readonly limit: number) {}
+
+  get isFull(): boolean {
+    return this.length >= this.limit;
+  }
+
+  get text(): string {
+    return Buffer.concat(this.pieces).subarray(0, this.limit).toString('utf8');
+  }
+
+  add(piece: Uint8Array): void {
+    this.pieces.push(piece);
+    this.length += piece.byteLength;
+  }
+}
+
+/** The body of an answer as text, up to a limit in bytes; of a longer one, the rest is left. */
+export async function readText(answer: UpstreamAnswer, limit = LONGEST_TEXT): Promise<string> {
+  const collector = new TextCollector(limit);
+  await answer.read((piece) => {
+    collector.add(piece);
+    if (collector.isFull) answer.hangUp();
+    return undefined;
+  });
+  return collector.text;
+}

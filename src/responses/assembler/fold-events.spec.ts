@@ -1,0 +1,235 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { type StreamEvent, toUsage } from '../../protocol/index.js';
+import { checkEventOrder, SequentialIdGenerator } from '../../testing/index.js';
+import { resolveSettings } from '../turn/resolve-settings.js';
+import { type AssemblerNote, type AssemblerState, foldEvents, type OutputEvent, ResponseAssembler } from './index.js';
+
+const SETTINGS = resolveSettings({ model: 'm' });
+
+/** One thing that happens to a response on its way. */
+type Step =
+  | { readonly type: 'start' }
+  | { readonly type: 'push'; readonly event: OutputEvent }
+  | { readonly type: 'origin'; readonly upstreamId: string }
+  /** What ends a pass, what the model is given then, and what begins the next one. */
+  | { readonly type: 'close' | 'give' | 'pass' }
+  | { readonly type: 'end' };
+
+/** What was written, with the step that wrote it. */
+interface Entry {
+  readonly step: number;
+  readonly event?: StreamEvent;
+  readonly note?: AssemblerNote;
+}
+
+interface Uncut {
+  readonly log: readonly Entry[];
+  /** The state after each step. */
+  readonly states: readonly AssemblerState[];
+}
+
+const key = fc.constantFrom(undefined, undefined, 'a', 'b');
+const text = fc.oneof(fc.string({ maxLength: 4 }), fc.constantFrom('', '\u{1F600}', '\uD800', '"\\'));
+const withKey = (members: object, keyOf: string | undefined): OutputEvent =>
+  (keyOf === undefined ? members : { ...members, key: keyOf }) as OutputEvent;
+const search = { type: 'web_search_call', status: 'in_progress', 7: 'odd', action: { query: 'x' } };
+
+const event: fc.Arbitrary<OutputEvent> = fc
+  .tuple(
+    fc.oneof(
+      text.map((delta) => ({ type: 'text', delta })),
+      text.map((delta) => ({
+        type: 'text',
+        delta,
+        logprobs: [{ token: delta, logprob: -1, bytes: [], top_logprobs: [] }],
+      })),
+      text.map((delta) => ({ type: 'refusal', delta })),
+      fc.constant({
+        type: 'annotation',
+        annotation: { type: 'url_citation', url: 'u', title: 't', start_index: 0, end_index: 1 },
+      }),
+      text.map((delta) => ({ type: 'reasoning', delta })),
+      fc
+        .tuple(text, fc.constantFrom(undefined, 0, 1, 2))
+        .map(([delta, part]) => ({ type: 'reasoning_summary', delta, part })),
+      fc.constant({ type: 'reasoning_open' }),
+      text.map((content) => ({ type: 'reasoning_encrypted', content })),
+      fc.constantFrom(
+        { type: 'function_call', name: 'f' },
+        { type: 'function_call', name: 'g', callId: 'c', namespace: 'n' },
+      ),
+      text.map((delta) => ({ type: 'function_call_arguments', delta })),
+      fc.constant({ type: 'custom_tool_call', name: 'h' }),
+      text.map((delta) => ({ type: 'custom_tool_call_input', delta })),
+      fc.constant({ type: 'end' }),
+      fc.constant({ type: 'item.open', key: 'p', item: search }),
+      fc.constant({
+        type: 'item.event',
+        key: 'p',
+        event: { type: 'response.web_search_call.searching', sequence_number: 9, hint: 1 },
+      }),
+      fc
+        .constantFrom(search, { ...search, status: 'completed' })
+        .map((item) => ({ type: 'item.close', key: 'p', item })),
+      fc.nat(9).map((output) => ({ type: 'usage', input: 3, output })),
+    ),
+    key,
+  )
+  .map(([members, keyOf]) =>
+    'key' in members || members.type === 'usage' ? (members as OutputEvent) : withKey(members, keyOf),
+  );
+
+const steps: fc.Arbitrary<readonly Step[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 12, arbitrary: event.map((pushed) => ({ type: 'push', event: pushed }) as const) },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom('u1', 'u2').map((upstreamId) => ({ type: 'origin', upstreamId }) as const),
+      },
+      { weight: 1, arbitrary: fc.constantFrom('close', 'give', 'pass').map((type) => ({ type }) as const) },
+    ),
+    { maxLength: 24 },
+  )
+  .map((middle) => [{ type: 'start' } as const, ...keepPossible(middle), { type: 'end' } as const]);
+
+function assemble(state?: AssemblerState): ResponseAssembler {
+  const identity = { id: 'resp_1', createdAt: 1, requestedTier: 'auto', settings: SETTINGS } as const;
+  // Another process has other ids.
+  const ids = new SequentialIdGenerator();
+  if (state !== undefined) for (let used = 0; used < 500; used++) ids.next('used');
+  return new ResponseAssembler({ ...identity, ids, writing: 'events and notes', maxOutputCharacters: 5000 }, state);
+}
+
+function take(assembler: ResponseAssembler, step: Step): void {
+  switch (step.type) {
+    case 'start':
+      assembler.start();
+      if (assembler.state.passes.length === 0) assembler.beginPass();
+      return;
+    case 'push':
+      assembler.push(step.event);
+      return;
+    case 'origin':
+      assembler.nameOrigin({ provider: 'p', upstreamId: step.upstreamId });
+      return;
+    case 'close':
+      assembler.closeItems('completed');
+      return;
+    case 'give':
+      assembler.give([{ type: 'function_call_output', id: 'fco_1', output: 'x' }]);
+      return;
+    case 'pass':
+      assembler.beginPass();
+      return;
+    case 'end':
+      assembler.closeItems('completed');
+      assembler.terminate(assembler.conclude({ status: 'completed', usage: assembler.usage }, 2));
+  }
+}
+
+/** Leaves out what no model may say at its place. */
+function keepPossible(middle: readonly Step[]): readonly Step[] {
+  let possible: readonly Step[] = [];
+  for (const step of middle) {
+    const assembler = assemble();
+    try {
+      for (const one of [{ type: 'start' } as const, ...possible, step]) take(assembler, one);
+      possible = [...possible, step];
+    } catch {
+      // It would end the turn.
+    }
+  }
+  return possible;
+}
+
+/** What an assembler wrote in a step, notes at their places. */
+function readLog(assembler: ResponseAssembler, step: number): readonly Entry[] {
+  const events = assembler.takeEvents().map((one) => ({ step, event: one, at: one.sequenceNumber + 0.5 }));
+  const notes = assembler.takeNotes().map((note) => ({ step, note, at: note.before }));
+  return [...notes, ...events].sort((one, other) => one.at - other.at);
+}
+
+function runUncut(all: readonly Step[]): Uncut {
+  const assembler = assemble();
+  const log: Entry[] = [];
+  const states: AssemblerState[] = [];
+  for (const [index, step] of all.entries()) {
+    take(assembler, step);
+    log.push(...readLog(assembler, index));
+    states.push(structuredClone(assembler.state));
+  }
+  return { log, states };
+}
+
+function fold(log: readonly Entry[]): AssemblerState {
+  const events = log.map((entry) => entry.event).filter((one) => one !== undefined);
+  const notes = log.map((entry) => entry.note).filter((one) => one !== undefined);
+  return foldEvents(events, notes);
+}
+
+/** A value as JSON, with ids named in the order of their appearance. */
+function normalise(value: unknown): string {
+  const names = new Map<string, string>();
+  const rename = (id: string): string => names.get(id) ?? names.set(id, `id${names.size}`).get(id) ?? '';
+  return JSON.stringify(value).replaceAll(/\b(?:msg|rs|fc|ctc|call|ws)_[0-9a-f]{32}\b/g, rename);
+}
+
+function toWire(log: readonly Entry[]): readonly unknown[] {
+  return log.flatMap(({ event: one }) => (one === undefined ? [] : [JSON.parse(`${one.json}}`) as unknown]));
+}
+
+describe('an assembler that goes on from a log', () => {
+  it('knows what the one before it knew, wherever that was cut', () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const { log, states } = runUncut(all);
+        for (const [index, state] of states.entries()) {
+          expect(fold(log.filter(({ step }) => step <= index))).toEqual(state);
+        }
+      }),
+    );
+  });
+
+  it('writes the same as one that was never cut, wherever it was', () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const { log, states } = runUncut(all);
+        for (let cut = 0; cut <= log.length; cut++) {
+          const before = log.slice(0, cut);
+          const assembler = assemble(fold(before));
+          const [last, next] = [before.at(-1)?.step ?? -1, log[cut]?.step];
+          // A step that was not over when the log ended is taken again.
+          for (const step of all.slice(next === last ? last : last + 1)) take(assembler, step);
+          expect(normalise(toWire([...before, ...readLog(assembler, 0)]))).toBe(normalise(toWire(log)));
+          expect(normalise(assembler.state)).toBe(normalise(states.at(-1)));
+        }
+      }),
+    );
+  });
+
+  it('can close as incomplete what was open at the cut', () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const { log } = runUncut(all);
+        for (let cut = 0; cut < log.length; cut++) {
+          const before = log.slice(0, cut);
+          const assembler = assemble(fold(before));
+          assembler.start();
+          assembler.cutItems();
+          const reason = 'max_output_tokens' as const;
+          const outcome = {
+            status: 'incomplete',
+            usage: toUsage({ input: 1, output: 1 }),
+            incompleteReason: reason,
+          } as const;
+          assembler.terminate(assembler.conclude(outcome, 2));
+          const whole = toWire([...before, ...readLog(assembler, 0)]);
+          checkEventOrder(whole, { transport: 'ws' });
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,135 @@
+import type { Item, StreamEvent } from '../../protocol/index.js';
+import { foldCall, headLength, readCall } from './call-item.js';
+import { foldMessage } from './message-item.js';
+import type { WireEvent } from './output-item.js';
+import { foldPassedEvent, lengthOf } from './pass-through-item.js';
+import { emptyReasoning, foldReasoning } from './reasoning-item.js';
+import {
+  addTokens,
+  type AssemblerNote,
+  type AssemblerState,
+  emptyState,
+  type OpenItemState,
+  OVERHEAD_CHARACTERS,
+} from './state.js';
+
+/** What is read of an event: its number and its JSON text without the closing brace. */
+export type WrittenEvent = Pick<StreamEvent, 'type' | 'sequenceNumber' | 'json'>;
+
+/** What comes before the item in the text of `output_item.done`. */
+const BEFORE_ITEM = ',"item":';
+
+/**
+ * Makes the state of an assembler again from the events that left and the notes beside them, both in their order. A log may end
+ * anywhere: what its last event began is as open as it was. For whoever keeps a log; the service itself keeps none yet.
+ */
+export function foldEvents(events: readonly WrittenEvent[], notes: readonly AssemblerNote[]): AssemblerState {
+  const state = emptyState();
+  let folded = 0;
+  const foldNotes = (before: number): void => {
+    for (let note = notes[folded]; note !== undefined && note.before <= before; note = notes[folded]) {
+      foldNote(state, note);
+      folded += 1;
+    }
+  };
+  for (const event of events) {
+    foldNotes(event.sequenceNumber);
+    foldEvent(state, event);
+    state.sequenceNumber = event.sequenceNumber + 1;
+  }
+  foldNotes(state.sequenceNumber);
+  return state;
+}
+
+function foldNote(state: AssemblerState, note: AssemblerNote): void {
+  const pass = state.passes.at(-1);
+  switch (note.type) {
+    case 'pass':
+      state.passes.push({ firstIndex: state.items.length, usage: null, origin: null });
+      return;
+    case 'given':
+      state.given.push({ after: state.items.length, items: note.items });
+      return;
+    case 'usage':
+      if (pass !== undefined) pass.usage = addTokens(pass.usage, note.tokens);
+      return;
+    case 'origin':
+      if (pass !== undefined) pass.origin = note.origin;
+      return;
+    case 'key':
+      state.nextKey = note.key;
+      return;
+    case 'encrypted': {
+      const item = state.items[note.outputIndex];
+      if (item?.kind === 'reasoning') item.encrypted = note.content;
+      state.characters += note.content.length;
+    }
+  }
+}
+
+function foldEvent(state: AssemblerState, { type, json }: WrittenEvent): void {
+  switch (type) {
+    case 'response.created':
+      state.opening = 'created';
+      return;
+    case 'response.in_progress':
+      state.opening = 'in_progress';
+      return;
+    case 'response.completed':
+    case 'response.incomplete':
+    case 'response.failed':
+      state.ended = true;
+      return;
+    default:
+      foldItemEvent(state, JSON.parse(`${json}}`) as WireEvent, json);
+  }
+}
+
+function foldItemEvent(state: AssemblerState, event: WireEvent, json: string): void {
+  const { items } = state;
+  const index = event.output_index;
+  const current = items[index];
+  if (event.type === 'response.output_item.added') {
+    items[index] = openItem(event.item as Item, state.nextKey);
+    state.nextKey = null;
+    state.characters += OVERHEAD_CHARACTERS + openingLength(items[index]);
+  } else if (event.type === 'response.output_item.done') {
+    const item = event.item as Item;
+    if (current?.kind === 'other') state.characters += lengthOf(item);
+    items[index] = { kind: 'finished', item, json: json.slice(json.indexOf(BEFORE_ITEM) + BEFORE_ITEM.length) };
+  } else if (current !== undefined && current.kind !== 'finished') {
+    state.characters += foldInto(current, event);
+  }
+}
+
+function openItem(item: Item, key: string | null): OpenItemState {
+  switch (item.type) {
+    case 'message':
+      return { kind: 'message', id: item.id, key, content: [], part: null };
+    case 'reasoning':
+      return emptyReasoning(item.id, key);
+    case 'function_call':
+    case 'custom_tool_call':
+      return readCall(item, key);
+    default:
+      return { kind: 'other', id: item.id, key, item };
+  }
+}
+
+function openingLength(item: OpenItemState): number {
+  if (item.kind === 'call') return headLength(item);
+  return item.kind === 'other' ? lengthOf(item.item) : 0;
+}
+
+function foldInto(item: OpenItemState, event: WireEvent): number {
+  switch (item.kind) {
+    case 'message':
+      return foldMessage(item, event);
+    case 'reasoning':
+      return foldReasoning(item, event);
+    case 'call':
+      return foldCall(item, event);
+    case 'other':
+      return foldPassedEvent(event);
+  }
+}

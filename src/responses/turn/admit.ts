@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Caller } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
+import {
+  type ContentPart,
+  type CreateResponseRequest,
+  IdGenerator,
+  type Includable,
+  type InputItem,
+  type Item,
+  itemIdPrefix,
+  type RequestParameters,
+  type ResponseObject,
+  type ResponseSettings,
+} from '../../protocol/index.js';
+import { pickTurnHeaders, type TurnHeaders } from '../../providers/index.js';
+import { readSessionId } from '../../sessions/index.js';
+import { Clock } from '../../time/index.js';
+import { typeOfItem } from '../dto/index.js';
+import { resolveSettings } from './resolve-settings.js';
+import { readTimeToLive, type RequestHeaders } from './time-to-live.js';
+
+/** A session that a turn names. */
+export interface NamedSession {
+  readonly id: string;
+  /** What named it: a header or a member of a frame. */
+  readonly param: 'x-session-id' | 'session_id';
+  /** Whether the turn holds the session's lock while it runs. */
+  readonly locks: boolean;
+}
+
+/** A turn that was let in: plain data that can be queued, sent elsewhere and executed later. */
+export interface AdmittedTurn {
+  readonly responseId: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly caller: Caller;
+  /** This request's input in stored form: every item has an id and a type; references are not resolved yet. */
+  readonly input: readonly Item[];
+  readonly settings: ResponseSettings;
+  /** The request as it was sent, without its input. */
+  readonly parameters: RequestParameters;
+  readonly include: readonly Includable[];
+  /** What the client asks of the provider itself. */
+  readonly headers: TurnHeaders;
+  /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
+  readonly generate: boolean;
+  readonly requestedTier: ResponseObject['service_tier'];
+  /** Null: the response belongs to the session of its chain (docs/decisions). */
+  readonly session: NamedSession | null;
+  /** How long the response lives once it is stored. */
+  readonly ttlSeconds: number;
+}
+
+/** What the transport knows of a turn beyond its request. */
+export interface AdmitOptions {
+  /** False only prepares a context to be continued (protocol §6.4). */
+  readonly generate?: boolean;
+  /** As they came, of the request or of the upgrade. */
+  readonly headers?: RequestHeaders;
+  /** The session that the turn itself names, where headers belong to the connection. */
+  readonly sessionId?: string | undefined;
+  /** Whether a turn that names a session holds its lock. */
+  readonly locksSession?: boolean;
+}
+
+/** Makes turns of requests: ids and time are given here, the model is not asked yet. */
+@Injectable()
+export class TurnAdmitter {
+  constructor(
+    private readonly ids: IdGenerator,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /** A turn of a validated request. Throws ApiError 400 for headers that cannot be used. */
+  admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions): AdmittedTurn {
+    const { generate = true, headers = {}, locksSession: locks = true } = options;
+    const param = options.sessionId === undefined ? 'x-session-id' : 'session_id';
+    const sessionId = options.sessionId ?? readSessionId(headers);
+    return {
+      responseId: this.ids.next('resp'),
+      createdAt: this.clock.nowInSeconds(),
+      caller,
+      input: toItems(request.input ?? [], this.ids),
+      settings: resolveSettings(request),
+      parameters: withoutInput(request),
+      include: request.include ?? [],
+      headers: pickTurnHeaders(headers, request.client_metadata),
+      generate,
+      requestedTier: request.service_tier ?? 'auto',
+      session: sessionId === undefined ? null : { id: sessionId, param, locks },
+      ttlSeconds: readTimeToLive(headers, this.environment),
+    };
+  }
+}
+
+function withoutInput({ input: _, ...parameters }: CreateResponseRequest): RequestParameters {
+  return parameters;
+}
+
+function toItems(input: string | readonly InputItem[], ids: IdGenerator): readonly Item[] {
+  if (typeof input === 'string') return [toMessage({ role: 'user', content: input }, ids)];
+  return input.map((item) => {
+    const type = String(typeOfItem(item));
+    return type === 'message' ? toMessage(item, ids) : { ...item, type, id: item.id ?? ids.next(itemIdPrefix(type)) };
+  });
+}
+
+/** The easy forms of a message (no type, content as a string) become the form that `input_items` shows. */
+function toMessage(item: InputItem, ids: IdGenerator): Item {
+  const { role, content } = item;
+  return {
+    ...item,
+    type: 'message',
+    id: item.id ?? ids.next('msg'),
+    status: item['status'] ?? 'completed',
+    role,
+    content: typeof content === 'string' ? [toTextPart(role, content)] : content,
+  };
+}
+
+function toTextPart(role: unknown, text: string): ContentPart {
+  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
+}

@@ -1,0 +1,82 @@
+import { Injectable, Logger } from '@nestjs/common';
+
+import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
+import { ModelError } from '../../providers/index.js';
+import { SessionLockLostError, StateError, StoreUnavailableError } from '../../state/index.js';
+import type { Outcome, ResponseAssembler } from '../assembler/index.js';
+import type { AdmittedTurn } from './admit.js';
+import { TurnStoppedError } from './stop-reason.js';
+
+const STOP_MESSAGES = {
+  disconnect: 'The client disconnected.',
+  timeout: 'The model did not answer in time. Please retry your request.',
+  drain: 'The server is shutting down. Please retry your request.',
+  expiry: 'The connection reached its end before the response was complete. Please retry on a new connection.',
+  session_lost: 'Another request took over the session. Please retry your request.',
+  over: 'The turn is over.',
+} as const;
+
+const NOT_SAVED = 'The response could not be saved. Please retry your request.';
+
+/** Puts what went wrong in a turn into words for the client; what was not meant for clients is logged instead. */
+@Injectable()
+export class TurnFailures {
+  private readonly logger = new Logger('Turn');
+
+  /** How a response ends that failed: what was open is cut off, and what models reported so far counts. */
+  toFailedOutcome(assembler: ResponseAssembler, error: ResponseErrorBody): Outcome {
+    assembler.cutItems();
+    return { status: 'failed', usage: assembler.usage, error };
+  }
+
+  /** A failure after `response.created`, as `response.error` shows it (protocol §5). */
+  toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
+    if (error instanceof ModelError) return { code: error.code, message: error.message };
+    if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
+    if (error instanceof TurnStoppedError) return { code: 'server_error', message: STOP_MESSAGES[error.reason] };
+    this.log(error, turn);
+    return { code: 'server_error', message: ApiError.unexpected(turn.caller.requestId, error).message };
+  }
+
+  /** A failure before `response.created`, as an HTTP error or error frame (protocol §7). */
+  toRefusal(error: unknown, turn: AdmittedTurn): ApiError {
+    if (error instanceof ApiError) return error;
+    if (error instanceof ModelError) return fromModelError(error);
+    if (error instanceof TurnStoppedError) return ApiError.retryLater(STOP_MESSAGES[error.reason]);
+    const refusal =
+      error instanceof StateError ? error.toApiError() : ApiError.unexpected(turn.caller.requestId, error);
+    // What the client can mend is not the operator's business.
+    if (refusal.status >= 500) this.log(error, turn);
+    return refusal;
+  }
+
+  /** Why a response that is finished could not be saved. */
+  toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
+    this.log(error, turn);
+    const message = error instanceof SessionLockLostError ? STOP_MESSAGES.session_lost : NOT_SAVED;
+    return { code: 'server_error', message };
+  }
+
+  /** Tells only our log; of what passes by itself no more than a line. */
+  private log(error: unknown, { responseId, caller }: AdmittedTurn): void {
+    const line = `${responseId} of request ${caller.requestId} failed`;
+    if (error instanceof StoreUnavailableError) this.logger.warn(`${line}: ${error.message}`);
+    else this.logger.error(line, error);
+  }
+}
+
+/** A provider's status counts only where it can be an error's; a success with an error in it would mislead every SDK. */
+function fromModelError(error: ModelError): ApiError {
+  const { status: given = 500, param = null, retryAfterMs = NaN } = error.options;
+  const status = Number.isInteger(given) && given >= 400 && given <= 599 ? given : 500;
+  const headers: Record<string, string> = {};
+  if (retryAfterMs >= 0 && Number.isFinite(retryAfterMs))
+    headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000));
+  return new ApiError(status, error.options.type ?? typeOf(status), error.code, param, error.message, headers, error);
+}
+
+function typeOf(status: number): string {
+  if (status === 429) return 'rate_limit_error';
+  if (status === 503) return 'service_unavailable_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
+}

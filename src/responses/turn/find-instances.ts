@@ -1,0 +1,10 @@
+import type { DiscoveryService } from '@nestjs/core';
+
+/** Every provider of the application that extends a class, each once, in the order of their modules. */
+export function findInstances<T>(
+  discovery: DiscoveryService,
+  kind: abstract new (...parts: never[]) => T,
+): readonly T[] {
+  const instances = discovery.getProviders().map(({ instance }) => instance as unknown);
+  return [...new Set(instances.filter((instance): instance is T => instance instanceof kind))];
+}

@@ -1,0 +1,204 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
+import type { Environment } from '../../config/index.js';
+import {
+  askProvider,
+  type FinishReason,
+  isBatch,
+  ModelError,
+  type ModelEvent,
+  type ModelRoute,
+  type ModelSink,
+  type Turn,
+} from '../../providers/index.js';
+import type { Clock, Timer } from '../../time/index.js';
+import { ProviderContractError, type ResponseAssembler } from '../assembler/index.js';
+import type { ActiveTurn } from './active-turn.js';
+import type { Delivery } from './delivery.js';
+import type { TurnPolicy } from './pass-policy.js';
+
+/** Batches taken without a turn of the event loop, after which one is given so that an eager provider starves nobody. */
+const BATCHES_PER_LOOP_TURN = 32;
+
+const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>(['stop', 'length', 'content_filter']);
+
+/** What the passes of a turn have in common. */
+export interface PassSurroundings {
+  readonly turn: ActiveTurn;
+  readonly assembler: ResponseAssembler;
+  readonly delivery: Delivery;
+  readonly policies: readonly TurnPolicy[];
+  readonly clock: Clock;
+  readonly limits: Pick<Environment, 'MODEL_IDLE_TIMEOUT_MS' | 'MODEL_ACCEPT_TIMEOUT_MS'>;
+}
+
+/** One question to one model: takes what the provider writes and hands it on, event by event. */
+export class Pass implements ModelSink {
+  isClosed = false;
+  private reason: FinishReason | null = null;
+  private batches = 0;
+  /** Waits of the provider that are not over: a client that is behind must not count as a model that is silent. */
+  private held = 0;
+  private idle: Timer | null = null;
+  private acceptance: Timer | null = null;
+  private resolve: (reason: FinishReason) => void = () => undefined;
+  private reject: (error: unknown) => void = () => undefined;
+
+  /**
+   * `isAccepted` says that the response exists: what goes wrong from then on is its failure. It does in a later pass; in the
+   * first, once the model took the turn with its first batch, or when a stream was not refused within MODEL_ACCEPT_TIMEOUT_MS.
+   */
+  constructor(
+    private readonly surroundings: PassSurroundings,
+    public isAccepted: boolean,
+  ) {}
+
+  /** Aborts when the turn is to stop. */
+  get signal(): AbortSignal {
+    return this.surroundings.turn.signal;
+  }
+
+  /**
+   * Asks the model, and waits for its `finish`. Throws what the provider throws, ModelError where it ends without a `finish`,
+   * ProviderContractError for what no model may say, and TurnStoppedError when the turn is to stop.
+   */
+  ask({ provider, providerName }: ModelRoute, question: Turn): Promise<FinishReason> {
+    const { turn, assembler } = this.surroundings;
+    assembler.nameOrigin({ provider: providerName });
+    return new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+      turn.whenStopped(this.fail);
+      if (this.isClosed) return;
+      try {
+        askProvider(provider, question, this).then(this.onEnd, this.fail);
+      } catch (error) {
+        this.fail(error);
+      }
+      this.startTimers();
+    });
+  }
+
+  /** Takes a batch from the provider. */
+  write(batch: readonly ModelEvent[]): Promise<void> | undefined {
+    // A provider that keeps writing to a closed sink must not block the event loop.
+    if (this.isClosed) return nextLoopTurn();
+    this.idle?.refresh();
+    try {
+      for (const event of batch) {
+        this.look(event, 0);
+        // A policy may keep the event to itself, but there is nothing behind it.
+        if (event.type === 'finish') this.reason ??= requireFinishReason(event.reason);
+        if (this.reason !== null) break;
+      }
+    } catch (error) {
+      this.fail(error);
+      return undefined;
+    }
+    this.accept();
+    if (this.reason === null) return this.goOn();
+    this.close();
+    this.resolve(this.reason);
+    return undefined;
+  }
+
+  /** Hands an event to the policies, one after another, and what is left of it to the response. */
+  private look(event: ModelEvent, index: number): void {
+    const policy = this.surroundings.policies[index];
+    if (policy === undefined) {
+      this.take(event);
+      return;
+    }
+    const seen = policy.look === undefined ? event : policy.look(event);
+    if (seen === undefined) return;
+    if (!isBatch(seen)) this.look(seen, index + 1);
+    else for (const other of seen) this.look(other, index + 1);
+  }
+
+  private take(event: ModelEvent): void {
+    if (this.reason !== null) return;
+    if (event.type === 'finish') this.reason = requireFinishReason(event.reason);
+    else if (event.type === 'metadata') this.readMetadata(event);
+    else this.surroundings.assembler.push(event);
+  }
+
+  /** Keeps where the answer comes from: the next turn of the conversation may want to go there. */
+  private readMetadata({ headers, upstreamId, provider, model }: Extract<ModelEvent, { type: 'metadata' }>): void {
+    const { turn, assembler } = this.surroundings;
+    if (headers !== undefined) turn.client.onHeaders?.(headers);
+    if (provider !== undefined) turn.chose(provider);
+    if (upstreamId === undefined && provider === undefined && model === undefined) return;
+    const known = assembler.pass.origin;
+    assembler.nameOrigin({
+      ...known,
+      provider: provider ?? known?.provider ?? '',
+      ...(model === undefined ? {} : { model }),
+      ...(upstreamId === undefined ? {} : { upstreamId }),
+    });
+  }
+
+  /** Clients are rarely behind: no promise where there is nothing to wait for. */
+  private goOn(): Promise<void> | undefined {
+    const catchingUp = this.surroundings.delivery.deliver();
+    this.batches += 1;
+    if (catchingUp !== undefined) return this.hold(catchingUp);
+    return this.batches % BATCHES_PER_LOOP_TURN === 0 ? this.hold(nextLoopTurn()) : undefined;
+  }
+
+  private async hold(wait: Promise<unknown> | undefined): Promise<void> {
+    if (wait === undefined) return;
+    this.held += 1;
+    await wait;
+    this.held -= 1;
+    this.idle?.refresh();
+  }
+
+  private startTimers(): void {
+    if (this.isClosed) return;
+    const { clock, limits, delivery } = this.surroundings;
+    const { MODEL_IDLE_TIMEOUT_MS: idleMs, MODEL_ACCEPT_TIMEOUT_MS: acceptMs } = limits;
+    if (idleMs > 0) this.idle = clock.schedule(idleMs, this.onSilence);
+    if (delivery.isStream && !this.isAccepted) this.acceptance = clock.schedule(acceptMs, this.onPatienceOver);
+  }
+
+  private readonly onSilence = (): void => {
+    if (this.held === 0) this.surroundings.turn.stop('timeout');
+  };
+
+  /** Who waits for a stream is told that the response exists, even if the model is still thinking. */
+  private readonly onPatienceOver = (): void => {
+    this.accept();
+    // Not within the timer: others of the same moment, such as a keepalive, are to fire before something is written.
+    queueMicrotask(() => void this.hold(this.surroundings.delivery.deliver()));
+  };
+
+  private accept(): void {
+    if (this.isAccepted) return;
+    this.isAccepted = true;
+    this.acceptance?.cancel();
+    this.acceptance = null;
+  }
+
+  private readonly onEnd = (): void => {
+    if (!this.isClosed) this.fail(ModelError.endedEarly());
+  };
+
+  private readonly fail = (error: unknown): void => {
+    if (this.isClosed) return;
+    this.close();
+    this.reject(error);
+  };
+
+  private close(): void {
+    this.isClosed = true;
+    this.idle?.cancel();
+    this.idle = null;
+    this.acceptance?.cancel();
+    this.acceptance = null;
+  }
+}
+
+function requireFinishReason(reason: FinishReason): FinishReason {
+  if (!FINISH_REASONS.has(reason)) throw new ProviderContractError(`there is no finish reason ${reason}`);
+  return reason;
+}

@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+
+import { Environment } from '../../config/index.js';
+import type { Conversation } from '../../context/index.js';
+import { IdGenerator, type IncompleteReason, type Item } from '../../protocol/index.js';
+import type { FinishReason } from '../../providers/index.js';
+import { Clock } from '../../time/index.js';
+import { type Outcome, ResponseAssembler } from '../assembler/index.js';
+import type { ActiveTurn } from './active-turn.js';
+import { Delivery } from './delivery.js';
+import type { EventSink } from './event-sink.js';
+import { TurnFailures } from './failures.js';
+import { Pass, type PassSurroundings } from './pass.js';
+import { PassPolicies } from './pass-policy.js';
+import { type ResolvedTurn, TurnResolver } from './resolve.js';
+import { isDisconnect } from './stop-reason.js';
+import { TokenMeter } from './token-meter.js';
+
+/** What came of a turn's questions to its model. */
+export interface Answer {
+  readonly assembler: ResponseAssembler;
+  readonly delivery: Delivery;
+  readonly outcome: Outcome;
+  /** What the model saw and was given, and its output before `included`. */
+  readonly conversation: Conversation;
+  /** Output items that are part of the conversation already. */
+  readonly included: number;
+}
+
+const INCOMPLETE_REASONS: Readonly<Record<Exclude<FinishReason, 'stop'>, IncompleteReason>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+};
+
+/** Asks a turn's model, pass by pass, as long as a policy gives it something to go on with. */
+@Injectable()
+export class Passes {
+  constructor(
+    private readonly policies: PassPolicies,
+    private readonly resolver: TurnResolver,
+    private readonly meter: TokenMeter,
+    private readonly failures: TurnFailures,
+    private readonly ids: IdGenerator,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Runs a turn up to, but without, its terminal event. Throws what the model refused with before it took the turn, and why the
+   * client gets no more; every other failure is an outcome.
+   */
+  async run(turn: ActiveTurn, resolved: ResolvedTurn, sink: EventSink | null): Promise<Answer> {
+    const assembler = this.assemble(turn, sink);
+    const delivery = new Delivery(turn, assembler, sink);
+    if (!turn.admitted.generate) return this.warmUp(turn, resolved, assembler, delivery);
+
+    const { clock, environment: limits } = this;
+    const { route } = resolved;
+    let { question, conversation } = resolved;
+    let included = 0;
+    let outcome: Outcome;
+    const policies = this.policies.begin(question);
+    const surroundings: PassSurroundings = { turn, assembler, delivery, policies, clock, limits };
+    let pass = new Pass(surroundings, false);
+    assembler.start();
+    try {
+      for (;;) {
+        assembler.beginPass();
+        const reason = await pass.ask(route, question);
+        assembler.closeItems(reason === 'stop' ? 'completed' : 'incomplete');
+        if (assembler.pass.usage === null) {
+          const output = assembler.outputFrom(assembler.pass.firstIndex);
+          assembler.report(await turn.until(this.meter.countPass(route.provider, question, output)));
+        }
+        outcome = toOutcome(reason, assembler);
+        if (reason !== 'stop' || policies.length === 0) break;
+
+        const catchingUp = delivery.deliver();
+        if (catchingUp !== undefined) await turn.until(catchingUp);
+        turn.throwIfStopped();
+        const given = await turn.until(this.policies.decide(policies, turn, assembler));
+        if (given === null) break;
+        conversation = give(conversation.append(assembler.outputFrom(included)), given);
+        assembler.give(given);
+        included = assembler.state.items.length;
+        // Some are for the client to answer: with its next turn the model goes on.
+        if (conversation.hasOpenCalls) break;
+        question = await turn.until(
+          this.resolver.resolveNext(turn, resolved, given, conversation, assembler.pass.origin),
+        );
+        pass = new Pass(surroundings, true);
+      }
+    } catch (error) {
+      if (isDisconnect(error) || !pass.isAccepted) throw error;
+      outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
+    } finally {
+      turn.used(assembler.usage);
+    }
+    const catchingUp = delivery.deliver();
+    if (catchingUp !== undefined) await catchingUp;
+    return { assembler, delivery, outcome, conversation, included };
+  }
+
+  /** Prepares a context for later: the model is not asked, its input is counted (protocol §6.4). */
+  private async warmUp(
+    turn: ActiveTurn,
+    resolved: ResolvedTurn,
+    assembler: ResponseAssembler,
+    delivery: Delivery,
+  ): Promise<Answer> {
+    const { route, question, conversation } = resolved;
+    assembler.create();
+    assembler.beginPass();
+    assembler.nameOrigin({ provider: route.providerName });
+    assembler.report(await turn.until(this.meter.countPass(route.provider, question, [])));
+    return { assembler, delivery, outcome: toOutcome('stop', assembler), conversation, included: 0 };
+  }
+
+  private assemble({ admitted }: ActiveTurn, sink: EventSink | null): ResponseAssembler {
+    const { responseId: id, createdAt, requestedTier, settings } = admitted;
+    const writing = sink === null ? 'nothing' : sink.note === undefined ? 'events' : 'events and notes';
+    const maxOutputCharacters = this.environment.MAX_OUTPUT_CHARACTERS;
+    return new ResponseAssembler({
+      id,
+      createdAt,
+      requestedTier,
+      settings,
+      writing,
+      maxOutputCharacters,
+      ids: this.ids,
+    });
+  }
+}
+
+/** Throws an Error for items that do not fit: the client, who would be told an ApiError, has nothing to mend. */
+function give(conversation: Conversation, items: readonly Item[]): Conversation {
+  try {
+    return conversation.give(items);
+  } catch (cause) {
+    throw new Error('a policy gave items that do not fit', { cause });
+  }
+}
+
+function toOutcome(reason: FinishReason, { usage }: ResponseAssembler): Outcome {
+  if (reason === 'stop') return { status: 'completed', usage };
+  return { status: 'incomplete', incompleteReason: INCOMPLETE_REASONS[reason], usage };
+}

@@ -1,0 +1,56 @@
+import type { CreateResponseRequest, ResponseSettings, Tool } from '../../protocol/index.js';
+
+/** A request's settings after defaults, as every snapshot of the Response echoes them (protocol §2, §5). */
+export function resolveSettings(request: CreateResponseRequest): ResponseSettings {
+  return {
+    access_programs: (request.access_programs ?? null) as ResponseSettings['access_programs'],
+    background: false,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: request.metadata ?? {},
+    model: request.model,
+    moderation: null,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    presence_penalty: request.presence_penalty ?? 0,
+    previous_response_id: request.previous_response_id ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    prompt_cache_retention: request.prompt_cache_retention ?? null,
+    reasoning: {
+      ...request.reasoning,
+      effort: request.reasoning?.effort ?? null,
+      summary: request.reasoning?.summary ?? null,
+    },
+    safety_identifier: request.safety_identifier ?? null,
+    store: request.store ?? true,
+    temperature: request.temperature ?? 1,
+    text: {
+      ...request.text,
+      format: request.text?.format ?? { type: 'text' },
+      verbosity: request.text?.verbosity ?? 'medium',
+    },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: (request.tools ?? []).map(showEveryMember),
+    top_logprobs: request.top_logprobs ?? 0,
+    top_p: request.top_p ?? 1,
+    truncation: request.truncation ?? 'disabled',
+    user: request.user ?? null,
+    // Echoed as they came, and only when they came.
+    ...(request.image == null ? {} : { image: request.image as ResponseSettings['image'] }),
+    ...(request.prompt_cache_options == null
+      ? {}
+      : { prompt_cache_options: request.prompt_cache_options as ResponseSettings['prompt_cache_options'] }),
+  };
+}
+
+/** Readers of the specification want every member of a function tool to be there, if only as null. */
+function showEveryMember(tool: Tool): Tool {
+  if (tool.type !== 'function') return tool;
+  return {
+    ...tool,
+    description: tool.description ?? null,
+    parameters: tool.parameters ?? null,
+    strict: tool.strict ?? false,
+  };
+}

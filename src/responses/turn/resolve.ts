@@ -1,0 +1,119 @@
+import { Injectable } from '@nestjs/common';
+
+import { ContextResolver, type Continuation, type Conversation, type TurnContext } from '../../context/index.js';
+import { ApiError, type Item, type ResponseSettings } from '../../protocol/index.js';
+import { type ModelInfo, type ModelRoute, type Origin, ProviderRegistry, type Turn } from '../../providers/index.js';
+import { ResponseStore } from '../../state/index.js';
+import { isPromise, type MaybePromise } from '../../time/index.js';
+import type { ActiveTurn } from './active-turn.js';
+import type { AdmittedTurn } from './admit.js';
+import { ContextWindow } from './context-window.js';
+
+/** A turn with everything it needs to ask its model. */
+export interface ResolvedTurn {
+  readonly route: ModelRoute;
+  /** What the model is asked first. */
+  readonly question: Turn;
+  /** What it sees before it answers. */
+  readonly conversation: Conversation;
+  readonly parent: Continuation | null;
+  /** The session that the response will belong to. */
+  readonly sessionId: string;
+}
+
+/** Finds a turn's model and context: the last point at which it can be refused for what it asks. */
+@Injectable()
+export class TurnResolver {
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly store: ResponseStore,
+    private readonly contexts: ContextResolver,
+    private readonly window: ContextWindow,
+  ) {}
+
+  /**
+   * Throws ApiError for an unknown model or parent, for items that do not fit together or do not fit the model's window, and
+   * for efforts the model does not have; StoreUnavailableError when it is known that the response could not be stored.
+   */
+  resolve(turn: ActiveTurn): MaybePromise<ResolvedTurn> {
+    const { admitted } = turn;
+    const route = this.providers.route(admitted.settings.model);
+    turn.chose(route.providerName);
+    const expecting = admitted.settings.store ? this.store.expectSave() : undefined;
+    if (isPromise(expecting)) return expecting.then(() => this.resolveContext(turn, route));
+    return this.resolveContext(turn, route);
+  }
+
+  /** What the model is asked next, in the same response, after it has answered and was given items. */
+  resolveNext(
+    { admitted }: ActiveTurn,
+    { route }: ResolvedTurn,
+    given: readonly Item[],
+    conversation: Conversation,
+    origin: Origin | null,
+  ): Promise<Turn> {
+    const parent = { responseId: admitted.responseId, origin };
+    return this.fit(toQuestion(admitted, { input: given, conversation, parent }), route);
+  }
+
+  private resolveContext({ admitted, client }: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
+    const { caller, settings, session, input } = admitted;
+    const scope = { within: session?.id, remembered: client.continuations };
+    const context = this.contexts.resolve(caller.owner, settings.previous_response_id, input, scope);
+    if (isPromise(context)) return context.then((found) => this.toResolved(admitted, route, found));
+    return this.toResolved(admitted, route, context);
+  }
+
+  private toResolved(admitted: AdmittedTurn, route: ModelRoute, context: TurnContext): MaybePromise<ResolvedTurn> {
+    refuseUnsupportedEffort(admitted.settings, route.model);
+    const { conversation, parent } = context;
+    const sessionId = admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
+    const question = toQuestion(admitted, context);
+    const resolved = { route, question, conversation, parent, sessionId };
+    if (route.model.contextWindow === undefined) return resolved;
+    return this.fit(question, route).then((fitting) => ({ ...resolved, question: fitting }));
+  }
+
+  private async fit(question: Turn, route: ModelRoute): Promise<Turn> {
+    if (route.model.contextWindow === undefined) return question;
+    return { ...question, context: await this.window.fit(question, route) };
+  }
+}
+
+/** A turn as its provider is asked. The whole conversation is made when it is read: not every provider needs it. */
+function toQuestion(
+  { responseId, settings, parameters, include, headers }: AdmittedTurn,
+  { input, conversation, parent }: Pick<TurnContext, 'input' | 'conversation'> & Pick<Turn, 'parent'>,
+): Turn {
+  return {
+    responseId,
+    input,
+    settings,
+    parameters,
+    include,
+    headers,
+    parent: parent === null ? null : { responseId: parent.responseId, origin: parent.origin },
+    get context() {
+      return conversation.items;
+    },
+  };
+}
+
+/** Protocol §2, step 8: of all settings only the effort is checked against the model. */
+function refuseUnsupportedEffort({ reasoning }: ResponseSettings, { id, reasoningEfforts }: ModelInfo): void {
+  const effort = reasoning?.effort ?? null;
+  if (effort === null || reasoningEfforts === undefined || reasoningEfforts.includes(effort)) return;
+  if (reasoningEfforts.length === 0) {
+    throw ApiError.of(
+      'unsupported_parameter',
+      `Unsupported parameter: 'reasoning.effort' is not supported with this model.`,
+      { param: 'reasoning.effort' },
+    );
+  }
+  const supported = new Intl.ListFormat('en').format(reasoningEfforts.map((known) => `'${known}'`));
+  throw ApiError.of(
+    'unsupported_value',
+    `Unsupported value: '${effort}' is not supported with the '${id}' model. Supported values are: ${supported}.`,
+    { param: 'reasoning.effort' },
+  );
+}

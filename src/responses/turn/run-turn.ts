@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+
+import { isPromise } from '../../time/index.js';
+import type { FinalResponse } from '../assembler/index.js';
+import type { ActiveTurn } from './active-turn.js';
+import { Entrance } from './entrance.js';
+import type { EventSink } from './event-sink.js';
+import { TurnFailures } from './failures.js';
+import { Passes } from './passes.js';
+import { TurnResolver } from './resolve.js';
+import { TurnSaver } from './save.js';
+import { isDisconnect } from './stop-reason.js';
+
+/** A turn that has ended. */
+export interface EndedTurn {
+  readonly response: FinalResponse;
+  /** The same as JSON text without its closing brace. */
+  readonly json: string;
+}
+
+/** The road of a turn, top to bottom. */
+@Injectable()
+export class TurnRunner {
+  constructor(
+    private readonly entrance: Entrance,
+    private readonly resolver: TurnResolver,
+    private readonly passes: Passes,
+    private readonly saver: TurnSaver,
+    private readonly failures: TurnFailures,
+  ) {}
+
+  /**
+   * Runs a turn to its end and gives its Response; a sink takes its events on the way. Throws ApiError for what is refused before
+   * the response exists and, without a sink, where it cannot be saved. Undefined, and no terminal event, where the client is gone
+   * or is to be cut off (ConnectionCutError): the transport then ends its connection. What need not be waited for is not
+   * awaited: every promise costs.
+   */
+  async run(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
+    try {
+      const entering = this.entrance.enter(turn);
+      if (entering !== undefined) await entering;
+      turn.throwIfStopped();
+
+      const resolving = this.resolver.resolve(turn);
+      const resolved = isPromise(resolving) ? await turn.until(resolving) : resolving;
+
+      const answer = await this.passes.run(turn, resolved, sink);
+      // Stopped for another reason it has failed, which is an answer.
+      if (turn.stopReason === 'disconnect') turn.throwIfStopped();
+
+      // Saved first: whoever reads the terminal event can go on from the response, on any replica.
+      const saving = this.saver.save(turn, resolved, answer);
+      const response = isPromise(saving) ? await saving : saving;
+      const json = answer.assembler.terminate(response);
+
+      // Left before it as well: whoever answers it at once finds the place and the session free.
+      const leaving = turn.leaveSession();
+      if (leaving !== undefined) await leaving;
+      this.entrance.leave(turn);
+      const catchingUp = answer.delivery.deliver();
+      if (catchingUp !== undefined) await catchingUp;
+      return { response, json };
+    } catch (error) {
+      if (isDisconnect(error)) return undefined;
+      const refusal = this.failures.toRefusal(error, turn.admitted);
+      turn.refused(refusal.code);
+      await turn.leaveSession();
+      throw refusal;
+    } finally {
+      this.entrance.leave(turn);
+    }
+  }
+}

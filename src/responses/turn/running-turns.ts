@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+
+import { ApiError } from '../../protocol/index.js';
+import type { ActiveTurn } from './active-turn.js';
+import type { StopReason } from './stop-reason.js';
+
+/** Every turn this process is running, by response id. Shutdown closes the door here and waits for the rest to leave. */
+@Injectable()
+export class RunningTurns {
+  private readonly turns = new Map<string, ActiveTurn>();
+  private closed = false;
+  private whenIdle = Promise.withResolvers<undefined>();
+
+  get size(): number {
+    return this.turns.size;
+  }
+
+  /** Adds a turn. Throws 503 `service_unavailable` once the process is shutting down. */
+  begin(turn: ActiveTurn): void {
+    if (this.closed) {
+      throw ApiError.of('service_unavailable', 'The server is shutting down. Please retry your request.', {
+        headers: { 'retry-after': '1', connection: 'close' },
+      });
+    }
+    this.turns.set(turn.responseId, turn);
+  }
+
+  /** Takes a turn out. */
+  end(turn: ActiveTurn): void {
+    this.turns.delete(turn.responseId);
+    if (this.closed && this.turns.size === 0) this.whenIdle.resolve(undefined);
+  }
+
+  /** Lets no new turn in; resolves when the last running one has ended. */
+  close(): Promise<void> {
+    this.closed = true;
+    if (this.turns.size === 0) this.whenIdle.resolve(undefined);
+    return this.whenIdle.promise;
+  }
+
+  /** Stops every turn. */
+  stopAll(reason: StopReason): void {
+    for (const turn of this.turns.values()) turn.stop(reason);
+  }
+}

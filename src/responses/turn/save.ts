@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+
+import { ApiError, estimateBytes } from '../../protocol/index.js';
+import { type ResponseRecord, ResponseStore, SessionLockLostError } from '../../state/index.js';
+import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
+import type { FinalResponse } from '../assembler/index.js';
+import type { ActiveTurn } from './active-turn.js';
+import { TurnFailures } from './failures.js';
+import type { Answer } from './passes.js';
+import type { ResolvedTurn } from './resolve.js';
+
+/** Roughly what the members of a Response take that a client did not send. */
+const OTHER_MEMBERS_BYTES = 1024;
+
+/** Keeps what a turn made, so that it can be continued. */
+@Injectable()
+export class TurnSaver {
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly failures: TurnFailures,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Stores the response unless its request does not want that, remembers it for its connection, and gives it. One that cannot be
+   * saved has failed, and is not remembered either; where the client sees nothing but the Response, that throws
+   * ApiError 503.
+   */
+  save(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<FinalResponse> {
+    const response = answer.assembler.conclude(answer.outcome, this.clock.nowInSeconds());
+    const succeed = (): FinalResponse => {
+      turn.ended(response);
+      return response;
+    };
+    const giveUp = (error: unknown): FinalResponse => {
+      turn.client.continuations?.cancel(response.id);
+      return this.giveUp(turn, answer, error);
+    };
+    try {
+      const keeping = this.keep(turn, resolved, answer, response);
+      return isPromise(keeping) ? keeping.then(succeed, giveUp) : succeed();
+    } catch (error) {
+      return giveUp(error);
+    }
+  }
+
+  private keep(
+    turn: ActiveTurn,
+    { question, parent, sessionId }: ResolvedTurn,
+    { assembler, conversation, included }: Answer,
+    response: FinalResponse,
+  ): MaybePromise<void> {
+    const { settings, parameters, caller, ttlSeconds } = turn.admitted;
+    const { origin } = assembler.pass;
+    if (turn.stopReason === 'session_lost') throw new SessionLockLostError(sessionId);
+    // What failed cannot be continued.
+    const memory = response.status === 'failed' ? undefined : turn.client.continuations;
+    const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
+    const remember = (): void => {
+      if (memory === undefined) return;
+      const whole = conversation.append(assembler.outputFrom(included));
+      memory.remember({ responseId: response.id, conversation: whole, origin, sessionId, expiresAt }, parent);
+    };
+    if (expiresAt === null) {
+      remember();
+      return;
+    }
+    const record: ResponseRecord = {
+      response,
+      input: question.input,
+      given: assembler.state.given,
+      parentId: parent?.responseId ?? null,
+      origin,
+      sessionId,
+      fence: turn.session.fence,
+      expiresAt,
+      // Not every store asks: a database weighs for itself.
+      get settingsBytes() {
+        return OTHER_MEMBERS_BYTES + estimateBytes(parameters);
+      },
+      // A store that has the parent does not look, and a long conversation is not copied.
+      get inherited() {
+        return parent?.conversation.items ?? [];
+      },
+    };
+    // It may be deleted as soon as it is stored, before we know that it is.
+    memory?.expect(response.id);
+    const saving = this.store.save(caller.owner, record);
+    if (!isPromise(saving)) {
+      remember();
+      return;
+    }
+    return Promise.resolve(saving).then(remember);
+  }
+
+  private giveUp(turn: ActiveTurn, { assembler, delivery }: Answer, error: unknown): FinalResponse {
+    const reason = this.failures.toSaveError(error, turn.admitted);
+    const response = assembler.conclude(this.failures.toFailedOutcome(assembler, reason), this.clock.nowInSeconds());
+    turn.ended(response);
+    if (!delivery.isStream) throw ApiError.retryLater(reason.message);
+    return response;
+  }
+}

@@ -1,0 +1,59 @@
+import { Injectable, Logger } from '@nestjs/common';
+
+import { Environment } from '../../config/index.js';
+import type { Item, TokenCounts } from '../../protocol/index.js';
+import { countItemTokens, countSettingsTokens, type ModelProviderBase, type Turn } from '../../providers/index.js';
+import { Clock } from '../../time/index.js';
+
+/** Counts tokens as a provider does, or as we do when it fails, takes too long, or counts nonsense. */
+@Injectable()
+export class TokenMeter {
+  private readonly logger = new Logger(TokenMeter.name);
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Tokens of everything that the model reads in a turn. */
+  async countInput(provider: ModelProviderBase, turn: Turn): Promise<number> {
+    const counted = await this.own(() => provider.countTokens(turn), turn);
+    return counted ?? (await countSettingsTokens(turn.settings)) + (await countItemTokens(turn.context));
+  }
+
+  private async countOutput(provider: ModelProviderBase, turn: Turn, output: readonly Item[]): Promise<number> {
+    return (await this.own(() => provider.countOutputTokens(output), turn)) ?? countItemTokens(output);
+  }
+
+  /** Tokens of a pass whose model reported none. An answer is not lost for a number: what the provider cannot count is estimated. */
+  async countPass(provider: ModelProviderBase, turn: Turn, output: readonly Item[]): Promise<Required<TokenCounts>> {
+    const [input, written] = await Promise.all([
+      this.countInput(provider, turn),
+      this.countOutput(provider, turn, output),
+    ]);
+    return { input, cached: 0, cacheWrite: 0, output: written, reasoning: 0 };
+  }
+
+  /** The provider's own count; undefined when there is none that can be used. */
+  private async own(count: () => Promise<number>, { responseId }: Turn): Promise<number | undefined> {
+    try {
+      return requireCount(await this.inTime(count()));
+    } catch (error) {
+      this.logger.warn(`the tokens of ${responseId} were estimated: ${String(error)}`);
+      return undefined;
+    }
+  }
+
+  private async inTime<T>(counted: Promise<T>): Promise<T> {
+    const limitMs = this.environment.MODEL_IDLE_TIMEOUT_MS;
+    if (limitMs === 0) return counted;
+    const inTime = await this.clock.within(counted, limitMs);
+    if (inTime === undefined) throw new Error('the provider did not count in time');
+    return inTime.value;
+  }
+}
+
+function requireCount(tokens: number): number {
+  if (!Number.isSafeInteger(tokens) || tokens < 0) throw new Error(`the provider counted ${tokens}`);
+  return tokens;
+}

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { RecordingObserver } from '../support/recording-observer.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { openStream } from '../support/sse.js';
+import { runTools, TestPolicy, WORDS } from '../support/test-policy.js';
+
+describe('a turn between two passes', () => {
+  const policy = new TestPolicy();
+  const observer = new RecordingObserver();
+  let service: Service;
+  let provider: ScriptedProvider;
+
+  beforeAll(async () => {
+    service = await startService({ providers: [ScriptedProvider], imports: [policy.asModule(), observer.asModule()] });
+    provider = service.app.get(ScriptedProvider);
+  });
+
+  afterAll(() => service.close());
+
+  const leaving = {
+    json: async (left: Promise<unknown>): Promise<void> => {
+      const aborter = new AbortController();
+      const asked = service.client().responses.create({ model: 'm', input: 'x' }, { signal: aborter.signal });
+      const refused = expect(asked).rejects.toThrow('aborted');
+      await left;
+      aborter.abort();
+      await refused;
+    },
+    sse: async (left: Promise<unknown>): Promise<void> => {
+      const aborter = new AbortController();
+      const stream = await service
+        .client()
+        .responses.create({ model: 'm', input: 'x', stream: true }, { signal: aborter.signal });
+      await left;
+      aborter.abort();
+      for await (const _ of stream);
+    },
+    ws: async (left: Promise<unknown>): Promise<void> => {
+      await using client = await SocketClient.open(service);
+      client.send({ type: 'response.create', model: 'm', input: 'x' });
+      await left;
+    },
+  };
+
+  it.each(Object.entries(leaving))('is stopped when its client leaves, over %s', async (_, leave) => {
+    const asked = Promise.withResolvers<undefined>();
+    const stopped = Promise.withResolvers<undefined>();
+    policy.follow = () => ({
+      answer: ({ signal }) => {
+        signal.addEventListener('abort', () => stopped.resolve(undefined));
+        asked.resolve(undefined);
+        return new Promise(() => undefined);
+      },
+    });
+    provider.turns.length = 0;
+    const before = observer.records.length;
+    provider.reply({ type: 'function_call', name: 'weather' });
+    await leave(asked.promise);
+    await stopped.promise;
+    expect((await observer.whenSettled(before + 1)).at(-1)).toMatchObject({ status: 'disconnected' });
+    expect(provider.turns).toHaveLength(1);
+  });
+
+  it('shows the client what the first pass said before the policy has answered', async () => {
+    const goOn = Promise.withResolvers<undefined>();
+    policy.follow = () => ({
+      answer: async (pass) => {
+        await goOn.promise;
+        return runTools('weather').answer?.(pass);
+      },
+    });
+    provider.reply({ type: 'function_call', name: 'weather' }).reply(...WORDS);
+    const answer = await openStream(`${service.baseURL}/responses`, { model: 'm', input: 'x', stream: true });
+    if (!answer.streams) throw new Error('no stream');
+    const types: unknown[] = [];
+    for await (const { type } of answer.events) {
+      types.push(type);
+      if (type === 'response.output_item.done') goOn.resolve(undefined);
+    }
+    expect(types.at(-1)).toBe('response.completed');
+  });
+
+  it('is remembered by its socket with what the model was given', async () => {
+    policy.follow = () => runTools('weather');
+    provider.reply({ type: 'function_call', name: 'weather', callId: 'call_0' }).reply(...WORDS);
+    await using client = await SocketClient.open(service);
+    const { response } = await client.turn({ model: 'm', input: 'x', store: false });
+    await client.turn({ model: 'm', input: 'y', store: false, previous_response_id: response.id });
+    expect(provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual([
+      'message',
+      'function_call',
+      'function_call_output',
+      'message',
+      'message',
+    ]);
+  });
+});

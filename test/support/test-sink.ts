@@ -1,0 +1,64 @@
+import type { ModelEvent, ModelSink } from '../../src/index.js';
+
+/** A sink that keeps what is written. A test says when it has no room, when it is closed and when its turn is stopped. */
+export class TestSink implements ModelSink {
+  readonly batches: (readonly ModelEvent[])[] = [];
+  private controller: AbortController | null = null;
+  private readonly arrivals: (() => void)[] = [];
+  private room: PromiseWithResolvers<void> | null = null;
+  private closed = false;
+  private stopped: { readonly reason: unknown } | null = null;
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.stopped !== null) this.controller.abort(this.stopped.reason);
+    return this.controller.signal;
+  }
+
+  /** Whether somebody has read the signal. */
+  get hasSignal(): boolean {
+    return this.controller !== null;
+  }
+
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
+  get events(): readonly ModelEvent[] {
+    return this.batches.flat();
+  }
+
+  write(batch: readonly ModelEvent[]): Promise<void> | undefined {
+    this.batches.push(batch);
+    for (const arrived of this.arrivals.splice(0)) arrived();
+    return this.room?.promise;
+  }
+
+  /** From now on every write has to wait. */
+  fill(): void {
+    this.room = Promise.withResolvers();
+  }
+
+  /** Lets go on what waits. */
+  drain(): void {
+    this.room?.resolve();
+    this.room = null;
+  }
+
+  /** Reads no further, as behind what no model may say. */
+  close(): void {
+    this.closed = true;
+  }
+
+  /** Stops the turn. */
+  stop(reason: unknown): void {
+    this.closed = true;
+    this.stopped = { reason };
+    this.controller?.abort(reason);
+  }
+
+  /** Resolves once so many batches were written. */
+  async written(count: number): Promise<void> {
+    while (this.batches.length < count) await new Promise<void>((resolve) => this.arrivals.push(resolve));
+  }
+}
