@@ -26,6 +26,8 @@ export interface Sizes extends Rounds {
   readonly requests: number;
   /** Requests of one round that are answered in one piece. */
   readonly jsonRequests: number;
+  /** Turns of one round whose promises and bytes are counted. */
+  readonly countedTurns: number;
   /** Requests of one round that are checked, or parsed. */
   readonly validations: number;
   /** Sockets that are open and carry nothing. */
@@ -38,10 +40,10 @@ export interface Sizes extends Rounds {
 export interface Goal {
   readonly figure: string;
   /**
-   * Which number of the figure: ratio is service ÷ floor; difference is service − floor, added is service − direct, both in the
-   * figure's unit.
+   * Which number of the figure: ratio is service ÷ floor, honest ratio is service ÷ honest floor; difference is service − floor,
+   * added is service − direct, service is the service's own, all in the figure's unit.
    */
-  readonly of: 'ratio' | 'difference' | 'added';
+  readonly of: 'ratio' | 'honest ratio' | 'difference' | 'added' | 'service';
   readonly atMost?: number;
   readonly atLeast?: number;
 }

@@ -1,19 +1,37 @@
+import type { Traffic } from '../traffic.ts';
 import type { Comparison, Sizes } from './benchmark-case.ts';
 import { compareStreams, CPU_PER_EVENT, type StreamSides } from './compare-streams.ts';
 
-/** How deltas come: how many in one turn of the event loop, and what an event may cost then beside the floor's. */
-const SHAPES = [
-  { shape: 'single', burst: 1, atMost: 1.3 },
-  { shape: 'burst', burst: 8, atMost: 1.6 },
-];
+/** How deltas come, and what an event may cost then beside the floors' at most. */
+export interface Shape {
+  readonly name: string;
+  /** Deltas that come in one turn of the event loop. */
+  readonly burst: number;
+  /** Deltas of an answer, where the shape chooses them. Short answers come in more turns: a round must be long enough to measure. */
+  readonly deltas?: number;
+  readonly floor: number;
+  readonly honest: number;
+}
+
+/** How many times the turns of long answers a round of short ones has. */
+const MORE_TURNS = 4;
 
 /** Compares streams in each shape of traffic, with a model that costs nothing. */
-export async function compareShapes(sides: StreamSides, sizes: Sizes): Promise<readonly Comparison[]> {
+export async function compareShapes(
+  sides: StreamSides,
+  shapes: readonly Shape[],
+  sizes: Sizes,
+): Promise<readonly Comparison[]> {
   const comparisons: Comparison[] = [];
-  for (const { shape, burst, atMost } of SHAPES) {
-    const contest = { ...sides, model: 'bench', traffic: { deltas: sizes.deltas, burst } };
-    const goals = [{ figure: CPU_PER_EVENT, of: 'ratio', atMost }] as const;
-    comparisons.push({ name: `${sides.transport}, ${shape}`, figures: await compareStreams(contest, sizes), goals });
+  for (const { name, burst, deltas, floor, honest } of shapes) {
+    const traffic: Traffic = { deltas: deltas ?? sizes.deltas, burst };
+    const turnsPerStream = sizes.turnsPerStream * (deltas === undefined ? 1 : MORE_TURNS);
+    const figures = await compareStreams({ ...sides, model: 'bench', traffic }, { ...sizes, turnsPerStream });
+    const goals = [
+      { figure: CPU_PER_EVENT, of: 'ratio', atMost: floor },
+      { figure: CPU_PER_EVENT, of: 'honest ratio', atMost: honest },
+    ] as const;
+    comparisons.push({ name: `${sides.transport}, ${name}`, figures, goals });
   }
   return comparisons;
 }

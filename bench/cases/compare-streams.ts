@@ -16,6 +16,8 @@ export interface StreamSides {
   readonly transport: Transport;
   readonly service: Server;
   readonly floor: Server;
+  /** A floor that does all of the work. */
+  readonly honest?: Server;
   /** The floor without the making of what it writes. */
   readonly precomputed?: Server;
   readonly load: LoadGenerator;
@@ -29,10 +31,15 @@ export interface StreamContest extends StreamSides {
 
 /** Compares the servers by rounds of streams. Throws when an answer has another number of events than its traffic. */
 export function compareStreams(contest: StreamContest, sizes: Sizes): Promise<readonly Figure[]> {
-  const { service, floor, precomputed } = contest;
+  const { service, floor, honest, precomputed } = contest;
   const run = (server: Server) => () => runRound(server, contest, sizes);
-  const sides = { service: run(service), floor: run(floor) };
-  return compare(precomputed === undefined ? sides : { ...sides, precomputed: run(precomputed) }, sizes);
+  const sides = {
+    service: run(service),
+    floor: run(floor),
+    ...(honest && { honest: run(honest) }),
+    ...(precomputed && { precomputed: run(precomputed) }),
+  };
+  return compare(sides, sizes);
 }
 
 async function runRound(server: Server, contest: StreamContest, sizes: Sizes): Promise<Sample> {

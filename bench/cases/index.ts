@@ -10,6 +10,7 @@ import { savesCase } from './saves.ts';
 import { simulatorCase } from './simulator.ts';
 import { soakCase } from './soak.ts';
 import { sseCase } from './sse.ts';
+import { turnCostCase } from './turn-cost.ts';
 import { validationCase } from './validation.ts';
 import { wsCase } from './ws.ts';
 
@@ -18,6 +19,7 @@ export const CASES: readonly BenchmarkCase[] = [
   sseCase,
   wsCase,
   jsonCase,
+  turnCostCase,
   validationCase,
   simulatorCase,
   relayCase,

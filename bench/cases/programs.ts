@@ -32,11 +32,25 @@ export function startService(environment?: Readonly<Record<string, string>>): Pr
   return Server.start('the service', new URL('../servers/service.ts', import.meta.url), environment);
 }
 
-/** Starts a server that does the least that it can, or less. */
-export function startFloor(
-  program: 'sse-floor' | 'sse-precomputed' | 'ws-floor' | 'ws-precomputed' | 'json-floor' | 'nest-floor',
-): Promise<Server> {
+/** A server that does the least that it can, or less; the honest ones do all of the work. */
+export type FloorProgram =
+  | 'sse-floor'
+  | 'sse-precomputed'
+  | 'ws-floor'
+  | 'ws-precomputed'
+  | 'json-floor'
+  | 'nest-floor'
+  | 'honest-http'
+  | 'honest-ws';
+
+/** Starts a floor. */
+export function startFloor(program: FloorProgram): Promise<Server> {
   return Server.start('the floor', new URL(`../servers/${program}.ts`, import.meta.url));
+}
+
+/** Starts the service of `startService`, or a floor, so that its promises and bytes can be counted. */
+export function startCounted(program: 'service' | FloorProgram): Promise<Server> {
+  return Server.startCounted(program, new URL(`../servers/${program}.ts`, import.meta.url));
 }
 
 /** Starts a server of chat completions. */

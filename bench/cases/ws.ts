@@ -1,7 +1,13 @@
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
-import { compareShapes } from './compare-shapes.ts';
+import { compareShapes, type Shape } from './compare-shapes.ts';
 import { startFloor, startService } from './programs.ts';
+
+const SHAPES: readonly Shape[] = [
+  { name: 'single', burst: 1, floor: 1.6, honest: 1.4 },
+  { name: 'burst', burst: 8, floor: 1.3, honest: 1.4 },
+  { name: 'short turn', burst: 8, deltas: 8, floor: 2, honest: 1.8 },
+];
 
 /** The same turns over WebSocket, on sockets that are open already. They begin conversations: none continues another turn. */
 export const wsCase: BenchmarkCase = {
@@ -9,8 +15,9 @@ export const wsCase: BenchmarkCase = {
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
     await using service = await startService({ WS_MAX_CONNECTIONS: String(sizes.streams) });
     await using floor = await startFloor('ws-floor');
+    await using honest = await startFloor('honest-ws');
     await using precomputed = await startFloor('ws-precomputed');
     await using load = new LoadGenerator();
-    return await compareShapes({ transport: 'ws', service, floor, precomputed, load }, sizes);
+    return await compareShapes({ transport: 'ws', service, floor, honest, precomputed, load }, SHAPES, sizes);
   },
 };

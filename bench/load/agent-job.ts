@@ -19,8 +19,6 @@ export interface AgentJob {
 export interface AgentOutcome {
   /** Of all agents together. */
   readonly turns: number;
-  /** From the first request to the end of the last answer. */
-  readonly seconds: number;
   /** Bytes of the requests of one agent, without what HTTP and WebSocket add. */
   readonly sentBytes: number;
   /** The same of its last turn alone. */

@@ -14,12 +14,10 @@ type Work = Pick<AgentOutcome, 'sentBytes' | 'lastSentBytes' | 'lastItems'>;
 
 /** Has agents answer calls until each has made its turns. Rejects when an answer is anything but one call. */
 export async function runAgents(job: AgentJob): Promise<AgentOutcome> {
-  const start = performance.now();
   const works = await Promise.all(Array.from({ length: job.agents }, () => runAgent(job)));
-  const seconds = (performance.now() - start) / 1000;
   const [work] = works;
   if (work === undefined) throw new Error('there are no agents');
-  return { turns: job.agents * job.turns, seconds, ...work };
+  return { turns: job.agents * job.turns, ...work };
 }
 
 async function runAgent(job: AgentJob): Promise<Work> {

@@ -7,8 +7,11 @@ import type { MemoryAnswer, MemoryQuestion, UsageAnswer, UsageQuestion } from '.
 
 const PRELOAD = new URL('report-usage.ts', import.meta.url).href;
 
-/** How programs are run: source maps as with `npm start`, and with somebody in the process who answers questions. */
-const EXEC_ARGV = ['--enable-source-maps', '--import', PRELOAD];
+/** What Node is told by `npm start`: every program that is measured runs with it, floors as well. */
+export const START_FLAGS: readonly string[] = ['--enable-source-maps', '--max-semi-space-size=64'];
+
+/** How programs are run: as with `npm start`, and with somebody in the process who answers questions. */
+export const EXEC_ARGV: readonly string[] = [...START_FLAGS, '--import', PRELOAD];
 
 const running = new Set<ChildProcess>();
 

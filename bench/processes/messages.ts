@@ -33,3 +33,18 @@ export interface MemoryAnswer {
   /** Objects of JavaScript, and what they hold outside of its heap. */
   readonly heapBytes: number;
 }
+
+/** Tells a process to begin counting, or to end it and to say what it has counted. */
+export interface CountQuestion {
+  readonly type: 'count';
+  readonly step: 'begin' | 'end';
+  /** Promises that it makes, or bytes that it allocates on its heap. */
+  readonly what: 'promises' | 'bytes';
+}
+
+/** What a process has counted. */
+export interface CountAnswer {
+  readonly type: 'count';
+  /** Null when memory was freed meanwhile, so that nobody knows how many bytes there were. */
+  readonly count: number | null;
+}

@@ -2,9 +2,7 @@
  * Loaded before a program of the benchmark (`--import`): tells the benchmark, when asked, how much CPU the process has used so
  * far, all threads, in user and kernel mode, and how much memory it needs. The program itself knows nothing of it.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-
+import { collectGarbage } from './collect-garbage.ts';
 import type { MemoryAnswer, UsageAnswer } from './messages.ts';
 
 process.on('message', ({ type }: { readonly type: string }) => {
@@ -24,13 +22,4 @@ function toMemory(): MemoryAnswer {
   collectGarbage();
   const { rss, heapUsed, external } = process.memoryUsage();
   return { type: 'memory', rssBytes: rss, heapBytes: heapUsed + external };
-}
-
-/** Only a flag that is set at run time leaves the process as it would be without the benchmark. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  // What the first one finds out to be dead may have held something that only the second one finds.
-  collect();
-  collect();
 }

@@ -1,7 +1,14 @@
-import { Child } from './child.ts';
-import type { RoundTripsAnswer, RoundTripsQuestion } from './messages.ts';
+import { Child, EXEC_ARGV, START_FLAGS } from './child.ts';
+import type { CountAnswer, CountQuestion, RoundTripsAnswer, RoundTripsQuestion } from './messages.ts';
 
 const ENVIRONMENT = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error' };
+
+/** New objects have so much room that none is freed before its bytes are counted: the last of these flags wins. */
+const COUNTED_ARGV = [
+  ...EXEC_ARGV,
+  ...['--import', new URL('report-turn-cost.ts', import.meta.url).href],
+  ...['--min-semi-space-size=256', '--max-semi-space-size=256'],
+];
 
 /** A server under load. */
 export class Server extends Child {
@@ -12,9 +19,14 @@ export class Server extends Child {
     return this.launch(new Server(name, module, { ...ENVIRONMENT, ...environment }));
   }
 
-  /** Starts a module as `node <module>` does, with nothing of the benchmark in it: it can only be asked over HTTP. */
+  /** Starts a module as `npm start` does, with nothing of the benchmark in it: it can only be asked over HTTP. */
   static startBare(name: string, module: URL): Promise<Server> {
-    return this.launch(new Server(name, module, ENVIRONMENT, []));
+    return this.launch(new Server(name, module, ENVIRONMENT, START_FLAGS));
+  }
+
+  /** Starts a module whose promises and bytes can be counted. */
+  static startCounted(name: string, module: URL): Promise<Server> {
+    return this.launch(new Server(name, module, ENVIRONMENT, COUNTED_ARGV));
   }
 
   private static async launch(server: Server): Promise<Server> {
@@ -36,6 +48,16 @@ export class Server extends Child {
   async roundTrips(): Promise<number> {
     const question: RoundTripsQuestion = { type: 'round trips' };
     return (await this.ask<RoundTripsAnswer>(question)).roundTrips;
+  }
+
+  /** How many promises it makes while something runs, or bytes it allocates. Throws an Error when memory was freed meanwhile. */
+  async count(what: CountQuestion['what'], run: () => Promise<unknown>): Promise<number> {
+    const question = { type: 'count', what } as const;
+    await this.ask<CountAnswer>({ ...question, step: 'begin' });
+    await run();
+    const { count } = await this.ask<CountAnswer>({ ...question, step: 'end' });
+    if (count === null) throw new Error('memory was freed while bytes were counted: fewer turns are needed');
+    return count;
   }
 
   private listening(): Promise<string> {

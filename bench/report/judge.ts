@@ -24,8 +24,9 @@ export function judge({ name, figures, goals = [] }: Comparison): readonly Verdi
   });
 }
 
-function toSpreadOf(goal: Goal, figure: Figure): Spread | undefined {
-  return goal.of === 'added' ? figure.direct?.serviceAdds : figure[goal.of];
+function toSpreadOf({ of }: Goal, { honest, direct, ...figure }: Figure): Spread | undefined {
+  if (of === 'honest ratio') return honest?.ratio;
+  return of === 'added' ? direct?.serviceAdds : figure[of];
 }
 
 function toText({ atMost, atLeast }: Goal): string {

@@ -21,12 +21,14 @@ export function toMovementText(before: Report, after: Report): string {
 /** Whatever else could be the reason. */
 function toWarnings(before: Report, after: Report): readonly string[] {
   const sizes = Object.keys(after.sizes) as (keyof Report['sizes'])[];
+  const sizesBefore: Partial<Report['sizes']> = before.sizes;
   const system = ['cpu', 'cores', 'system', 'node'] as const;
+  // A size that the earlier run does not know belongs to a case that it does not have.
   return [
     ...system.map((name) => ['machine', name, before.machine[name], after.machine[name]] as const),
-    ...sizes.map((name) => ['size', name, before.sizes[name], after.sizes[name]] as const),
+    ...sizes.map((name) => ['size', name, sizesBefore[name], after.sizes[name]] as const),
   ]
-    .filter(([, , earlier, later]) => earlier !== later)
+    .filter(([, , earlier, later]) => earlier !== undefined && earlier !== later)
     .map(([what, name, earlier, later]) => `another ${what}: ${name} was ${String(earlier)}, is ${later}`);
 }
 

@@ -1,3 +1,4 @@
+import type { Figure } from '../measure.ts';
 import { type Spread, toQuantile } from '../spread.ts';
 import type { Report } from './report.ts';
 
@@ -34,6 +35,8 @@ export interface Movements {
   /** Names of those, and of whole cases, that only the earlier run has. */
   readonly removed: readonly string[];
 }
+
+type NamedRatio = readonly [name: string, ratio: Spread];
 
 /** Finds the ratios that differ between two runs by more than the noise that was measured in them. */
 export function findMovements(before: Report, after: Report): Movements {
@@ -75,9 +78,12 @@ function toNamesOnlyIn({ cases }: Report, other: Report): readonly string[] {
 
 function toRatios(cases: Report['cases']): ReadonlyMap<string, Spread> {
   const comparisons = cases.flatMap((one) => one.comparisons);
-  return new Map(
-    comparisons.flatMap(({ name, figures }) =>
-      figures.map((figure) => [`${name}: ${figure.name}`, figure.ratio] as const),
-    ),
-  );
+  return new Map(comparisons.flatMap(({ name, figures }) => figures.flatMap((figure) => toNamedRatios(name, figure))));
+}
+
+/** What is nothing at all in a floor has no ratio: there the service is compared with itself. */
+function toNamedRatios(comparison: string, { name, ratio, honest, service }: Figure): readonly NamedRatio[] {
+  const label = `${comparison}: ${name}`;
+  const bare: NamedRatio = ratio === undefined ? [`${label}, service`, service] : [label, ratio];
+  return honest?.ratio === undefined ? [bare] : [bare, [`${label}, service ÷ honest floor`, honest.ratio]];
 }

@@ -1,16 +1,31 @@
 import type { Comparison, Goal } from '../cases/benchmark-case.ts';
 import type { Figure } from '../measure.ts';
-import { judge } from './judge.ts';
+import type { Spread } from '../spread.ts';
+import { judge, type Verdict } from './judge.ts';
 import type { Report } from './report.ts';
 import { type Section, type SectionCase, SECTIONS } from './sections.ts';
 import { countRounds, toNumberText, toSpreadText } from './text.ts';
 
-/** What a number is called that is not the ratio. */
-const NUMBERS: Readonly<Record<Goal['of'], string>> = {
-  ratio: '',
-  difference: ', service − floor',
-  added: ', service − direct',
-};
+/** What numbers are called that are no ratios: each has a row of its own. */
+const NUMBERS: readonly (readonly [of: Goal['of'], words: string])[] = [
+  ['service', 'service'],
+  ['difference', 'service − floor'],
+  ['added', 'service − direct'],
+];
+
+/** Head of each column, and whether it is there when nothing stands in it. */
+const COLUMNS: readonly (readonly [head: string, isAlways: boolean])[] = [
+  ['', true],
+  ['service ÷ floor', true],
+  ['goal', true],
+  ['service ÷ honest floor', false],
+  ['goal', false],
+  ['service', true],
+  ['floor', true],
+  ['honest floor', false],
+  ['direct', false],
+  ['precomputed', false],
+];
 
 /** The report as the README shows it: a table per section, ratios first. Throws an Error for a case of no section. */
 export function toReadme({ machine, cases }: Report): string {
@@ -31,26 +46,42 @@ function toSection({ title, words, cases }: Section, measured: Report['cases']):
     return comparisons.flatMap((comparison) => toRows(comparison, one));
   });
   if (rows.length === 0) return [];
-  const columns = ['', 'service ÷ floor', 'goal', 'service', 'floor', 'direct', 'precomputed'];
-  const used = columns.map((_, column) => column < 5 || rows.some((row) => row[column] !== ''));
+  const used = COLUMNS.map(([, isAlways], column) => isAlways || rows.some((row) => row[column] !== ''));
   const toLine = (cells: readonly string[]): string => `| ${cells.filter((_, column) => used[column]).join(' | ')} |`;
-  const table = [toLine(columns), toLine(columns.map(() => '---')), ...rows.map(toLine)];
+  const table = [toLine(COLUMNS.map(([head]) => head)), toLine(COLUMNS.map(() => '---')), ...rows.map(toLine)];
   return [`**${title}.** ${words}`, table.join('\n')];
 }
 
 function toRows(comparison: Comparison, { figures: shown = [] }: SectionCase): readonly (readonly string[])[] {
   const verdicts = judge(comparison);
   return comparison.figures.flatMap((figure) => {
-    const own = verdicts.filter(({ goal }) => goal.figure === figure.name);
-    const rows = own.map(({ goal, spread, text, isMet }) => {
-      const label = `${comparison.name}: ${figure.name}${NUMBERS[goal.of]}`;
-      return [label, toSpreadText(spread), `${text}, ${isMet ? 'met' : 'missed'}`, ...toMedians(figure)];
+    const label = `${comparison.name}: ${figure.name}`;
+    const { ratio, honest } = figure;
+    const medians = toMedians(figure);
+    const verdictOf = (of: Goal['of']): Verdict | undefined =>
+      verdicts.find(({ goal }) => goal.figure === figure.name && goal.of === of);
+    const rows = NUMBERS.flatMap(([of, words]) => {
+      const verdict = verdictOf(of);
+      if (verdict === undefined) return [];
+      return [[`${label}, ${words}`, toSpreadText(verdict.spread), toGoalText(verdict), '', '', ...medians]];
     });
-    if (!shown.includes(figure.name) || own.some(({ goal }) => goal.of === 'ratio')) return rows;
-    return [...rows, [`${comparison.name}: ${figure.name}`, toSpreadText(figure.ratio), '', ...toMedians(figure)]];
+    const [bare, whole] = [verdictOf('ratio'), verdictOf('honest ratio')];
+    if (bare === undefined && whole === undefined && !shown.includes(figure.name)) return rows;
+    const ratios = [toRatioText(ratio), toGoalText(bare), toRatioText(honest?.ratio), toGoalText(whole)];
+    return [...rows, [label, ...ratios, ...medians]];
   });
 }
 
-function toMedians({ service, floor, direct, precomputed }: Figure): readonly string[] {
-  return [service, floor, direct, precomputed].map((side) => (side === undefined ? '' : toNumberText(side.median)));
+function toRatioText(ratio: Spread | undefined): string {
+  return ratio === undefined ? '' : toSpreadText(ratio);
+}
+
+function toGoalText(verdict: Verdict | undefined): string {
+  return verdict === undefined ? '' : `${verdict.text}, ${verdict.isMet ? 'met' : 'missed'}`;
+}
+
+function toMedians({ service, floor, honest, direct, precomputed }: Figure): readonly string[] {
+  return [service, floor, honest, direct, precomputed].map((side) =>
+    side === undefined ? '' : toNumberText(side.median),
+  );
 }

@@ -20,7 +20,9 @@ export const SECTIONS: readonly Section[] = [
     words:
       'The service with a model that costs nothing (`simulator`: as it is built, with its own), storing every response. The floor is ' +
       'bare `node:http`, or bare `ws`: it builds and serialises the same event objects, and sends what one turn of the event loop ' +
-      'gave in one write; it checks, keeps and awaits nothing. *single* is one delta per turn of the loop, *burst* eight. ' +
+      'gave in one write; it checks, keeps and awaits nothing. The honest floor does all the work of a turn on top of that, by hand: ' +
+      'the compiled rules of requests, the check of the conversation, every setting in three snapshots with the tools, and a store ' +
+      'bounded by count, bytes and age. *single* is one delta per turn of the loop, *burst* eight; a *short turn* has eight in all. ' +
       'Precomputed is a floor that writes bytes which were ready before, for the record.',
     cases: [
       { name: 'sse', figures: ['events per second'] },
@@ -32,9 +34,17 @@ export const SECTIONS: readonly Section[] = [
     title: 'Requests',
     words:
       'Small answers in JSON, beside bare `node:http` that parses and serialises the same JSON, and beside a minimal Nest application ' +
-      'on Fastify whose `ValidationPipe` checks the same body. `validation` is a request of 500 items; its floor is `JSON.parse` of ' +
+      'on Fastify whose `ValidationPipe` checks the same body. The honest floor is that of the streams. `validation` is a request of 500 items; its floor is `JSON.parse` of ' +
       'the same body.',
     cases: [{ name: 'json' }, { name: 'validation' }],
+  },
+  {
+    title: 'The cost of a turn',
+    words:
+      'What the server makes in one short turn of eight deltas, stored, without a parent, one turn after the other: promises, and ' +
+      'bytes allocated on the heap. These are counts, so the machine hardly matters. The floors are those of streams and requests; ' +
+      'they make no promises.',
+    cases: [{ name: 'turn-cost', figures: ['kB allocated per turn'] }],
   },
   {
     title: 'Conversations',

@@ -10,8 +10,11 @@ const HEADS = {
   figure: '',
   ratio: 'ratio',
   goal: 'goal',
+  honestRatio: '÷ honest',
+  honestGoal: 'goal',
   service: 'service',
   floor: 'floor',
+  honest: 'honest floor',
   direct: 'direct',
   precomputed: 'precomputed',
 };
@@ -26,7 +29,7 @@ export function toTable({ machine, sizes, cases }: Report): string {
   const rounds = countRounds(comparisons.flatMap((one) => one.figures));
   return [
     `${machine.cpu}, ${machine.cores} cores, ${machine.system}, Node ${machine.node}, ${machine.date}`,
-    `${streams} streams, ${deltas} deltas; ratio = service / floor; median of ${rounds} rounds (min–max)`,
+    `${streams} streams, ${deltas} deltas; ratio = service / floor, ÷ honest = service / honest floor; median of ${rounds} rounds (min–max)`,
     '',
     ...align(comparisons.flatMap(toRows)),
     '',
@@ -52,7 +55,7 @@ function toRows(comparison: Comparison): readonly Row[] {
 }
 
 function toFigureRows(
-  { name, ratio, difference, service, floor, direct, precomputed }: Figure,
+  { name, ratio, difference, service, floor, honest, direct, precomputed }: Figure,
   verdicts: readonly Verdict[],
 ): readonly Row[] {
   const own = verdicts.filter(({ goal }) => goal.figure === name);
@@ -64,14 +67,19 @@ function toFigureRows(
   const rows: Row[] = [
     {
       figure: name,
-      ratio: toSpreadText(ratio),
+      ratio: ratio && toSpreadText(ratio),
       goal: goalOf('ratio'),
+      honestRatio: honest?.ratio && toSpreadText(honest.ratio),
+      honestGoal: goalOf('honest ratio'),
       service: toSpreadText(service),
       floor: toSpreadText(floor),
+      honest: honest && toSpreadText(honest),
       direct: direct && toSpreadText(direct),
       precomputed: precomputed && toSpreadText(precomputed),
     },
   ];
+  if (goalOf('service') !== '')
+    rows.push({ figure: '  service', goal: goalOf('service'), service: toSpreadText(service) });
   if (goalOf('difference') !== '')
     rows.push({ figure: '  service − floor', goal: goalOf('difference'), service: toSpreadText(difference) });
   if (direct === undefined) return rows;

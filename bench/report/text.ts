@@ -13,6 +13,6 @@ export function toNumberText(value: number): string {
 
 /** How many rounds there were; cases may differ. */
 export function countRounds(figures: readonly Figure[]): string {
-  const counts = figures.map(({ ratio }) => ratio.values.length);
+  const counts = figures.map(({ service }) => service.values.length);
   return [...new Set([Math.min(...counts), Math.max(...counts)])].join('–');
 }

@@ -16,6 +16,7 @@ export function makeConversation({ responsesPerConversation, deltas }: SaveJob):
     response: makeResponse(id, deltas),
     input: [toMessage(makeId('msg'), 'user', { type: 'input_text', text: 'Tell me about the harbor.' })],
     parentId: ids[turn - 1] ?? null,
+    given: [],
     inherited: [],
     origin: { provider: 'bench' },
     sessionId,

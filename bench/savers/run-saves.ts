@@ -4,7 +4,7 @@ import type { SaveJob, SaveOutcome } from './job.ts';
 import { makeConversation } from './make-conversation.ts';
 
 /** One save that has only to be sent. */
-export type Save = () => Promise<unknown>;
+export type Save = () => unknown;
 
 /** Says that it is ready, and does the jobs that the benchmark sends. What a save needs is made before the clock runs. */
 export function runSaves(prepare: (record: ResponseRecord) => Save): void {

@@ -1,19 +1,25 @@
-import { type ModelEvent, type ModelInfo, ModelProviderBase, type Turn } from 'antiphon';
+import { type ModelEvent, type ModelInfo, type ModelSink, PushingProvider, type Turn } from 'antiphon';
 
 import { CALL_ARGUMENTS } from '../agent-traffic.ts';
 
+/** Every call is the same, so it is made once. */
+const CALL: readonly ModelEvent[] = [
+  { type: 'function_call', name: 'search' },
+  ...CALL_ARGUMENTS.map((delta) => ({ type: 'function_call_arguments', delta }) as const),
+];
+
 /** Calls a tool in every turn. It looks at the whole conversation, as a model has to. */
-export class AgentProvider extends ModelProviderBase {
+export class AgentProvider extends PushingProvider {
   override async models(): Promise<readonly ModelInfo[]> {
     return [{ id: 'bench-agent', ownedBy: 'bench', created: 0, reasoningEfforts: [] }];
   }
 
-  override async *generate({ context }: Turn): AsyncGenerator<readonly ModelEvent[]> {
-    yield [
-      { type: 'function_call', name: 'search' },
-      ...CALL_ARGUMENTS.map((delta) => ({ type: 'function_call_arguments', delta }) as const),
+  override push({ context }: Turn, sink: ModelSink): Promise<void> {
+    const waiting = sink.write([
+      ...CALL,
       { type: 'usage', input: context.length, output: CALL_ARGUMENTS.length },
       { type: 'finish', reason: 'stop' },
-    ];
+    ]);
+    return waiting ?? Promise.resolve();
   }
 }

@@ -1,16 +1,22 @@
 import { readTraffic, type Traffic } from '../traffic.ts';
-import { type FloorEvent, type FloorRequest, FloorResponse } from './floor-response.ts';
+import { type FloorEvent, FloorResponse } from './floor-response.ts';
+import { type FloorRequest, FloorSnapshots, type Snapshots } from './floor-snapshot.ts';
 
-/** A streamed answer of the floor, by turns of the event loop. */
+/** A streamed answer of a floor, by turns of the event loop. */
 export class FloorAnswer {
   private readonly traffic: Traffic;
   private readonly response: FloorResponse;
   private sent = 0;
   private isClosed = false;
 
-  constructor(request: FloorRequest) {
-    this.traffic = readTraffic(request.metadata);
-    this.response = new FloorResponse(request);
+  constructor(traffic: Traffic, snapshots: Snapshots) {
+    this.traffic = traffic;
+    this.response = new FloorResponse(snapshots);
+  }
+
+  /** The answer of a floor that does nothing else. */
+  static of(request: FloorRequest): FloorAnswer {
+    return new FloorAnswer(readTraffic(request.metadata), new FloorSnapshots(request));
   }
 
   /** Whether `next` has given everything. */

@@ -1,12 +1,6 @@
 import { DELTA } from '../traffic.ts';
 import { makeId, toMessage, toOutputText } from './floor-items.ts';
-import { type FloorState, toSnapshot, toUsage } from './floor-snapshot.ts';
-
-/** What the floor reads of a request. */
-export interface FloorRequest {
-  readonly model: string;
-  readonly metadata: Readonly<Record<string, string>>;
-}
+import { type Snapshots, toUsage } from './floor-snapshot.ts';
 
 /** An event of a stream. */
 export interface FloorEvent {
@@ -15,24 +9,23 @@ export interface FloorEvent {
   readonly [member: string]: unknown;
 }
 
-/** One response of the floor as events, with the members that the service sends. */
+/** One response of a floor as events, with the members that the service sends. */
 export class FloorResponse {
-  private readonly start: FloorState;
+  private readonly snapshots: Snapshots;
   private readonly itemId = makeId('msg');
   private sequenceNumber = 0;
   private text = '';
 
-  constructor({ model, metadata }: FloorRequest) {
-    const createdAt = Math.floor(Date.now() / 1000);
-    this.start = { id: makeId('resp'), createdAt, model, metadata, status: 'in_progress', output: [], usage: null };
+  constructor(snapshots: Snapshots) {
+    this.snapshots = snapshots;
   }
 
   /** The events before the first delta. */
   open(): FloorEvent[] {
     const item = { id: this.itemId, type: 'message', status: 'in_progress', role: 'assistant', content: [] };
     return [
-      { type: 'response.created', sequence_number: this.sequenceNumber++, response: toSnapshot(this.start) },
-      { type: 'response.in_progress', sequence_number: this.sequenceNumber++, response: toSnapshot(this.start) },
+      { type: 'response.created', sequence_number: this.sequenceNumber++, response: this.snapshots.started() },
+      { type: 'response.in_progress', sequence_number: this.sequenceNumber++, response: this.snapshots.started() },
       { type: 'response.output_item.added', sequence_number: this.sequenceNumber++, output_index: 0, item },
       {
         type: 'response.content_part.added',
@@ -61,7 +54,7 @@ export class FloorResponse {
 
   /** The events after the last delta. */
   close(outputTokens: number): FloorEvent[] {
-    const { itemId, text, start } = this;
+    const { itemId, text } = this;
     const part = toOutputText(text);
     const item = toMessage(itemId, 'assistant', part);
     const usage = toUsage(8, outputTokens);
@@ -87,7 +80,7 @@ export class FloorResponse {
       {
         type: 'response.completed',
         sequence_number: this.sequenceNumber++,
-        response: toSnapshot({ ...start, status: 'completed', output: [item], usage }),
+        response: this.snapshots.completed(item, text, usage),
       },
     ];
   }

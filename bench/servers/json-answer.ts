@@ -1,7 +1,6 @@
 import { DELTA, readTraffic } from '../traffic.ts';
 import { makeId, toMessage, toOutputText } from './floor-items.ts';
-import type { FloorRequest } from './floor-response.ts';
-import { toSnapshot, toUsage } from './floor-snapshot.ts';
+import { type FloorRequest, toSnapshot, toUsage } from './floor-snapshot.ts';
 
 /** The whole Response that answers a request which is not streamed, with every member that the service sends. */
 export function toJsonAnswer({ model, metadata }: FloorRequest): object {

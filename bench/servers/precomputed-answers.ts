@@ -1,5 +1,6 @@
 import { FloorAnswer } from './floor-answer.ts';
-import type { FloorEvent, FloorRequest } from './floor-response.ts';
+import type { FloorEvent } from './floor-response.ts';
+import type { FloorRequest } from './floor-snapshot.ts';
 
 /** Answers as bytes that are made once for each traffic, one chunk for each turn of the event loop. */
 export class PrecomputedAnswers {
@@ -33,7 +34,7 @@ export class PrecomputedAnswers {
   }
 
   private compute(request: FloorRequest): readonly Buffer[] {
-    const answer = new FloorAnswer(request);
+    const answer = FloorAnswer.of(request);
     const chunks: Buffer[] = [];
     while (!answer.isOver) {
       const events = answer.next();

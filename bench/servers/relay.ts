@@ -7,6 +7,7 @@ import { Agent, createServer, request as openRequest, type IncomingMessage, type
 
 import { toChatBody } from '../upstream-traffic.ts';
 import { FloorResponse } from './floor-response.ts';
+import { FloorSnapshots } from './floor-snapshot.ts';
 import { listen } from './listen.ts';
 import { readText } from './read-text.ts';
 import { SseData } from './sse-data.ts';
@@ -28,7 +29,7 @@ const server = createServer((request, reply) => {
 function ask({ model, input }: { readonly model: string; readonly input: string }, reply: ServerResponse): void {
   const body = toChatBody(model, input);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  const response = new FloorResponse({ model, metadata: {} });
+  const response = new FloorResponse(new FloorSnapshots({ model, metadata: {} }));
   const question = openRequest(upstream, { method: 'POST', agent, headers }, (answer) =>
     relay(answer, response, reply),
   );

@@ -1,5 +1,5 @@
 /** Parses and checks a request of many items, as the service does before anything else, in a process of its own. */
-import type * as Dto from '../../src/responses/dto/index.ts';
+import { checkRequest } from './built.ts';
 import type { ValidationJob, ValidationOutcome } from './job.ts';
 import { makeRequest } from './make-request.ts';
 
@@ -8,14 +8,6 @@ const ITEMS = 500;
 
 /** Requests that are in memory at the same time: a new one is checked each time, as in life. */
 const BATCH = 20;
-
-// The service as it is built; nobody but its pipe needs this function, so the package does not export it.
-const { validateCreateRequest } = (await import(
-  new URL('../../dist/responses/dto/index.js', import.meta.url).href
-)) as typeof Dto;
-
-/** As the service has them without a word about them. */
-const OPTIONS = { unknownParameters: 'ignore', forwarded: new Set<string>() } as const;
 
 const text = makeRequest(ITEMS);
 
@@ -31,7 +23,7 @@ function run({ step, requests }: ValidationJob): ValidationOutcome {
 
 function measureCheck(bodies: readonly unknown[]): number {
   return measure(() => {
-    for (const body of bodies) validateCreateRequest(body, OPTIONS);
+    for (const body of bodies) checkRequest(body);
   });
 }
 

@@ -1,0 +1,56 @@
+/**
+ * Loaded before a program (`--import`): counts, when asked, the promises that the process makes, or the bytes that it allocates on
+ * its heap. The program itself knows nothing of it. Promises are counted by hooks, which allocate: one or the other.
+ */
+import { createHook } from 'node:async_hooks';
+import { GCProfiler } from 'node:v8';
+
+import { collectGarbage } from './collect-garbage.ts';
+import type { CountAnswer, CountQuestion } from './messages.ts';
+
+let promises = 0;
+const hook = createHook({
+  init: (_id, type) => {
+    if (type === 'PROMISE') promises += 1;
+  },
+});
+
+let bytesBefore = 0;
+let profiler = new GCProfiler();
+
+process.on('message', (message: CountQuestion | { readonly type: 'usage' }) => {
+  if (message.type !== 'count') return;
+  if (message.step === 'begin') {
+    begin(message.what);
+    answer(0);
+    return;
+  }
+  // What the last turn left for this turn of the event loop, and for the next one, is part of it.
+  setImmediate(() => setImmediate(() => answer(end(message.what))));
+});
+
+function begin(what: CountQuestion['what']): void {
+  if (what === 'promises') {
+    promises = 0;
+    hook.enable();
+  } else {
+    profiler = new GCProfiler();
+    collectGarbage();
+    profiler.start();
+    bytesBefore = process.memoryUsage().heapUsed;
+  }
+}
+
+function end(what: CountQuestion['what']): number | null {
+  if (what === 'promises') {
+    hook.disable();
+    return promises;
+  }
+  const bytes = process.memoryUsage().heapUsed - bytesBefore;
+  return profiler.stop().statistics.length === 0 ? bytes : null;
+}
+
+function answer(count: number | null): void {
+  const message: CountAnswer = { type: 'count', count };
+  process.send?.(message);
+}
