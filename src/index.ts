@@ -4,7 +4,7 @@ export * from './antiphon.module.js';
 export * from './bootstrap.js';
 export { Environment, EnvironmentError, listenAddress } from './config/index.js';
 export { type Connection, ConnectionRegistry, type LaneSummary, type StopCause } from './connections/index.js';
-export type { Continuation, Continuations, Conversation } from './context/index.js';
+export type { Continuation, Continuations, Transcript } from './context/index.js';
 export { createAdapter } from './http/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';

@@ -112,7 +112,7 @@ describe('a program that adds to AntiphonModule', () => {
     expect(records).toEqual([
       expect.objectContaining({
         responseId: response.id,
-        caller: { owner: 'acme', requestId: response._request_id },
+        caller: { tenant: 'acme', requestId: response._request_id },
         model: 'my-model',
         provider: 'scripted',
         status: 'completed',

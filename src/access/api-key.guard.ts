@@ -2,7 +2,7 @@ import { type CanActivate, createParamDecorator, type ExecutionContext, Injectab
 import type { FastifyRequest } from 'fastify';
 
 import { Authenticator } from './authenticator.js';
-import type { Caller } from './owner.js';
+import type { Caller } from './tenant.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,7 +23,7 @@ export class ApiKeyGuard implements CanActivate {
 
   /** Names the caller once per request; called early as well, so that strangers cannot make us read large bodies. */
   identify(request: FastifyRequest): void {
-    request.caller ??= { owner: this.authenticator.authenticate(request.headers), requestId: request.id };
+    request.caller ??= { tenant: this.authenticator.authenticate(request.headers), requestId: request.id };
   }
 }
 

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
 import { digestOfKey } from '../config/index.js';
-import { asOwner, type Owner } from './owner.js';
+import { asTenant, type Tenant } from './tenant.js';
 
 interface KnownKey {
-  readonly owner: Owner;
+  readonly tenant: Tenant;
   readonly digest: Buffer;
 }
 
@@ -16,7 +16,7 @@ export class ApiKeys {
   constructor(entries: readonly string[]) {
     this.keys = entries.map((entry) => {
       const colon = entry.indexOf(':');
-      return { owner: asOwner(entry.slice(0, colon)), digest: digestOfKey(entry.slice(colon + 1)) };
+      return { tenant: asTenant(entry.slice(0, colon)), digest: digestOfKey(entry.slice(colon + 1)) };
     });
   }
 
@@ -24,11 +24,11 @@ export class ApiKeys {
     return this.keys.length;
   }
 
-  /** The owner of a key. Looks at every key whether or not one fits, so that time tells nothing. */
-  ownerOf(key: string): Owner | undefined {
+  /** The tenant of a key. Looks at every key whether or not one fits, so that time tells nothing. */
+  tenantOf(key: string): Tenant | undefined {
     const digest = createHash('sha256').update(key).digest();
-    let owner: Owner | undefined;
-    for (const known of this.keys) if (timingSafeEqual(digest, known.digest)) owner = known.owner;
-    return owner;
+    let tenant: Tenant | undefined;
+    for (const known of this.keys) if (timingSafeEqual(digest, known.digest)) tenant = known.tenant;
+    return tenant;
   }
 }

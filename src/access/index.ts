@@ -1,4 +1,4 @@
 export * from './access.module.js';
 export * from './api-key.guard.js';
 export * from './authenticator.js';
-export * from './owner.js';
+export * from './tenant.js';

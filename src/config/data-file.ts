@@ -1,4 +1,4 @@
-import { describeFaults } from './describe-faults.js';
+import { describeViolations } from './describe-violations.js';
 
 /** The value of a file in JSON, by its name, or YAML. Throws an Error whose first line says what is wrong. */
 export async function parseDataFile(path: string, content: string): Promise<unknown> {
@@ -17,7 +17,7 @@ export async function requireSchema<T>(value: unknown, schema: object, { isSecre
   const ajv = new Ajv2020({ strict: false, strictNumbers: true, allErrors: true, verbose: true });
   addFormats.default(ajv, ['regex']);
   const validate = ajv.compile<T>(schema);
-  if (!validate(value)) throw new Error(describeFaults(validate.errors ?? [], isSecret));
+  if (!validate(value)) throw new Error(describeViolations(validate.errors ?? [], isSecret));
   return value;
 }
 
@@ -27,7 +27,7 @@ export function firstLineOf(error: unknown): string {
   return line.replace(/[:.]$/, '');
 }
 
-/** Undefined for what is no JSON: it is read as YAML, which tells its faults with their place. */
+/** Undefined for what is no JSON: it is read as YAML, which tells its violations with their place. */
 function parseJson(path: string, content: string): unknown {
   if (!path.endsWith('.json')) return undefined;
   try {

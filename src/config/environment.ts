@@ -189,9 +189,9 @@ export class Environment {
   @WholeNumber(1)
   readonly WS_MAX_CONNECTIONS: number = 100;
 
-  /** Most WebSocket connections of one owner. 0: only WS_MAX_CONNECTIONS counts. */
+  /** Most WebSocket connections of one tenant. 0: only WS_MAX_CONNECTIONS counts. */
   @WholeNumber(0)
-  readonly WS_MAX_CONNECTIONS_PER_OWNER: number = 0;
+  readonly WS_MAX_CONNECTIONS_PER_TENANT: number = 0;
 
   /** How long a connection lives, ms. */
   @Milliseconds(1)

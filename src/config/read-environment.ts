@@ -5,16 +5,16 @@ import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './listen-address.js';
 
-/** The environment cannot be used; the message has one line per fault. */
+/** The environment cannot be used; the message has one line per violation. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
 
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'));
+  constructor(violations: readonly string[]) {
+    super(violations.join('\n'));
   }
 }
 
-/** Checks that no decorator can say. Each gives a fault or undefined, and is left out where its variables have one already. */
+/** Checks that no decorator can say. Each gives a violation or undefined, and is left out where its variables have one already. */
 const CROSS_CHECKS: readonly (readonly [
   variables: readonly (keyof Environment)[],
   check: (environment: Environment) => string | undefined,
@@ -104,25 +104,25 @@ const CROSS_CHECKS: readonly (readonly [
   ],
 ];
 
-/** Never quoted in a fault: it has a password in it. */
+/** Never quoted in a violation: it has a password in it. */
 function isDatabaseUrl(text: string): boolean {
   return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
-/** Reads and checks the environment. Throws EnvironmentError with every fault at once. */
+/** Reads and checks the environment. Throws EnvironmentError with every violation at once. */
 export function readEnvironment(variables: Readonly<Record<string, unknown>>): Environment {
   const set = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '');
   const known = set.filter(([name]) => name in new Environment());
   const environment = plainToInstance(Environment, Object.fromEntries(known), { exposeDefaultValues: true });
   const errors = validateSync(environment, { stopAtFirstError: true });
   const faulty = new Set(errors.map(({ property }) => property));
-  const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  const violations = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
   for (const [variables, check] of CROSS_CHECKS) {
-    const fault = variables.some((name) => faulty.has(name)) ? undefined : check(environment);
-    if (fault === undefined) continue;
-    faults.push(fault);
+    const violation = variables.some((name) => faulty.has(name)) ? undefined : check(environment);
+    if (violation === undefined) continue;
+    violations.push(violation);
     for (const name of variables) faulty.add(name);
   }
-  if (faults.length > 0) throw new EnvironmentError(faults);
+  if (violations.length > 0) throw new EnvironmentError(violations);
   return environment;
 }

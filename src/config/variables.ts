@@ -15,7 +15,7 @@ import {
 
 /**
  * The kinds of environment variables. Each reads the text of the environment into its type and checks it; a text that does
- * not fit is left as it is, so that the check can word the fault. An empty text counts as not set.
+ * not fit is left as it is, so that the check can word the violation. An empty text counts as not set.
  */
 
 /** A whole number within bounds. */

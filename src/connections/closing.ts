@@ -50,7 +50,7 @@ export function restarting({ DRAIN_TIMEOUT_MS }: Environment): Closing {
   };
 }
 
-/** The owner asked for it. */
+/** The tenant asked for it. */
 export function retired({ WS_EXPIRY_CLOSE_CODE, WS_EXPIRY_GRACE_MS }: Environment): Closing {
   return {
     code: WS_EXPIRY_CLOSE_CODE,

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
-import type { Caller, Owner } from '../access/index.js';
+import type { Caller, Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, IdGenerator, toErrorFrame } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
@@ -16,7 +16,7 @@ const MAX_TURNED_AWAY = 64;
 export class ConnectionRegistry {
   private readonly logger = new Logger('Connection');
   private readonly connections = new Map<string, Connection>();
-  private readonly countByOwner = new Map<Owner, number>();
+  private readonly countByTenant = new Map<Tenant, number>();
   private readonly turnedAway = new Set<WebSocket>();
   private closed = false;
   private whenEmpty: PromiseWithResolvers<undefined> | null = null;
@@ -51,26 +51,26 @@ export class ConnectionRegistry {
    */
   open(upgraded: Upgraded): Connection | undefined {
     const { socket, caller } = upgraded;
-    const refusal = this.refusalFor(caller.owner);
+    const refusal = this.refusalFor(caller.tenant);
     if (refusal !== null) {
       this.turnAway(socket, refusal, caller);
       return undefined;
     }
     const connection = new Connection(caller.connectionId ?? this.nextId(), upgraded, this.dependencies);
     this.connections.set(connection.id, connection);
-    this.countByOwner.set(caller.owner, this.countOf(caller.owner) + 1);
+    this.countByTenant.set(caller.tenant, this.countOf(caller.tenant) + 1);
     return connection;
   }
 
-  /** An owner's connections, oldest first. */
-  list(owner: Owner): readonly Connection[] {
-    return [...this.connections.values()].filter((connection) => connection.owner === owner);
+  /** A tenant's connections, oldest first. */
+  list(tenant: Tenant): readonly Connection[] {
+    return [...this.connections.values()].filter((connection) => connection.tenant === tenant);
   }
 
-  /** Brings an owner's connection to its end; false when there is no such connection. */
-  retire(owner: Owner, id: string, closing: Closing): boolean {
+  /** Brings a tenant's connection to its end; false when there is no such connection. */
+  retire(tenant: Tenant, id: string, closing: Closing): boolean {
     const connection = this.connections.get(id);
-    if (connection?.owner !== owner) return false;
+    if (connection?.tenant !== tenant) return false;
     void connection.retire(closing);
     return true;
   }
@@ -94,16 +94,16 @@ export class ConnectionRegistry {
     for (const connection of this.connections.values()) connection.terminate();
   }
 
-  private refusalFor(owner: Owner): ApiError | null {
-    const { WS_MAX_CONNECTIONS, WS_MAX_CONNECTIONS_PER_OWNER } = this.environment;
+  private refusalFor(tenant: Tenant): ApiError | null {
+    const { WS_MAX_CONNECTIONS, WS_MAX_CONNECTIONS_PER_TENANT } = this.environment;
     if (this.size >= WS_MAX_CONNECTIONS) return tooMany(`the server's limit of ${WS_MAX_CONNECTIONS} is reached`);
-    if (WS_MAX_CONNECTIONS_PER_OWNER === 0 || this.countOf(owner) < WS_MAX_CONNECTIONS_PER_OWNER) return null;
-    return tooMany(`your limit of ${WS_MAX_CONNECTIONS_PER_OWNER} is reached`);
+    if (WS_MAX_CONNECTIONS_PER_TENANT === 0 || this.countOf(tenant) < WS_MAX_CONNECTIONS_PER_TENANT) return null;
+    return tooMany(`your limit of ${WS_MAX_CONNECTIONS_PER_TENANT} is reached`);
   }
 
-  private turnAway(socket: WebSocket, refusal: ApiError, { owner, requestId }: Caller): void {
+  private turnAway(socket: WebSocket, refusal: ApiError, { tenant, requestId }: Caller): void {
     // Refused clients come again and again: one line per wave.
-    if (this.turnedAway.size === 0) this.logger.warn(`no room for a connection of ${owner}: ${refusal.message}`);
+    if (this.turnedAway.size === 0) this.logger.warn(`no room for a connection of ${tenant}: ${refusal.message}`);
     this.turnedAway.add(socket);
     socket.send(toErrorFrame(refusal, { requestId }));
     socket.close(1013, 'websocket_connection_limit_reached');
@@ -114,15 +114,15 @@ export class ConnectionRegistry {
     });
   }
 
-  private countOf(owner: Owner): number {
-    return this.countByOwner.get(owner) ?? 0;
+  private countOf(tenant: Tenant): number {
+    return this.countByTenant.get(tenant) ?? 0;
   }
 
   private remove(connection: Connection): void {
     this.connections.delete(connection.id);
-    const left = this.countOf(connection.owner) - 1;
-    if (left > 0) this.countByOwner.set(connection.owner, left);
-    else this.countByOwner.delete(connection.owner);
+    const left = this.countOf(connection.tenant) - 1;
+    if (left > 0) this.countByTenant.set(connection.tenant, left);
+    else this.countByTenant.delete(connection.tenant);
     if (this.size === 0) this.whenEmpty?.resolve(undefined);
   }
 }

@@ -3,7 +3,7 @@ import type { ApiError } from '../protocol/index.js';
 /** Why the turns of a connection are stopped. */
 export type StopCause = 'disconnect' | 'expiry' | 'drain';
 
-/** A lane as its owner sees it. */
+/** A lane as its tenant sees it. */
 export interface LaneSummary {
   /** Null for the default lane. */
   readonly stream_id: string | null;

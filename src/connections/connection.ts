@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 
 import { Logger } from '@nestjs/common';
 
-import type { Caller, Owner } from '../access/index.js';
+import type { Caller, Tenant } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
@@ -34,7 +34,7 @@ const logger = new Logger('Connection');
 
 /** One client's socket from its upgrade to its end: its age, and the one way to close it. */
 export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatHost {
-  readonly owner: Owner;
+  readonly tenant: Tenant;
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
   /** Milliseconds since the epoch. */
@@ -55,11 +55,11 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     private readonly dependencies: ConnectionDependencies,
   ) {
     const { clock, environment } = dependencies;
-    this.owner = caller.owner;
+    this.tenant = caller.tenant;
     this.headers = headers;
     this.socket = socket;
     this.since = clock.now();
-    logger.debug(`${id} of ${caller.owner} opened by request ${caller.requestId}`);
+    logger.debug(`${id} of ${caller.tenant} opened by request ${caller.requestId}`);
     this.writer = new FrameWriter(socket, stream, clock, environment.WS_MAX_BUFFERED_BYTES, this);
     this.heartbeat = new Heartbeat(this, clock, environment.WS_PING_INTERVAL_MS);
     socket.on('ping', (data: Buffer) => this.writer.pong(data));
@@ -79,7 +79,7 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.work = work;
   }
 
-  /** What the connection carries as its owner sees it. */
+  /** What the connection carries as its tenant sees it. */
   lanes(): ReturnType<ConnectionWork['lanes']> {
     return this.work?.lanes() ?? [];
   }
@@ -100,7 +100,7 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
   }
 
   /**
-   * The one way out for age, idleness, shutdown and owners: no new turns, a grace period for those that run, a last word,
+   * The one way out for age, idleness, shutdown and tenants: no new turns, a grace period for those that run, a last word,
    * and the close code. The first reason counts.
    */
   async retire(closing: Closing): Promise<void> {
@@ -120,7 +120,7 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
 
   /** The client left too much unread: what is buffered will not reach it in time either. */
   dropSlowReader(): void {
-    logger.warn(`${this.id} of ${this.owner} leaves too much unread`);
+    logger.warn(`${this.id} of ${this.tenant} leaves too much unread`);
     this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
   }
 
@@ -193,6 +193,6 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.handshakeTimer?.cancel();
     this.work?.end();
     this.dependencies.onClosed(this);
-    logger.debug(`${this.id} of ${this.owner} closed with ${code} ${JSON.stringify(reason)}`);
+    logger.debug(`${this.id} of ${this.tenant} closed with ${code} ${JSON.stringify(reason)}`);
   }
 }

@@ -39,14 +39,14 @@ export class ConnectionsController {
   ) {}
 
   @Get()
-  list(@CurrentCaller() { owner }: Caller): ListObject<ConnectionBody> {
-    return toListObject(this.registry.list(owner).map(toBody), false);
+  list(@CurrentCaller() { tenant }: Caller): ListObject<ConnectionBody> {
+    return toListObject(this.registry.list(tenant).map(toBody), false);
   }
 
   /** Retires a connection: its running turns may end, new ones are refused, then it is closed. */
   @Delete(':id')
-  retire(@Param('id') id: string, @CurrentCaller() { owner }: Caller): RetiredConnection {
-    if (!this.registry.retire(owner, id, retired(this.environment))) throw ApiError.notFound('Connection', id);
+  retire(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): RetiredConnection {
+    if (!this.registry.retire(tenant, id, retired(this.environment))) throw ApiError.notFound('Connection', id);
     return { id, object: 'connection', deleted: true };
   }
 }

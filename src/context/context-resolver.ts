@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 import { ApiError, type Item } from '../protocol/index.js';
 import { ResponseStore } from '../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
-import { Conversation } from './conversation.js';
+import { Transcript } from './transcript.js';
 
 /** What a turn starts from: everything before it with its own input, and the response it continues, if any. */
 export interface TurnContext {
   /** The request's input with its references resolved. */
   readonly input: readonly Item[];
-  readonly conversation: Conversation;
+  readonly transcript: Transcript;
   readonly parent: Continuation | null;
 }
 
@@ -33,39 +33,39 @@ export class ContextResolver {
 
   /**
    * Resolves and checks the whole context, at once where everything is here. Throws ApiError 400 `previous_response_not_found`
-   * when the parent is missing, another owner's or not continuable, 404 for a reference to no item, and the pairing errors of
+   * when the parent is missing, another tenant's or not continuable, 404 for a reference to no item, and the pairing errors of
    * protocol §3.1.
    */
   resolve(
-    owner: Owner,
+    tenant: Tenant,
     previousResponseId: string | null,
     items: readonly Item[],
     scope: ContextScope = {},
   ): MaybePromise<TurnContext> {
-    const parent = previousResponseId === null ? null : this.parent(owner, previousResponseId, scope);
-    if (isPromise(parent) || items.some(isReference)) return this.wait(owner, parent, items, scope);
+    const parent = previousResponseId === null ? null : this.parent(tenant, previousResponseId, scope);
+    if (isPromise(parent) || items.some(isReference)) return this.wait(tenant, parent, items, scope);
     return toContext(parent, items);
   }
 
   private async wait(
-    owner: Owner,
+    tenant: Tenant,
     parent: MaybePromise<Continuation | null>,
     items: readonly Item[],
     { within }: ContextScope,
   ): Promise<TurnContext> {
-    return toContext(await parent, await this.resolveReferences(owner, items, within));
+    return toContext(await parent, await this.resolveReferences(tenant, items, within));
   }
 
   /** What a turn continues: as the connection remembers it, or as it is stored. */
-  private parent(owner: Owner, responseId: string, scope: ContextScope): MaybePromise<Continuation> {
-    return this.remembered(responseId, scope) ?? this.stored(owner, responseId, scope);
+  private parent(tenant: Tenant, responseId: string, scope: ContextScope): MaybePromise<Continuation> {
+    return this.remembered(responseId, scope) ?? this.stored(tenant, responseId, scope);
   }
 
-  private async stored(owner: Owner, responseId: string, { within }: ContextScope): Promise<Continuation> {
-    const chain = await this.store.chain(owner, responseId, within);
+  private async stored(tenant: Tenant, responseId: string, { within }: ContextScope): Promise<Continuation> {
+    const chain = await this.store.chain(tenant, responseId, within);
     if (chain !== undefined) {
       const { items, origin, sessionId, expiresAt } = chain;
-      return { responseId, conversation: Conversation.of(items), origin, sessionId, expiresAt };
+      return { responseId, transcript: Transcript.of(items), origin, sessionId, expiresAt };
     }
     throw ApiError.of('previous_response_not_found', `Previous response with id '${responseId}' not found.`, {
       param: 'previous_response_id',
@@ -84,19 +84,19 @@ export class ContextResolver {
 
   /** Puts the stored items in the place of `item_reference`s (protocol §3.1). */
   private async resolveReferences(
-    owner: Owner,
+    tenant: Tenant,
     items: readonly Item[],
     within: string | undefined,
   ): Promise<readonly Item[]> {
     const ids = items.filter(isReference).map(({ id }) => id);
     if (ids.length === 0) return items;
-    const found = await this.store.items(owner, ids, within);
+    const found = await this.store.items(tenant, ids, within);
     return items.map((item) => (isReference(item) ? (found.get(item.id) ?? refuseReference(item.id)) : item));
   }
 }
 
 function toContext(parent: Continuation | null, input: readonly Item[]): TurnContext {
-  return { input, conversation: (parent?.conversation ?? Conversation.of([])).accept(input), parent };
+  return { input, transcript: (parent?.transcript ?? Transcript.of([])).accept(input), parent };
 }
 
 function isReference({ type }: Item): boolean {

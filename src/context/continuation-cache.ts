@@ -100,24 +100,24 @@ export class ContinuationCache {
       this.latest.set(lane, continuation);
       if (lane === name) return continuation;
       // Two lanes must not keep each other's items alive once one of them is forgotten.
-      return { ...continuation, conversation: continuation.conversation.fork() };
+      return { ...continuation, transcript: continuation.transcript.fork() };
     }
     return undefined;
   }
 
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
     if (this.closed) return;
-    const { conversation, expiresAt, responseId } = continuation;
+    const { transcript, expiresAt, responseId } = continuation;
     if (expiresAt !== null && !this.expected.delete(responseId)) {
       this.drop(lane);
       this.settle();
       return;
     }
     if (parent !== null && this.latest.get(lane) === parent) {
-      this.items.hold(conversation.itemsAfter(parent.conversation));
+      this.items.hold(transcript.itemsAfter(parent.transcript));
       this.latest.delete(lane);
     } else {
-      this.items.hold(conversation.items);
+      this.items.hold(transcript.items);
       this.drop(lane);
     }
     this.latest.set(lane, continuation);
@@ -128,7 +128,7 @@ export class ContinuationCache {
     const continuation = this.latest.get(lane);
     if (continuation === undefined) return;
     this.latest.delete(lane);
-    this.items.release(continuation.conversation.items);
+    this.items.release(continuation.transcript.items);
   }
 
   private dropRequest(lane: string): void {

@@ -1,10 +1,10 @@
 import type { Origin } from '../providers/index.js';
-import type { Conversation } from './conversation.js';
+import type { Transcript } from './transcript.js';
 
 /** A response that can be continued, with everything up to and including its output. */
 export interface Continuation {
   readonly responseId: string;
-  readonly conversation: Conversation;
+  readonly transcript: Transcript;
   readonly origin: Origin | null;
   /** The session it was made in. */
   readonly sessionId: string;

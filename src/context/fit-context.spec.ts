@@ -5,7 +5,7 @@ import type { Item } from '../protocol/index.js';
 import { countItemTokens } from '../providers/index.js';
 import { dropOldest, mayExceed } from './fit-context.js';
 
-/** Something of a conversation, before its items have ids. */
+/** Something of a transcript, before its items have ids. */
 interface Step {
   readonly kind:
     'system' | 'developer' | 'user' | 'assistant' | 'reasoning' | 'call' | 'local_shell' | 'additional_tools';
@@ -66,8 +66,8 @@ function toOutput({ kind, words }: Step, index: number): Item {
     : { type: 'local_shell_call_output', id: `call_${index}`, output };
 }
 
-/** Any conversation; outputs stand anywhere, also before their calls. */
-const conversation = fc.array(step, { minLength: 1, maxLength: 14 }).map((steps) => {
+/** Any transcript; outputs stand anywhere, also before their calls. */
+const transcript = fc.array(step, { minLength: 1, maxLength: 14 }).map((steps) => {
   const items = steps.map(toItem);
   for (const [index, made] of steps.entries()) {
     if (made.kind !== 'call' && made.kind !== 'local_shell') continue;
@@ -82,19 +82,19 @@ const isInstruction = (item: Item): boolean =>
 
 const pairOf = (item: Item): unknown => (item.type === 'local_shell_call_output' ? item.id : item['call_id']);
 
-/** How many instructions a conversation begins with. */
+/** How many instructions a transcript begins with. */
 function headLength(items: readonly Item[]): number {
   const length = items.findIndex((item) => !isInstruction(item));
   return length === -1 ? items.length : length;
 }
 
-/** What is left when a conversation begins at an item. */
+/** What is left when a transcript begins at an item. */
 function from(items: readonly Item[], start: number): readonly Item[] {
   const head = headLength(items);
   return [...items.slice(0, head), ...items.slice(head, start).filter(isSetting), ...items.slice(start)];
 }
 
-/** Whether a conversation may begin there: nothing is torn apart. */
+/** Whether a transcript may begin there: nothing is torn apart. */
 function mayBeginAt(items: readonly Item[], start: number): boolean {
   const before = new Set<unknown>(
     items
@@ -106,13 +106,13 @@ function mayBeginAt(items: readonly Item[], start: number): boolean {
   return !isTorn && items[start - 1]?.type !== 'reasoning';
 }
 
-/** A conversation that could be left. */
+/** A transcript that could be left. */
 interface Candidate {
   readonly items: readonly Item[];
   readonly beginsWithUser: boolean;
 }
 
-/** Every conversation that could be left, longest first. */
+/** Every transcript that could be left, longest first. */
 function candidates(items: readonly Item[]): readonly Candidate[] {
   const head = headLength(items);
   const starts = [...items.keys()].filter((start) => start > head && mayBeginAt(items, start));
@@ -123,14 +123,14 @@ function candidates(items: readonly Item[]): readonly Candidate[] {
 }
 
 const fitted = fc.record({
-  items: conversation,
+  items: transcript,
   settings: fc.nat({ max: 200 }),
   fraction: fc.double({ min: 0.02, max: 0.99, noNaN: true }),
   maxOutputTokens: fc.option(fc.nat({ max: 500 })),
 });
 
 describe(dropOldest.name, () => {
-  it('leaves the end of a conversation that fits, and tears nothing apart', async () => {
+  it('leaves the end of a transcript that fits, and tears nothing apart', async () => {
     await fc.assert(
       fc.asyncProperty(fitted, async ({ items, settings, fraction, maxOutputTokens }) => {
         const tokens = settings + (await countItemTokens(items));
@@ -186,7 +186,7 @@ describe(dropOldest.name, () => {
 describe(mayExceed.name, () => {
   it('never takes what is too long for short', async () => {
     await fc.assert(
-      fc.asyncProperty(conversation, fc.nat({ max: 3000 }), async (items, limit) => {
+      fc.asyncProperty(transcript, fc.nat({ max: 3000 }), async (items, limit) => {
         if ((await countItemTokens(items)) > limit) expect(mayExceed(limit, items)).toBe(true);
       }),
     );

@@ -3,7 +3,7 @@ import { callIdOf, type Item } from '../protocol/index.js';
 /** Tokens that are left for the answer where the request does not say how long it may be. */
 const USUAL_ANSWER_TOKENS = 4096;
 
-/** A conversation before it is fitted. */
+/** A transcript before it is fitted. */
 export interface UnfittedContext {
   /** Everything, oldest first. */
   readonly items: readonly Item[];
@@ -31,7 +31,7 @@ export function mayExceed(tokens: number, values: readonly (object | string | nu
   return false;
 }
 
-/** Whether there is anything in a conversation whose tokens cannot be told from its length. */
+/** Whether there is anything in a transcript whose tokens cannot be told from its length. */
 export function holdsMedia(items: readonly Item[]): boolean {
   return items.some((item) =>
     [item.content, item.output].some((parts) => Array.isArray(parts) && (parts as readonly unknown[]).some(isMedia)),
@@ -76,7 +76,7 @@ function roomForAnswer({ window, maxOutputTokens }: UnfittedContext): number {
   return Math.min(Math.max(maxOutputTokens ?? USUAL_ANSWER_TOKENS, Math.ceil(window / 16)), Math.floor(window / 2));
 }
 
-/** Where a conversation may begin, oldest first: behind its first items, but not between a call and its output. */
+/** Where a transcript may begin, oldest first: behind its first items, but not between a call and its output. */
 function validCuts(items: readonly Item[], from: number): readonly number[] {
   const last = new Map(items.map((item, index) => [callIdOf(item), index]));
   const cuts: number[] = [];
@@ -96,7 +96,7 @@ function isInstruction(item: Item): boolean {
   return isSetting(item);
 }
 
-/** What comes into force in the middle of a conversation, and stays. */
+/** What comes into force in the middle of a transcript, and stays. */
 function isSetting({ type }: Item): boolean {
   return type === 'additional_tools' || type === 'configuration_update';
 }

@@ -5,7 +5,7 @@ interface Held {
   holders: number;
 }
 
-/** Items that several conversations may share, each weighed once. */
+/** Items that several transcripts may share, each weighed once. */
 export class HeldItems {
   private readonly items = new Map<Item, Held>();
   private total = 0;

@@ -3,5 +3,5 @@ export * from './context-resolver.js';
 export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';
-export * from './conversation.js';
+export * from './transcript.js';
 export { dropOldest, holdsMedia, mayExceed, type UnfittedContext } from './fit-context.js';

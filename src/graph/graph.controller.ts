@@ -17,10 +17,10 @@ export class GraphController {
   constructor(private readonly graph: GraphService) {}
 
   @Get()
-  list(@Query() query: Parameters, @Headers() headers: Parameters, @CurrentCaller() { owner }: Caller): ResponseList {
+  list(@Query() query: Parameters, @Headers() headers: Parameters, @CurrentCaller() { tenant }: Caller): ResponseList {
     const { filter, page } = readListQuery(query);
     const sessionId = oneSession(filter.sessionId, readSessionId(headers));
-    return this.graph.list(owner, { ...filter, ...(sessionId === undefined ? {} : { sessionId }) }, page);
+    return this.graph.list(tenant, { ...filter, ...(sessionId === undefined ? {} : { sessionId }) }, page);
   }
 
   @Get(':id/children')
@@ -28,9 +28,9 @@ export class GraphController {
     @Param('id') id: string,
     @Query() query: Parameters,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): ResponseList {
-    return this.graph.around('children', owner, id, readPageQuery(query), readSessionId(headers));
+    return this.graph.around('children', tenant, id, readPageQuery(query), readSessionId(headers));
   }
 
   @Get(':id/siblings')
@@ -38,9 +38,9 @@ export class GraphController {
     @Param('id') id: string,
     @Query() query: Parameters,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): ResponseList {
-    return this.graph.around('siblings', owner, id, readPageQuery(query), readSessionId(headers));
+    return this.graph.around('siblings', tenant, id, readPageQuery(query), readSessionId(headers));
   }
 
   @Get(':id/leaves')
@@ -48,9 +48,9 @@ export class GraphController {
     @Param('id') id: string,
     @Query() query: Parameters,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): ResponseList {
-    return this.graph.around('leaves', owner, id, readPageQuery(query), readSessionId(headers));
+    return this.graph.around('leaves', tenant, id, readPageQuery(query), readSessionId(headers));
   }
 
   @Get(':id/tree')
@@ -58,8 +58,8 @@ export class GraphController {
     @Param('id') id: string,
     @Query() query: Parameters,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): Promise<TreeObject> {
-    return this.graph.tree(owner, id, readTreeQuery(query), readSessionId(headers));
+    return this.graph.tree(tenant, id, readTreeQuery(query), readSessionId(headers));
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 import { ApiError, type ListObject, type ResponseWithText, toListObject, withOutputText } from '../protocol/index.js';
 import {
   type PageRequest,
@@ -32,26 +32,26 @@ type Around = 'children' | 'siblings' | 'leaves';
 export class GraphService {
   constructor(private readonly graph: ResponseGraph) {}
 
-  async list(owner: Owner, filter: ResponseFilter, page: PageRequest): Promise<ListObject<ResponseWithText>> {
-    const { data, hasMore } = await this.graph.list(owner, filter, page);
+  async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ListObject<ResponseWithText>> {
+    const { data, hasMore } = await this.graph.list(tenant, filter, page);
     return toListObject(data.map(withOutputText), hasMore);
   }
 
   /** The children, siblings or leaves of a response. */
   async around(
     kind: Around,
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<ListObject<ResponseWithText>> {
-    const found = await this.graph[kind](owner, responseId, page, within);
+    const found = await this.graph[kind](tenant, responseId, page, within);
     if (found === undefined) throw ApiError.notFound('Response', responseId);
     return toListObject(found.data.map(withOutputText), found.hasMore);
   }
 
-  async tree(owner: Owner, responseId: string, bounds: TreeBounds, within?: string): Promise<TreeObject> {
-    const root = await this.graph.tree(owner, responseId, bounds, within);
+  async tree(tenant: Tenant, responseId: string, bounds: TreeBounds, within?: string): Promise<TreeObject> {
+    const root = await this.graph.tree(tenant, responseId, bounds, within);
     if (root === undefined) throw ApiError.notFound('Response', responseId);
     return { object: 'response.tree', root: toObject(root) };
   }

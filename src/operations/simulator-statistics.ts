@@ -2,7 +2,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 
 import { Injectable } from '@nestjs/common';
 
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 import { SIMULATOR } from '../providers/simulator/index.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 
@@ -18,7 +18,7 @@ export interface TurnStatistics {
   readonly latency_ms: Readonly<Record<'min' | 'mean' | 'p50' | 'p90' | 'p99' | 'max', number>>;
 }
 
-/** What the simulator has done for an owner on this replica since it started. */
+/** What the simulator has done for a tenant on this replica since it started. */
 export interface SimulatorReport extends TurnStatistics {
   readonly object: 'simulator.stats';
   readonly models: Readonly<Record<string, TurnStatistics>>;
@@ -30,27 +30,27 @@ const MOST_MODELS = 100;
 /** Counts the simulator's turns, for load tests. */
 @Injectable()
 export class SimulatorStatistics extends TurnObserver {
-  private readonly owners = new Map<Owner, { readonly total: Count; readonly models: Map<string, Count> }>();
+  private readonly tenants = new Map<Tenant, { readonly total: Count; readonly models: Map<string, Count> }>();
 
   override settled(record: TurnRecord): void {
     if (record.provider !== SIMULATOR) return;
-    const { total, models } = this.of(record.caller.owner);
+    const { total, models } = this.of(record.caller.tenant);
     total.add(record);
     if (!models.has(record.model) && models.size < MOST_MODELS) models.set(record.model, new Count());
     models.get(record.model)?.add(record);
   }
 
-  report(owner: Owner): SimulatorReport {
-    const { total, models } = this.of(owner);
+  report(tenant: Tenant): SimulatorReport {
+    const { total, models } = this.of(tenant);
     const byModel = Object.fromEntries([...models].map(([model, count]) => [model, count.toStatistics()]));
     return { object: 'simulator.stats', ...total.toStatistics(), models: byModel };
   }
 
-  private of(owner: Owner): { readonly total: Count; readonly models: Map<string, Count> } {
-    let counts = this.owners.get(owner);
+  private of(tenant: Tenant): { readonly total: Count; readonly models: Map<string, Count> } {
+    let counts = this.tenants.get(tenant);
     if (counts === undefined) {
       counts = { total: new Count(), models: new Map() };
-      this.owners.set(owner, counts);
+      this.tenants.set(tenant, counts);
     }
     return counts;
   }

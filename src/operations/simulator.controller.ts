@@ -24,7 +24,7 @@ export class SimulatorController {
 
   /** The caller's own turns on this replica. */
   @Get('stats')
-  stats(@CurrentCaller() { owner }: Caller): SimulatorReport {
-    return this.statistics.report(owner);
+  stats(@CurrentCaller() { tenant }: Caller): SimulatorReport {
+    return this.statistics.report(tenant);
   }
 }

@@ -14,7 +14,7 @@ export class TurnLog extends TurnObserver {
     this.logger.debug(
       [
         `${responseId} ${status}${errorCode === null ? '' : ` (${errorCode})`}`,
-        `owner=${caller.owner} request=${caller.requestId}${toText(caller.connectionId)}`,
+        `tenant=${caller.tenant} request=${caller.requestId}${toText(caller.connectionId)}`,
         `model=${model} provider=${provider ?? '-'}`,
         `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}`,
       ].join(' '),

@@ -120,7 +120,7 @@ export class ApiError extends Error {
     return new ApiError(400, 'invalid_request_error', null, param, message);
   }
 
-  /** A 404 without a code: what is missing and what is another owner's look the same (protocol §7). */
+  /** A 404 without a code: what is missing and what is another tenant's look the same (protocol §7). */
   static notFound(kind: 'Response' | 'Item' | 'Session' | 'Connection', id: string): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }

@@ -62,7 +62,7 @@ export abstract class ModelProviderBase {
     return (await countSettingsTokens(turn.settings)) + (await this.countContextTokens(turn.context));
   }
 
-  /** Tokens of a part of a conversation, as `countTokens` counts it: what is gained by leaving it out. */
+  /** Tokens of a part of a transcript, as `countTokens` counts it: what is gained by leaving it out. */
   async countContextTokens(items: readonly Item[]): Promise<number> {
     return countItemTokens(items);
   }

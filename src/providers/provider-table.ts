@@ -33,14 +33,14 @@ export class ProviderTable {
   constructor(private readonly parts: TableParts) {
     const { classes, configuration, clock, random } = parts;
     const destinations = gather(parts);
-    const surroundings = { clock, random, health: new TargetHealth(clock) };
+    const dependencies = { clock, random, health: new TargetHealth(clock) };
     const seatOf = (name: string, destination: Destination): ModelProviderBase =>
-      classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, surroundings);
+      classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, dependencies);
     const open = [...destinations].filter(([, { isOpen }]) => isOpen);
     this.seats = new Map(open.map(([name, destination]) => [name, seatOf(name, destination)]));
     const listed = [...destinations].map(([name, { provider }]) => [name, provider] as const);
     this.listings = new Listings(new Map(listed), clock, parts.listLimitMs);
-    this.routes = new RouteTable(configuration?.models ?? [], destinations, surroundings);
+    this.routes = new RouteTable(configuration?.models ?? [], destinations, dependencies);
   }
 
   /** Request members beyond those of the API that a provider takes. */

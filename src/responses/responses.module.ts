@@ -12,7 +12,7 @@ import { ResponsesService } from './responses.service.js';
 import { QueueBudget } from './socket/queue-budget.js';
 import { ResponsesGateway } from './socket/responses.gateway.js';
 import { SocketHandshake } from './socket/socket-handshake.js';
-import { SocketSessions } from './socket/socket-sessions.js';
+import { ConnectionHandlers } from './socket/connection-handlers.js';
 import { StoredResponsesService } from './stored-responses.service.js';
 import {
   Admission,
@@ -39,7 +39,7 @@ import {
     SseTransport,
     ResponsesGateway,
     SocketHandshake,
-    SocketSessions,
+    ConnectionHandlers,
     QueueBudget,
     RequestValidator,
     ResponsesService,

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
 import { type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
 
 /**
- * What can be done with a response that is stored. Another owner's responses do not exist, and `within` a session neither do
+ * What can be done with a response that is stored. Another tenant's responses do not exist, and `within` a session neither do
  * those outside of it.
  */
 @Injectable()
@@ -13,27 +13,27 @@ export class StoredResponsesService {
   constructor(private readonly store: ResponseStore) {}
 
   /** Throws ApiError 404. */
-  async retrieve(owner: Owner, responseId: string, within?: string): Promise<ResponseObject> {
-    const response = await this.store.get(owner, responseId, within);
+  async retrieve(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
+    const response = await this.store.get(tenant, responseId, within);
     if (response === undefined) throw ApiError.notFound('Response', responseId);
     return response;
   }
 
   /** Throws ApiError 404, also the second time. */
-  async delete(owner: Owner, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
-    const deleted = await this.store.delete(owner, responseId, options, within);
+  async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
+    const deleted = await this.store.delete(tenant, responseId, options, within);
     if (deleted === 0) throw ApiError.notFound('Response', responseId);
   }
 
   /** Only background responses can be cancelled (protocol §1.1). Throws ApiError 404, or 400 for a foreground response. */
-  async cancel(owner: Owner, responseId: string, within?: string): Promise<ResponseObject> {
-    await this.retrieve(owner, responseId, within);
+  async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
+    await this.retrieve(tenant, responseId, within);
     throw ApiError.badRequest('Cannot cancel a synchronous response.', null);
   }
 
   /** The input items of one request. Throws ApiError 404, or UnknownCursorError. */
-  async inputItems(owner: Owner, responseId: string, page: PageRequest, within?: string): Promise<ListObject<Item>> {
-    const found = await this.store.inputItems(owner, responseId, page, within);
+  async inputItems(tenant: Tenant, responseId: string, page: PageRequest, within?: string): Promise<ListObject<Item>> {
+    const found = await this.store.inputItems(tenant, responseId, page, within);
     if (found === undefined) throw ApiError.notFound('Response', responseId);
     return toListObject(found.data, found.hasMore);
   }

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 
-import { type Owner, ownedKey } from '../access/index.js';
+import { type Tenant, ownedKey } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type SessionLease, SessionLock, SessionStore } from '../state/index.js';
@@ -53,21 +53,21 @@ export class SessionGate {
    * Throws ApiError 400 `session_limit_reached`, as a rejected promise, for a session with SESSION_MAX_RESPONSES responses.
    * Where sessions have no limit there is nothing to ask, and no promise.
    */
-  refuseWhenFull(owner: Owner, sessionId: string, param: string): void | Promise<void> {
+  refuseWhenFull(tenant: Tenant, sessionId: string, param: string): void | Promise<void> {
     const { SESSION_MAX_RESPONSES: most } = this.environment;
-    if (most > 0) return this.refuseAt(most, owner, sessionId, param);
+    if (most > 0) return this.refuseAt(most, tenant, sessionId, param);
   }
 
   /**
    * Waits for the lock of a session, and keeps it until it is released. Throws ApiError 409 `session_locked` after
    * SESSION_LOCK_TIMEOUT_MS, and the signal's reason.
    */
-  async hold(owner: Owner, sessionId: string, waiter: Waiter): Promise<HeldSession> {
+  async hold(tenant: Tenant, sessionId: string, waiter: Waiter): Promise<HeldSession> {
     const deadline = this.clock.now() + this.environment.SESSION_LOCK_TIMEOUT_MS;
-    const place = this.queue.join(ownedKey(owner, sessionId));
+    const place = this.queue.join(ownedKey(tenant, sessionId));
     try {
       await this.waitFor(place.turn, deadline, waiter);
-      const lease = await this.acquire(owner, sessionId, deadline, waiter);
+      const lease = await this.acquire(tenant, sessionId, deadline, waiter);
       return this.keep(lease, place, waiter);
     } catch (error) {
       place.leave();
@@ -75,15 +75,15 @@ export class SessionGate {
     }
   }
 
-  private async refuseAt(most: number, owner: Owner, sessionId: string, param: string): Promise<void> {
-    if (!(await this.sessions.hasAtLeast(owner, sessionId, most))) return;
+  private async refuseAt(most: number, tenant: Tenant, sessionId: string, param: string): Promise<void> {
+    if (!(await this.sessions.hasAtLeast(tenant, sessionId, most))) return;
     const message = `The session has reached its maximum of ${most} responses. Begin another one, or fork it up to an earlier response.`;
     throw ApiError.of('session_limit_reached', message, { param });
   }
 
-  private async acquire(owner: Owner, sessionId: string, deadline: number, waiter: Waiter): Promise<SessionLease> {
+  private async acquire(tenant: Tenant, sessionId: string, deadline: number, waiter: Waiter): Promise<SessionLease> {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const lease = await this.locks.tryAcquire(owner, sessionId, this.environment.SESSION_LOCK_TTL_MS);
+      const lease = await this.locks.tryAcquire(tenant, sessionId, this.environment.SESSION_LOCK_TTL_MS);
       if (lease !== undefined) return lease;
       const left = deadline - this.clock.now();
       if (left <= 0) throw sessionLocked(waiter);

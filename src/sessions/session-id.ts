@@ -1,4 +1,4 @@
-import { type Check, Fault, tooLong, wrongType } from '../validation/index.js';
+import { type Check, Violation, tooLong, wrongType } from '../validation/index.js';
 
 const MAX_LENGTH = 256;
 
@@ -8,7 +8,7 @@ export const sessionId: Check = (value) => {
   if (value.length > MAX_LENGTH) return tooLong(MAX_LENGTH, value);
   // Of `.` and `..` no URL would be left.
   if (/^[\x21-\x7e]+$/.test(value) && !/^\.{1,2}$/.test(value)) return null;
-  return new Fault(
+  return new Violation(
     'invalid_value',
     (path) =>
       `Invalid '${path}'. Expected a session name of 1 to ${MAX_LENGTH} visible ASCII characters without blanks, ` +
@@ -22,7 +22,7 @@ const HEADER = 'x-session-id';
 export function readSessionId(headers: Readonly<Record<string, unknown>>): string | undefined {
   const value = headers[HEADER];
   if (value === undefined) return undefined;
-  const fault = sessionId(value, { unknownParameters: 'ignore' });
-  if (fault !== null) throw fault.under(HEADER).toError();
+  const violation = sessionId(value, { unknownParameters: 'ignore' });
+  if (violation !== null) throw violation.under(HEADER).toError();
   return value as string;
 }

@@ -36,9 +36,9 @@ export class SessionsController {
   responses(
     @Param('id') id: string,
     @Query() query: Readonly<Record<string, unknown>>,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<ResponseWithText>> {
-    return this.sessions.responses(owner, id, readPageQuery(query));
+    return this.sessions.responses(tenant, id, readPageQuery(query));
   }
 
   @Post(':id/fork')
@@ -46,16 +46,16 @@ export class SessionsController {
   async fork(
     @Param('id') id: string,
     @Body() body: unknown,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): Promise<ForkedSession> {
     const request = validateForkBody(body, { unknownParameters: this.environment.UNKNOWN_PARAMETERS });
-    const responses = await this.sessions.fork(owner, id, request);
+    const responses = await this.sessions.fork(tenant, id, request);
     return { id: request.target_session_id, object: 'session', forked_from: id, responses };
   }
 
   @Delete(':id')
-  async delete(@Param('id') id: string, @CurrentCaller() { owner }: Caller): Promise<DeletedSession> {
-    await this.sessions.delete(owner, id);
+  async delete(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): Promise<DeletedSession> {
+    await this.sessions.delete(tenant, id);
     return { id, object: 'session', deleted: true };
   }
 }

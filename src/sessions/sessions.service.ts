@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, type ListObject, type ResponseWithText, toListObject, withOutputText } from '../protocol/index.js';
 import { type PageRequest, ResponseGraph, SessionStore } from '../state/index.js';
@@ -8,7 +8,7 @@ import type { ForkBody } from './fork-body.js';
 import { SessionGate } from './session-gate.js';
 
 /**
- * What can be done with a session (docs/decisions). One without responses does not exist, and another owner's neither. What
+ * What can be done with a session (docs/decisions). One without responses does not exist, and another tenant's neither. What
  * changes a session waits for its lock, so that no turn is in the middle of it: 409 `session_locked` after
  * SESSION_LOCK_TIMEOUT_MS.
  */
@@ -22,9 +22,9 @@ export class SessionsService {
   ) {}
 
   /** The responses of a session, as they were made. Throws ApiError 404, or UnknownCursorError. */
-  async responses(owner: Owner, sessionId: string, page: PageRequest): Promise<ListObject<ResponseWithText>> {
-    if (!(await this.sessions.hasAtLeast(owner, sessionId, 1))) throw ApiError.notFound('Session', sessionId);
-    const { data, hasMore } = await this.graph.list(owner, { sessionId }, page);
+  async responses(tenant: Tenant, sessionId: string, page: PageRequest): Promise<ListObject<ResponseWithText>> {
+    if (!(await this.sessions.hasAtLeast(tenant, sessionId, 1))) throw ApiError.notFound('Session', sessionId);
+    const { data, hasMore } = await this.graph.list(tenant, { sessionId }, page);
     return toListObject(data.map(withOutputText), hasMore);
   }
 
@@ -33,9 +33,9 @@ export class SessionsService {
    * that is not in the session and for more than SESSION_MAX_RESPONSES, and 409 `session_exists` for a target that has
    * responses already.
    */
-  async fork(owner: Owner, sourceId: string, body: ForkBody): Promise<number> {
+  async fork(tenant: Tenant, sourceId: string, body: ForkBody): Promise<number> {
     const { target_session_id: targetId, up_to_response_id: upTo } = body;
-    const held = await this.gate.hold(owner, targetId, { param: 'target_session_id' });
+    const held = await this.gate.hold(tenant, targetId, { param: 'target_session_id' });
     try {
       const { SESSION_MAX_RESPONSES: limit } = this.environment;
       const request = {
@@ -44,7 +44,7 @@ export class SessionsService {
         ...(upTo == null ? {} : { upToResponseId: upTo }),
         ...(limit === 0 ? {} : { limit }),
       };
-      const outcome = await this.sessions.fork(owner, request);
+      const outcome = await this.sessions.fork(tenant, request);
       if ('responses' in outcome) return outcome.responses;
       switch (outcome.refused) {
         case 'source_not_found':
@@ -68,10 +68,10 @@ export class SessionsService {
   }
 
   /** Deletes a session, and its responses that no other session shares. Throws ApiError 404. */
-  async delete(owner: Owner, sessionId: string): Promise<void> {
-    const held = await this.gate.hold(owner, sessionId, { param: null });
+  async delete(tenant: Tenant, sessionId: string): Promise<void> {
+    const held = await this.gate.hold(tenant, sessionId, { param: null });
     try {
-      if (!(await this.sessions.delete(owner, sessionId))) throw ApiError.notFound('Session', sessionId);
+      if (!(await this.sessions.delete(tenant, sessionId))) throw ApiError.notFound('Session', sessionId);
     } finally {
       await held.release();
     }

@@ -1,6 +1,6 @@
 import type { Item } from '../protocol/index.js';
 
-/** Items that a turn added to its conversation between two passes of the model, without showing them in its output. */
+/** Items that a turn added to its transcript between two passes of the model, without showing them in its output. */
 export interface GivenItems<T = Item> {
   /** How many items of the response's output come before them. */
   readonly after: number;
@@ -8,7 +8,7 @@ export interface GivenItems<T = Item> {
 }
 
 /**
- * What a response adds to its conversation behind its input: its output with the given items at their places. `given` is
+ * What a response adds to its transcript behind its input: its output with the given items at their places. `given` is
  * ascending by `after`; what comes after more items than there are comes last.
  */
 export function interleave<T>(output: readonly T[], given: readonly GivenItems<T>[]): readonly T[] {

@@ -1,8 +1,8 @@
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 import type { ResponseObject } from '../protocol/index.js';
 import type { Page, PageRequest } from './page.js';
 
-/** Which of an owner's responses a list shows; what is left out does not matter. */
+/** Which of a tenant's responses a list shows; what is left out does not matter. */
 export interface ResponseFilter {
   readonly sessionId?: string;
   readonly model?: string;
@@ -41,11 +41,11 @@ export const GRAPH_MAX_RESPONSES = 10_000;
  * UnknownCursorError; a page of a response that is not there is undefined.
  */
 export abstract class ResponseGraph {
-  abstract list(owner: Owner, filter: ResponseFilter, page: PageRequest): Promise<Page<ResponseObject>>;
+  abstract list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<Page<ResponseObject>>;
 
   /** What continues a response. */
   abstract children(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
@@ -53,7 +53,7 @@ export abstract class ResponseGraph {
 
   /** What continues the same response as this one does, without this one. */
   abstract siblings(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
@@ -61,12 +61,12 @@ export abstract class ResponseGraph {
 
   /** The ends of all branches from a response on: itself, where nothing continues it. Throws GraphTooLargeError. */
   abstract leaves(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<Page<ResponseObject> | undefined>;
 
   /** The tree that a response belongs to, from its earliest ancestor on. Throws GraphTooLargeError. */
-  abstract tree(owner: Owner, responseId: string, bounds: TreeBounds, within?: string): Promise<TreeNode | undefined>;
+  abstract tree(tenant: Tenant, responseId: string, bounds: TreeBounds, within?: string): Promise<TreeNode | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 import type { Item, ResponseObject } from '../protocol/index.js';
 import type { Origin } from '../providers/index.js';
 import type { GivenItems } from './given-items.js';
@@ -14,7 +14,7 @@ export interface ResponseRecord {
   readonly settingsBytes?: number;
   /** This request's own input items, oldest first; ancestors keep theirs. */
   readonly input: readonly Item[];
-  /** What the conversation got between outputs, ascending by `after`; mostly nothing. Only `chain` shows it. */
+  /** What the transcript got between outputs, ascending by `after`; mostly nothing. Only `chain` shows it. */
   readonly given: readonly GivenItems[];
   readonly parentId: string | null;
   /**
@@ -50,7 +50,7 @@ export interface DeleteOptions {
 }
 
 /**
- * Keeps responses. Every method takes the owner first: there is no way to ask without one, and what another owner has is
+ * Keeps responses. Every method takes the tenant first: there is no way to ask without one, and what another tenant has is
  * answered like what nobody has. A lookup `within` a session does not find what is outside of it either. Methods throw
  * StoreUnavailableError when the backend cannot answer. Whatever they throw is a rejected promise, also where they mostly
  * return none.
@@ -66,31 +66,31 @@ export abstract class ResponseStore {
    * Keeps a response; once it resolves, or has returned no promise, every replica can read and continue it. Throws
    * SessionLockLostError when the session was taken over since: then nothing is kept.
    */
-  abstract save(owner: Owner, record: ResponseRecord): void | Promise<void>;
+  abstract save(tenant: Tenant, record: ResponseRecord): void | Promise<void>;
 
-  abstract get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined>;
+  abstract get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined>;
 
   /** How many responses went; 0 when there is nothing to delete. Descendants keep the items as context (docs/decisions). */
-  abstract delete(owner: Owner, responseId: string, options: DeleteOptions, within?: string): Promise<number>;
+  abstract delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number>;
 
   /**
-   * The conversation up to and including a response that may be continued: completed or incomplete. Throws
+   * The transcript up to and including a response that may be continued: completed or incomplete. Throws
    * ContextTooLargeError.
    */
-  abstract chain(owner: Owner, responseId: string, within?: string): Promise<Chain | undefined>;
+  abstract chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined>;
 
   /** The items of one request's own input; undefined when the response is not there. Throws UnknownCursorError. */
   abstract inputItems(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<Page<Item> | undefined>;
 
-  /** Stored items by id, of the owner's responses; those that are not there are left out. Throws ContextTooLargeError. */
-  abstract items(owner: Owner, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>>;
+  /** Stored items by id, of the tenant's responses; those that are not there are left out. Throws ContextTooLargeError. */
+  abstract items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>>;
 
-  /** Frees what has expired, of all owners, in one bounded batch; false when nothing is left to free. */
+  /** Frees what has expired, of all tenants, in one bounded batch; false when nothing is left to free. */
   abstract purge(): Promise<boolean>;
 
   /** Resolves when the backend can serve, rejects when it cannot: readiness asks. */

@@ -1,4 +1,4 @@
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 
 /** The right to be the only writer of a session, for as long as it is not lost. */
 export interface SessionLease {
@@ -15,5 +15,5 @@ export interface SessionLease {
 /** Lets one turn at a time write to a session, whichever replica it runs on. */
 export abstract class SessionLock {
   /** A lease that expires `ttlMs` after it was last renewed, or undefined when somebody else holds the session. */
-  abstract tryAcquire(owner: Owner, sessionId: string, ttlMs: number): Promise<SessionLease | undefined>;
+  abstract tryAcquire(tenant: Tenant, sessionId: string, ttlMs: number): Promise<SessionLease | undefined>;
 }

@@ -1,4 +1,4 @@
-import type { Owner } from '../access/index.js';
+import type { Tenant } from '../access/index.js';
 
 /** What is forked: a session, or its beginning up to and including a response. */
 export interface ForkRequest {
@@ -20,11 +20,11 @@ export type ForkOutcome =
  */
 export abstract class SessionStore {
   /** Lets a new session share the responses of another one, in the order of their creation. No item is copied. */
-  abstract fork(owner: Owner, request: ForkRequest): Promise<ForkOutcome>;
+  abstract fork(tenant: Tenant, request: ForkRequest): Promise<ForkOutcome>;
 
   /** Deletes a session, and its responses that belong to no other one; false when there is none. */
-  abstract delete(owner: Owner, sessionId: string): Promise<boolean>;
+  abstract delete(tenant: Tenant, sessionId: string): Promise<boolean>;
 
   /** Whether a session has at least so many responses. */
-  abstract hasAtLeast(owner: Owner, sessionId: string, responses: number): Promise<boolean>;
+  abstract hasAtLeast(tenant: Tenant, sessionId: string, responses: number): Promise<boolean>;
 }

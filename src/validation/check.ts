@@ -1,4 +1,4 @@
-import type { Fault } from './fault.js';
+import type { Violation } from './violation.js';
 
 /** How strict a run of the validator is. */
 export interface CheckOptions {
@@ -6,8 +6,8 @@ export interface CheckOptions {
   readonly unknownParameters: 'ignore' | 'reject';
 }
 
-/** Looks at one value, never changes it, and returns the first fault in it or null. */
-export type Check = (value: unknown, options: CheckOptions) => Fault | null;
+/** Looks at one value, never changes it, and returns the first violation in it or null. */
+export type Check = (value: unknown, options: CheckOptions) => Violation | null;
 
 /** A JSON object, as opposed to an array or null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -19,15 +19,15 @@ export function objectsIn(value: unknown): readonly Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** One check after the other; the first fault wins. */
+/** One check after the other; the first violation wins. */
 export function every(checks: readonly Check[]): Check {
   const [first, ...rest] = checks;
   if (first === undefined) return () => null;
   if (rest.length === 0) return first;
   return (value, options) => {
     for (const check of checks) {
-      const fault = check(value, options);
-      if (fault !== null) return fault;
+      const violation = check(value, options);
+      if (violation !== null) return violation;
     }
     return null;
   };

@@ -2,7 +2,7 @@ import type { getMetadataStorage } from 'class-validator';
 import { every, type Check } from './check.js';
 import { CONSTRAINT_COMPILERS } from './constraints.js';
 import { isNotNull, SATISFIES } from './decorators.js';
-import { missing } from './faults.js';
+import { missing } from './violations.js';
 import { listOf } from './list-of.js';
 
 /** One decorator on one property, as class-validator stores it. */
@@ -58,10 +58,10 @@ function compileMetadata(name: string, all: readonly Metadata[]): PropertyCheck 
 }
 
 /** Turns the decorators of one property into one check; null when they only make the property known (`Allow`). */
-export function compileProperty(owner: string, name: string, all: readonly Metadata[]): PropertyCheck | null {
+export function compileProperty(tenant: string, name: string, all: readonly Metadata[]): PropertyCheck | null {
   try {
     return compileMetadata(name, all);
   } catch (cause) {
-    throw new Error(`${owner}.${name}: ${(cause as Error).message}`, { cause });
+    throw new Error(`${tenant}.${name}: ${(cause as Error).message}`, { cause });
   }
 }

@@ -99,7 +99,7 @@ class Vehicle {
 const validate = compile(Vehicle);
 const bicycle = { name: 'bike', anything: 0, fast: null };
 
-function faultOf(value: unknown, unknownParameters: 'ignore' | 'reject' = 'reject'): unknown {
+function violationOf(value: unknown, unknownParameters: 'ignore' | 'reject' = 'reject'): unknown {
   try {
     validate(value, { unknownParameters });
   } catch (error) {
@@ -118,7 +118,7 @@ describe('compile', () => {
     ['a surrogate pair as one character', { ...bicycle, name: '🚲🚲🚲🚲🚲' }],
     ['an object in place of a string', { ...bicycle, spare: { inches: 28 } }],
   ])('accepts %s', (_, value) => {
-    expect(faultOf(value)).toBeNull();
+    expect(violationOf(value)).toBeNull();
   });
 
   it.each<[unknown, string, string | null, string]>([
@@ -256,15 +256,15 @@ describe('compile', () => {
     [{ ...bicycle, nmae: 'x' }, 'unknown_parameter', 'nmae', "Unknown parameter: 'nmae'. Did you mean 'note'?"],
     [{ ...bicycle, toString: 1 }, 'unknown_parameter', 'toString', "Unknown parameter: 'toString'."],
   ])('refuses %j', (value, code, param, message) => {
-    expect(faultOf(value)).toEqual([400, code, param, message]);
+    expect(violationOf(value)).toEqual([400, code, param, message]);
   });
 
   it('leaves unknown members alone when they are ignored', () => {
-    expect(faultOf({ ...bicycle, nmae: 'x' }, 'ignore')).toBeNull();
+    expect(violationOf({ ...bicycle, nmae: 'x' }, 'ignore')).toBeNull();
   });
 
   it('never repeats a long text in full', () => {
-    const [, , param, message] = faultOf({ ...bicycle, ['x'.repeat(1e6)]: 1 }) as string[];
+    const [, , param, message] = violationOf({ ...bicycle, ['x'.repeat(1e6)]: 1 }) as string[];
     expect(param?.length).toBeLessThan(200);
     expect(message?.length).toBeLessThan(200);
   });

@@ -3,13 +3,13 @@ import { every, isObject, type Check, type CheckOptions } from './check.js';
 import { compileProperty, type Metadata, type PropertyCheck } from './compile-property.js';
 import { isClosed } from './decorators.js';
 import { didYouMean } from './did-you-mean.js';
-import type { Fault } from './fault.js';
-import { unknownMember, wrongType } from './faults.js';
+import type { Violation } from './violation.js';
+import { unknownMember, wrongType } from './violations.js';
 
 /** A class whose properties carry class-validator decorators. */
 export type DecoratedClass = abstract new () => object;
 
-/** Throws the ApiError of the first fault in a value. The value stays as it is. */
+/** Throws the ApiError of the first violation in a value. The value stays as it is. */
 export type Validate = (value: unknown, options: CheckOptions) => void;
 
 /** The metadata of a class by property, both in the order in which they are written. */
@@ -43,8 +43,8 @@ function closedTo(known: ReadonlySet<string>): Check {
 function checkMembers(properties: readonly PropertyCheck[]): Check {
   return (value, options) => {
     for (const property of properties) {
-      const fault: Fault | null = property.check((value as Record<string, unknown>)[property.name], options);
-      if (fault !== null) return fault.under(property.name);
+      const violation: Violation | null = property.check((value as Record<string, unknown>)[property.name], options);
+      if (violation !== null) return violation.under(property.name);
     }
     return null;
   };
@@ -66,7 +66,7 @@ export function nested(target: DecoratedClass): Check {
 export function compile(target: DecoratedClass): Validate {
   const check = nested(target);
   return (value, options) => {
-    const fault = check(value, options);
-    if (fault !== null) throw fault.toError();
+    const violation = check(value, options);
+    if (violation !== null) throw violation.toError();
   };
 }

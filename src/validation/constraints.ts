@@ -9,7 +9,7 @@ import {
   tooShort,
   unknownValue,
   wrongType,
-} from './faults.js';
+} from './violations.js';
 import { enumerate, lengthOf } from './wording.js';
 
 /** Turns the argument of one class-validator decorator into a check. */
@@ -43,13 +43,13 @@ function compileMatches(argument: unknown): Check {
 /** A check of a number against its limit; class-validator's `Min` and `Max` refuse everything else. */
 function compileRange(
   isOutside: (value: number, limit: number) => boolean,
-  fault: typeof belowMinimum,
+  violation: typeof belowMinimum,
 ): ConstraintCompiler {
   return (argument, number) => {
     const limit = argument as number;
     return (value) => {
       if (typeof value !== 'number') return wrongType(number === 'integer' ? 'an integer' : 'a decimal', value);
-      return isOutside(value, limit) ? fault(number, limit, value) : null;
+      return isOutside(value, limit) ? violation(number, limit, value) : null;
     };
   };
 }

@@ -1,5 +1,5 @@
 import { isObject, type Check } from './check.js';
-import { propertyNameTooLong, tooLong, tooManyProperties, wrongType } from './faults.js';
+import { propertyNameTooLong, tooLong, tooManyProperties, wrongType } from './violations.js';
 import { lengthOf } from './wording.js';
 
 /** The limits of a flat object of strings. */

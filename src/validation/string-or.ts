@@ -1,5 +1,5 @@
 import type { Check } from './check.js';
-import { tooLong, wrongType } from './faults.js';
+import { tooLong, wrongType } from './violations.js';
 import { lengthOf } from './wording.js';
 
 /** What a value that may be a string may be instead. */

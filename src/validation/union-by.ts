@@ -1,11 +1,11 @@
 import { isObject, type Check } from './check.js';
-import { missing, unknownValue, wrongType } from './faults.js';
+import { missing, unknownValue, wrongType } from './violations.js';
 
 /**
  * An object that is judged by what it says in one member. The variants are a Map because names like `constructor` would
- * find something in a plain object. Like OpenAI's, the fault of an unknown variant is the object's, not the member's.
+ * find something in a plain object. Like OpenAI's, the violation of an unknown variant is the object's, not the member's.
  *
- * @param otherwise judges variants nobody told us about; without it they are faults
+ * @param otherwise judges variants nobody told us about; without it they are violations
  */
 export function unionBy(member: string, variants: ReadonlyMap<string, Check>, otherwise?: Check): Check {
   const names = [...variants.keys()];

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { ApiError, asOwner, Authenticator, type Owner } from '../../src/index.js';
+import { ApiError, asTenant, Authenticator, type Tenant } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import type { WireEvent } from '../support/rule.js';
 import { type Service, startService } from '../support/service.js';
@@ -14,15 +14,15 @@ const ALPHA = { authorization: 'Bearer sk-alpha' };
 
 /** Keys that a test gives, takes back, and hands on. */
 class ChangingKeys extends Authenticator {
-  readonly owners = new Map<string, Owner>();
+  readonly tenants = new Map<string, Tenant>();
   /** What the check itself fails with. */
   broken: Error | null = null;
 
-  override authenticate({ authorization = '' }: IncomingHttpHeaders): Owner {
+  override authenticate({ authorization = '' }: IncomingHttpHeaders): Tenant {
     if (this.broken !== null) throw this.broken;
-    const owner = this.owners.get(authorization);
-    if (owner === undefined) throw ApiError.of('invalid_api_key', 'Incorrect API key provided.');
-    return owner;
+    const tenant = this.tenants.get(authorization);
+    if (tenant === undefined) throw ApiError.of('invalid_api_key', 'Incorrect API key provided.');
+    return tenant;
   }
 }
 
@@ -32,8 +32,8 @@ describe('the key of a connection', () => {
   let provider: ScriptedProvider;
   let client: SocketClient;
 
-  const give = (owner: string): void => void keys.owners.set(ALPHA.authorization, asOwner(owner));
-  const revoke = (): void => void keys.owners.delete(ALPHA.authorization);
+  const give = (tenant: string): void => void keys.tenants.set(ALPHA.authorization, asTenant(tenant));
+  const revoke = (): void => void keys.tenants.delete(ALPHA.authorization);
 
   beforeAll(async () => {
     service = await startService({ providers: [ScriptedProvider], overrides: [[Authenticator, keys]] });
@@ -97,7 +97,7 @@ describe('the key of a connection', () => {
     expect(held.begun).toEqual(['first', 'fourth']);
   });
 
-  it('does not open what is of its new owner, or of its old one', async () => {
+  it('does not open what is of its new tenant, or of its old one', async () => {
     const { response } = await client.turn({ input: 'mine', store: true });
     give('gamma');
     const refused = await client.refusal({ input: 'whose?', previous_response_id: response.id });
@@ -106,7 +106,7 @@ describe('the key of a connection', () => {
     await using other = await SocketClient.open(service, { headers: ALPHA });
     const lost = await other.refusal({ input: 'mine?', previous_response_id: response.id });
     expect(lost).toMatchObject({ status: 400, error: { code: 'previous_response_not_found' } });
-    // The old connection is still its first owner's.
+    // The old connection is still its first tenant's.
     const answer = await fetch(`${service.baseURL}/connections`, { headers: ALPHA });
     expect(((await answer.json()) as { readonly data: readonly unknown[] }).data).toHaveLength(1);
     give('alpha');

@@ -4,7 +4,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
-import { asOwner, Clock } from '../../src/index.js';
+import { asTenant, Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
 import { RecordingObserver } from '../support/recording-observer.js';
@@ -37,7 +37,7 @@ async function start(environment: Readonly<Record<string, unknown>> = {}): Promi
 
 /** The service's side of the only connection. */
 function onlyConnection(): Connection {
-  const [connection, ...others] = service.app.get(ConnectionRegistry).list(asOwner('anybody'));
+  const [connection, ...others] = service.app.get(ConnectionRegistry).list(asTenant('anybody'));
   if (connection === undefined || others.length > 0) throw new Error('there is not exactly one connection');
   return connection;
 }

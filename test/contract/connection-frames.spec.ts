@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
-import { asOwner, Clock } from '../../src/index.js';
+import { asTenant, Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { frameOf, RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 /** The service's side of the only connection. */
 function onlyConnection(): Connection {
-  const [connection, ...others] = service.app.get(ConnectionRegistry).list(asOwner('anybody'));
+  const [connection, ...others] = service.app.get(ConnectionRegistry).list(asTenant('anybody'));
   if (connection === undefined || others.length > 0) throw new Error('there is not exactly one connection');
   return connection;
 }

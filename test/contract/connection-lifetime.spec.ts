@@ -3,7 +3,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
-import { asOwner, Clock } from '../../src/index.js';
+import { asTenant, Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
@@ -219,7 +219,7 @@ describe('a connection at its end, with turns running', () => {
     });
     client.socket.pause();
     client.send('text', { type: 'response.create', model: 'scripted', input: 'Go on.' });
-    const [connection] = service.app.get(ConnectionRegistry).list(asOwner('anybody')) as [Connection];
+    const [connection] = service.app.get(ConnectionRegistry).list(asTenant('anybody')) as [Connection];
     while (!connection.writer.isBehind) await nextLoopTurn();
 
     clock.advance(LIFETIME);

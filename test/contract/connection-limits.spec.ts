@@ -82,8 +82,8 @@ describe('too many connections', () => {
     await expectTurnedAway(await SocketClient.open(service, BETA), /limit of 2 /);
   });
 
-  it('of one owner leave room for others', async () => {
-    await start({ WS_MAX_CONNECTIONS_PER_OWNER: 1 });
+  it('of one tenant leave room for others', async () => {
+    await start({ WS_MAX_CONNECTIONS_PER_TENANT: 1 });
     await using first = await SocketClient.open(service, ALPHA);
     await expectTurnedAway(await SocketClient.open(service, ALPHA), /your limit of 1 /);
     await using other = await SocketClient.open(service, BETA);
@@ -95,8 +95,8 @@ describe('too many connections', () => {
     await expectServed(other);
   });
 
-  it('count for their owner as long as they are there, also when they vanish', async () => {
-    await start({ WS_MAX_CONNECTIONS_PER_OWNER: 2 });
+  it('count for their tenant as long as they are there, also when they vanish', async () => {
+    await start({ WS_MAX_CONNECTIONS_PER_TENANT: 2 });
     for (let round = 0; round < 3; round += 1) {
       const pair = [await SocketClient.open(service, ALPHA), await SocketClient.open(service, ALPHA)];
       await expectTurnedAway(await SocketClient.open(service, ALPHA), /your limit of 2 /);
@@ -168,7 +168,7 @@ describe('too many connections', () => {
   });
 
   it('leave HTTP as it is', async () => {
-    await start({ WS_MAX_CONNECTIONS: 1, WS_MAX_CONNECTIONS_PER_OWNER: 1 });
+    await start({ WS_MAX_CONNECTIONS: 1, WS_MAX_CONNECTIONS_PER_TENANT: 1 });
     await using client = await SocketClient.open(service, ALPHA);
     const http = new RawClient(service.port);
     const answer = await http.post('{"model":"scripted","input":"Hi"}', ALPHA.headers);

@@ -20,7 +20,7 @@ async function idsOf(answer: Response): Promise<readonly string[]> {
   return ((await answer.json()) as ConnectionList).data.map(({ id }) => id);
 }
 
-describe.each(['/v1', '/openai/v1'])('the connections of an owner at %s', (prefix) => {
+describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefix) => {
   const clock = new WatchedClock(Date.UTC(2026, 0, 1, 12, 0, 0, 987));
   let service: Service;
   let clients: SocketClient[];
@@ -102,7 +102,7 @@ describe.each(['/v1', '/openai/v1'])('the connections of an owner at %s', (prefi
     expect(await answer.json()).toEqual(empty);
   });
 
-  it('are retired by their owner', async () => {
+  it('are retired by their tenant', async () => {
     const client = await open(ALPHA);
     const [id = ''] = await list(ALPHA);
     const answer = await request(`/connections/${id}`, { method: 'DELETE', headers: ALPHA });

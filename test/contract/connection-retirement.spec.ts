@@ -12,7 +12,7 @@ import { WatchedClock } from '../support/watched-clock.js';
 const GRACE = 30_000;
 const LIFETIME = 3_600_000;
 
-describe('a connection that its owner retires', () => {
+describe('a connection that its tenant retires', () => {
   let service: Service;
   let clock: WatchedClock;
   let held: HeldTurns;

@@ -138,7 +138,7 @@ describe('a recording holds nothing of', () => {
 describe('a file of recordings', () => {
   const run = (service: Service): Promise<unknown> => JSON_TRANSPORT.run(service, hello);
 
-  it('is for the eyes of its owner', async () => {
+  it('is for the eyes of its tenant', async () => {
     await session.record(async (service) => {
       await run(service);
     });

@@ -66,7 +66,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     expect(provider.turns.at(-1)?.context).toEqual([item]);
   });
 
-  it('to nothing, to what was not stored, was deleted or is another owner’s are refused alike', async () => {
+  it('to nothing, to what was not stored, was deleted or is another tenant’s are refused alike', async () => {
     const unstored = await alice.responses.create({ model: 'm', input: 'Forget me.', store: false });
     const deleted = await alice.responses.create({ model: 'm', input: 'Delete me.' });
     const foreign = await bob.responses.create({ model: 'm', input: 'Not yours.' });

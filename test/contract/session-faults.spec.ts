@@ -45,7 +45,7 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
 
   afterAll(() => service.close());
 
-  const faultOf = (param: string, code: string): object => ({
+  const violationOf = (param: string, code: string): object => ({
     status: 400,
     body: {
       error: {
@@ -62,7 +62,7 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
 
     it.each(names)('cannot be %j', async (name, code) => {
       const asked = provider.turns.length;
-      await expect(turn(service, name as string)).rejects.toMatchObject(faultOf(param, code));
+      await expect(turn(service, name as string)).rejects.toMatchObject(violationOf(param, code));
       expect(provider.turns).toHaveLength(asked);
     });
   });
@@ -92,7 +92,7 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
     };
 
     it.each(IN_HEADERS)('cannot be %j', async (name, code) => {
-      expect(await ask(name)).toMatchObject(faultOf('x-session-id', code));
+      expect(await ask(name)).toMatchObject(violationOf('x-session-id', code));
     });
 
     it('can be the longest there is', async () => {

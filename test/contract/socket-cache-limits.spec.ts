@@ -142,10 +142,10 @@ describe('the limits of what connections remember', () => {
     const save = store.save.bind(store);
     for (let connection = 0; connection < 4; connection += 1) {
       const [saving, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
-      jest.spyOn(store, 'save').mockImplementationOnce(async (owner, record) => {
+      jest.spyOn(store, 'save').mockImplementationOnce(async (tenant, record) => {
         saving.resolve(undefined);
         await goOn.promise;
-        await save(owner, record);
+        await save(tenant, record);
       });
       const client = await SocketClient.open(service);
       service.app.get(ScriptedProvider).reply({ type: 'text', delta: LARGE });

@@ -163,9 +163,9 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     const store = service.app.get(ResponseStore);
     const save = store.save.bind(store);
     // Its id is known from `response.created` on, so that another client may be faster than its own connection.
-    const spy = jest.spyOn(store, 'save').mockImplementation(async (owner, record) => {
-      await save(owner, record);
-      await store.delete(owner, record.response.id, { cascade: false });
+    const spy = jest.spyOn(store, 'save').mockImplementation(async (tenant, record) => {
+      await save(tenant, record);
+      await store.delete(tenant, record.response.id, { cascade: false });
     });
     const { id } = (await client.turn({ input: 'Hi' })).response;
     spy.mockRestore();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { asOwner, Clock, Random, ResponseStore } from '../../src/index.js';
+import { asTenant, Clock, Random, ResponseStore } from '../../src/index.js';
 import { ERROR_FRAMES, type ErrorFrame, type Nonsense } from '../support/chat-upstream/breaks.js';
 import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
@@ -185,7 +185,7 @@ describe('before its first word, an upstream that', () => {
     const { response } = await SSE_TRANSPORT.run(service, TURN);
     const store = service.app.get<ResponseStore>(ResponseStore);
     const [record] = await observer.whenSettled(1);
-    const chain = await store.chain(record?.caller.owner ?? asOwner(''), response.id);
+    const chain = await store.chain(record?.caller.tenant ?? asTenant(''), response.id);
     expect(chain?.origin).toMatchObject({ provider: 'b' });
   });
 

@@ -176,7 +176,7 @@ describe('an entry of the models that cannot be', () => {
       { ...x, name: 'a', reasoning_efforts: ['low', 'low'] },
       'models[1].reasoning_efforts',
     ],
-    ['with an empty owner', { ...x, name: 'a', owned_by: '' }, 'models[1].owned_by'],
+    ['with an empty tenant', { ...x, name: 'a', owned_by: '' }, 'models[1].owned_by'],
     ['with a member that nobody knows', { ...x, name: 'a', [SECRET]: SECRET }, 'models[1]'],
     ['under a name that is there', { ...x, name: 'first' }, 'models[1].name'],
   ])('%s', async (_, entry, place) => {

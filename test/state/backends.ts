@@ -1,4 +1,4 @@
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import { Environment } from '../../src/config/index.js';
 import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
 import type { MemoryState } from '../../src/state/memory/memory-state.js';
@@ -15,7 +15,7 @@ export interface OpenedBackend extends AsyncDisposable {
   /** The time by which responses expire. */
   readonly clock: FakeClock;
   /** Saves many responses at once, parents first. In a database they have no items. */
-  saveMany(owner: Owner, records: readonly ResponseRecord[]): Promise<void>;
+  saveMany(tenant: Tenant, records: readonly ResponseRecord[]): Promise<void>;
   /** How much is kept of responses and their items, tombstones included, in a unit of the backend: 0 for nothing. */
   content(): Promise<number>;
   /** Lets the leases on all sessions expire. */
@@ -46,8 +46,8 @@ async function openMemory(): Promise<OpenedBackend> {
   return {
     backend,
     clock,
-    saveMany: async (owner, records) => {
-      for (const record of records) await backend.responses.save(owner, record);
+    saveMany: async (tenant, records) => {
+      for (const record of records) await backend.responses.save(tenant, record);
     },
     content: async () => state.bytes,
     expireLeases: async () => clock.advance(LEASE_MS),

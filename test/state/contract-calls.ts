@@ -1,4 +1,4 @@
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import {
   type ResponseGraph,
   type ResponseStore,
@@ -10,7 +10,7 @@ import {
 import { contextOf, message, recordOf } from './records.js';
 
 /** A call of a contract about response `target` of session `session`, which it may name. */
-export type Call = (backend: StateBackend, owner: Owner, within?: string) => Promise<unknown>;
+export type Call = (backend: StateBackend, tenant: Tenant, within?: string) => Promise<unknown>;
 
 type Calls<Contract> = Readonly<Record<Exclude<keyof Contract, 'check' | 'expectSave' | 'purge'>, readonly Call[]>>;
 
@@ -18,67 +18,68 @@ const PAGE = { limit: 10, order: 'asc' } as const;
 
 const RESPONSES: Calls<ResponseStore> = {
   save: [
-    async ({ responses }, owner) => {
+    async ({ responses }, tenant) => {
       const inherited = [message('inherited')];
-      await responses.save(owner, recordOf('child-of-target', { parentId: 'target', inherited, sessionId: 'own' }));
-      return contextOf(responses, owner, 'child-of-target');
+      await responses.save(tenant, recordOf('child-of-target', { parentId: 'target', inherited, sessionId: 'own' }));
+      return contextOf(responses, tenant, 'child-of-target');
     },
   ],
-  get: [({ responses }, owner, within) => responses.get(owner, 'target', within)],
+  get: [({ responses }, tenant, within) => responses.get(tenant, 'target', within)],
   delete: [
-    ({ responses }, owner, within) => responses.delete(owner, 'target', { cascade: false }, within),
-    ({ responses }, owner, within) => responses.delete(owner, 'root', { cascade: true }, within),
+    ({ responses }, tenant, within) => responses.delete(tenant, 'target', { cascade: false }, within),
+    ({ responses }, tenant, within) => responses.delete(tenant, 'root', { cascade: true }, within),
   ],
-  chain: [({ responses }, owner, within) => responses.chain(owner, 'target', within)],
+  chain: [({ responses }, tenant, within) => responses.chain(tenant, 'target', within)],
   inputItems: [
-    ({ responses }, owner, within) => responses.inputItems(owner, 'target', PAGE, within),
-    ({ responses }, owner, within) => responses.inputItems(owner, 'target', { ...PAGE, after: 'target-in' }, within),
-    ({ responses }, owner, within) => responses.inputItems(owner, 'target', { ...PAGE, before: 'nothing' }, within),
+    ({ responses }, tenant, within) => responses.inputItems(tenant, 'target', PAGE, within),
+    ({ responses }, tenant, within) => responses.inputItems(tenant, 'target', { ...PAGE, after: 'target-in' }, within),
+    ({ responses }, tenant, within) => responses.inputItems(tenant, 'target', { ...PAGE, before: 'nothing' }, within),
   ],
-  items: [({ responses }, owner, within) => responses.items(owner, ['root-out', 'target-in', 'target-out'], within)],
+  items: [({ responses }, tenant, within) => responses.items(tenant, ['root-out', 'target-in', 'target-out'], within)],
 };
 
 const GRAPH: Calls<ResponseGraph> = {
   list: [
-    ({ graph }, owner) => graph.list(owner, {}, PAGE),
-    ({ graph }, owner) => graph.list(owner, { sessionId: 'session' }, PAGE),
-    ({ graph }, owner) => graph.list(owner, { model: 'gpt', status: 'completed' }, PAGE),
-    ({ graph }, owner) => graph.list(owner, { metadata: { kind: 'secret' } }, PAGE),
-    ({ graph }, owner) => graph.list(owner, {}, { ...PAGE, after: 'target' }),
-    ({ graph }, owner) => graph.list(owner, { sessionId: 'session' }, { ...PAGE, before: 'target' }),
+    ({ graph }, tenant) => graph.list(tenant, {}, PAGE),
+    ({ graph }, tenant) => graph.list(tenant, { sessionId: 'session' }, PAGE),
+    ({ graph }, tenant) => graph.list(tenant, { model: 'gpt', status: 'completed' }, PAGE),
+    ({ graph }, tenant) => graph.list(tenant, { metadata: { kind: 'secret' } }, PAGE),
+    ({ graph }, tenant) => graph.list(tenant, {}, { ...PAGE, after: 'target' }),
+    ({ graph }, tenant) => graph.list(tenant, { sessionId: 'session' }, { ...PAGE, before: 'target' }),
   ],
   children: [
-    ({ graph }, owner, within) => graph.children(owner, 'target', PAGE, within),
-    ({ graph }, owner, within) => graph.children(owner, 'target', { ...PAGE, after: 'child' }, within),
+    ({ graph }, tenant, within) => graph.children(tenant, 'target', PAGE, within),
+    ({ graph }, tenant, within) => graph.children(tenant, 'target', { ...PAGE, after: 'child' }, within),
   ],
   siblings: [
-    ({ graph }, owner, within) => graph.siblings(owner, 'target', PAGE, within),
-    ({ graph }, owner, within) => graph.siblings(owner, 'target', { ...PAGE, before: 'sibling' }, within),
+    ({ graph }, tenant, within) => graph.siblings(tenant, 'target', PAGE, within),
+    ({ graph }, tenant, within) => graph.siblings(tenant, 'target', { ...PAGE, before: 'sibling' }, within),
   ],
-  leaves: [({ graph }, owner, within) => graph.leaves(owner, 'root', PAGE, within)],
-  tree: [({ graph }, owner, within) => graph.tree(owner, 'target', { depth: 5, limit: 100 }, within)],
+  leaves: [({ graph }, tenant, within) => graph.leaves(tenant, 'root', PAGE, within)],
+  tree: [({ graph }, tenant, within) => graph.tree(tenant, 'target', { depth: 5, limit: 100 }, within)],
 };
 
 const SESSIONS: Calls<SessionStore> = {
   fork: [
-    ({ sessions }, owner) => sessions.fork(owner, { sourceId: 'session', targetId: 'fork' }),
-    ({ sessions }, owner) => sessions.fork(owner, { sourceId: 'session', targetId: 'part', upToResponseId: 'target' }),
+    ({ sessions }, tenant) => sessions.fork(tenant, { sourceId: 'session', targetId: 'fork' }),
+    ({ sessions }, tenant) =>
+      sessions.fork(tenant, { sourceId: 'session', targetId: 'part', upToResponseId: 'target' }),
   ],
-  delete: [({ sessions }, owner) => sessions.delete(owner, 'session')],
-  hasAtLeast: [({ sessions }, owner) => sessions.hasAtLeast(owner, 'session', 1)],
+  delete: [({ sessions }, tenant) => sessions.delete(tenant, 'session')],
+  hasAtLeast: [({ sessions }, tenant) => sessions.hasAtLeast(tenant, 'session', 1)],
 };
 
 const LOCKS: Calls<SessionLock> = {
   tryAcquire: [
-    async ({ locks }, owner) => {
-      const lease = await locks.tryAcquire(owner, 'session', 60_000);
+    async ({ locks }, tenant) => {
+      const lease = await locks.tryAcquire(tenant, 'session', 60_000);
       await lease?.release();
       return lease !== undefined;
     },
   ],
 };
 
-/** Every method of every contract that takes an owner, by name. */
+/** Every method of every contract that takes a tenant, by name. */
 export const CALLS = Object.entries({ ...RESPONSES, ...GRAPH, ...LOCKS })
   .flatMap(nameCalls)
   .concat(Object.entries(SESSIONS).flatMap(([name, calls]) => nameCalls([`${name} session`, calls])));

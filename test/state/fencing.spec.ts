@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import {
   type ResponseStore,
   type SessionLease,
@@ -8,25 +8,25 @@ import {
   StoreUnavailableError,
 } from '../../src/state/index.js';
 import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
-import { append, contextFrom, contextOf, message, newOwner, recordOf } from './records.js';
+import { append, contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
 
 describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
   let opened: OpenedBackend;
   let store: ResponseStore;
-  let owner: Owner;
+  let tenant: Tenant;
   let lease: SessionLease;
 
-  const acquire = async (sessionId = 'session', of = owner): Promise<SessionLease> => {
+  const acquire = async (sessionId = 'session', of = tenant): Promise<SessionLease> => {
     const granted = await opened.backend.locks.tryAcquire(of, sessionId, LEASE_MS);
     if (granted === undefined) throw new Error('the session is not free');
     return granted;
   };
   const save = async (id: string, fence: number | null = lease.fence, sessionId = 'session'): Promise<void> =>
-    store.save(owner, recordOf(id, { sessionId, fence }));
+    store.save(tenant, recordOf(id, { sessionId, fence }));
   const expectRefused = async (id: string, fence?: number, sessionId?: string): Promise<void> => {
     const before = await opened.content();
     await expect(save(id, fence, sessionId)).rejects.toBeInstanceOf(SessionLockLostError);
-    expect(await store.get(owner, id)).toBeUndefined();
+    expect(await store.get(tenant, id)).toBeUndefined();
     expect(await opened.content()).toBe(before);
   };
 
@@ -35,7 +35,7 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     store = opened.backend.responses;
   });
   beforeEach(async () => {
-    owner = newOwner();
+    tenant = newTenant();
     lease = await acquire();
   });
   afterAll(() => opened.close());
@@ -44,13 +44,13 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     await save('a');
     await lease.renew();
     await save('b');
-    expect(await opened.backend.sessions.hasAtLeast(owner, 'session', 2)).toBe(true);
+    expect(await opened.backend.sessions.hasAtLeast(tenant, 'session', 2)).toBe(true);
   });
 
   it('is done when the lease has expired but nobody else took the session', async () => {
     await opened.expireLeases();
     await save('a');
-    expect(await store.get(owner, 'a')).toBeDefined();
+    expect(await store.get(tenant, 'a')).toBeDefined();
   });
 
   it('is refused once somebody else took the session', async () => {
@@ -59,7 +59,7 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     const next = await acquire();
     await expectRefused('late');
     await save('of the next', next.fence);
-    expect(await store.get(owner, 'before')).toBeDefined();
+    expect(await store.get(tenant, 'before')).toBeDefined();
   });
 
   it('is refused when whoever took the session is done already', async () => {
@@ -68,10 +68,10 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     await expectRefused('late');
   });
 
-  it('is refused under the lease of another session or of another owner', async () => {
+  it('is refused under the lease of another session or of another tenant', async () => {
     await expectRefused('a', (await acquire('another')).fence);
     await expectRefused('a', lease.fence, 'another');
-    await expectRefused('a', (await acquire('session', newOwner())).fence);
+    await expectRefused('a', (await acquire('session', newTenant())).fence);
     await expectRefused('a', lease.fence + 1_000_000);
   });
 
@@ -79,21 +79,21 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     await opened.expireLeases();
     await acquire();
     const record = recordOf('late', { sessionId: 'session', fence: lease.fence, parentId: 'gone' });
-    await expect(store.save(owner, record)).rejects.toBeInstanceOf(SessionLockLostError);
-    expect(await store.get(owner, 'late')).toBeUndefined();
+    await expect(store.save(tenant, record)).rejects.toBeInstanceOf(SessionLockLostError);
+    expect(await store.get(tenant, 'late')).toBeUndefined();
   });
 
   it('keeps what came before when the parent is gone', async () => {
     const inherited = contextFrom('gone').map((id) => message(id));
     const parts = { sessionId: 'session', fence: lease.fence, parentId: 'gone', inherited };
-    await store.save(owner, recordOf('child', parts));
-    expect(await contextOf(store, owner, 'child')).toEqual(contextFrom('gone', 'child'));
+    await store.save(tenant, recordOf('child', parts));
+    expect(await contextOf(store, tenant, 'child')).toEqual(contextFrom('gone', 'child'));
   });
 
   it('is not what turns without a lease do: they do not wait for anybody', async () => {
     await save('a', null);
-    await append(store, owner, 'b', { parentId: 'a' });
-    expect(await store.get(owner, 'b', 'session')).toBeDefined();
+    await append(store, tenant, 'b', { parentId: 'a' });
+    expect(await store.get(tenant, 'b', 'session')).toBeDefined();
   });
 
   it('tells the client to try again when it is refused', async () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import type { StateBackend } from '../../src/state/index.js';
 import { append, START } from './records.js';
 
@@ -32,13 +32,13 @@ export const forests: fc.Arbitrary<readonly Planted[]> = fc
     ),
   );
 
-/** Saves a forest for an owner, all in one session, and deletes what is deleted in it. */
-export async function plant(backend: StateBackend, owner: Owner, forest: readonly Planted[]): Promise<void> {
+/** Saves a forest for a tenant, all in one session, and deletes what is deleted in it. */
+export async function plant(backend: StateBackend, tenant: Tenant, forest: readonly Planted[]): Promise<void> {
   for (const { id, parentId, createdAt } of forest) {
-    await append(backend.responses, owner, id, { parentId, createdAt, sessionId: 'session' });
+    await append(backend.responses, tenant, id, { parentId, createdAt, sessionId: 'session' });
   }
   for (const { id, isDeleted } of forest) {
-    if (isDeleted) await backend.responses.delete(owner, id, { cascade: false });
+    if (isDeleted) await backend.responses.delete(tenant, id, { cascade: false });
   }
 }
 

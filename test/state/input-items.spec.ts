@@ -2,29 +2,29 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { type PageRequest, type ResponseStore, UnknownCursorError } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { append, message, newOwner } from './records.js';
+import { append, message, newTenant } from './records.js';
 
 type Shown = readonly [ids: readonly string[], hasMore: boolean];
 
 describe.each(BACKENDS)('the input items of a response in $name', ({ open }) => {
-  const owner = newOwner();
+  const tenant = newTenant();
   let opened: OpenedBackend;
   let store: ResponseStore;
 
   beforeAll(async () => {
     opened = await open();
     store = opened.backend.responses;
-    await append(store, owner, 'parent', { input: [message('of the parent')] });
+    await append(store, tenant, 'parent', { input: [message('of the parent')] });
     // Not in the order of their ids.
     const input = ['5', '3', '1', '4', '2'].map((id) => message(id));
-    await append(store, owner, 'r', { parentId: 'parent', input, output: [message('made')] });
-    await append(store, owner, 'child', { parentId: 'r' });
-    await append(store, owner, 'silent', { input: [] });
+    await append(store, tenant, 'r', { parentId: 'parent', input, output: [message('made')] });
+    await append(store, tenant, 'child', { parentId: 'r' });
+    await append(store, tenant, 'silent', { input: [] });
   });
   afterAll(() => opened.close());
 
   const pageOf = async (page: Partial<PageRequest>, id = 'r'): Promise<Shown | undefined> => {
-    const found = await store.inputItems(owner, id, { limit: 2, order: 'asc', ...page });
+    const found = await store.inputItems(tenant, id, { limit: 2, order: 'asc', ...page });
     return found && [found.data.map((item) => item.id), found.hasMore];
   };
 
@@ -70,6 +70,6 @@ describe.each(BACKENDS)('the input items of a response in $name', ({ open }) => 
   it('are not found where the response is not, whatever the cursor', async () => {
     expect(await pageOf({}, 'nothing')).toBeUndefined();
     expect(await pageOf({ after: '5' }, 'nothing')).toBeUndefined();
-    expect(await store.inputItems(newOwner(), 'r', { limit: 2, order: 'asc', after: 'nowhere' })).toBeUndefined();
+    expect(await store.inputItems(newTenant(), 'r', { limit: 2, order: 'asc', after: 'nowhere' })).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { asOwner } from '../../src/access/index.js';
+import { asTenant } from '../../src/access/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { contextFrom, contextOf, message, newOwner, recordOf } from './records.js';
+import { contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
 
 /** Names that a key made with a separator, a column, an index or a digest might not keep apart. */
 const NAMES: Readonly<Record<string, readonly [string, string]>> = {
@@ -38,65 +38,65 @@ describe.each(BACKENDS)('odd names in $name', ({ open }) => {
   describe.each(Object.entries(NAMES))('%s', (_, [name, other]) => {
     it('keep responses apart', async () => {
       const { responses: store } = opened.backend;
-      const owner = newOwner();
-      await store.save(owner, recordOf(name));
-      expect(await store.get(owner, other)).toBeUndefined();
-      expect((await store.get(owner, name))?.id).toBe(name);
-      await store.save(owner, recordOf(other, { parentId: name, sessionId: name }));
-      expect(await contextOf(store, owner, other)).toEqual(contextFrom(name, other));
-      expect((await store.chain(owner, other))?.responseId).toBe(other);
-      expect(await store.delete(owner, name, { cascade: true })).toBe(2);
+      const tenant = newTenant();
+      await store.save(tenant, recordOf(name));
+      expect(await store.get(tenant, other)).toBeUndefined();
+      expect((await store.get(tenant, name))?.id).toBe(name);
+      await store.save(tenant, recordOf(other, { parentId: name, sessionId: name }));
+      expect(await contextOf(store, tenant, other)).toEqual(contextFrom(name, other));
+      expect((await store.chain(tenant, other))?.responseId).toBe(other);
+      expect(await store.delete(tenant, name, { cascade: true })).toBe(2);
     });
 
     it('keep items apart', async () => {
       const { responses: store } = opened.backend;
-      const owner = newOwner();
+      const tenant = newTenant();
       const items = [message(name, 'one'), message('between'), message(other, 'other')];
-      await store.save(owner, recordOf('a', { input: items }));
-      expect(await store.items(owner, [name, other])).toEqual(
+      await store.save(tenant, recordOf('a', { input: items }));
+      expect(await store.items(tenant, [name, other])).toEqual(
         new Map([
           [name, items[0]],
           [other, items[2]],
         ]),
       );
-      expect((await store.inputItems(owner, 'a', { ...LIST, after: name }))?.data).toEqual(items.slice(1));
-      expect((await store.inputItems(owner, 'a', { ...LIST, before: other }))?.data).toEqual(items.slice(0, 2));
+      expect((await store.inputItems(tenant, 'a', { ...LIST, after: name }))?.data).toEqual(items.slice(1));
+      expect((await store.inputItems(tenant, 'a', { ...LIST, before: other }))?.data).toEqual(items.slice(0, 2));
     });
 
     it('keep sessions apart', async () => {
       const { responses: store, sessions, graph, locks } = opened.backend;
-      const owner = newOwner();
-      await store.save(owner, recordOf('a', { sessionId: name }));
-      await store.save(owner, recordOf('b', { sessionId: other }));
-      expect((await graph.list(owner, { sessionId: name }, LIST)).data.map(({ id }) => id)).toEqual(['a']);
-      expect(await store.get(owner, 'b', name)).toBeUndefined();
-      const lease = await locks.tryAcquire(owner, name, 1000);
-      expect(await locks.tryAcquire(owner, name, 1000)).toBeUndefined();
-      const another = await locks.tryAcquire(owner, other, 1000);
+      const tenant = newTenant();
+      await store.save(tenant, recordOf('a', { sessionId: name }));
+      await store.save(tenant, recordOf('b', { sessionId: other }));
+      expect((await graph.list(tenant, { sessionId: name }, LIST)).data.map(({ id }) => id)).toEqual(['a']);
+      expect(await store.get(tenant, 'b', name)).toBeUndefined();
+      const lease = await locks.tryAcquire(tenant, name, 1000);
+      expect(await locks.tryAcquire(tenant, name, 1000)).toBeUndefined();
+      const another = await locks.tryAcquire(tenant, other, 1000);
       expect(another).toBeDefined();
       for (const held of [lease, another]) await held?.release();
-      expect(await sessions.delete(owner, name)).toBe(true);
-      expect(await sessions.hasAtLeast(owner, other, 1)).toBe(true);
+      expect(await sessions.delete(tenant, name)).toBe(true);
+      expect(await sessions.hasAtLeast(tenant, other, 1)).toBe(true);
     });
 
-    it('keep owners apart', async () => {
+    it('keep tenants apart', async () => {
       const { responses: store, graph } = opened.backend;
-      await store.save(asOwner(name), recordOf('a', { metadata: { of: 'one' } }));
-      expect(await store.get(asOwner(other), 'a')).toBeUndefined();
-      expect(await graph.list(asOwner(other), {}, LIST)).toEqual({ data: [], hasMore: false });
-      await store.save(asOwner(other), recordOf('a', { metadata: { of: 'other' } }));
-      expect((await store.get(asOwner(name), 'a'))?.metadata).toEqual({ of: 'one' });
-      expect(await store.delete(asOwner(name), 'a', { cascade: false })).toBe(1);
-      expect(await store.delete(asOwner(other), 'a', { cascade: false })).toBe(1);
+      await store.save(asTenant(name), recordOf('a', { metadata: { of: 'one' } }));
+      expect(await store.get(asTenant(other), 'a')).toBeUndefined();
+      expect(await graph.list(asTenant(other), {}, LIST)).toEqual({ data: [], hasMore: false });
+      await store.save(asTenant(other), recordOf('a', { metadata: { of: 'other' } }));
+      expect((await store.get(asTenant(name), 'a'))?.metadata).toEqual({ of: 'one' });
+      expect(await store.delete(asTenant(name), 'a', { cascade: false })).toBe(1);
+      expect(await store.delete(asTenant(other), 'a', { cascade: false })).toBe(1);
     });
 
     it('keep metadata apart', async () => {
       const { responses: store, graph } = opened.backend;
-      const owner = newOwner();
-      await store.save(owner, recordOf('a', { metadata: { [name]: 'v', kind: name }, model: name }));
-      await store.save(owner, recordOf('b', { metadata: { [other]: 'v', kind: other }, model: other }));
+      const tenant = newTenant();
+      await store.save(tenant, recordOf('a', { metadata: { [name]: 'v', kind: name }, model: name }));
+      await store.save(tenant, recordOf('b', { metadata: { [other]: 'v', kind: other }, model: other }));
       for (const filter of [{ metadata: { [name]: 'v' } }, { metadata: { kind: name } }, { model: name }]) {
-        expect((await graph.list(owner, filter, LIST)).data.map(({ id }) => id)).toEqual(['a']);
+        expect((await graph.list(tenant, filter, LIST)).data.map(({ id }) => id)).toEqual(['a']);
       }
     });
   });
@@ -105,17 +105,17 @@ describe.each(BACKENDS)('odd names in $name', ({ open }) => {
     'give back the name of session %s',
     async (name) => {
       const { responses: store } = opened.backend;
-      const owner = newOwner();
-      await store.save(owner, recordOf('a', { sessionId: name }));
-      expect((await store.chain(owner, 'a'))?.sessionId).toBe(name);
+      const tenant = newTenant();
+      await store.save(tenant, recordOf('a', { sessionId: name }));
+      expect((await store.chain(tenant, 'a'))?.sessionId).toBe(name);
     },
   );
 
-  it('do not let an owner and an id be read as another owner and id', async () => {
+  it('do not let a tenant and an id be read as another tenant and id', async () => {
     const { responses: store } = opened.backend;
     for (const separator of [' ', ':', '/', '\0', ',']) {
-      await store.save(asOwner('a'), recordOf(`b${separator}c`));
-      expect(await store.get(asOwner(`a${separator}b`), 'c')).toBeUndefined();
+      await store.save(asTenant('a'), recordOf(`b${separator}c`));
+      expect(await store.get(asTenant(`a${separator}b`), 'c')).toBeUndefined();
     }
   });
 });

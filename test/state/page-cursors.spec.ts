@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Page, type PageRequest, type ResponseGraph, UnknownCursorError } from '../../src/state/index.js';
 import type { ResponseObject } from '../../src/protocol/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { append, newOwner, START } from './records.js';
+import { append, newTenant, START } from './records.js';
 
 type List = (graph: ResponseGraph, page: PageRequest) => Promise<Page<ResponseObject> | undefined>;
 
-const owner = newOwner();
+const tenant = newTenant();
 
 /** Each list with its ids in order, and what looks like a cursor of it but is none. */
 const LISTS: readonly {
@@ -16,34 +16,34 @@ const LISTS: readonly {
   readonly ids: readonly string[];
   readonly others: readonly string[];
 }[] = [
-  { name: 'all', list: (graph, page) => graph.list(owner, {}, page), ids: ['r', 'a', 'b', 'c', 'd', 'x'], others: [] },
+  { name: 'all', list: (graph, page) => graph.list(tenant, {}, page), ids: ['r', 'a', 'b', 'c', 'd', 'x'], others: [] },
   {
     name: 'a session',
-    list: (graph, page) => graph.list(owner, { sessionId: 's' }, page),
+    list: (graph, page) => graph.list(tenant, { sessionId: 's' }, page),
     ids: ['r', 'a', 'b', 'c', 'd'],
     others: ['x'],
   },
   {
     name: 'a model',
-    list: (graph, page) => graph.list(owner, { model: 'm' }, page),
+    list: (graph, page) => graph.list(tenant, { model: 'm' }, page),
     ids: ['a', 'c'],
     others: ['r', 'b', 'd', 'x'],
   },
   {
     name: 'children',
-    list: (graph, page) => graph.children(owner, 'r', page),
+    list: (graph, page) => graph.children(tenant, 'r', page),
     ids: ['a', 'b', 'c'],
     others: ['r', 'd', 'x'],
   },
   {
     name: 'siblings',
-    list: (graph, page) => graph.siblings(owner, 'b', page),
+    list: (graph, page) => graph.siblings(tenant, 'b', page),
     ids: ['a', 'c'],
     others: ['r', 'b', 'd', 'x'],
   },
   {
     name: 'leaves',
-    list: (graph, page) => graph.leaves(owner, 'r', page),
+    list: (graph, page) => graph.leaves(tenant, 'r', page),
     ids: ['b', 'c', 'd'],
     others: ['r', 'a', 'x'],
   },
@@ -61,7 +61,7 @@ describe.each(BACKENDS)('cursors in $name', ({ open }) => {
     const store = opened.backend.responses;
     const save = (id: string, second: number, parentId: string | null, model: string, ttlMs = 60_000) => {
       const times = { createdAt: START / 1000 + second, expiresAt: START + ttlMs };
-      return append(store, owner, id, { parentId, sessionId: id === 'x' ? 'x' : 's', model, ...times });
+      return append(store, tenant, id, { parentId, sessionId: id === 'x' ? 'x' : 's', model, ...times });
     };
     await save('r', 0, null, 'n');
     await save('a', 1, 'r', 'm');
@@ -71,8 +71,8 @@ describe.each(BACKENDS)('cursors in $name', ({ open }) => {
     await save('x', 5, null, 'n');
     await save('deleted', 6, 'r', 'm');
     await save('expired', 7, 'r', 'm', 1);
-    await append(store, newOwner(), 'foreign');
-    await store.delete(owner, 'deleted', { cascade: false });
+    await append(store, newTenant(), 'foreign');
+    await store.delete(tenant, 'deleted', { cascade: false });
     opened.clock.advance(1);
   });
   afterAll(() => opened.close());
@@ -110,9 +110,9 @@ describe.each(BACKENDS)('cursors in $name', ({ open }) => {
     const { graph } = opened.backend;
     const page = { limit: 1, order: 'asc', after: 'nowhere' } as const;
     for (const id of ['nothing', 'deleted', 'expired', 'foreign']) {
-      expect(await graph.children(owner, id, page)).toBeUndefined();
-      expect(await graph.siblings(owner, id, page)).toBeUndefined();
-      expect(await graph.leaves(owner, id, page)).toBeUndefined();
+      expect(await graph.children(tenant, id, page)).toBeUndefined();
+      expect(await graph.siblings(tenant, id, page)).toBeUndefined();
+      expect(await graph.leaves(tenant, id, page)).toBeUndefined();
     }
   });
 });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import type { ResponseObject } from '../../src/protocol/index.js';
 import type { Page, PageRequest, StateBackend } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { forests, inOrder, plant, type Planted } from './forest.js';
-import { append, newOwner } from './records.js';
+import { append, newTenant } from './records.js';
 
 type Give = (page: PageRequest) => Promise<Page<ResponseObject> | undefined>;
 
@@ -54,14 +54,18 @@ describe.each(BACKENDS)('pages in $name', ({ open }) => {
   afterAll(() => opened.close());
 
   /** The lists of a forest with what is in them. */
-  const listsOf = ({ graph }: StateBackend, owner: Owner, forest: readonly Planted[]): [Give, readonly Planted[]][] => {
+  const listsOf = (
+    { graph }: StateBackend,
+    tenant: Tenant,
+    forest: readonly Planted[],
+  ): [Give, readonly Planted[]][] => {
     const living = forest.filter(({ isDeleted }) => !isDeleted);
     const parents = living.filter(({ id }) => living.some(({ parentId }) => parentId === id));
     return [
-      [(page) => graph.list(owner, {}, page), living],
-      [(page) => graph.list(owner, { sessionId: 'session' }, page), living],
+      [(page) => graph.list(tenant, {}, page), living],
+      [(page) => graph.list(tenant, { sessionId: 'session' }, page), living],
       ...parents.map(({ id }): [Give, readonly Planted[]] => [
-        (page) => graph.children(owner, id, page),
+        (page) => graph.children(tenant, id, page),
         living.filter(({ parentId }) => parentId === id),
       ]),
     ];
@@ -70,9 +74,9 @@ describe.each(BACKENDS)('pages in $name', ({ open }) => {
   it('give each entry exactly once, forward and backward', async () => {
     await fc.assert(
       fc.asyncProperty(forests, pages, async (forest, request) => {
-        const owner = newOwner();
-        await plant(opened.backend, owner, forest);
-        for (const [give, entries] of listsOf(opened.backend, owner, forest)) {
+        const tenant = newTenant();
+        await plant(opened.backend, tenant, forest);
+        for (const [give, entries] of listsOf(opened.backend, tenant, forest)) {
           const ascending = inOrder(entries).map(({ id }) => id);
           const expected = request.order === 'asc' ? ascending : ascending.toReversed();
           expect(await walk(give, request)).toEqual(expected);
@@ -87,18 +91,18 @@ describe.each(BACKENDS)('pages in $name', ({ open }) => {
   it('neither repeat nor hide anything when older and newer entries come between them', async () => {
     await fc.assert(
       fc.asyncProperty(forests, pages, fc.array(fc.nat({ max: 5 })), async (forest, request, seconds) => {
-        const owner = newOwner();
-        await plant(opened.backend, owner, forest);
+        const tenant = newTenant();
+        await plant(opened.backend, tenant, forest);
         const living = inOrder(forest.filter(({ isDeleted }) => !isDeleted)).map(({ id }) => id);
         const oldest = Math.min(...forest.map(({ createdAt }) => createdAt));
         const ids = await walk(
-          (page) => opened.backend.graph.list(owner, {}, page),
+          (page) => opened.backend.graph.list(tenant, {}, page),
           request,
           async () => {
             // What comes may lie behind the cursor as well as in front of it.
             const second = seconds.shift();
             if (second === undefined) return;
-            await append(opened.backend.responses, owner, `~${seconds.length}`, { createdAt: oldest - 1 + second });
+            await append(opened.backend.responses, tenant, `~${seconds.length}`, { createdAt: oldest - 1 + second });
           },
         );
         const old = ids.filter((id) => !id.startsWith('~'));
@@ -110,15 +114,15 @@ describe.each(BACKENDS)('pages in $name', ({ open }) => {
   });
 
   it('go on behind an entry when others are deleted between them', async () => {
-    const owner = newOwner();
+    const tenant = newTenant();
     const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    for (const id of ids) await append(opened.backend.responses, owner, id);
+    for (const id of ids) await append(opened.backend.responses, tenant, id);
     const doomed = ['a', 'd', 'e'];
     const shown = await walk(
-      (page) => opened.backend.graph.list(owner, {}, page),
+      (page) => opened.backend.graph.list(tenant, {}, page),
       { limit: 2, order: 'asc' },
       async () => {
-        for (const id of doomed.splice(0)) await opened.backend.responses.delete(owner, id, { cascade: false });
+        for (const id of doomed.splice(0)) await opened.backend.responses.delete(tenant, id, { cascade: false });
       },
     );
     expect(shown).toEqual(['a', 'b', 'c', 'f', 'g']);

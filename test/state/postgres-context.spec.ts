@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import { ContextTooLargeError, type ResponseStore } from '../../src/state/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { contextFrom, contextOf, message, newOwner, recordOf } from './records.js';
+import { contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
 
 /** An item of so many bytes as JSON. */
 function itemOf(id: string, bytes: number): ReturnType<typeof message> {
@@ -15,74 +15,74 @@ describe('what one turn may bring back from PostgreSQL', () => {
   const MAX_BYTES = 10_000;
   let opened: OpenedPostgres;
   let store: ResponseStore;
-  let owner: Owner;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     opened = await openPostgres();
     store = (await opened.replica({ CONTEXT_MAX_BYTES: MAX_BYTES })).responses;
   });
   beforeEach(() => {
-    owner = newOwner();
+    tenant = newTenant();
   });
   afterAll(() => opened.close());
 
   /** Saves a response of so many bytes, half of them input. */
   const save = async (id: string, bytes: number, parentId: string | null = null): Promise<void> => {
     const [input, output] = [[itemOf(`${id}-in`, bytes / 2)], [itemOf(`${id}-out`, bytes / 2)]];
-    return store.save(owner, recordOf(id, { parentId, input, output }));
+    return store.save(tenant, recordOf(id, { parentId, input, output }));
   };
 
   it('is a conversation up to the limit, which counts all of it', async () => {
     await save('a', MAX_BYTES - 1000);
     await save('b', 1000, 'a');
     await save('c', 300, 'b');
-    expect(await contextOf(store, owner, 'b')).toEqual(contextFrom('a', 'b'));
-    await expect(store.chain(owner, 'c')).rejects.toBeInstanceOf(ContextTooLargeError);
-    expect((await store.get(owner, 'c'))?.id).toBe('c');
-    expect((await store.inputItems(owner, 'c', { limit: 1, order: 'asc' }))?.data).toHaveLength(1);
+    expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
+    await expect(store.chain(tenant, 'c')).rejects.toBeInstanceOf(ContextTooLargeError);
+    expect((await store.get(tenant, 'c'))?.id).toBe('c');
+    expect((await store.inputItems(tenant, 'c', { limit: 1, order: 'asc' }))?.data).toHaveLength(1);
   });
 
   it('counts what only descendants still need', async () => {
     await save('a', MAX_BYTES - 1000);
     await save('b', 1002, 'a');
-    await store.delete(owner, 'a', { cascade: false });
-    await expect(store.chain(owner, 'b')).rejects.toBeInstanceOf(ContextTooLargeError);
+    await store.delete(tenant, 'a', { cascade: false });
+    await expect(store.chain(tenant, 'b')).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
   it('counts what a child keeps of a parent that is gone', async () => {
     const inherited = [itemOf('before', MAX_BYTES)];
-    await store.save(owner, recordOf('child', { parentId: 'gone', inherited }));
-    await expect(store.chain(owner, 'child')).rejects.toBeInstanceOf(ContextTooLargeError);
+    await store.save(tenant, recordOf('child', { parentId: 'gone', inherited }));
+    await expect(store.chain(tenant, 'child')).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
   it('counts what a turn was given', async () => {
     const given = [{ after: 0, items: [itemOf('given', MAX_BYTES)] }];
-    await store.save(owner, recordOf('a', { given }));
-    await expect(store.chain(owner, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
+    await store.save(tenant, recordOf('a', { given }));
+    await expect(store.chain(tenant, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
     // It is no part of what pages are bounded by.
-    const [row] = await opened.database.query('SELECT size FROM antiphon.responses WHERE owner = $1', [owner]);
+    const [row] = await opened.database.query('SELECT size FROM antiphon.responses WHERE tenant = $1', [tenant]);
     expect(Number(row?.['size'])).toBeLessThan(1000);
   });
 
   it('is in bytes, not in characters', async () => {
     const input = [message('wide', '東'.repeat(MAX_BYTES / 2))];
-    await store.save(owner, recordOf('a', { input }));
-    await expect(store.chain(owner, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
-    await expect(store.items(owner, ['wide'])).rejects.toBeInstanceOf(ContextTooLargeError);
+    await store.save(tenant, recordOf('a', { input }));
+    await expect(store.chain(tenant, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
+    await expect(store.items(tenant, ['wide'])).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
   it('is as many items as the limit allows', async () => {
     await save('a', MAX_BYTES);
     await save('b', 300);
-    expect((await store.items(owner, contextFrom('a'))).size).toBe(2);
-    expect((await store.items(owner, ['a-in', ...contextFrom('b'), 'nothing'])).size).toBe(3);
-    await expect(store.items(owner, contextFrom('a', 'b'))).rejects.toBeInstanceOf(ContextTooLargeError);
+    expect((await store.items(tenant, contextFrom('a'))).size).toBe(2);
+    expect((await store.items(tenant, ['a-in', ...contextFrom('b'), 'nothing'])).size).toBe(3);
+    await expect(store.items(tenant, contextFrom('a', 'b'))).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
   it('is said to the client in terms of its request', async () => {
     await save('a', MAX_BYTES + 2);
-    const parent: unknown = await store.chain(owner, 'a').catch((error: unknown) => error);
-    const references: unknown = await store.items(owner, contextFrom('a')).catch((error: unknown) => error);
+    const parent: unknown = await store.chain(tenant, 'a').catch((error: unknown) => error);
+    const references: unknown = await store.items(tenant, contextFrom('a')).catch((error: unknown) => error);
     const shown = { status: 400, code: 'context_length_exceeded' };
     expect((parent as ContextTooLargeError).toApiError()).toMatchObject({ ...shown, param: 'previous_response_id' });
     expect((references as ContextTooLargeError).toApiError()).toMatchObject({ ...shown, param: 'input' });
@@ -90,8 +90,8 @@ describe('what one turn may bring back from PostgreSQL', () => {
 
   it('tells others nothing', async () => {
     await save('a', MAX_BYTES + 2);
-    expect(await store.chain(newOwner(), 'a')).toBeUndefined();
-    expect(await store.chain(owner, 'a', 'elsewhere')).toBeUndefined();
-    expect(await store.items(newOwner(), contextFrom('a'))).toEqual(new Map());
+    expect(await store.chain(newTenant(), 'a')).toBeUndefined();
+    expect(await store.chain(tenant, 'a', 'elsewhere')).toBeUndefined();
+    expect(await store.items(newTenant(), contextFrom('a'))).toEqual(new Map());
   });
 });

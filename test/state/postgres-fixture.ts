@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import { Environment } from '../../src/config/index.js';
 import type { ResponseRecord } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
@@ -44,7 +44,7 @@ export async function openPostgres(): Promise<OpenedPostgres> {
     clock,
     database,
     replica: start,
-    saveMany: (owner, records) => insertResponses(database, owner, records),
+    saveMany: (tenant, records) => insertResponses(database, tenant, records),
     content: () => countRows(database, 'responses', 'items'),
     expireLeases: async () => {
       // By the clock of the database, which nobody can move.
@@ -58,7 +58,7 @@ export async function openPostgres(): Promise<OpenedPostgres> {
 /** Saves responses in one statement, without their items. */
 export async function insertResponses(
   database: TestDatabase,
-  owner: Owner,
+  tenant: Tenant,
   records: readonly ResponseRecord[],
 ): Promise<void> {
   const rows = records.map(({ response, parentId, sessionId, expiresAt }) => ({
@@ -70,13 +70,13 @@ export async function insertResponses(
   await database.query(
     `WITH saved AS (
       INSERT INTO antiphon.responses
-        (owner, id, parent_id, session_id, status, model, created_at, expires_at, size, items_size, body)
+        (tenant, id, parent_id, session_id, status, model, created_at, expires_at, size, items_size, body)
       SELECT $1, id, parent_id, session_id, status, model, created_at, expires_at, octet_length(body), 0, body
       FROM jsonb_to_recordset($2) AS given (id text, parent_id text, session_id text, status text, model text,
         created_at timestamptz, expires_at timestamptz, body text)
-      RETURNING owner, session_id, created_at, id
-    ) INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id) SELECT * FROM saved`,
-    [owner, JSON.stringify(rows)],
+      RETURNING tenant, session_id, created_at, id
+    ) INSERT INTO antiphon.session_responses (tenant, session_id, created_at, response_id) SELECT * FROM saved`,
+    [tenant, JSON.stringify(rows)],
   );
 }
 

@@ -1,40 +1,40 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import type { ResponseFilter } from '../../src/state/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { newOwner, recordOf, START, TTL_MS } from './records.js';
+import { newTenant, recordOf, START, TTL_MS } from './records.js';
 import { type SentStatement, SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 20, order: 'desc' } as const;
 const NOW = START / 1000;
 
-/** 500 sessions of 40 responses: a line of twenty, each with one more child. Every tenth session is of the owner. */
-function fillFor(owner: Owner): string {
+/** 500 sessions of 40 responses: a line of twenty, each with one more child. Every tenth session is of the tenant. */
+function fillFor(tenant: Tenant): string {
   return `
     INSERT INTO antiphon.responses
-      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, size, items_size, body)
-    SELECT CASE session % 10 WHEN 0 THEN '${owner}' ELSE 'other-' || session % 10 END, 'r' || session || '-' || n,
+      (tenant, id, parent_id, session_id, status, model, created_at, expires_at, labels, size, items_size, body)
+    SELECT CASE session % 10 WHEN 0 THEN '${tenant}' ELSE 'other-' || session % 10 END, 'r' || session || '-' || n,
       CASE WHEN n = 0 THEN NULL ELSE 'r' || session || '-' || (CASE WHEN n % 2 = 1 THEN n - 1 ELSE n - 2 END) END,
       's' || session, CASE WHEN n % 40 = 7 THEN 'failed' ELSE 'completed' END, 'model-' || session % 50,
       to_timestamp(${NOW} - session * 100 + n), to_timestamp(${NOW} + 1000 + session * 100 + n / 1000.0),
       ARRAY['label-' || session], 40, 4, '{}'
     FROM generate_series(0, 499) AS session, generate_series(0, 39) AS n ORDER BY n;
-    INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
-    SELECT owner, session_id, created_at, id FROM antiphon.responses;
-    INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
-    SELECT owner, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{}'
+    INSERT INTO antiphon.session_responses (tenant, session_id, created_at, response_id)
+    SELECT tenant, session_id, created_at, id FROM antiphon.responses;
+    INSERT INTO antiphon.items (tenant, response_id, position, kind, item_key, body)
+    SELECT tenant, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{}'
     FROM antiphon.responses, generate_series(1, 2) AS position;
     ANALYZE;`;
 }
 
 describe('the statements of PostgreSQL on 20,000 responses', () => {
-  const owner = newOwner();
+  const tenant = newTenant();
   let opened: OpenedPostgres;
 
   beforeAll(async () => {
     opened = await openPostgres();
-    await opened.database.query(fillFor(owner));
+    await opened.database.query(fillFor(tenant));
   });
   afterAll(() => opened.close());
 
@@ -74,23 +74,23 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
 
   it.each(filters)('find pages of %s by an index', async (_, filter) => {
     const { graph } = opened.backend;
-    await expectIndexes(() => graph.list(owner, filter, PAGE));
-    await expectIndexes(() => graph.list(owner, filter, { ...PAGE, after: 'r10-7' }).catch(() => undefined));
-    await expectIndexes(() => graph.list(owner, filter, { ...PAGE, before: 'r10-7' }).catch(() => undefined));
+    await expectIndexes(() => graph.list(tenant, filter, PAGE));
+    await expectIndexes(() => graph.list(tenant, filter, { ...PAGE, after: 'r10-7' }).catch(() => undefined));
+    await expectIndexes(() => graph.list(tenant, filter, { ...PAGE, before: 'r10-7' }).catch(() => undefined));
   });
 
   it.each([undefined, 's10'])('find one response and what hangs on it by an index, within %p', async (within) => {
     const { responses: store, graph } = opened.backend;
     const tree = { depth: 20, limit: 100 };
     for (const use of [
-      () => store.get(owner, 'r10-7', within),
-      () => store.chain(owner, 'r10-38', within),
-      () => store.inputItems(owner, 'r10-7', { ...PAGE, after: 'item-r10-71' }, within),
-      () => store.items(owner, ['item-r10-71', 'item-r20-72', 'nothing'], within),
-      () => graph.children(owner, 'r10-6', PAGE, within),
-      () => graph.siblings(owner, 'r10-7', PAGE, within),
-      () => graph.leaves(owner, 'r10-6', PAGE, within),
-      () => graph.tree(owner, 'r10-38', tree, within),
+      () => store.get(tenant, 'r10-7', within),
+      () => store.chain(tenant, 'r10-38', within),
+      () => store.inputItems(tenant, 'r10-7', { ...PAGE, after: 'item-r10-71' }, within),
+      () => store.items(tenant, ['item-r10-71', 'item-r20-72', 'nothing'], within),
+      () => graph.children(tenant, 'r10-6', PAGE, within),
+      () => graph.siblings(tenant, 'r10-7', PAGE, within),
+      () => graph.leaves(tenant, 'r10-6', PAGE, within),
+      () => graph.tree(tenant, 'r10-38', tree, within),
     ]) {
       await expectIndexes(use);
     }
@@ -98,17 +98,17 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
 
   it('find sessions by an index', async () => {
     const { sessions } = opened.backend;
-    await expectIndexes(() => sessions.hasAtLeast(owner, 's10', 1000));
-    await expectIndexes(() => sessions.fork(owner, { sourceId: 's10', targetId: 'fork', upToResponseId: 'r10-7' }));
-    await expectIndexes(() => sessions.delete(owner, 's20'));
+    await expectIndexes(() => sessions.hasAtLeast(tenant, 's10', 1000));
+    await expectIndexes(() => sessions.fork(tenant, { sourceId: 's10', targetId: 'fork', upToResponseId: 'r10-7' }));
+    await expectIndexes(() => sessions.delete(tenant, 's20'));
   });
 
   it('save and delete by an index', async () => {
     const { responses: store } = opened.backend;
     const parts = { parentId: 'r10-38', sessionId: 's10', expiresAt: START + 100 * TTL_MS };
-    await expectIndexes(() => store.save(owner, recordOf('new', parts)));
-    await expectIndexes(() => store.delete(owner, 'r30-38', { cascade: false }));
-    await expectIndexes(() => store.delete(owner, 'r40-30', { cascade: true }));
+    await expectIndexes(() => store.save(tenant, recordOf('new', parts)));
+    await expectIndexes(() => store.delete(tenant, 'r30-38', { cascade: false }));
+    await expectIndexes(() => store.delete(tenant, 'r40-30', { cascade: true }));
   });
 
   it('purge by an index', async () => {

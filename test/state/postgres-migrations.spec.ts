@@ -12,7 +12,7 @@ import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/pos
 import { FakeClock } from '../../src/testing/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { insertResponses, settingsFor } from './postgres-fixture.js';
-import { append, contextFrom, contextOf, lineOf, message, newOwner, recordOf } from './records.js';
+import { append, contextFrom, contextOf, lineOf, message, newTenant, recordOf } from './records.js';
 
 const DIRECTORY = fileURLToPath(new URL('../../src/state/postgres/migrations', import.meta.url));
 
@@ -40,15 +40,15 @@ describe('migrations of PostgreSQL', () => {
   const applied = async (): Promise<readonly unknown[]> =>
     (await database.query('SELECT name FROM antiphon.migrations ORDER BY id')).map(({ name }) => name);
   const useIt = async ({ responses: store, sessions, locks }: PostgresBackend): Promise<void> => {
-    const owner = newOwner();
-    await append(store, owner, 'a');
-    await append(store, owner, 'b', { parentId: 'a' });
-    expect(await contextOf(store, owner, 'b')).toEqual(contextFrom('a', 'b'));
-    expect(await sessions.fork(owner, { sourceId: 'a', targetId: 'fork' })).toEqual({ responses: 2 });
-    const lease = await locks.tryAcquire(owner, 'a', 60_000);
+    const tenant = newTenant();
+    await append(store, tenant, 'a');
+    await append(store, tenant, 'b', { parentId: 'a' });
+    expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
+    expect(await sessions.fork(tenant, { sourceId: 'a', targetId: 'fork' })).toEqual({ responses: 2 });
+    const lease = await locks.tryAcquire(tenant, 'a', 60_000);
     expect(await lease?.renew()).toBe(true);
     await lease?.release();
-    expect(await store.delete(owner, 'a', { cascade: true })).toBe(2);
+    expect(await store.delete(tenant, 'a', { cascade: true })).toBe(2);
     expect(await store.purge()).toBe(false);
   };
 
@@ -78,24 +78,24 @@ describe('migrations of PostgreSQL', () => {
       createMigrationsSchema: true,
       log: () => undefined,
     });
-    const owner = newOwner();
-    await insertResponses(database, owner, lineOf(5));
-    await database.query(`INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
-      SELECT owner, id, position, kind, id || position, json_build_object('type', 'message', 'id', id || '-' || kind)
+    const tenant = newTenant();
+    await insertResponses(database, tenant, lineOf(5));
+    await database.query(`INSERT INTO antiphon.items (tenant, response_id, position, kind, item_key, body)
+      SELECT tenant, id, position, kind, id || position, json_build_object('type', 'message', 'id', id || '-' || kind)
       FROM antiphon.responses, unnest('{inherited,input,output}'::text[]) WITH ORDINALITY AS old (kind, position)
       WHERE id IN ('r0', 'r4')`);
     expect(await pendingMigrations(settingsFor(database.url))).toEqual(names.slice(-1));
     const backend = backendFor();
     await backend.start();
     expect(await applied()).toEqual(names);
-    expect(await contextOf(backend.responses, owner, 'r4')).toEqual([
+    expect(await contextOf(backend.responses, tenant, 'r4')).toEqual([
       ...['r0-inherited', 'r0-input', 'r0-output'],
       ...['r4-inherited', 'r4-input', 'r4-output'],
     ]);
     const given = [{ after: 0, items: [message('given')] }];
-    await backend.responses.save(owner, recordOf('r5', { parentId: 'r4', sessionId: 'r0', given }));
-    expect((await contextOf(backend.responses, owner, 'r5'))?.slice(6)).toEqual(['r5-in', 'given', 'r5-out']);
-    expect(await backend.sessions.hasAtLeast(owner, 'r0', 5)).toBe(true);
+    await backend.responses.save(tenant, recordOf('r5', { parentId: 'r4', sessionId: 'r0', given }));
+    expect((await contextOf(backend.responses, tenant, 'r5'))?.slice(6)).toEqual(['r5-in', 'given', 'r5-out']);
+    expect(await backend.sessions.hasAtLeast(tenant, 'r0', 5)).toBe(true);
     await useIt(backend);
   });
 

@@ -4,7 +4,7 @@ import { PostgresBackend } from '../../src/state/postgres/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
-import { append, newOwner, recordOf, START, TTL_MS } from './records.js';
+import { append, newTenant, recordOf, START, TTL_MS } from './records.js';
 
 /** What another replica hears: the ids, and whether it hears at all. */
 class Hearing {
@@ -44,7 +44,7 @@ class Hearing {
 }
 
 describe('notices of deletion between replicas over one PostgreSQL', () => {
-  const owner = newOwner();
+  const tenant = newTenant();
   let opened: OpenedPostgres;
   let proxy: TcpProxy;
   let replica: PostgresBackend;
@@ -71,52 +71,52 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
   });
 
   it('tell of a deleted response', async () => {
-    await append(opened.backend.responses, owner, 'deleted');
-    await append(opened.backend.responses, owner, 'kept');
-    await opened.backend.responses.delete(owner, 'deleted', { cascade: false });
+    await append(opened.backend.responses, tenant, 'deleted');
+    await append(opened.backend.responses, tenant, 'kept');
+    await opened.backend.responses.delete(tenant, 'deleted', { cascade: false });
     await hearing.untilHeard('deleted');
     expect(hearing.heard).not.toContain('kept');
   });
 
   it('tell of a response that stays as context', async () => {
-    await append(opened.backend.responses, owner, 'parent');
-    await append(opened.backend.responses, owner, 'child', { parentId: 'parent' });
-    await opened.backend.responses.delete(owner, 'parent', { cascade: false });
+    await append(opened.backend.responses, tenant, 'parent');
+    await append(opened.backend.responses, tenant, 'child', { parentId: 'parent' });
+    await opened.backend.responses.delete(tenant, 'parent', { cascade: false });
     await hearing.untilHeard('parent');
     expect(hearing.heard).not.toContain('child');
   });
 
   it('tell of every response of a large cascade, whose ids do not fit into one notice', async () => {
     const ids = Array.from({ length: 500 }, (_, index) => `resp_${String(index).padStart(32, '0')}`);
-    await opened.saveMany(owner, [
+    await opened.saveMany(tenant, [
       recordOf('root'),
       ...ids.map((id) => recordOf(id, { parentId: 'root', sessionId: 'root' })),
     ]);
-    expect(await opened.backend.responses.delete(owner, 'root', { cascade: true })).toBe(501);
+    expect(await opened.backend.responses.delete(tenant, 'root', { cascade: true })).toBe(501);
     await hearing.untilHeard('root', ...ids);
   });
 
   it('tell of the responses of a deleted session', async () => {
-    for (const id of ['s1', 's2', 's3']) await append(opened.backend.responses, owner, id, { sessionId: 'session' });
-    await opened.backend.sessions.fork(owner, { sourceId: 'session', targetId: 'fork', upToResponseId: 's1' });
-    await opened.backend.sessions.delete(owner, 'session');
+    for (const id of ['s1', 's2', 's3']) await append(opened.backend.responses, tenant, id, { sessionId: 'session' });
+    await opened.backend.sessions.fork(tenant, { sourceId: 'session', targetId: 'fork', upToResponseId: 's1' });
+    await opened.backend.sessions.delete(tenant, 'session');
     // What the fork shares belongs to another session now.
     await hearing.untilHeard('s1', 's2', 's3');
   });
 
   it('tell of what is purged', async () => {
     const ids = Array.from({ length: 50 }, (_, index) => `expired-${index}`);
-    for (const id of ids) await append(opened.backend.responses, owner, id, { expiresAt: START + 1000 });
+    for (const id of ids) await append(opened.backend.responses, tenant, id, { expiresAt: START + 1000 });
     opened.clock.advance(1000);
     await opened.backend.responses.purge();
     await hearing.untilHeard(...ids);
   });
 
   it('come only once the responses cannot be seen any more', async () => {
-    await append(opened.backend.responses, owner, 'seen', { expiresAt: Date.now() + TTL_MS });
-    const deleted = opened.backend.responses.delete(owner, 'seen', { cascade: false });
+    await append(opened.backend.responses, tenant, 'seen', { expiresAt: Date.now() + TTL_MS });
+    const deleted = opened.backend.responses.delete(tenant, 'seen', { cascade: false });
     await hearing.untilHeard('seen');
-    expect(await replica.responses.get(owner, 'seen')).toBeUndefined();
+    expect(await replica.responses.get(tenant, 'seen')).toBeUndefined();
     await deleted;
   });
 
@@ -124,12 +124,12 @@ describe('notices of deletion between replicas over one PostgreSQL', () => {
     hearing.states.length = 0;
     await proxy.cut();
     await hearing.until(() => hearing.states.includes('interrupted'));
-    await append(opened.backend.responses, owner, 'unheard');
-    await opened.backend.responses.delete(owner, 'unheard', { cascade: false });
+    await append(opened.backend.responses, tenant, 'unheard');
+    await opened.backend.responses.delete(tenant, 'unheard', { cascade: false });
     await proxy.restore();
     await hearing.until(() => hearing.states.at(-1) === 'resumed');
-    await append(opened.backend.responses, owner, 'heard-again');
-    await opened.backend.responses.delete(owner, 'heard-again', { cascade: false });
+    await append(opened.backend.responses, tenant, 'heard-again');
+    await opened.backend.responses.delete(tenant, 'heard-again', { cascade: false });
     await hearing.untilHeard('heard-again');
     expect(hearing.heard).not.toContain('unheard');
   });

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { CALLS, outcomeOf } from './contract-calls.js';
 import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
-import { append, newOwner, recordOf, TTL_MS } from './records.js';
+import { append, newTenant, recordOf, TTL_MS } from './records.js';
 
 /** Resolves as soon as the backend can serve. */
 async function ready(backend: PostgresBackend): Promise<void> {
@@ -22,7 +22,7 @@ async function ready(backend: PostgresBackend): Promise<void> {
 }
 
 describe('a backend whose PostgreSQL goes away', () => {
-  const owner = newOwner();
+  const tenant = newTenant();
   const EVERYTHING = [
     ...CALLS,
     { name: 'check', call: ({ responses }: PostgresBackend) => responses.check() },
@@ -47,16 +47,16 @@ describe('a backend whose PostgreSQL goes away', () => {
 
   it.each(EVERYTHING)('says of $name that it is not available, and comes back', async ({ call }) => {
     await proxy.cut();
-    await expect(call(backend, owner)).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(call(backend, owner)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(call(backend, tenant)).rejects.toBeInstanceOf(StoreUnavailableError);
     await proxy.restore();
     await ready(backend);
-    await outcomeOf(call(backend, newOwner()));
+    await outcomeOf(call(backend, newTenant()));
   });
 
   it('tells clients to try again', async () => {
     await proxy.cut();
-    const failure: unknown = await backend.responses.get(owner, 'a').catch((error: unknown) => error);
+    const failure: unknown = await backend.responses.get(tenant, 'a').catch((error: unknown) => error);
     await proxy.restore();
     expect((failure as StoreUnavailableError).toApiError()).toMatchObject({ status: 503, code: 'service_unavailable' });
     await ready(backend);
@@ -76,13 +76,13 @@ describe('a backend whose PostgreSQL goes away', () => {
   it('gives up on a network that is silent, and comes back', async () => {
     await ready(backend);
     proxy.stall();
-    await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(backend.responses.save(owner, recordOf('a'))).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.save(tenant, recordOf('a'))).rejects.toBeInstanceOf(StoreUnavailableError);
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
     await proxy.restore();
     await ready(backend);
-    await backend.responses.save(owner, recordOf('a', { expiresAt: Date.now() + TTL_MS }));
-    expect(await backend.responses.get(owner, 'a')).toBeDefined();
+    await backend.responses.save(tenant, recordOf('a', { expiresAt: Date.now() + TTL_MS }));
+    expect(await backend.responses.get(tenant, 'a')).toBeDefined();
   });
 
   it('gives up on a statement that takes too long', async () => {
@@ -91,7 +91,7 @@ describe('a backend whose PostgreSQL goes away', () => {
     await client.connect();
     await client.query('BEGIN; LOCK TABLE antiphon.responses');
     try {
-      await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+      await expect(backend.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
       // The database has given up as well: nothing of it is left there.
       const { rows } = await client.query(
         "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
@@ -111,8 +111,8 @@ describe('a backend whose PostgreSQL goes away', () => {
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE pid <> pg_backend_pid() AND datname = current_database() AND query NOT LIKE 'LISTEN%'`,
       );
-      await append(single.responses, owner, `after-${id}`);
-      expect(await single.responses.get(owner, `after-${id}`)).toBeDefined();
+      await append(single.responses, tenant, `after-${id}`);
+      expect(await single.responses.get(tenant, `after-${id}`)).toBeDefined();
     }
   });
 });
@@ -124,7 +124,7 @@ describe('a backend whose PostgreSQL crashes', () => {
     const clock = new SystemClock();
     const backend = new PostgresBackend(settingsFor(database.url), clock);
     await backend.start();
-    const owner = newOwner();
+    const tenant = newTenant();
     const confirmed: string[] = [];
     const expiresAt = clock.now() + TTL_MS;
     const enough = Promise.withResolvers<undefined>();
@@ -133,7 +133,7 @@ describe('a backend whose PostgreSQL crashes', () => {
         const id = `r-${line}-${index}`;
         const parentId = index === 0 ? null : `r-${line}-${index - 1}`;
         try {
-          await backend.responses.save(owner, recordOf(id, { parentId, expiresAt }));
+          await backend.responses.save(tenant, recordOf(id, { parentId, expiresAt }));
         } catch (error) {
           return error;
         }
@@ -147,7 +147,7 @@ describe('a backend whose PostgreSQL crashes', () => {
     for (const failure of await lines) expect(failure).toBeInstanceOf(StoreUnavailableError);
     await cluster.resume();
     await ready(backend);
-    const found = await Promise.all(confirmed.map((id) => backend.responses.chain(owner, id)));
+    const found = await Promise.all(confirmed.map((id) => backend.responses.chain(tenant, id)));
     for (const [index, chain] of found.entries()) {
       const position = Number(confirmed[index]?.split('-').at(-1));
       expect(chain?.items).toHaveLength(2 * (position + 1));

@@ -4,12 +4,12 @@ import { StoreUnavailableError } from '../../src/state/index.js';
 import type { PostgresBackend } from '../../src/state/postgres/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { append, newOwner, TTL_MS } from './records.js';
+import { append, newTenant, TTL_MS } from './records.js';
 
 const ROLE = `role_${process.pid}`;
 
 describe('a role of PostgreSQL', () => {
-  const owner = newOwner();
+  const tenant = newTenant();
   let opened: OpenedPostgres;
   let backend: PostgresBackend;
 
@@ -25,14 +25,14 @@ describe('a role of PostgreSQL', () => {
     const url = new URL(opened.database.url);
     Object.assign(url, { username: ROLE, password: 'secret' });
     backend = await opened.replica({ DATABASE_URL: url.href, DATABASE_MIGRATE: false }, new SystemClock());
-    await append(backend.responses, owner, 'a', { expiresAt: Date.now() + TTL_MS });
+    await append(backend.responses, tenant, 'a', { expiresAt: Date.now() + TTL_MS });
   });
   afterAll(async () => {
     await opened.close();
   });
 
   it('may have fewer connections than the pool wants: requests wait for those that are there', async () => {
-    const found = await Promise.all(Array.from({ length: 60 }, () => backend.responses.get(owner, 'a')));
+    const found = await Promise.all(Array.from({ length: 60 }, () => backend.responses.get(tenant, 'a')));
     expect(found.map((response) => response?.id)).toEqual(Array<string>(60).fill('a'));
   });
 
@@ -40,7 +40,7 @@ describe('a role of PostgreSQL', () => {
     await opened.database.query(`ALTER ROLE ${ROLE} SET default_transaction_read_only = on`);
     await disconnect();
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(append(backend.responses, owner, 'b')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(append(backend.responses, tenant, 'b')).rejects.toBeInstanceOf(StoreUnavailableError);
     await opened.database.query(`ALTER ROLE ${ROLE} RESET default_transaction_read_only`);
     await disconnect();
     await expect(backend.responses.check()).resolves.toBeUndefined();
@@ -49,7 +49,7 @@ describe('a role of PostgreSQL', () => {
   it('is away when it is not let in any more', async () => {
     await opened.database.query(`ALTER ROLE ${ROLE} NOLOGIN`);
     await disconnect();
-    await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(backend.responses.get(owner, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.get(tenant, 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 });

@@ -1,19 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { lineOf, newOwner, recordOf } from './records.js';
+import { lineOf, newTenant, recordOf } from './records.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;
 
 describe('round trips to PostgreSQL', () => {
-  const owner = newOwner();
+  const tenant = newTenant();
   let opened: OpenedPostgres;
   let statements: SentStatements;
 
   beforeAll(async () => {
     opened = await openPostgres();
-    await opened.saveMany(owner, lineOf(1000));
+    await opened.saveMany(tenant, lineOf(1000));
   });
   beforeEach(() => {
     statements = new SentStatements();
@@ -22,45 +22,45 @@ describe('round trips to PostgreSQL', () => {
   afterAll(() => opened.close());
 
   it.each(['r0', 'r9', 'r999'])('are one for the conversation up to %s', async (id) => {
-    await opened.backend.responses.chain(owner, id);
+    await opened.backend.responses.chain(tenant, id);
     expect(statements.take()).toHaveLength(1);
   });
 
   it('are one to save, however long the conversation', async () => {
-    await opened.backend.responses.save(owner, recordOf('next', { parentId: 'r999', sessionId: 'r0' }));
+    await opened.backend.responses.save(tenant, recordOf('next', { parentId: 'r999', sessionId: 'r0' }));
     expect(statements.take()).toHaveLength(1);
   });
 
   it('are one to save what a turn was given', async () => {
     const given = [{ after: 0, items: [{ type: 'message', id: 'given' }] }];
-    await opened.backend.responses.save(owner, recordOf('given', { parentId: 'r999', sessionId: 'r0', given }));
+    await opened.backend.responses.save(tenant, recordOf('given', { parentId: 'r999', sessionId: 'r0', given }));
     expect(statements.take()).toHaveLength(1);
   });
 
   it('do not carry what comes before a response whose parent is kept', async () => {
     const inherited = [{ type: 'message', id: 'before', text: 'what came before' }];
-    await opened.backend.responses.save(owner, recordOf('light', { parentId: 'r999', inherited }));
+    await opened.backend.responses.save(tenant, recordOf('light', { parentId: 'r999', inherited }));
     expect(JSON.stringify(statements.take())).not.toContain('what came before');
   });
 
   it('are two to save what continues something that is gone', async () => {
-    await opened.backend.responses.save(owner, recordOf('orphan', { parentId: 'nothing' }));
+    await opened.backend.responses.save(tenant, recordOf('orphan', { parentId: 'nothing' }));
     expect(statements.take()).toHaveLength(2);
   });
 
   it('are one for every look-up', async () => {
     const { responses: store, graph, sessions, locks } = opened.backend;
     const lookups = [
-      () => store.get(owner, 'r500'),
-      () => store.inputItems(owner, 'r500', PAGE),
-      () => store.items(owner, ['a', 'b', 'c']),
-      () => graph.list(owner, { sessionId: 'r0', model: 'gpt' }, { ...PAGE, after: 'r7' }),
-      () => graph.children(owner, 'r500', PAGE),
-      () => graph.siblings(owner, 'r500', PAGE),
-      () => graph.leaves(owner, 'r500', PAGE),
-      () => graph.tree(owner, 'r500', { depth: 100, limit: 1000 }),
-      () => sessions.hasAtLeast(owner, 'r0', 1000),
-      () => locks.tryAcquire(owner, 'r0', 1000),
+      () => store.get(tenant, 'r500'),
+      () => store.inputItems(tenant, 'r500', PAGE),
+      () => store.items(tenant, ['a', 'b', 'c']),
+      () => graph.list(tenant, { sessionId: 'r0', model: 'gpt' }, { ...PAGE, after: 'r7' }),
+      () => graph.children(tenant, 'r500', PAGE),
+      () => graph.siblings(tenant, 'r500', PAGE),
+      () => graph.leaves(tenant, 'r500', PAGE),
+      () => graph.tree(tenant, 'r500', { depth: 100, limit: 1000 }),
+      () => sessions.hasAtLeast(tenant, 'r0', 1000),
+      () => locks.tryAcquire(tenant, 'r0', 1000),
     ];
     for (const lookup of lookups) {
       await lookup();
@@ -69,17 +69,17 @@ describe('round trips to PostgreSQL', () => {
   });
 
   it('are few to free a long line of deleted ancestors', async () => {
-    const line = newOwner();
+    const line = newTenant();
     await opened.saveMany(line, lineOf(500));
     const ids = `(SELECT 'r' || n FROM generate_series(0, 498) AS n)`;
     await opened.database.query(
-      `UPDATE antiphon.responses SET expires_at = '-infinity' WHERE owner = $1 AND id IN ${ids}`,
+      `UPDATE antiphon.responses SET expires_at = '-infinity' WHERE tenant = $1 AND id IN ${ids}`,
       [line],
     );
     statements.take();
     await opened.backend.responses.delete(line, 'r499', { cascade: false });
     expect(statements.take().length).toBeLessThan(20);
-    const rest = await opened.database.query('SELECT FROM antiphon.responses WHERE owner = $1', [line]);
+    const rest = await opened.database.query('SELECT FROM antiphon.responses WHERE tenant = $1', [line]);
     expect(rest).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { SystemClock } from '../../src/time/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { settingsFor } from './postgres-fixture.js';
-import { append, newOwner, recordOf } from './records.js';
+import { append, newTenant, recordOf } from './records.js';
 
 describe('the start of a backend over PostgreSQL', () => {
   const clock = new SystemClock();
@@ -45,7 +45,7 @@ describe('the start of a backend over PostgreSQL', () => {
     const backend = backendFor(database.url);
     await backend.start();
     await backend.responses.check();
-    await backend.responses.save(newOwner(), recordOf('a'));
+    await backend.responses.save(newTenant(), recordOf('a'));
   });
 
   it('is refused with a wrong password', async () => {
@@ -78,10 +78,10 @@ describe('the start of a backend over PostgreSQL', () => {
     const backend = backendFor(proxied(proxy), { DATABASE_MIGRATE: migrates });
     await backend.start();
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
-    await expect(backend.responses.get(newOwner(), 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.get(newTenant(), 'a')).rejects.toBeInstanceOf(StoreUnavailableError);
     await proxy.restore();
     await untilReady(backend);
-    expect((await append(backend.responses, newOwner(), 'a')).response.id).toBe('a');
+    expect((await append(backend.responses, newTenant(), 'a')).response.id).toBe('a');
   });
 
   it('waits for a database that is silent', async () => {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-import { asOwner, type Owner } from '../../src/access/index.js';
+import { asTenant, type Tenant } from '../../src/access/index.js';
 import type { Item, ResponseObject } from '../../src/protocol/index.js';
 import type { ResponseRecord, ResponseStore } from '../../src/state/index.js';
 import { FakeClock } from '../../src/testing/index.js';
@@ -49,25 +49,25 @@ export function recordOf(id: string, parts: RecordParts = {}): ResponseRecord {
 /** Saves a response as a turn does: what it continues is resolved first, and gives it its session. */
 export async function append(
   store: ResponseStore,
-  owner: Owner,
+  tenant: Tenant,
   id: string,
   parts: RecordParts = {},
 ): Promise<ResponseRecord> {
   const { parentId = null } = parts;
-  const parent = parentId === null ? undefined : await store.chain(owner, parentId);
+  const parent = parentId === null ? undefined : await store.chain(tenant, parentId);
   const context = parent && { inherited: parent.items, sessionId: parent.sessionId };
   const record = recordOf(id, { ...context, ...parts });
-  await store.save(owner, record);
+  await store.save(tenant, record);
   return record;
 }
 
 /** The ids of what a turn that continues a response sees of the conversation; undefined where it cannot be continued. */
 export async function contextOf(
   store: ResponseStore,
-  owner: Owner,
+  tenant: Tenant,
   id: string,
 ): Promise<readonly string[] | undefined> {
-  const chain = await store.chain(owner, id);
+  const chain = await store.chain(tenant, id);
   return chain?.items.map((item) => item.id);
 }
 
@@ -93,10 +93,10 @@ export async function purge(store: ResponseStore): Promise<number> {
   return batches;
 }
 
-let owners = 0;
+let tenants = 0;
 
-/** An owner that no other test of the file has. */
-export function newOwner(): Owner {
-  owners += 1;
-  return asOwner(`owner-${owners}`);
+/** A tenant that no other test of the file has. */
+export function newTenant(): Tenant {
+  tenants += 1;
+  return asTenant(`tenant-${tenants}`);
 }

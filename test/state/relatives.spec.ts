@@ -5,7 +5,7 @@ import type { ResponseObject } from '../../src/protocol/index.js';
 import type { Page, TreeNode } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { forests, inOrder, plant, type Planted } from './forest.js';
-import { append, contextFrom, contextOf, newOwner } from './records.js';
+import { append, contextFrom, contextOf, newTenant } from './records.js';
 
 const PAGE = { limit: 100, order: 'asc' } as const;
 const ALL = { depth: 100, limit: 1000 };
@@ -32,8 +32,8 @@ describe.each(BACKENDS)('relatives in $name', ({ open }) => {
     const { graph, responses: store } = opened.backend;
     await fc.assert(
       fc.asyncProperty(forests, async (forest) => {
-        const owner = newOwner();
-        await plant(opened.backend, owner, forest);
+        const tenant = newTenant();
+        await plant(opened.backend, tenant, forest);
         const living = inOrder(forest.filter(({ isDeleted }) => !isDeleted));
         const of = new Map(forest.map((planted) => [planted.id, planted]));
         const childrenOf = (id: string): readonly Planted[] => living.filter(({ parentId }) => parentId === id);
@@ -56,18 +56,18 @@ describe.each(BACKENDS)('relatives in $name', ({ open }) => {
           const hasParent = living.some((parent) => parent.id === parentId);
           const siblings = living.filter((other) => hasParent && other.parentId === parentId && other.id !== id);
           const leaves = subtreeOf(planted).filter((member) => childrenOf(member.id).length === 0);
-          const tree = await graph.tree(owner, id, ALL);
-          expect(idsOf(await graph.children(owner, id, PAGE))).toEqual(childrenOf(id).map((child) => child.id));
-          expect(idsOf(await graph.siblings(owner, id, PAGE))).toEqual(siblings.map((sibling) => sibling.id));
-          expect(idsOf(await graph.leaves(owner, id, PAGE))).toEqual(inOrder(leaves).map((leaf) => leaf.id));
+          const tree = await graph.tree(tenant, id, ALL);
+          expect(idsOf(await graph.children(tenant, id, PAGE))).toEqual(childrenOf(id).map((child) => child.id));
+          expect(idsOf(await graph.siblings(tenant, id, PAGE))).toEqual(siblings.map((sibling) => sibling.id));
+          expect(idsOf(await graph.leaves(tenant, id, PAGE))).toEqual(inOrder(leaves).map((leaf) => leaf.id));
           expect(tree && write(tree)).toBe(writeTree(rootOf(planted)));
-          expect(await contextOf(store, owner, id)).toEqual(contextFrom(...pathTo(id)));
+          expect(await contextOf(store, tenant, id)).toEqual(contextFrom(...pathTo(id)));
         }
         for (const { id } of forest.filter(({ isDeleted }) => isDeleted)) {
           for (const list of ['children', 'siblings', 'leaves'] as const) {
-            expect(await graph[list](owner, id, PAGE)).toBeUndefined();
+            expect(await graph[list](tenant, id, PAGE)).toBeUndefined();
           }
-          expect(await graph.tree(owner, id, ALL)).toBeUndefined();
+          expect(await graph.tree(tenant, id, ALL)).toBeUndefined();
         }
       }),
       { numRuns: 25 },
@@ -75,14 +75,14 @@ describe.each(BACKENDS)('relatives in $name', ({ open }) => {
   });
 
   describe('bounds of trees', () => {
-    const owner = newOwner();
+    const tenant = newTenant();
 
     /** Ids tell the way from the root on. */
     beforeAll(async () => {
       const store = opened.backend.responses;
-      await append(store, owner, 'r');
+      await append(store, tenant, 'r');
       for (const parentId of ['r', 'ra', 'rb', 'raa']) {
-        for (const branch of ['a', 'b']) await append(store, owner, parentId + branch, { parentId });
+        for (const branch of ['a', 'b']) await append(store, tenant, parentId + branch, { parentId });
       }
     });
 
@@ -100,13 +100,13 @@ describe.each(BACKENDS)('relatives in $name', ({ open }) => {
       [{ depth: 1, limit: 2 }, 'r(ra(…) …)'],
     ])('%p leave out what is further from the root', async (bounds, expected) => {
       for (const id of ['r', 'raaa', 'rb']) {
-        const tree = await opened.backend.graph.tree(owner, id, bounds);
+        const tree = await opened.backend.graph.tree(tenant, id, bounds);
         expect(tree && write(tree)).toBe(expected);
       }
     });
 
     it('say nothing of more where there are only deleted children', async () => {
-      const other = newOwner();
+      const other = newTenant();
       const store = opened.backend.responses;
       await append(store, other, 'r');
       await append(store, other, 'ra', { parentId: 'r' });
@@ -119,7 +119,7 @@ describe.each(BACKENDS)('relatives in $name', ({ open }) => {
     });
 
     it('cut a wide tree in the order of its children', async () => {
-      const other = newOwner();
+      const other = newTenant();
       const store = opened.backend.responses;
       await append(store, other, 'r');
       const children = Array.from({ length: 20 }, (_, index) => `c${String(index).padStart(2, '0')}`);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import type { ResponseFilter, ResponseGraph } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { append, newOwner, type RecordParts, START } from './records.js';
+import { append, newTenant, type RecordParts, START } from './records.js';
 
 const NOW = START / 1000;
 
@@ -16,7 +16,7 @@ const RESPONSES: Readonly<Record<string, RecordParts>> = {
 };
 
 describe.each(BACKENDS)('the list of responses in $name', ({ open }) => {
-  const owner = newOwner();
+  const tenant = newTenant();
   let opened: OpenedBackend;
   let graph: ResponseGraph;
 
@@ -24,14 +24,14 @@ describe.each(BACKENDS)('the list of responses in $name', ({ open }) => {
     opened = await open();
     ({ graph } = opened.backend);
     // Not in their order.
-    for (const id of ['c', 'a', 'e', 'd', 'b']) await append(opened.backend.responses, owner, id, RESPONSES[id]);
-    await opened.backend.sessions.fork(owner, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
-    await append(opened.backend.responses, newOwner(), 'foreign', RESPONSES['a']);
+    for (const id of ['c', 'a', 'e', 'd', 'b']) await append(opened.backend.responses, tenant, id, RESPONSES[id]);
+    await opened.backend.sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
+    await append(opened.backend.responses, newTenant(), 'foreign', RESPONSES['a']);
   });
   afterAll(() => opened.close());
 
   const idsOf = async (filter: ResponseFilter, order: 'asc' | 'desc'): Promise<readonly string[]> =>
-    (await graph.list(owner, filter, { limit: 10, order })).data.map(({ id }) => id);
+    (await graph.list(tenant, filter, { limit: 10, order })).data.map(({ id }) => id);
 
   it.each<[string, ResponseFilter, string]>([
     ['everything', {}, 'abcde'],
@@ -82,18 +82,18 @@ describe.each(BACKENDS)('the list of responses in $name', ({ open }) => {
   });
 
   it('shows whole responses', async () => {
-    const { data } = await graph.list(owner, {}, { limit: 10, order: 'asc' });
-    for (const response of data) expect(response).toEqual(await opened.backend.responses.get(owner, response.id));
+    const { data } = await graph.list(tenant, {}, { limit: 10, order: 'asc' });
+    for (const response of data) expect(response).toEqual(await opened.backend.responses.get(tenant, response.id));
   });
 
   it('orders by id what was created in the same second', async () => {
-    const other = newOwner();
+    const other = newTenant();
     for (const id of ['m', 'k', 'n', 'l']) await append(opened.backend.responses, other, id);
     const { data } = await graph.list(other, {}, { limit: 10, order: 'desc' });
     expect(data.map(({ id }) => id)).toEqual(['n', 'm', 'l', 'k']);
   });
 
   it('is empty for who has nothing', async () => {
-    expect(await graph.list(newOwner(), {}, { limit: 10, order: 'asc' })).toEqual({ data: [], hasMore: false });
+    expect(await graph.list(newTenant(), {}, { limit: 10, order: 'asc' })).toEqual({ data: [], hasMore: false });
   });
 });

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import type { Item } from '../../src/protocol/index.js';
 import type { ResponseRecord, ResponseStore } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { message, newOwner, recordOf } from './records.js';
+import { message, newTenant, recordOf } from './records.js';
 
 /** Values that a column type, a driver or a copy might not give back as they were. */
 const VALUES: Readonly<Record<string, unknown>> = {
@@ -28,14 +28,14 @@ const VALUES: Readonly<Record<string, unknown>> = {
 describe.each(BACKENDS)('what is saved in $name', ({ open }) => {
   let opened: OpenedBackend;
   let store: ResponseStore;
-  let owner: Owner;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     opened = await open();
     store = opened.backend.responses;
   });
   beforeEach(() => {
-    owner = newOwner();
+    tenant = newTenant();
   });
   afterAll(() => opened.close());
 
@@ -44,16 +44,16 @@ describe.each(BACKENDS)('what is saved in $name', ({ open }) => {
 
   const expectFaithful = async (record: ResponseRecord): Promise<void> => {
     const { response, input } = record;
-    await store.save(owner, record);
-    const page = await store.inputItems(owner, response.id, { limit: 100, order: 'asc' });
+    await store.save(tenant, record);
+    const page = await store.inputItems(tenant, response.id, { limit: 100, order: 'asc' });
     const all = [...input, ...response.output];
     const found = await store.items(
-      owner,
+      tenant,
       all.map(({ id }) => id),
     );
-    expect(textOf(await store.get(owner, response.id))).toBe(textOf(response));
+    expect(textOf(await store.get(tenant, response.id))).toBe(textOf(response));
     expect(textOf(page?.data)).toBe(textOf(input));
-    expect(textOf((await store.chain(owner, response.id))?.items)).toBe(textOf(all));
+    expect(textOf((await store.chain(tenant, response.id))?.items)).toBe(textOf(all));
     for (const item of all) expect(textOf(found.get(item.id))).toBe(textOf(item));
   };
 
@@ -73,15 +73,15 @@ describe.each(BACKENDS)('what is saved in $name', ({ open }) => {
     'keeps a response that is %s',
     async (status) => {
       const { response } = recordOf('a', { status });
-      await store.save(owner, recordOf('a', { status }));
-      expect(await store.get(owner, 'a')).toEqual(response);
+      await store.save(tenant, recordOf('a', { status }));
+      expect(await store.get(tenant, 'a')).toEqual(response);
     },
   );
 
   it('keeps the place of the output among the members of a response', async () => {
     const { response } = recordOf('a', { members: { usage: { total_tokens: 3 } } });
-    await store.save(owner, recordOf('a', { members: { usage: { total_tokens: 3 } } }));
-    expect(Object.keys((await store.get(owner, 'a')) ?? {})).toEqual(Object.keys(response));
+    await store.save(tenant, recordOf('a', { members: { usage: { total_tokens: 3 } } }));
+    expect(Object.keys((await store.get(tenant, 'a')) ?? {})).toEqual(Object.keys(response));
   });
 
   it('keeps responses without input, without output and without metadata', async () => {
@@ -100,31 +100,31 @@ describe.each(BACKENDS)('what is saved in $name', ({ open }) => {
       after,
       items: [{ type: 'unheard_of', id: name, content } satisfies Item],
     }));
-    await store.save(owner, recordOf('a', { input: [], output: [], given }));
-    const chain = await store.chain(owner, 'a');
+    await store.save(tenant, recordOf('a', { input: [], output: [], given }));
+    const chain = await store.chain(tenant, 'a');
     expect(textOf(chain?.items)).toBe(textOf(given.flatMap(({ items }) => items)));
   });
 
   it('does not notice when the same record is saved twice', async () => {
     const root = recordOf('root');
     const child = recordOf('child', { parentId: 'root', sessionId: 'root' });
-    for (const record of [root, root, child, child]) await store.save(owner, record);
+    for (const record of [root, root, child, child]) await store.save(tenant, record);
     const page = { limit: 100, order: 'asc' } as const;
-    const list = await opened.backend.graph.list(owner, {}, page);
-    const children = await opened.backend.graph.children(owner, 'root', page);
+    const list = await opened.backend.graph.list(tenant, {}, page);
+    const children = await opened.backend.graph.children(tenant, 'root', page);
     expect(list.data.map(({ id }) => id)).toEqual(['child', 'root']);
     expect(children?.data.map(({ id }) => id)).toEqual(['child']);
-    expect(await store.delete(owner, 'root', { cascade: true })).toBe(2);
-    expect(await opened.backend.graph.list(owner, {}, page)).toEqual({ data: [], hasMore: false });
+    expect(await store.delete(tenant, 'root', { cascade: true })).toBe(2);
+    expect(await opened.backend.graph.list(tenant, {}, page)).toEqual({ data: [], hasMore: false });
   });
 
   it('knows nothing that nobody saved', async () => {
-    expect(await store.get(owner, 'nothing')).toBeUndefined();
-    expect(await store.chain(owner, 'nothing')).toBeUndefined();
-    expect(await store.inputItems(owner, 'nothing', { limit: 1, order: 'asc' })).toBeUndefined();
-    expect(await store.items(owner, ['nothing'])).toEqual(new Map());
-    expect(await store.delete(owner, 'nothing', { cascade: false })).toBe(0);
-    expect(await store.delete(owner, 'nothing', { cascade: true })).toBe(0);
+    expect(await store.get(tenant, 'nothing')).toBeUndefined();
+    expect(await store.chain(tenant, 'nothing')).toBeUndefined();
+    expect(await store.inputItems(tenant, 'nothing', { limit: 1, order: 'asc' })).toBeUndefined();
+    expect(await store.items(tenant, ['nothing'])).toEqual(new Map());
+    expect(await store.delete(tenant, 'nothing', { cascade: false })).toBe(0);
+    expect(await store.delete(tenant, 'nothing', { cascade: true })).toBe(0);
   });
 
   it('can be saved, as far as anybody knows', async () => {

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ForkOutcome, ResponseStore, SessionStore } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { heardBy } from './heard.js';
-import { append, contextFrom, contextOf, newOwner } from './records.js';
+import { append, contextFrom, contextOf, newTenant } from './records.js';
 
 /** Often enough that every order of steps comes up. */
 const ROUNDS = Array.from({ length: 50 }, (_, round) => round);
 
 describe.each(BACKENDS)('deletion of sessions in $name', ({ open }) => {
-  const owner = newOwner();
+  const tenant = newTenant();
   let opened: OpenedBackend;
   let store: ResponseStore;
   let sessions: SessionStore;
@@ -17,70 +17,70 @@ describe.each(BACKENDS)('deletion of sessions in $name', ({ open }) => {
   beforeEach(async () => {
     opened = await open();
     ({ responses: store, sessions } = opened.backend);
-    await append(store, owner, 'a', { sessionId: 'one' });
-    await append(store, owner, 'b', { parentId: 'a' });
+    await append(store, tenant, 'a', { sessionId: 'one' });
+    await append(store, tenant, 'b', { parentId: 'a' });
   });
   afterEach(() => opened.close());
 
   const membersOf = async (sessionId: string): Promise<readonly string[]> =>
-    (await opened.backend.graph.list(owner, { sessionId }, { limit: 100, order: 'asc' })).data.map(({ id }) => id);
+    (await opened.backend.graph.list(tenant, { sessionId }, { limit: 100, order: 'asc' })).data.map(({ id }) => id);
 
   it('deletes their responses', async () => {
-    await append(store, owner, 'apart', { sessionId: 'two' });
-    expect(await sessions.delete(owner, 'one')).toBe(true);
-    expect(await store.get(owner, 'a')).toBeUndefined();
-    expect(await store.get(owner, 'b')).toBeUndefined();
+    await append(store, tenant, 'apart', { sessionId: 'two' });
+    expect(await sessions.delete(tenant, 'one')).toBe(true);
+    expect(await store.get(tenant, 'a')).toBeUndefined();
+    expect(await store.get(tenant, 'b')).toBeUndefined();
     expect(await membersOf('one')).toEqual([]);
     expect(await membersOf('two')).toEqual(['apart']);
-    expect(await sessions.delete(owner, 'two')).toBe(true);
+    expect(await sessions.delete(tenant, 'two')).toBe(true);
     expect(await opened.content()).toBe(0);
   });
 
   it('finds nothing the second time, nor where there is nothing', async () => {
-    await sessions.delete(owner, 'one');
-    expect(await sessions.delete(owner, 'one')).toBe(false);
-    expect(await sessions.delete(owner, 'unheard-of')).toBe(false);
+    await sessions.delete(tenant, 'one');
+    expect(await sessions.delete(tenant, 'one')).toBe(false);
+    expect(await sessions.delete(tenant, 'unheard-of')).toBe(false);
   });
 
   it('keeps what a fork shares, and lets it go with the fork', async () => {
-    await sessions.fork(owner, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
-    expect(await sessions.delete(owner, 'one')).toBe(true);
+    await sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
+    expect(await sessions.delete(tenant, 'one')).toBe(true);
     expect(await membersOf('fork')).toEqual(['a']);
-    expect(await store.get(owner, 'a')).toBeDefined();
-    expect(await store.get(owner, 'b')).toBeUndefined();
-    expect(await sessions.delete(owner, 'fork')).toBe(true);
+    expect(await store.get(tenant, 'a')).toBeDefined();
+    expect(await store.get(tenant, 'b')).toBeUndefined();
+    expect(await sessions.delete(tenant, 'fork')).toBe(true);
     expect(await opened.content()).toBe(0);
   });
 
   it('keeps the items as context of what goes on elsewhere', async () => {
-    await append(store, owner, 'c', { parentId: 'b', sessionId: 'two' });
-    await sessions.delete(owner, 'one');
-    expect(await contextOf(store, owner, 'c')).toEqual(contextFrom('a', 'b', 'c'));
-    expect(await contextOf(store, owner, 'b')).toBeUndefined();
-    await sessions.delete(owner, 'two');
+    await append(store, tenant, 'c', { parentId: 'b', sessionId: 'two' });
+    await sessions.delete(tenant, 'one');
+    expect(await contextOf(store, tenant, 'c')).toEqual(contextFrom('a', 'b', 'c'));
+    expect(await contextOf(store, tenant, 'b')).toBeUndefined();
+    await sessions.delete(tenant, 'two');
     expect(await opened.content()).toBe(0);
   });
 
   it('lets the name be used again', async () => {
-    await sessions.delete(owner, 'one');
-    await append(store, owner, 'new', { sessionId: 'one' });
+    await sessions.delete(tenant, 'one');
+    await append(store, tenant, 'new', { sessionId: 'one' });
     expect(await membersOf('one')).toEqual(['new']);
   });
 
   it('says what is gone, and what belongs to another session from now on', async () => {
     const heard = heardBy(opened.backend);
-    await append(store, owner, 'apart', { sessionId: 'two' });
-    await sessions.fork(owner, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
-    await sessions.delete(owner, 'one');
+    await append(store, tenant, 'apart', { sessionId: 'two' });
+    await sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
+    await sessions.delete(tenant, 'one');
     expect(heard).toEqual(new Set(['a', 'b']));
   });
 
   it('lets what a fork shares be continued in the fork', async () => {
-    await sessions.fork(owner, { sourceId: 'one', targetId: 'fork' });
-    expect((await store.chain(owner, 'b'))?.sessionId).toBe('one');
-    await sessions.delete(owner, 'one');
-    expect((await store.chain(owner, 'b'))?.sessionId).toBe('fork');
-    await append(store, owner, 'c', { parentId: 'b' });
+    await sessions.fork(tenant, { sourceId: 'one', targetId: 'fork' });
+    expect((await store.chain(tenant, 'b'))?.sessionId).toBe('one');
+    await sessions.delete(tenant, 'one');
+    expect((await store.chain(tenant, 'b'))?.sessionId).toBe('fork');
+    await append(store, tenant, 'c', { parentId: 'b' });
     expect(await membersOf('fork')).toEqual(['a', 'b', 'c']);
   });
 
@@ -88,10 +88,10 @@ describe.each(BACKENDS)('deletion of sessions in $name', ({ open }) => {
     await Promise.all(
       ROUNDS.map(async (round) => {
         const [source, fork, id] = [`source-${round}`, `fork-${round}`, `r-${round}`];
-        await append(store, owner, id, { sessionId: source });
-        await sessions.fork(owner, { sourceId: source, targetId: fork });
-        await Promise.all([sessions.delete(owner, source), sessions.delete(owner, fork)]);
-        expect(await store.get(owner, id)).toBeUndefined();
+        await append(store, tenant, id, { sessionId: source });
+        await sessions.fork(tenant, { sourceId: source, targetId: fork });
+        await Promise.all([sessions.delete(tenant, source), sessions.delete(tenant, fork)]);
+        expect(await store.get(tenant, id)).toBeUndefined();
       }),
     );
   });
@@ -101,9 +101,9 @@ describe.each(BACKENDS)('deletion of sessions in $name', ({ open }) => {
       ROUNDS.map(async (round) => {
         const [source, fork] = [`source-${round}`, `fork-${round}`];
         const ids = ['x', 'y', 'z'].map((name) => `${name}-${round}`);
-        for (const id of ids) await append(store, owner, id, { sessionId: source });
-        const forked = sessions.fork(owner, { sourceId: source, targetId: fork });
-        const [outcome] = await Promise.all([forked, sessions.delete(owner, source)]);
+        for (const id of ids) await append(store, tenant, id, { sessionId: source });
+        const forked = sessions.fork(tenant, { sourceId: source, targetId: fork });
+        const [outcome] = await Promise.all([forked, sessions.delete(tenant, source)]);
         const isBefore = (outcome as Exclude<ForkOutcome, { refused: string }>).responses === 3;
         expect(outcome).toEqual(isBefore ? { responses: 3 } : { refused: 'source_not_found' });
         expect(await membersOf(fork)).toEqual(isBefore ? ids : []);

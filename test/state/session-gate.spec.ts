@@ -4,27 +4,27 @@ import { Environment } from '../../src/config/index.js';
 import { SessionGate } from '../../src/sessions/index.js';
 import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { newOwner, recordOf } from './records.js';
+import { newTenant, recordOf } from './records.js';
 
-const owner = newOwner();
+const tenant = newTenant();
 
 describe('the gate of sessions', () => {
   /** A gate in front of a session `full` with one response. */
   const open = (SESSION_MAX_RESPONSES: number): SessionGate => {
     const [clock, environment] = [new FakeClock(), Object.assign(new Environment(), { SESSION_MAX_RESPONSES })];
     const { locks, sessions, responses } = new MemoryBackend(environment, clock);
-    void responses.save(owner, recordOf('a', { sessionId: 'full' }));
+    void responses.save(tenant, recordOf('a', { sessionId: 'full' }));
     return new SessionGate(locks, sessions, clock, environment);
   };
 
   it('refuses a full session', async () => {
-    const refusal = open(1).refuseWhenFull(owner, 'full', 'session_id');
+    const refusal = open(1).refuseWhenFull(tenant, 'full', 'session_id');
     await expect(refusal).rejects.toMatchObject({ status: 400, code: 'session_limit_reached', param: 'session_id' });
-    await expect(open(2).refuseWhenFull(owner, 'full', 'session_id')).resolves.toBeUndefined();
+    await expect(open(2).refuseWhenFull(tenant, 'full', 'session_id')).resolves.toBeUndefined();
   });
 
   it('has nothing to wait for where sessions have no limit', () => {
-    const answer = (): unknown => open(0).refuseWhenFull(owner, 'full', 'session_id');
+    const answer = (): unknown => open(0).refuseWhenFull(tenant, 'full', 'session_id');
     expect(answer()).toBeUndefined();
   });
 });

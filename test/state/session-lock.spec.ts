@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import type { SessionLease } from '../../src/state/index.js';
 import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
-import { newOwner } from './records.js';
+import { newTenant } from './records.js';
 
 describe.each(BACKENDS)('the lock on a session in $name', ({ open }) => {
   let opened: OpenedBackend;
-  let owner: Owner;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     opened = await open();
   });
   beforeEach(() => {
-    owner = newOwner();
+    tenant = newTenant();
   });
   afterAll(() => opened.close());
 
-  const tryAcquire = (sessionId = 'session', of = owner): Promise<SessionLease | undefined> =>
+  const tryAcquire = (sessionId = 'session', of = tenant): Promise<SessionLease | undefined> =>
     opened.backend.locks.tryAcquire(of, sessionId, LEASE_MS);
   const acquire = async (sessionId?: string): Promise<SessionLease> => {
     const lease = await tryAcquire(sessionId);
@@ -34,10 +34,10 @@ describe.each(BACKENDS)('the lock on a session in $name', ({ open }) => {
     expect(await tryAcquire()).toBeUndefined();
   });
 
-  it('is of one session of one owner', async () => {
+  it('is of one session of one tenant', async () => {
     await acquire();
     expect(await tryAcquire('another')).toBeDefined();
-    expect(await tryAcquire('session', newOwner())).toBeDefined();
+    expect(await tryAcquire('session', newTenant())).toBeDefined();
   });
 
   it('is given to exactly one of fifty who want it at once', async () => {

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import type { Owner } from '../../src/access/index.js';
+import type { Tenant } from '../../src/access/index.js';
 import type { ResponseStore, SessionStore } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { append, contextFrom, contextOf, newOwner, START } from './records.js';
+import { append, contextFrom, contextOf, newTenant, START } from './records.js';
 
 describe.each(BACKENDS)('sessions in $name', ({ open }) => {
   let opened: OpenedBackend;
   let store: ResponseStore;
   let sessions: SessionStore;
-  let owner: Owner;
+  let tenant: Tenant;
 
   beforeAll(async () => {
     opened = await open();
@@ -17,22 +17,22 @@ describe.each(BACKENDS)('sessions in $name', ({ open }) => {
   });
   /** Session `source` has `a`, `b`, `c`, each continuing the one before, made in this order. */
   beforeEach(async () => {
-    owner = newOwner();
+    tenant = newTenant();
     for (const [index, id] of ['a', 'b', 'c'].entries()) {
       const parentId = ['a', 'b'][index - 1] ?? null;
-      await append(store, owner, id, { parentId, sessionId: 'source', createdAt: START / 1000 + index });
+      await append(store, tenant, id, { parentId, sessionId: 'source', createdAt: START / 1000 + index });
     }
   });
   afterAll(() => opened.close());
 
   const membersOf = async (sessionId: string): Promise<readonly string[]> =>
-    (await opened.backend.graph.list(owner, { sessionId }, { limit: 100, order: 'asc' })).data.map(({ id }) => id);
+    (await opened.backend.graph.list(tenant, { sessionId }, { limit: 100, order: 'asc' })).data.map(({ id }) => id);
   const fork = (targetId: string, upToResponseId?: string, sourceId = 'source') =>
-    sessions.fork(owner, { sourceId, targetId, ...(upToResponseId === undefined ? {} : { upToResponseId }) });
+    sessions.fork(tenant, { sourceId, targetId, ...(upToResponseId === undefined ? {} : { upToResponseId }) });
 
   it('have the responses that name them, in order of creation', async () => {
-    await append(store, owner, 'early', { sessionId: 'source', createdAt: START / 1000 - 1 });
-    await append(store, owner, 'apart', { sessionId: 'other' });
+    await append(store, tenant, 'early', { sessionId: 'source', createdAt: START / 1000 - 1 });
+    await append(store, tenant, 'apart', { sessionId: 'other' });
     expect(await membersOf('source')).toEqual(['early', 'a', 'b', 'c']);
     expect(await membersOf('other')).toEqual(['apart']);
     expect(await membersOf('unheard-of')).toEqual([]);
@@ -46,9 +46,9 @@ describe.each(BACKENDS)('sessions in $name', ({ open }) => {
       [4, false],
       [1000, false],
     ] as const) {
-      expect(await sessions.hasAtLeast(owner, 'source', responses)).toBe(has);
+      expect(await sessions.hasAtLeast(tenant, 'source', responses)).toBe(has);
     }
-    expect(await sessions.hasAtLeast(owner, 'unheard-of', 1)).toBe(false);
+    expect(await sessions.hasAtLeast(tenant, 'unheard-of', 1)).toBe(false);
   });
 
   it('are forked whole, and nothing is copied', async () => {
@@ -57,17 +57,17 @@ describe.each(BACKENDS)('sessions in $name', ({ open }) => {
     expect(await membersOf('fork')).toEqual(['a', 'b', 'c']);
     expect(await membersOf('source')).toEqual(['a', 'b', 'c']);
     expect(await opened.content()).toBe(before);
-    expect((await store.get(owner, 'b', 'fork'))?.id).toBe('b');
+    expect((await store.get(tenant, 'b', 'fork'))?.id).toBe('b');
   });
 
   it('are forked up to a response, which is included', async () => {
     expect(await fork('fork', 'b')).toEqual({ responses: 2 });
     expect(await membersOf('fork')).toEqual(['a', 'b']);
-    expect(await store.get(owner, 'c', 'fork')).toBeUndefined();
+    expect(await store.get(tenant, 'c', 'fork')).toBeUndefined();
   });
 
   it('are forked up to a response by order of creation, across branches', async () => {
-    await append(store, owner, 'branch', { parentId: 'a', sessionId: 'source', createdAt: START / 1000 + 3 });
+    await append(store, tenant, 'branch', { parentId: 'a', sessionId: 'source', createdAt: START / 1000 + 3 });
     expect(await fork('fork', 'branch')).toEqual({ responses: 4 });
     expect(await fork('part', 'c')).toEqual({ responses: 3 });
     expect(await membersOf('part')).toEqual(['a', 'b', 'c']);
@@ -81,10 +81,10 @@ describe.each(BACKENDS)('sessions in $name', ({ open }) => {
 
   it('are forked up to a limit, not beyond it', async () => {
     const request = { sourceId: 'source', targetId: 'fork' };
-    expect(await sessions.fork(owner, { ...request, limit: 2 })).toEqual({ refused: 'too_many_responses' });
+    expect(await sessions.fork(tenant, { ...request, limit: 2 })).toEqual({ refused: 'too_many_responses' });
     expect(await membersOf('fork')).toEqual([]);
-    expect(await sessions.fork(owner, { ...request, limit: 2, upToResponseId: 'b' })).toEqual({ responses: 2 });
-    expect(await sessions.fork(owner, { ...request, limit: 3, targetId: 'another' })).toEqual({ responses: 3 });
+    expect(await sessions.fork(tenant, { ...request, limit: 2, upToResponseId: 'b' })).toEqual({ responses: 2 });
+    expect(await sessions.fork(tenant, { ...request, limit: 3, targetId: 'another' })).toEqual({ responses: 3 });
   });
 
   it.each([
@@ -102,8 +102,8 @@ describe.each(BACKENDS)('sessions in $name', ({ open }) => {
     ['whose target is there', { sourceId: 'source', targetId: 'other' }, 'target_exists'],
     ['into itself', { sourceId: 'source', targetId: 'source' }, 'target_exists'],
   ] as const)('refuse a fork %s, and change nothing', async (_, request, refused) => {
-    await append(store, owner, 'd', { sessionId: 'other' });
-    expect(await sessions.fork(owner, request)).toEqual({ refused });
+    await append(store, tenant, 'd', { sessionId: 'other' });
+    expect(await sessions.fork(tenant, request)).toEqual({ refused });
     expect(await membersOf('source')).toEqual(['a', 'b', 'c']);
     expect(await membersOf('other')).toEqual(['d']);
     expect(await membersOf('new')).toEqual([]);
@@ -111,11 +111,11 @@ describe.each(BACKENDS)('sessions in $name', ({ open }) => {
 
   it('do not see what goes on in a fork of them, nor the other way round', async () => {
     await fork('fork', 'b');
-    await append(store, owner, 'forked', { parentId: 'b', sessionId: 'fork', createdAt: START / 1000 + 3 });
-    await append(store, owner, 'd', { parentId: 'c', createdAt: START / 1000 + 3 });
+    await append(store, tenant, 'forked', { parentId: 'b', sessionId: 'fork', createdAt: START / 1000 + 3 });
+    await append(store, tenant, 'd', { parentId: 'c', createdAt: START / 1000 + 3 });
     expect(await membersOf('source')).toEqual(['a', 'b', 'c', 'd']);
     expect(await membersOf('fork')).toEqual(['a', 'b', 'forked']);
-    expect(await contextOf(store, owner, 'forked')).toEqual(contextFrom('a', 'b', 'forked'));
+    expect(await contextOf(store, tenant, 'forked')).toEqual(contextFrom('a', 'b', 'forked'));
   });
 
   it('are forked to the same name once, however many want it', async () => {
@@ -127,7 +127,7 @@ describe.each(BACKENDS)('sessions in $name', ({ open }) => {
   });
 
   it('are never mixed by two forks to the same name', async () => {
-    await append(store, owner, 'x', { sessionId: 'another' });
+    await append(store, tenant, 'x', { sessionId: 'another' });
     const targets = Array.from({ length: 30 }, (_, index) => `fork-${index}`);
     await Promise.all(targets.flatMap((target) => [fork(target), fork(target, undefined, 'another')]));
     for (const target of targets) expect([['a', 'b', 'c'], ['x']]).toContainEqual(await membersOf(target));

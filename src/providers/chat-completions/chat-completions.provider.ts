@@ -39,7 +39,7 @@ export interface ChatCompletionsOptions {
 }
 
 /** What the provider needs of the service. */
-export interface ChatCompletionsSurroundings {
+export interface ChatCompletionsDependencies {
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }
@@ -54,16 +54,16 @@ export class ChatCompletionsProvider extends PushingProvider {
 
   constructor(
     private readonly options: ChatCompletionsOptions,
-    private readonly surroundings: ChatCompletionsSurroundings,
+    private readonly dependencies: ChatCompletionsDependencies,
   ) {
     super();
-    this.client = new UpstreamClient(options.address, surroundings.clock);
+    this.client = new UpstreamClient(options.address, dependencies.clock);
   }
 
   override async models(): Promise<readonly ModelInfo[]> {
     if (!this.options.discover) return [];
     const limit = new AbortController();
-    const timer = this.surroundings.clock.schedule(LIST_LIMIT_MS, () => limit.abort(new Error('no answer')));
+    const timer = this.dependencies.clock.schedule(LIST_LIMIT_MS, () => limit.abort(new Error('no answer')));
     try {
       return readModels(await this.client.getJson('/models', limit.signal), this.options.name);
     } catch (error) {
@@ -111,7 +111,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   }
 
   private async refusal(answer: UpstreamAnswer): Promise<ModelError> {
-    const retryAfterMs = readRetryAfter(answer.headers, this.surroundings.clock.now());
+    const retryAfterMs = readRetryAfter(answer.headers, this.dependencies.clock.now());
     const text = await readText(answer).catch(() => '');
     return toModelError(answer.status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
   }
@@ -128,7 +128,7 @@ export class ChatCompletionsProvider extends PushingProvider {
 
   private createReader({ context, include }: Turn, tools: ToolTable): AnswerReader {
     const used = new Set(context.map(callIdOfCall).filter((id) => id !== undefined));
-    const calls = new CallCollector(tools, used, () => this.surroundings.ids.next('call'));
+    const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'));
     return new AnswerReader(calls, include.includes('reasoning.encrypted_content'));
   }
 }

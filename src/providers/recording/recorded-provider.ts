@@ -1,6 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { type ConversationPlace, placeOf } from '../conversation-place.js';
+import { type TranscriptPlace, placeOf } from '../transcript-place.js';
 import { askProvider } from '../ask-provider.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
@@ -12,7 +12,7 @@ import { type RecordedStep, Tape } from './tape.js';
 /** A turn as a script has it. */
 export interface RecordedTurn {
   /** What was answered. */
-  readonly request: ConversationPlace;
+  readonly request: TranscriptPlace;
   readonly steps: readonly RecordedStep[];
 }
 

@@ -6,8 +6,8 @@ import type { Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 
 /**
- * The order in which a turn tries its targets: first where its conversation was answered last, because its beginning is likely
- * to be cached there; then by its `prompt_cache_key`, which says the same of conversations that clients keep themselves, or else by
+ * The order in which a turn tries its targets: first where its transcript was answered last, because its beginning is likely
+ * to be cached there; then by its `prompt_cache_key`, which says the same of transcripts that clients keep themselves, or else by
  * chance, both according to the weights; last those that failed a moment ago.
  */
 export function orderTargets(

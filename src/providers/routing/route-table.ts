@@ -2,7 +2,7 @@ import type { ModelInfo } from '../model-provider.js';
 import type { ModelRoute } from '../model-route.js';
 import { matchesGlob } from './matches-glob.js';
 import type { ModelEntry, UpstreamEntry } from './providers-file.js';
-import { RoutedProvider, type RoutingSurroundings } from './routed-provider.js';
+import { RoutedProvider, type RoutingDependencies } from './routed-provider.js';
 import type { Destination, Target } from './target.js';
 
 /** What is known of a provider's model beyond the file: what the provider lists itself. */
@@ -32,10 +32,10 @@ export class RouteTable {
   constructor(
     entries: readonly ModelEntry[],
     destinations: ReadonlyMap<string, Destination>,
-    surroundings: RoutingSurroundings,
+    dependencies: RoutingDependencies,
   ) {
     const rules = entries.map((entry, index) =>
-      toRule(resolveAlias(entry, entries), index, destinations, surroundings),
+      toRule(resolveAlias(entry, entries), index, destinations, dependencies),
     );
     for (const rule of rules) if (rule.entry.name !== undefined) this.exact.set(rule.entry.name, rule);
     const prefixes = rules.filter(({ entry }) => entry.prefix !== undefined);
@@ -82,11 +82,11 @@ function toRule(
   entry: ModelEntry,
   index: number,
   destinations: ReadonlyMap<string, Destination>,
-  surroundings: RoutingSurroundings,
+  dependencies: RoutingDependencies,
 ): Rule {
   const [first, ...others] = upstreamsOf(entry).map((upstream) => toTarget(upstream, entry, index, destinations));
   if (first === undefined) throw new Error(`models[${index}] leads nowhere`);
-  const provider = new RoutedProvider([first, ...others], surroundings, entry.max_output_tokens);
+  const provider = new RoutedProvider([first, ...others], dependencies, entry.max_output_tokens);
   return { entry, matches: toMatcher(entry), provider, targets: [first, ...others] };
 }
 

@@ -13,7 +13,7 @@ import type { Destination, Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 
 /** What routing needs of the service. */
-export interface RoutingSurroundings {
+export interface RoutingDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly health: TargetHealth;
@@ -23,16 +23,16 @@ export interface RoutingSurroundings {
 export class RoutedProvider extends PushingProvider {
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
-    private readonly surroundings: RoutingSurroundings,
+    private readonly dependencies: RoutingDependencies,
     private readonly mostOutputTokens?: number,
   ) {
     super();
   }
 
   /** Stands before one provider, for the names that it has itself. */
-  static before(name: string, destination: Destination, surroundings: RoutingSurroundings): RoutedProvider {
+  static before(name: string, destination: Destination, dependencies: RoutingDependencies): RoutedProvider {
     const target = { ...destination, providerName: name, toModel: (model: string) => model, weight: 1 };
-    return new RoutedProvider([target], surroundings);
+    return new RoutedProvider([target], dependencies);
   }
 
   /** Who is asked first when nothing else speaks for another. */
@@ -46,7 +46,7 @@ export class RoutedProvider extends PushingProvider {
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
-    const { clock, random, health } = this.surroundings;
+    const { clock, random, health } = this.dependencies;
     const targets = orderTargets(this.targets, turn, health, random);
     const ask = (target: Target, opening: ModelSink): Promise<void> =>
       askProvider(target.provider, this.turnFor(target, turn), opening);

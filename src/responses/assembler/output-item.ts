@@ -5,7 +5,7 @@ import { type FinishedItem, type OpenItemState, OVERHEAD_CHARACTERS, type TextSt
 /** How an output item ended. */
 export type ItemStatus = 'completed' | 'incomplete';
 
-/** What a new item needs of its surroundings. */
+/** What a new item needs of its dependencies. */
 export interface ItemSeat {
   readonly events: EventWriter;
   readonly ids: IdGenerator;

@@ -201,7 +201,7 @@ describe('what real clients send', () => {
     expect(frozen).toEqual(body);
   });
 
-  it('has no fault in any single item either', () => {
+  it('has no violation in any single item either', () => {
     for (const item of [...codex.input, ...agentsSdk.input, ...langChain.input, ...aiSdk.input] as InputItem[]) {
       expect(() => validateCreateRequest({ model: 'm', input: [item] }, { unknownParameters: 'reject' })).not.toThrow();
     }

@@ -28,14 +28,14 @@ const metadata = recordOfStrings({
   maxValueLength: 512,
 });
 
-/** The one member that every request must have. A class of its own because its faults are reported before all others. */
+/** The one member that every request must have. A class of its own because its violations are reported before all others. */
 export class ModelMember {
   @IsString()
   readonly model!: string;
 }
 
 /**
- * The body of `POST /responses` (protocol §2). The order of the properties is the order in which their faults are reported;
+ * The body of `POST /responses` (protocol §2). The order of the properties is the order in which their violations are reported;
  * null stands for the default everywhere except in `model`.
  */
 @Closed()

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import { Fault, isObject, wrongType, type Check } from '../../validation/index.js';
+import { Violation, isObject, wrongType, type Check } from '../../validation/index.js';
 
 const DRAFT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
@@ -21,5 +21,8 @@ export const jsonSchema: Check = (value) => {
   if (validator.validate('https://json-schema.org/draft/2020-12/schema', value)) return null;
   const [error] = validator.errors ?? [];
   const place = error?.instancePath === '' ? '' : `In ${error?.instancePath ?? ''}: `;
-  return new Fault('invalid_json_schema', (path) => `Invalid schema for '${path}': ${place}${error?.message ?? ''}.`);
+  return new Violation(
+    'invalid_json_schema',
+    (path) => `Invalid schema for '${path}': ${place}${error?.message ?? ''}.`,
+  );
 };

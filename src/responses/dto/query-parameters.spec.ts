@@ -5,7 +5,7 @@ import { validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } f
 const IMAGE = 'message.input_image.image_url';
 const LOGPROBS = 'message.output_text.logprobs';
 
-function faultOf(call: () => unknown): unknown {
+function violationOf(call: () => unknown): unknown {
   try {
     call();
   } catch (error) {
@@ -92,11 +92,11 @@ describe(validateInputItemsQuery, () => {
       "Mutually exclusive parameters: 'after' and 'before'. A page begins or ends at a cursor, not both.",
     ],
   ])('refuses %j', (query, code, param, message) => {
-    expect(faultOf(() => validateInputItemsQuery(query))).toEqual([400, code, param, message]);
+    expect(violationOf(() => validateInputItemsQuery(query))).toEqual([400, code, param, message]);
   });
 
   it('names the element of include that it does not know', () => {
-    expect(faultOf(() => validateInputItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
+    expect(violationOf(() => validateInputItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
   });
 });
 
@@ -137,7 +137,7 @@ describe(validateRetrieveQuery, () => {
       "Invalid type for 'include_obfuscation': expected a boolean, but got a string instead.",
     ],
   ])('refuses %j', (query, code, param, message) => {
-    expect(faultOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
+    expect(violationOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
   });
 });
 
@@ -153,6 +153,6 @@ describe(validateDeleteQuery, () => {
   it.each(['', '1', 'yes', 'TRUE', ['true', 'true']])('refuses %j', (cascade) => {
     const kind = Array.isArray(cascade) ? 'an array' : 'a string';
     const message = `Invalid type for 'cascade': expected a boolean, but got ${kind} instead.`;
-    expect(faultOf(() => validateDeleteQuery({ cascade }))).toEqual([400, 'invalid_type', 'cascade', message]);
+    expect(violationOf(() => validateDeleteQuery({ cascade }))).toEqual([400, 'invalid_type', 'cascade', message]);
   });
 });

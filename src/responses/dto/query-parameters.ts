@@ -48,7 +48,7 @@ const checkInputItems = compile(InputItemsParameters);
 const checkRetrieve = compile(RetrieveParameters);
 const checkDelete = compile(DeleteParameters);
 
-/** Reads the query of `GET /responses/{id}/input_items` (protocol §1.1); throws ApiError 400 for the first fault. */
+/** Reads the query of `GET /responses/{id}/input_items` (protocol §1.1); throws ApiError 400 for the first violation. */
 export function validateInputItemsQuery(query: Query): PageRequest {
   const parameters = { ...toPageParameters(query), include: toArray(query, 'include') };
   checkInputItems(parameters, OPTIONS);
@@ -62,7 +62,7 @@ export function validateDeleteQuery(query: Query): DeleteOptions {
   return parameters as DeleteOptions;
 }
 
-/** Reads the query of `GET /responses/{id}`; throws ApiError 400 for the first fault. */
+/** Reads the query of `GET /responses/{id}`; throws ApiError 400 for the first violation. */
 export function validateRetrieveQuery(query: Query): RetrieveQuery {
   const { starting_after, include_obfuscation } = query;
   const parameters = {

@@ -21,12 +21,12 @@ export class RequestValidator {
     private readonly providers: ProviderRegistry,
   ) {}
 
-  /** The body of `POST /responses`, the very object that came in. Throws ApiError 400 for the first fault. */
+  /** The body of `POST /responses`, the very object that came in. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown): CreateResponseRequest {
     return validateCreateRequest(body, this.options);
   }
 
-  /** A `response.create` without its envelope. Throws ApiError 400 for the first fault. */
+  /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */
   checkEvent(body: unknown): CreateEvent {
     return validateCreateEvent(body, this.options);
   }

@@ -1,16 +1,16 @@
-import { clip, Fault, wrongType, type Check } from '../../validation/index.js';
+import { clip, Violation, wrongType, type Check } from '../../validation/index.js';
 
 /** The id of a response that a request names (protocol §7). Whether it exists is another matter. */
 export const responseId: Check = (value) => {
   if (typeof value !== 'string') return wrongType('a string', value);
   if (!value.startsWith('resp')) {
-    return new Fault(
+    return new Violation(
       'invalid_id_prefix',
       (path) => `Invalid '${path}': '${clip(value)}'. Expected an ID that begins with 'resp'.`,
     );
   }
   if (/^[\w-]+$/.test(value)) return null;
-  return new Fault(
+  return new Violation(
     'invalid_value',
     (path) =>
       `Invalid '${path}': '${clip(value)}'. Expected an ID that contains letters, numbers, underscores, or dashes, ` +

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultOf } from '../../../test/support/fault-of.js';
+import { violationOf } from '../../../test/support/violation-of.js';
 
 const body = { model: 'm', input: 'hi' };
 const schemaFormat = { type: 'json_schema', name: 'answer', schema: { type: 'object' } };
@@ -67,7 +67,7 @@ describe('text', () => {
       "Invalid schema for 'text.format.schema': In /$schema: must be string.",
     ],
   ])('refuses %j', (members, code, param, message) => {
-    expect(faultOf({ ...body, ...members })).toEqual([400, code, param, message]);
+    expect(violationOf({ ...body, ...members })).toEqual([400, code, param, message]);
   });
 
   it.each([
@@ -89,13 +89,13 @@ describe('text', () => {
     },
     { text: { format: { ...schemaFormat, schema: { type: 'string', pattern: '^[\\w\\-\\.]+\\_$' } } } },
   ])('accepts %j', (members) => {
-    expect(faultOf({ ...body, ...members }, 'reject')).toBeNull();
+    expect(violationOf({ ...body, ...members }, 'reject')).toBeNull();
   });
 
   it('a hostile schema does not hang the process', () => {
     const schema = { type: Array.from({ length: 300_000 }, (_, index) => index) };
     const message = "Invalid schema for 'text.format.schema': In /type: must be equal to one of the allowed values.";
-    const fault = faultOf({ ...body, text: { format: { ...schemaFormat, schema } } });
-    expect(fault).toEqual([400, 'invalid_json_schema', 'text.format.schema', message]);
+    const violation = violationOf({ ...body, text: { format: { ...schemaFormat, schema } } });
+    expect(violation).toEqual([400, 'invalid_json_schema', 'text.format.schema', message]);
   });
 });

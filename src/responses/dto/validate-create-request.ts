@@ -26,10 +26,10 @@ function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions
 }
 
 /**
- * Checks the body of `POST /responses` and gives it back: the very object that came in, untouched. Faults are reported in
+ * Checks the body of `POST /responses` and gives it back: the very object that came in, untouched. Violations are reported in
  * the order of protocol §2; what depends on stored state or on the model is checked elsewhere.
  *
- * @throws ApiError with status 400 for the first fault
+ * @throws ApiError with status 400 for the first violation
  */
 export function validateCreateRequest(body: unknown, options: CreateOptions): CreateResponseRequest {
   return validate(requireReadableBody(body), options, checkMembers, false);
@@ -47,7 +47,7 @@ export interface CreateEvent {
 /**
  * Checks a `response.create` without its envelope, like the body of `POST /responses`. A warm-up needs no input.
  *
- * @throws ApiError with status 400 for the first fault
+ * @throws ApiError with status 400 for the first violation
  */
 export function validateCreateEvent(body: unknown, options: CreateOptions): CreateEvent {
   const members = requireReadableBody(body);

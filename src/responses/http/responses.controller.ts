@@ -75,10 +75,10 @@ export class ResponsesController {
     @Param('id') id: string,
     @Query() query: Parameters,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): Promise<ResponseWithText> {
     const { stream } = validateRetrieveQuery(query);
-    const response = await this.stored.retrieve(owner, id, readSessionId(headers));
+    const response = await this.stored.retrieve(tenant, id, readSessionId(headers));
     if (stream) {
       throw ApiError.of('invalid_mode', 'Only a response created with background and stream can be streamed again.', {
         param: 'stream',
@@ -92,9 +92,9 @@ export class ResponsesController {
     @Param('id') id: string,
     @Query() query: Parameters,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): Promise<DeletedResponse> {
-    await this.stored.delete(owner, id, validateDeleteQuery(query), readSessionId(headers));
+    await this.stored.delete(tenant, id, validateDeleteQuery(query), readSessionId(headers));
     return { id, object: 'response', deleted: true };
   }
 
@@ -103,9 +103,9 @@ export class ResponsesController {
     @Param('id') id: string,
     @Query() query: Parameters,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<Item>> {
-    return this.stored.inputItems(owner, id, validateInputItemsQuery(query), readSessionId(headers));
+    return this.stored.inputItems(tenant, id, validateInputItemsQuery(query), readSessionId(headers));
   }
 
   @Post(':id/cancel')
@@ -113,8 +113,8 @@ export class ResponsesController {
   async cancel(
     @Param('id') id: string,
     @Headers() headers: Parameters,
-    @CurrentCaller() { owner }: Caller,
+    @CurrentCaller() { tenant }: Caller,
   ): Promise<ResponseWithText> {
-    return withOutputText(await this.stored.cancel(owner, id, readSessionId(headers)));
+    return withOutputText(await this.stored.cancel(tenant, id, readSessionId(headers)));
   }
 }

@@ -9,7 +9,7 @@ import type { WebSocket, WebSocketServer } from 'ws';
 
 import { SocketHandshake } from './socket-handshake.js';
 import { RESPONSES_PATH, RESPONSES_PATHS } from './socket-path.js';
-import { SocketSessions } from './socket-sessions.js';
+import { ConnectionHandlers } from './connection-handlers.js';
 
 /** The key under which Nest's adapters keep what belongs to the application's own HTTP server. */
 const OWN_SERVER = 0;
@@ -22,13 +22,13 @@ type PathServer = WebSocketServer & { readonly path?: string };
  */
 export class SocketAdapter extends WsAdapter {
   private readonly handshake: SocketHandshake;
-  private readonly sessions: SocketSessions;
+  private readonly handlers: ConnectionHandlers;
   private listensTo: Server | null = null;
 
   constructor(app: INestApplication, options?: ConstructorParameters<typeof WsAdapter>[1]) {
     super(app, options);
     this.handshake = app.get(SocketHandshake);
-    this.sessions = app.get(SocketSessions);
+    this.handlers = app.get(ConnectionHandlers);
   }
 
   override create(port: number, options: Parameters<WsAdapter['create']>[1]): unknown {
@@ -44,9 +44,9 @@ export class SocketAdapter extends WsAdapter {
     handlers: MessageMappingProperties[],
     toObservable: (result: unknown) => Observable<unknown>,
   ): void {
-    const session = this.sessions.of(client);
-    if (session === undefined) super.bindMessageHandlers(client, handlers, toObservable);
-    else session.handleWith({ handlers, toObservable });
+    const handler = this.handlers.of(client);
+    if (handler === undefined) super.bindMessageHandlers(client, handlers, toObservable);
+    else handler.handleWith({ handlers, toObservable });
   }
 
   /** With `on`, because a socket closes only once, and `once` takes five times the memory. */

@@ -10,7 +10,7 @@ import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connectio
 import { answerRaw, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { RESPONSES_PATHS } from './socket-path.js';
-import { SocketSessions } from './socket-sessions.js';
+import { ConnectionHandlers } from './connection-handlers.js';
 
 /** Messages that are compressed at the same time, of all connections. */
 const CONCURRENT_COMPRESSIONS = 10;
@@ -27,7 +27,7 @@ export class SocketHandshake {
     private readonly environment: Environment,
     private readonly authenticator: Authenticator,
     private readonly registry: ConnectionRegistry,
-    private readonly sessions: SocketSessions,
+    private readonly handlers: ConnectionHandlers,
     private readonly ids: IdGenerator,
   ) {}
 
@@ -102,7 +102,7 @@ export class SocketHandshake {
       // The status that makes clients with a WebSocket mode go on over HTTP at once.
       throw ApiError.of('websocket_not_supported', 'This server has no WebSocket mode. Use HTTP.');
     }
-    const owner = this.authenticator.authenticate(request.headers);
+    const tenant = this.authenticator.authenticate(request.headers);
     if (isAnswering(request.socket)) throw invalidHandshake('The request before it is still being answered');
     if (request.method !== 'GET') throw wrongMethod(request.method ?? '');
     // Version 8 has another name for `Origin`, and nobody speaks it any more.
@@ -110,7 +110,7 @@ export class SocketHandshake {
       throw invalidHandshake('Missing or unsupported Sec-WebSocket-Version header', { 'sec-websocket-version': '13' });
     }
     this.registry.requireOpen();
-    return { owner, requestId: this.requestIdOf(request), connectionId: this.registry.nextId() };
+    return { tenant, requestId: this.requestIdOf(request), connectionId: this.registry.nextId() };
   }
 
   private start(upgraded: Upgraded): void {
@@ -119,7 +119,7 @@ export class SocketHandshake {
     // Broken frames end the connection with the right code; there is nothing to add, and nothing of it is our fault.
     socket.on('error', ({ message }) => this.logger.debug(`${connectionId}: ${message}`));
     try {
-      if (this.sessions.start(upgraded)) this.server?.emit('connection', socket);
+      if (this.handlers.start(upgraded)) this.server?.emit('connection', socket);
     } catch (error) {
       // The handshake is over: HTTP would be nonsense now.
       this.logger.error(`connection of request ${caller.requestId} failed`, error);

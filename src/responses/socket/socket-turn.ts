@@ -12,8 +12,8 @@ import { appendTo } from './response-append.js';
 /** The default lane's key in tables by lane. */
 const DEFAULT_LANE = '';
 
-/** What a turn needs of the session it belongs to. */
-export interface TurnHost {
+/** What a turn needs of the handler it belongs to. */
+export interface SocketTurnDependencies {
   readonly connection: Connection;
   readonly cache: ContinuationCache;
 
@@ -54,7 +54,7 @@ export class SocketTurn implements LaneTask, EventSink {
   private headers: Readonly<Record<string, string>> | null = null;
 
   constructor(
-    readonly session: TurnHost,
+    readonly handler: SocketTurnDependencies,
     { caller, type, streamId, message, frame }: SocketTurnOptions,
   ) {
     this.caller = caller;
@@ -77,7 +77,7 @@ export class SocketTurn implements LaneTask, EventSink {
 
   async run(free: () => void): Promise<void> {
     this.free = free;
-    await this.session.dispatch(this);
+    await this.handler.dispatch(this);
     // An interceptor may have given up before the turn has ended.
     if (!this.isSending) return;
     this.sent = Promise.withResolvers();
@@ -94,14 +94,14 @@ export class SocketTurn implements LaneTask, EventSink {
   request(): Readonly<Record<string, unknown>> {
     const given = requestOf(this.frame ?? readFrame(this.message, false));
     this.frame = null;
-    const request = this.type === 'response.create' ? given : appendTo(this.session.cache.requestOf(this.lane), given);
+    const request = this.type === 'response.create' ? given : appendTo(this.handler.cache.requestOf(this.lane), given);
     this.previousResponseId = request.previous_response_id;
     return request;
   }
 
   /** Keeps the request, once it is known to be valid, for a `response.append` to come. */
   keep(): void {
-    const { cache } = this.session;
+    const { cache } = this.handler;
     const before = this.type === 'response.append' ? (cache.requestOf(this.lane) ?? []) : [];
     cache.keepRequest(this.lane, [...before, ownCopy(this.message)]);
   }
@@ -109,7 +109,7 @@ export class SocketTurn implements LaneTask, EventSink {
   /** The turn that runs for this one, once its request was admitted. */
   activate(admitted: AdmittedTurn): ActiveTurn {
     this.active = new ActiveTurn(admitted, {
-      continuations: this.session.cache.lane(this.lane),
+      continuations: this.handler.cache.lane(this.lane),
       onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
     });
     if (this.stopReason !== null) this.active.stop(this.stopReason);
@@ -118,9 +118,9 @@ export class SocketTurn implements LaneTask, EventSink {
 
   /** Runs the turn, which writes its events here. Throws what it was refused with before its first event. */
   async send(execute: () => Promise<object | undefined>): Promise<void> {
-    const { connection } = this.session;
+    const { connection } = this.handler;
     this.isSending = true;
-    this.keepalive = this.session.keepalive(() => connection.writer.send(`{"type":"keepalive"${this.tail}`));
+    this.keepalive = this.handler.keepalive(() => connection.writer.send(`{"type":"keepalive"${this.tail}`));
     try {
       const ended = await execute();
       // Without a terminal event and with the client still there: the model wants it cut off.
@@ -133,7 +133,7 @@ export class SocketTurn implements LaneTask, EventSink {
   }
 
   write(events: readonly StreamEvent[]): Promise<void> | undefined {
-    const { writer } = this.session.connection;
+    const { writer } = this.handler.connection;
     this.keepalive?.refresh();
     let written = 0;
     for (const event of events) {
@@ -161,7 +161,7 @@ export class SocketTurn implements LaneTask, EventSink {
   /** Answers with an error frame, for a turn that never got its turn: that changes nothing else. */
   refuse(error: ApiError): void {
     const { streamId, caller } = this;
-    this.session.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
+    this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
   }
 
   private get lane(): string {
@@ -170,7 +170,7 @@ export class SocketTurn implements LaneTask, EventSink {
 
   /** For a client that has to catch up in between. */
   private async writeSlowly(batch: readonly StreamEvent[]): Promise<void> {
-    const { writer } = this.session.connection;
+    const { writer } = this.handler.connection;
     for (const event of batch) {
       if (writer.isBehind) await writer.caughtUp();
       if (this.state === 'over') return;
@@ -182,7 +182,7 @@ export class SocketTurn implements LaneTask, EventSink {
     this.state = 'begun';
     if (isLast) this.sendHeaders();
     if (event.response !== null) this.conclude(event.response.status);
-    this.session.connection.writer.send(event.json + this.tail);
+    this.handler.connection.writer.send(event.json + this.tail);
   }
 
   /** The lane is free before the terminal event is written, so that who answers it at once is not refused. */
@@ -198,7 +198,7 @@ export class SocketTurn implements LaneTask, EventSink {
 
   private evictParent(): void {
     const { previousResponseId } = this;
-    if (typeof previousResponseId === 'string') this.session.cache.evict(this.lane, previousResponseId);
+    if (typeof previousResponseId === 'string') this.handler.cache.evict(this.lane, previousResponseId);
   }
 
   private addHeaders(headers: Readonly<Record<string, string>>): void {
@@ -210,7 +210,7 @@ export class SocketTurn implements LaneTask, EventSink {
     if (this.headers === null) return;
     const headers = JSON.stringify(this.headers);
     this.headers = null;
-    this.session.connection.writer.send(`{"type":"response.metadata","headers":${headers}${this.tail}`);
+    this.handler.connection.writer.send(`{"type":"response.metadata","headers":${headers}${this.tail}`);
   }
 }
 

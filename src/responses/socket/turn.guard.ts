@@ -13,8 +13,8 @@ export class TurnGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const turn: unknown = context.switchToWs().getData();
     if (!(turn instanceof SocketTurn)) return false;
-    const { connection } = turn.session;
-    if (this.authenticator.authenticate(connection.headers) === connection.owner) return true;
+    const { connection } = turn.handler;
+    if (this.authenticator.authenticate(connection.headers) === connection.tenant) return true;
     throw ApiError.of('invalid_api_key', 'The API key of this connection belongs to somebody else now. Reconnect.');
   }
 }

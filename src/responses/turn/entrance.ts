@@ -59,10 +59,10 @@ export class Entrance {
     if (session === null) return NO_SESSION;
     const { param } = session;
     const waiter = { param, signal: turn.signal, onLost: () => turn.stop('session_lost') };
-    const held = session.locks ? await this.sessions.hold(caller.owner, session.id, waiter) : NO_SESSION;
+    const held = session.locks ? await this.sessions.hold(caller.tenant, session.id, waiter) : NO_SESSION;
     try {
       // Under the lock, so that two turns cannot both find the last place.
-      if (settings.store) await this.sessions.refuseWhenFull(caller.owner, session.id, param);
+      if (settings.store) await this.sessions.refuseWhenFull(caller.tenant, session.id, param);
     } catch (error) {
       await held.release();
       throw error;

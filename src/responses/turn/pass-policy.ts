@@ -90,7 +90,7 @@ export class PassPolicies implements OnModuleInit {
     return given.length === 0 || countOutputs(given) > toolCallsLeft ? null : given;
   }
 
-  /** The item as it is kept. Throws an Error for what is no item of a conversation: not every policy is TypeScript. */
+  /** The item as it is kept. Throws an Error for what is no item of a transcript: not every policy is TypeScript. */
   private toItem(item: ForeignItem): Item {
     const copy = JSON.parse(JSON.stringify(item)) as ForeignItem | null;
     const { type, id } = copy ?? {};

@@ -23,7 +23,7 @@ const BATCHES_PER_LOOP_TURN = 32;
 const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>(['stop', 'length', 'content_filter']);
 
 /** What the passes of a turn have in common. */
-export interface PassSurroundings {
+export interface PassDependencies {
   readonly turn: ActiveTurn;
   readonly assembler: ResponseAssembler;
   readonly delivery: Delivery;
@@ -49,13 +49,13 @@ export class Pass implements ModelSink {
    * first, once the model took the turn with its first batch, or when a stream was not refused within MODEL_ACCEPT_TIMEOUT_MS.
    */
   constructor(
-    private readonly surroundings: PassSurroundings,
+    private readonly dependencies: PassDependencies,
     public isAccepted: boolean,
   ) {}
 
   /** Aborts when the turn is to stop. */
   get signal(): AbortSignal {
-    return this.surroundings.turn.signal;
+    return this.dependencies.turn.signal;
   }
 
   /**
@@ -63,7 +63,7 @@ export class Pass implements ModelSink {
    * ProviderContractError for what no model may say, and TurnStoppedError when the turn is to stop.
    */
   ask({ provider, providerName }: ModelRoute, question: Turn): Promise<FinishReason> {
-    const { turn, assembler } = this.surroundings;
+    const { turn, assembler } = this.dependencies;
     assembler.nameOrigin({ provider: providerName });
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -104,7 +104,7 @@ export class Pass implements ModelSink {
 
   /** Hands an event to the policies, one after another, and what is left of it to the response. */
   private look(event: ModelEvent, index: number): void {
-    const policy = this.surroundings.policies[index];
+    const policy = this.dependencies.policies[index];
     if (policy === undefined) {
       this.take(event);
       return;
@@ -119,12 +119,12 @@ export class Pass implements ModelSink {
     if (this.reason !== null) return;
     if (event.type === 'finish') this.reason = requireFinishReason(event.reason);
     else if (event.type === 'metadata') this.readMetadata(event);
-    else this.surroundings.assembler.push(event);
+    else this.dependencies.assembler.push(event);
   }
 
-  /** Keeps where the answer comes from: the next turn of the conversation may want to go there. */
+  /** Keeps where the answer comes from: the next turn of the transcript may want to go there. */
   private readMetadata({ headers, upstreamId, provider, model }: Extract<ModelEvent, { type: 'metadata' }>): void {
-    const { turn, assembler } = this.surroundings;
+    const { turn, assembler } = this.dependencies;
     if (headers !== undefined) turn.client.onHeaders?.(headers);
     if (provider !== undefined) turn.chose(provider);
     if (upstreamId === undefined && provider === undefined && model === undefined) return;
@@ -139,7 +139,7 @@ export class Pass implements ModelSink {
 
   /** Clients are rarely behind: no promise where there is nothing to wait for. */
   private goOn(): Promise<void> | undefined {
-    const catchingUp = this.surroundings.delivery.deliver();
+    const catchingUp = this.dependencies.delivery.deliver();
     this.batches += 1;
     if (catchingUp !== undefined) return this.hold(catchingUp);
     return this.batches % BATCHES_PER_LOOP_TURN === 0 ? this.hold(nextLoopTurn()) : undefined;
@@ -155,21 +155,21 @@ export class Pass implements ModelSink {
 
   private startTimers(): void {
     if (this.isClosed) return;
-    const { clock, limits, delivery } = this.surroundings;
+    const { clock, limits, delivery } = this.dependencies;
     const { MODEL_IDLE_TIMEOUT_MS: idleMs, MODEL_ACCEPT_TIMEOUT_MS: acceptMs } = limits;
     if (idleMs > 0) this.idle = clock.schedule(idleMs, this.onSilence);
     if (delivery.isStream && !this.isAccepted) this.acceptance = clock.schedule(acceptMs, this.onPatienceOver);
   }
 
   private readonly onSilence = (): void => {
-    if (this.held === 0) this.surroundings.turn.stop('timeout');
+    if (this.held === 0) this.dependencies.turn.stop('timeout');
   };
 
   /** Who waits for a stream is told that the response exists, even if the model is still thinking. */
   private readonly onPatienceOver = (): void => {
     this.accept();
     // Not within the timer: others of the same moment, such as a keepalive, are to fire before something is written.
-    queueMicrotask(() => void this.hold(this.surroundings.delivery.deliver()));
+    queueMicrotask(() => void this.hold(this.dependencies.delivery.deliver()));
   };
 
   private accept(): void {

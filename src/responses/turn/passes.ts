@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
-import type { Conversation } from '../../context/index.js';
+import type { Transcript } from '../../context/index.js';
 import { IdGenerator, type IncompleteReason, type Item } from '../../protocol/index.js';
 import type { FinishReason } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
@@ -10,7 +10,7 @@ import type { ActiveTurn } from './active-turn.js';
 import { Delivery } from './delivery.js';
 import type { EventSink } from './event-sink.js';
 import { TurnFailures } from './failures.js';
-import { Pass, type PassSurroundings } from './pass.js';
+import { Pass, type PassDependencies } from './pass.js';
 import { PassPolicies } from './pass-policy.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
 import { isDisconnect } from './stop-reason.js';
@@ -22,8 +22,8 @@ export interface Answer {
   readonly delivery: Delivery;
   readonly outcome: Outcome;
   /** What the model saw and was given, and its output before `included`. */
-  readonly conversation: Conversation;
-  /** Output items that are part of the conversation already. */
+  readonly transcript: Transcript;
+  /** Output items that are part of the transcript already. */
   readonly included: number;
 }
 
@@ -56,12 +56,12 @@ export class Passes {
 
     const { clock, environment: limits } = this;
     const { route } = resolved;
-    let { question, conversation } = resolved;
+    let { question, transcript } = resolved;
     let included = 0;
     let outcome: Outcome;
     const policies = this.policies.begin(question);
-    const surroundings: PassSurroundings = { turn, assembler, delivery, policies, clock, limits };
-    let pass = new Pass(surroundings, false);
+    const dependencies: PassDependencies = { turn, assembler, delivery, policies, clock, limits };
+    let pass = new Pass(dependencies, false);
     assembler.start();
     try {
       for (;;) {
@@ -80,15 +80,15 @@ export class Passes {
         turn.throwIfStopped();
         const given = await turn.until(this.policies.decide(policies, turn, assembler));
         if (given === null) break;
-        conversation = give(conversation.append(assembler.outputFrom(included)), given);
+        transcript = give(transcript.append(assembler.outputFrom(included)), given);
         assembler.give(given);
         included = assembler.state.items.length;
         // Some are for the client to answer: with its next turn the model goes on.
-        if (conversation.hasOpenCalls) break;
+        if (transcript.hasOpenCalls) break;
         question = await turn.until(
-          this.resolver.resolveNext(turn, resolved, given, conversation, assembler.pass.origin),
+          this.resolver.resolveNext(turn, resolved, given, transcript, assembler.pass.origin),
         );
-        pass = new Pass(surroundings, true);
+        pass = new Pass(dependencies, true);
       }
     } catch (error) {
       if (isDisconnect(error) || !pass.isAccepted) throw error;
@@ -98,7 +98,7 @@ export class Passes {
     }
     const catchingUp = delivery.deliver();
     if (catchingUp !== undefined) await catchingUp;
-    return { assembler, delivery, outcome, conversation, included };
+    return { assembler, delivery, outcome, transcript, included };
   }
 
   /** Prepares a context for later: the model is not asked, its input is counted (protocol §6.4). */
@@ -108,12 +108,12 @@ export class Passes {
     assembler: ResponseAssembler,
     delivery: Delivery,
   ): Promise<Answer> {
-    const { route, question, conversation } = resolved;
+    const { route, question, transcript } = resolved;
     assembler.create();
     assembler.beginPass();
     assembler.nameOrigin({ provider: route.providerName });
     assembler.report(await turn.until(this.meter.countPass(route.provider, question, [])));
-    return { assembler, delivery, outcome: toOutcome('stop', assembler), conversation, included: 0 };
+    return { assembler, delivery, outcome: toOutcome('stop', assembler), transcript, included: 0 };
   }
 
   private assemble({ admitted }: ActiveTurn, sink: EventSink | null): ResponseAssembler {
@@ -133,9 +133,9 @@ export class Passes {
 }
 
 /** Throws an Error for items that do not fit: the client, who would be told an ApiError, has nothing to mend. */
-function give(conversation: Conversation, items: readonly Item[]): Conversation {
+function give(transcript: Transcript, items: readonly Item[]): Transcript {
   try {
-    return conversation.give(items);
+    return transcript.give(items);
   } catch (cause) {
     throw new Error('a policy gave items that do not fit', { cause });
   }

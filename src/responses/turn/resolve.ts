@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { ContextResolver, type Continuation, type Conversation, type TurnContext } from '../../context/index.js';
+import { ContextResolver, type Continuation, type Transcript, type TurnContext } from '../../context/index.js';
 import { ApiError, type Item, type ResponseSettings } from '../../protocol/index.js';
 import { type ModelInfo, type ModelRoute, type Origin, ProviderRegistry, type Turn } from '../../providers/index.js';
 import { ResponseStore } from '../../state/index.js';
@@ -15,7 +15,7 @@ export interface ResolvedTurn {
   /** What the model is asked first. */
   readonly question: Turn;
   /** What it sees before it answers. */
-  readonly conversation: Conversation;
+  readonly transcript: Transcript;
   readonly parent: Continuation | null;
   /** The session that the response will belong to. */
   readonly sessionId: string;
@@ -49,27 +49,27 @@ export class TurnResolver {
     { admitted }: ActiveTurn,
     { route }: ResolvedTurn,
     given: readonly Item[],
-    conversation: Conversation,
+    transcript: Transcript,
     origin: Origin | null,
   ): Promise<Turn> {
     const parent = { responseId: admitted.responseId, origin };
-    return this.fit(toQuestion(admitted, { input: given, conversation, parent }), route);
+    return this.fit(toQuestion(admitted, { input: given, transcript, parent }), route);
   }
 
   private resolveContext({ admitted, client }: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
     const { caller, settings, session, input } = admitted;
     const scope = { within: session?.id, remembered: client.continuations };
-    const context = this.contexts.resolve(caller.owner, settings.previous_response_id, input, scope);
+    const context = this.contexts.resolve(caller.tenant, settings.previous_response_id, input, scope);
     if (isPromise(context)) return context.then((found) => this.toResolved(admitted, route, found));
     return this.toResolved(admitted, route, context);
   }
 
   private toResolved(admitted: AdmittedTurn, route: ModelRoute, context: TurnContext): MaybePromise<ResolvedTurn> {
     refuseUnsupportedEffort(admitted.settings, route.model);
-    const { conversation, parent } = context;
+    const { transcript, parent } = context;
     const sessionId = admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
     const question = toQuestion(admitted, context);
-    const resolved = { route, question, conversation, parent, sessionId };
+    const resolved = { route, question, transcript, parent, sessionId };
     if (route.model.contextWindow === undefined) return resolved;
     return this.fit(question, route).then((fitting) => ({ ...resolved, question: fitting }));
   }
@@ -80,10 +80,10 @@ export class TurnResolver {
   }
 }
 
-/** A turn as its provider is asked. The whole conversation is made when it is read: not every provider needs it. */
+/** A turn as its provider is asked. The whole transcript is made when it is read: not every provider needs it. */
 function toQuestion(
   { responseId, settings, parameters, include, headers }: AdmittedTurn,
-  { input, conversation, parent }: Pick<TurnContext, 'input' | 'conversation'> & Pick<Turn, 'parent'>,
+  { input, transcript, parent }: Pick<TurnContext, 'input' | 'transcript'> & Pick<Turn, 'parent'>,
 ): Turn {
   return {
     responseId,
@@ -94,7 +94,7 @@ function toQuestion(
     headers,
     parent: parent === null ? null : { responseId: parent.responseId, origin: parent.origin },
     get context() {
-      return conversation.items;
+      return transcript.items;
     },
   };
 }

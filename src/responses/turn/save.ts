@@ -47,7 +47,7 @@ export class TurnSaver {
   private keep(
     turn: ActiveTurn,
     { question, parent, sessionId }: ResolvedTurn,
-    { assembler, conversation, included }: Answer,
+    { assembler, transcript, included }: Answer,
     response: FinalResponse,
   ): MaybePromise<void> {
     const { settings, parameters, caller, ttlSeconds } = turn.admitted;
@@ -58,8 +58,8 @@ export class TurnSaver {
     const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
     const remember = (): void => {
       if (memory === undefined) return;
-      const whole = conversation.append(assembler.outputFrom(included));
-      memory.remember({ responseId: response.id, conversation: whole, origin, sessionId, expiresAt }, parent);
+      const whole = transcript.append(assembler.outputFrom(included));
+      memory.remember({ responseId: response.id, transcript: whole, origin, sessionId, expiresAt }, parent);
     };
     if (expiresAt === null) {
       remember();
@@ -78,14 +78,14 @@ export class TurnSaver {
       get settingsBytes() {
         return OTHER_MEMBERS_BYTES + estimateBytes(parameters);
       },
-      // A store that has the parent does not look, and a long conversation is not copied.
+      // A store that has the parent does not look, and a long transcript is not copied.
       get inherited() {
-        return parent?.conversation.items ?? [];
+        return parent?.transcript.items ?? [];
       },
     };
     // It may be deleted as soon as it is stored, before we know that it is.
     memory?.expect(response.id);
-    const saving = this.store.save(caller.owner, record);
+    const saving = this.store.save(caller.tenant, record);
     if (!isPromise(saving)) {
       remember();
       return;

@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import { GraphTooLargeError } from '../errors.js';
 import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
@@ -22,47 +22,47 @@ export class MemoryResponseGraph extends ResponseGraph {
     super();
   }
 
-  override async list(owner: Owner, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
+  override async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
     const { sessionId } = filter;
-    const nodes = sessionId === undefined ? this.state.ofOwner(owner) : this.state.ofSession(owner, sessionId);
-    return this.pageOf(nodes, owner, page, (node) => this.state.shows(node) && matches(node, filter));
+    const nodes = sessionId === undefined ? this.state.ofTenant(tenant) : this.state.ofSession(tenant, sessionId);
+    return this.pageOf(nodes, tenant, page, (node) => this.state.shows(node) && matches(node, filter));
   }
 
   override async children(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<ResponsePage | undefined> {
-    const node = this.state.find(owner, responseId, within);
-    return node && this.pageOf(toSortedList(node.children), owner, page, (child) => this.state.shows(child, within));
+    const node = this.state.find(tenant, responseId, within);
+    return node && this.pageOf(toSortedList(node.children), tenant, page, (child) => this.state.shows(child, within));
   }
 
   override async siblings(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<ResponsePage | undefined> {
-    const node = this.state.find(owner, responseId, within);
+    const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
     const { parent } = node;
     const siblings = parent !== null && this.state.shows(parent, within) ? parent.children : undefined;
     return this.pageOf(
       toSortedList(siblings),
-      owner,
+      tenant,
       page,
       (sibling) => sibling !== node && this.state.shows(sibling, within),
     );
   }
 
   override async leaves(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<ResponsePage | undefined> {
-    const node = this.state.find(owner, responseId, within);
+    const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
     const shows = (other: Node): boolean => this.state.shows(other, within);
     const nodes: Node[] = [];
@@ -70,16 +70,16 @@ export class MemoryResponseGraph extends ResponseGraph {
       if (nodes.push(next) > GRAPH_MAX_RESPONSES) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     }
     const leaves = nodes.filter(({ children }) => ![...entriesOf(children)].some(shows));
-    return this.pageOf(SortedList.of(leaves), owner, page, shows);
+    return this.pageOf(SortedList.of(leaves), tenant, page, shows);
   }
 
   override async tree(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     { depth, limit }: TreeBounds,
     within?: string,
   ): Promise<TreeNode | undefined> {
-    const node = this.state.find(owner, responseId, within);
+    const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
     const shows = (other: Node): boolean => this.state.shows(other, within);
     const root = rootOf(node, shows);
@@ -100,11 +100,11 @@ export class MemoryResponseGraph extends ResponseGraph {
 
   private pageOf(
     nodes: SortedList<Node>,
-    owner: Owner,
+    tenant: Tenant,
     page: PageRequest,
     shows: (node: Node) => boolean,
   ): ResponsePage {
-    const { data, hasMore } = nodes.page(page, (id) => this.state.find(owner, id), shows);
+    const { data, hasMore } = nodes.page(page, (id) => this.state.find(tenant, id), shows);
     return { data: data.map(({ response }) => response), hasMore };
   }
 }

@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
 import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
@@ -18,7 +18,7 @@ export type MemoryLimits = Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RE
 
 /**
  * Keeps responses in this process, bounded by count, bytes and age. When it is full the oldest go first; what a living
- * conversation needs of them stays until the conversation goes.
+ * transcript needs of them stays until the transcript goes.
  */
 export class MemoryResponseStore extends ResponseStore {
   constructor(
@@ -34,13 +34,13 @@ export class MemoryResponseStore extends ResponseStore {
     // Memory is always there.
   }
 
-  override save(owner: Owner, record: ResponseRecord): void | Promise<void> {
+  override save(tenant: Tenant, record: ResponseRecord): void | Promise<void> {
     const { response, input, given, origin, parentId, sessionId, fence, expiresAt } = record;
-    if (fence !== null && !this.locks.isHeld(owner, sessionId, fence)) {
+    if (fence !== null && !this.locks.isHeld(tenant, sessionId, fence)) {
       return Promise.reject(new SessionLockLostError(sessionId));
     }
-    if (this.state.has(owner, response.id)) return;
-    const parent = parentId === null ? null : (this.state.find(owner, parentId) ?? null);
+    if (this.state.has(tenant, response.id)) return;
+    const parent = parentId === null ? null : (this.state.find(tenant, parentId) ?? null);
     const inherited = parent === null ? record.inherited : [];
     const bytes = bytesOf(record, inherited);
     const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
@@ -50,7 +50,7 @@ export class MemoryResponseStore extends ResponseStore {
     this.state.add({
       id: response.id,
       createdAt: response.created_at,
-      owner,
+      tenant,
       response,
       input,
       given,
@@ -67,12 +67,12 @@ export class MemoryResponseStore extends ResponseStore {
     while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) this.state.dropOldest();
   }
 
-  override async get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    return this.state.find(owner, responseId, within)?.response;
+  override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
+    return this.state.find(tenant, responseId, within)?.response;
   }
 
-  override async delete(owner: Owner, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
-    const node = this.state.find(owner, responseId, within);
+  override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
+    const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return 0;
     // Through tombstones as well: what continues a deleted response is part of the subtree.
     const subtree = options.cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
@@ -81,8 +81,8 @@ export class MemoryResponseStore extends ResponseStore {
     return doomed.length;
   }
 
-  override async chain(owner: Owner, responseId: string, within?: string): Promise<Chain | undefined> {
-    const node = this.state.find(owner, responseId, within);
+  override async chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined> {
+    const node = this.state.find(tenant, responseId, within);
     const status = node?.response.status;
     if (node === undefined || (status !== 'completed' && status !== 'incomplete')) return undefined;
     const path: Node[] = [];
@@ -98,19 +98,19 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override async inputItems(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<Page<Item> | undefined> {
-    const node = this.state.find(owner, responseId, within);
+    const node = this.state.find(tenant, responseId, within);
     return node === undefined ? undefined : pageOfItems(node.input, page);
   }
 
-  override async items(owner: Owner, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
+  override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
     const found = new Map<string, Item>();
     for (const id of ids) {
-      const holder = this.state.holderOf(owner, id, within);
+      const holder = this.state.holderOf(tenant, id, within);
       const item = holder === undefined ? undefined : itemsOf(holder).find((candidate) => candidate.id === id);
       if (item !== undefined) found.set(id, item);
     }

@@ -1,4 +1,4 @@
-import { type Owner, ownedKey } from '../../access/index.js';
+import { type Tenant, ownedKey } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { type SessionLease, SessionLock } from '../session-lock.js';
 
@@ -17,8 +17,8 @@ export class MemorySessionLock extends SessionLock {
     super();
   }
 
-  override async tryAcquire(owner: Owner, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
-    const key = ownedKey(owner, sessionId);
+  override async tryAcquire(tenant: Tenant, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
+    const key = ownedKey(tenant, sessionId);
     const held = this.holdings.get(key);
     if (held !== undefined && held.expiresAt > this.clock.now()) return undefined;
     const fence = (this.lastFence += 1);
@@ -28,16 +28,16 @@ export class MemorySessionLock extends SessionLock {
       fence,
       renew: async () => {
         holding.expiresAt = this.clock.now() + ttlMs;
-        return this.isHeld(owner, sessionId, fence);
+        return this.isHeld(tenant, sessionId, fence);
       },
       release: async () => {
-        if (this.isHeld(owner, sessionId, fence)) this.holdings.delete(key);
+        if (this.isHeld(tenant, sessionId, fence)) this.holdings.delete(key);
       },
     };
   }
 
   /** Whether a lease is still the latest one: an expired lease is, until somebody else takes the session. */
-  isHeld(owner: Owner, sessionId: string, fence: number): boolean {
-    return this.holdings.get(ownedKey(owner, sessionId))?.fence === fence;
+  isHeld(tenant: Tenant, sessionId: string, fence: number): boolean {
+    return this.holdings.get(ownedKey(tenant, sessionId))?.fence === fence;
   }
 }

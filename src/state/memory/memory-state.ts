@@ -1,11 +1,11 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import { belongsTo, itemsOf, type Node, sessionsOf } from './node.js';
 import { findLast, type SmallList, toSortedList, withEntry, withoutEntry } from './small-list.js';
 import { SortedList } from './sorted-list.js';
 
-/** What one owner has, by its ids. */
+/** What one tenant has, by its ids. */
 class Estate {
   readonly nodes = new Map<string, Node>();
   /** The living nodes that have an item, by its id. */
@@ -20,7 +20,7 @@ export class MemoryState {
   private readonly nodes = new Set<Node>();
   /** Goes on where it was: one that begins anew would pass by all that are gone. */
   private oldest = this.nodes.values();
-  private readonly estates = new Map<Owner, Estate>();
+  private readonly estates = new Map<Tenant, Estate>();
   /** Estimated bytes of everything, tombstones included. */
   private total = 0;
 
@@ -42,13 +42,13 @@ export class MemoryState {
     return this.nodes;
   }
 
-  has(owner: Owner, responseId: string): boolean {
-    return this.estates.get(owner)?.nodes.has(responseId) === true;
+  has(tenant: Tenant, responseId: string): boolean {
+    return this.estates.get(tenant)?.nodes.has(responseId) === true;
   }
 
   /** A response that can be seen, within a session if one is named. */
-  find(owner: Owner, responseId: string, within?: string): Node | undefined {
-    const node = this.estates.get(owner)?.nodes.get(responseId);
+  find(tenant: Tenant, responseId: string, within?: string): Node | undefined {
+    const node = this.estates.get(tenant)?.nodes.get(responseId);
     return node !== undefined && this.shows(node, within) ? node : undefined;
   }
 
@@ -59,21 +59,21 @@ export class MemoryState {
   }
 
   /** The latest response that can be seen and has an item. */
-  holderOf(owner: Owner, itemId: string, within?: string): Node | undefined {
-    return findLast(this.estates.get(owner)?.holders.get(itemId), (node) => this.shows(node, within));
+  holderOf(tenant: Tenant, itemId: string, within?: string): Node | undefined {
+    return findLast(this.estates.get(tenant)?.holders.get(itemId), (node) => this.shows(node, within));
   }
 
-  ofOwner(owner: Owner): SortedList<Node> {
-    return this.estates.get(owner)?.list ?? new SortedList();
+  ofTenant(tenant: Tenant): SortedList<Node> {
+    return this.estates.get(tenant)?.list ?? new SortedList();
   }
 
-  ofSession(owner: Owner, sessionId: string): SortedList<Node> {
-    return toSortedList(this.estates.get(owner)?.sessions.get(sessionId));
+  ofSession(tenant: Tenant, sessionId: string): SortedList<Node> {
+    return toSortedList(this.estates.get(tenant)?.sessions.get(sessionId));
   }
 
   add(node: Node): void {
-    const { owner, parent, id, sessionId, bytes } = node;
-    const estate = this.estateOf(owner);
+    const { tenant, parent, id, sessionId, bytes } = node;
+    const estate = this.estateOf(tenant);
     if (parent !== null) parent.children = withEntry(parent.children, node);
     this.nodes.add(node);
     estate.nodes.set(id, node);
@@ -84,13 +84,13 @@ export class MemoryState {
   }
 
   join(node: Node, sessionId: string): void {
-    addTo(this.estateOf(node.owner).sessions, sessionId, node);
+    addTo(this.estateOf(node.tenant).sessions, sessionId, node);
     node.sessions ??= new Set(sessionsOf(node));
     node.sessions.add(sessionId);
   }
 
   leave(node: Node, sessionId: string): void {
-    removeFrom(this.estateOf(node.owner).sessions, sessionId, node);
+    removeFrom(this.estateOf(node.tenant).sessions, sessionId, node);
     node.sessions ??= new Set(sessionsOf(node));
     node.sessions.delete(sessionId);
   }
@@ -113,14 +113,14 @@ export class MemoryState {
 
   /** Takes a node out of reach, and frees it and the ancestors that nobody needs any more. */
   drop(node: Node): void {
-    const { owner, id } = node;
-    const estate = this.estateOf(owner);
+    const { tenant, id } = node;
+    const estate = this.estateOf(tenant);
     this.nodes.delete(node);
     estate.nodes.delete(id);
     estate.list.remove(node);
     for (const sessionId of sessionsOf(node)) removeFrom(estate.sessions, sessionId, node);
     for (const item of itemsOf(node)) removeFrom(estate.holders, item.id, node);
-    if (estate.list.size === 0) this.estates.delete(owner);
+    if (estate.list.size === 0) this.estates.delete(tenant);
     node.alive = false;
     for (let current: Node | null = node; current !== null; current = current.parent) {
       if (current.alive || current.children !== undefined) return;
@@ -129,9 +129,9 @@ export class MemoryState {
     }
   }
 
-  private estateOf(owner: Owner): Estate {
-    let estate = this.estates.get(owner);
-    if (estate === undefined) this.estates.set(owner, (estate = new Estate()));
+  private estateOf(tenant: Tenant): Estate {
+    let estate = this.estates.get(tenant);
+    if (estate === undefined) this.estates.set(tenant, (estate = new Estate()));
     return estate;
   }
 }

@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import type { ResponseRecord } from '../response-store.js';
 import { entriesOf, type SmallList } from './small-list.js';
@@ -7,7 +7,7 @@ import type { Sortable } from './sorted-list.js';
 /** A response in memory. Children point at their parent, so a chain shares every item it has in common with others. */
 export interface Node
   extends Sortable, Pick<ResponseRecord, 'response' | 'input' | 'given' | 'origin' | 'sessionId' | 'expiresAt'> {
-  readonly owner: Owner;
+  readonly tenant: Tenant;
   readonly parent: Node | null;
   /** What came before where the parent is not there any more; else empty. */
   readonly inherited: readonly Item[];

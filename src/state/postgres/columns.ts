@@ -16,7 +16,7 @@ interface ItemColumns {
 type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest] ? Rest : never;
 
 /** A response as columns. Its output is stored with its items, once. */
-export function toColumns(owner: string, record: ResponseRecord, inherited: readonly Item[]): Columns {
+export function toColumns(tenant: string, record: ResponseRecord, inherited: readonly Item[]): Columns {
   const { response, origin, fence, expiresAt } = record;
   const { metadata } = response;
   const body = JSON.stringify({ ...response, output: [] });
@@ -28,7 +28,7 @@ export function toColumns(owner: string, record: ResponseRecord, inherited: read
     toKey(response.model),
     new Date(response.created_at * 1000),
     new Date(expiresAt),
-    metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(owner, metadata),
+    metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(tenant, metadata),
     origin === null ? null : JSON.stringify(origin),
     bytesOf([body, ...outputs]),
     bytesOf(texts),
@@ -40,7 +40,7 @@ export function toColumns(owner: string, record: ResponseRecord, inherited: read
   ];
 }
 
-/** What a response keeps, in the order of the conversation. */
+/** What a response keeps, in the order of the transcript. */
 function toItems({ response, input, given }: ResponseRecord, inherited: readonly Item[]): readonly ItemColumns[] {
   const between = given.map(({ after, items }) => ({ after, items: toItemColumns('given', items) }));
   return [

@@ -16,11 +16,11 @@ export function toKey(text: string): string {
   return DIGEST_MARK + createHash('sha256').update(text, 'utf16le').digest('base64url');
 }
 
-/** Pairs of metadata as keys: what is searched by owner, name and value is one look-up in one index. */
-export function toLabels(owner: string, metadata: Readonly<Record<string, string>>): readonly string[] {
+/** Pairs of metadata as keys: what is searched by tenant, name and value is one look-up in one index. */
+export function toLabels(tenant: string, metadata: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(metadata).map(([name, value]) =>
     createHash('sha256')
-      .update(JSON.stringify([owner, name, value]), 'utf16le')
+      .update(JSON.stringify([tenant, name, value]), 'utf16le')
       .digest('base64url'),
   );
 }

@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
@@ -29,30 +29,30 @@ export class PostgresResponseGraph extends ResponseGraph {
     super();
   }
 
-  override async list(owner: Owner, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
-    const found = await this.page(filtered(toKey(owner), new Date(this.clock.now()), filter), page);
+  override async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
+    const found = await this.page(filtered(toKey(tenant), new Date(this.clock.now()), filter), page);
     return found ?? { data: [], hasMore: false };
   }
 
-  override children(owner: Owner, responseId: string, page: PageRequest, within?: string) {
-    return this.around(CHILDREN, owner, responseId, page, within);
+  override children(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
+    return this.around(CHILDREN, tenant, responseId, page, within);
   }
 
-  override siblings(owner: Owner, responseId: string, page: PageRequest, within?: string) {
-    return this.around(SIBLINGS, owner, responseId, page, within);
+  override siblings(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
+    return this.around(SIBLINGS, tenant, responseId, page, within);
   }
 
-  override leaves(owner: Owner, responseId: string, page: PageRequest, within?: string) {
-    return this.around(LEAVES, owner, responseId, page, within);
+  override leaves(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
+    return this.around(LEAVES, tenant, responseId, page, within);
   }
 
   override async tree(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     { depth, limit }: TreeBounds,
     within?: string,
   ): Promise<TreeNode | undefined> {
-    const values = [...viewerOf(owner, this.clock, within), toKey(responseId), depth, limit] as const;
+    const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), depth, limit] as const;
     const rows = await this.database.repeatable(TREE, values);
     if (rows[0]?.too_large === true) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     return toTree(rows);
@@ -60,12 +60,12 @@ export class PostgresResponseGraph extends ResponseGraph {
 
   private around(
     source: Source,
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within: string | undefined,
   ): Promise<ResponsePage | undefined> {
-    return this.page({ ...source, values: [...viewerOf(owner, this.clock, within), toKey(responseId)] }, page);
+    return this.page({ ...source, values: [...viewerOf(tenant, this.clock, within), toKey(responseId)] }, page);
   }
 
   private async page(source: PageSource, page: PageRequest): Promise<ResponsePage | undefined> {

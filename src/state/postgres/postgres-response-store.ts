@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { Item, ResponseObject } from '../../protocol/index.js';
 import type { Origin } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
@@ -30,27 +30,27 @@ export class PostgresResponseStore extends ResponseStore {
     return this.database.checkIfInDoubt();
   }
 
-  override async save(owner: Owner, record: ResponseRecord): Promise<void> {
+  override async save(tenant: Tenant, record: ResponseRecord): Promise<void> {
     // What it continues may never have been stored, or be gone meanwhile: then it keeps everything before it.
-    const isSaved = await this.insert(owner, record, record.parentId);
-    if (!isSaved) await this.insert(owner, record, null);
+    const isSaved = await this.insert(tenant, record, record.parentId);
+    if (!isSaved) await this.insert(tenant, record, null);
   }
 
-  override async get(owner: Owner, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    const [row] = await this.database.repeatable(GET, [...viewerOf(owner, this.clock, within), toKey(responseId)]);
+  override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
+    const [row] = await this.database.repeatable(GET, [...viewerOf(tenant, this.clock, within), toKey(responseId)]);
     return row && readResponse(row);
   }
 
-  override async delete(owner: Owner, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
-    const values = [...viewerOf(owner, this.clock, within), toKey(responseId), options.cascade] as const;
+  override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
+    const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), options.cascade] as const;
     const [row] = await this.database.query(DELETE, values);
     const ids = row?.ids ?? [];
-    await this.tombstones.bury(toKey(owner), ids);
+    await this.tombstones.bury(toKey(tenant), ids);
     return ids.length;
   }
 
-  override async chain(owner: Owner, responseId: string, within?: string): Promise<Chain | undefined> {
-    const values = [...viewerOf(owner, this.clock, within), toKey(responseId), this.maxContextBytes] as const;
+  override async chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined> {
+    const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), this.maxContextBytes] as const;
     const [row] = await this.database.repeatable(CHAIN, values);
     if (row === undefined) return undefined;
     if (row.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
@@ -66,14 +66,14 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async inputItems(
-    owner: Owner,
+    tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<Page<Item> | undefined> {
     const cursor = page.after ?? page.before;
     const rows = await this.database.repeatable(inputItems(page), [
-      ...viewerOf(owner, this.clock, within),
+      ...viewerOf(tenant, this.clock, within),
       toKey(responseId),
       cursor === undefined ? null : toKey(cursor),
       page.limit + 1,
@@ -85,9 +85,9 @@ export class PostgresResponseStore extends ResponseStore {
     return { data: page.before === undefined ? data : data.reverse(), hasMore: bodies.length > page.limit };
   }
 
-  override async items(owner: Owner, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
+  override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
     const idOfKey = new Map(ids.map((id) => [toKey(id), id]));
-    const values = [...viewerOf(owner, this.clock, within), [...idOfKey.keys()], this.maxContextBytes] as const;
+    const values = [...viewerOf(tenant, this.clock, within), [...idOfKey.keys()], this.maxContextBytes] as const;
     const found = new Map<string, Item>();
     for (const { item_key: key, body } of await this.database.repeatable(ITEMS, values)) {
       if (body === null) throw new ContextTooLargeError(this.maxContextBytes, 'input');
@@ -105,11 +105,11 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   /** False when the parent is not there: then nothing is saved. Throws SessionLockLostError. */
-  private async insert(owner: Owner, record: ResponseRecord, parentId: string | null): Promise<boolean> {
+  private async insert(tenant: Tenant, record: ResponseRecord, parentId: string | null): Promise<boolean> {
     const isRoot = parentId === null;
-    const columns = toColumns(toKey(owner), record, isRoot ? record.inherited : []);
+    const columns = toColumns(toKey(tenant), record, isRoot ? record.inherited : []);
     const [row] = await this.database.repeatable(SAVE, [
-      toKey(owner),
+      toKey(tenant),
       toKey(record.response.id),
       isRoot ? null : toKey(parentId),
       toKey(record.sessionId),

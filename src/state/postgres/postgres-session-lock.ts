@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import { type SessionLease, SessionLock } from '../session-lock.js';
 import type { Database } from './database.js';
 import { toKey } from './keys.js';
@@ -13,8 +13,8 @@ export class PostgresSessionLock extends SessionLock {
     super();
   }
 
-  override async tryAcquire(owner: Owner, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
-    const names = [toKey(owner), toKey(sessionId)] as const;
+  override async tryAcquire(tenant: Tenant, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
+    const names = [toKey(tenant), toKey(sessionId)] as const;
     const [row] = await this.database.query(ACQUIRE, [...names, ttlMs]);
     if (row === undefined) return undefined;
     const fence = Number(row.fence);

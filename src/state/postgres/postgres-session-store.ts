@@ -1,4 +1,4 @@
-import type { Owner } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
 import type { Database } from './database.js';
@@ -16,8 +16,11 @@ export class PostgresSessionStore extends SessionStore {
     super();
   }
 
-  override async fork(owner: Owner, { sourceId, targetId, upToResponseId, limit }: ForkRequest): Promise<ForkOutcome> {
-    const key = toKey(owner);
+  override async fork(
+    tenant: Tenant,
+    { sourceId, targetId, upToResponseId, limit }: ForkRequest,
+  ): Promise<ForkOutcome> {
+    const key = toKey(tenant);
     const upTo = upToResponseId === undefined ? null : toKey(upToResponseId);
     const now = new Date(this.clock.now());
     const values = [key, now, toKey(sourceId), toKey(targetId), upTo, limit ?? null] as const;
@@ -32,8 +35,8 @@ export class PostgresSessionStore extends SessionStore {
     return { responses: row.responses };
   }
 
-  override async delete(owner: Owner, sessionId: string): Promise<boolean> {
-    const key = toKey(owner);
+  override async delete(tenant: Tenant, sessionId: string): Promise<boolean> {
+    const key = toKey(tenant);
     const values = [key, new Date(this.clock.now()), toKey(sessionId)] as const;
     const [row] = await this.database.transaction(async (run) => {
       await run(HOLD_SESSIONS, [key]);
@@ -43,8 +46,8 @@ export class PostgresSessionStore extends SessionStore {
     return row?.known === true;
   }
 
-  override async hasAtLeast(owner: Owner, sessionId: string, responses: number): Promise<boolean> {
-    const values = [toKey(owner), new Date(this.clock.now()), toKey(sessionId), responses] as const;
+  override async hasAtLeast(tenant: Tenant, sessionId: string, responses: number): Promise<boolean> {
+    const values = [toKey(tenant), new Date(this.clock.now()), toKey(sessionId), responses] as const;
     const [row] = await this.database.repeatable(HAS_AT_LEAST, values);
     return row?.has === true;
   }

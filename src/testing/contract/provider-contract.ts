@@ -1,7 +1,7 @@
 import { ANSWER_CHECKS } from './answer-checks.js';
 import type { Check } from './check.js';
 import { ContractService } from './contract-service.js';
-import { CONVERSATION_CHECKS } from './conversation-checks.js';
+import { TRANSCRIPT_CHECKS } from './transcript-checks.js';
 import { FAILURE_CHECKS } from './failure-checks.js';
 import { LISTING_CHECKS } from './listing-checks.js';
 import { MISBEHAVIOUR_CHECKS } from './misbehaviour-checks.js';
@@ -28,7 +28,7 @@ export function providerContract(subject: ProviderSubject): readonly ContractCas
   const checks: readonly Check[] = [
     ...MODEL_CHECKS,
     ...ANSWER_CHECKS,
-    ...CONVERSATION_CHECKS,
+    ...TRANSCRIPT_CHECKS,
     ...STOP_CHECKS,
     ...(subject.hanging === undefined ? [] : HANGING_CHECKS),
     ...(subject.failing === undefined ? [] : FAILURE_CHECKS),

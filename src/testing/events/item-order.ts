@@ -172,11 +172,11 @@ function emptyPart({ part }: TextFamily): WireEvent {
 /** Whether an event such as `response.web_search_call.searching` is one of an item of this type. */
 function isOwnEvent(eventType: string, itemType: string): boolean {
   const family = eventType.split('.')[1] ?? '';
-  const owner = new Map([
+  const tenant = new Map([
     ['shell_call_command', 'shell_call'],
     ['shell_call_output_content', 'shell_call_output'],
   ]).get(family);
-  return (owner ?? family) === itemType;
+  return (tenant ?? family) === itemType;
 }
 
 function isText(value: unknown): boolean {

@@ -29,7 +29,7 @@ export class CallCollector {
   /** How many calls, from the first on, are shown as they grow. */
   private shown = 0;
 
-  /** `usedCallIds` are those of the conversation so far; ids that come again are replaced by `newCallId`. */
+  /** `usedCallIds` are those of the transcript so far; ids that come again are replaced by `newCallId`. */
   constructor(
     private readonly tools: ToolTable,
     private readonly usedCallIds: Set<string>,

@@ -15,7 +15,7 @@ const DEFAULT_RETRY_AFTER_MS = 1000;
 
 const BUSY = 'The model is overloaded. Please retry your request.';
 
-/** What upstreams say when a conversation is too long; few have a code for it. */
+/** What upstreams say when a transcript is too long; few have a code for it. */
 const TOO_LONG =
   /context.{0,12}(?:length|window|size)|(?:maximum|max).{0,20}(?:context|sequence|prompt) ?length|too many tokens|(?:prompt|input).{0,20}too long|exceed_context_size|model's max(?:imum)?.{0,20}token|`inputs`.{0,60}(?:<=|less than)/i;
 

@@ -14,7 +14,7 @@ import { toOutputParts, toParts } from './to-parts.js';
 const NO_OUTPUT = '(no output)';
 
 /**
- * A conversation as messages of Chat Completions. However the client ordered calls and outputs, each call is followed by its
+ * A transcript as messages of Chat Completions. However the client ordered calls and outputs, each call is followed by its
  * output, and the calls of one answer stay together. Throws ModelError 400 for what this upstream cannot be told.
  */
 export function toMessages(
@@ -71,7 +71,7 @@ class MessageWriter {
     else if (item.type === 'reasoning') this.addReasoning(item);
     else if (item.type === 'agent_message') this.addAgentMessage(item);
     else if (item.type === 'compaction' || item.type === 'compaction_summary') {
-      refuse('input', 'This model cannot read compacted conversations of another service.');
+      refuse('input', 'This model cannot read compacted transcripts of another service.');
     }
     // Everything else is either in the tools already, or left no more than what the messages around it say.
   }

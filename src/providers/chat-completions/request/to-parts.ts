@@ -28,7 +28,7 @@ export function toParts(content: unknown, capabilities: Capabilities): readonly 
   });
 }
 
-/** The same for what a tool gave back: what the model cannot be shown is only named, for the conversation has to go on. */
+/** The same for what a tool gave back: what the model cannot be shown is only named, for the transcript has to go on. */
 export function toOutputParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
   if (!Array.isArray(content)) return toParts(content, capabilities);
   return (content as readonly unknown[]).flatMap((part) => {

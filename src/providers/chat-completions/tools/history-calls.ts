@@ -5,7 +5,7 @@ import type { ToolAddress, ToolKind } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { addressOf, type ToolTable } from './tool-table.js';
 
-/** A call of the conversation so far, as a function call of Chat Completions. */
+/** A call of the transcript so far, as a function call of Chat Completions. */
 export interface HistoryCall {
   readonly callId: string;
   readonly address: ToolAddress;
@@ -84,7 +84,7 @@ function nameless(kind: ToolKind): ToolAddress {
 }
 
 /**
- * Servers read the arguments of earlier calls, and refuse the whole conversation for one that a model wrote badly: what is no
+ * Servers read the arguments of earlier calls, and refuse the whole transcript for one that a model wrote badly: what is no
  * object is told as it was, in an object.
  */
 function toObjectJson(json: string): string {

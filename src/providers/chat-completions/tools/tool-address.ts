@@ -34,7 +34,7 @@ export function otherNameOf(address: ToolAddress): string {
   return withDigest(plainNameOf(address), keyOf(address));
 }
 
-/** The same name in every turn: a conversation's earlier calls must carry the name that is offered now. */
+/** The same name in every turn: a transcript's earlier calls must carry the name that is offered now. */
 function withDigest(name: string, whole: string): string {
   const digest = hash('sha256', whole).slice(0, 8);
   return `${name.slice(0, LONGEST_NAME - digest.length - 1)}_${digest}`;

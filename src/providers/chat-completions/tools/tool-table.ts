@@ -20,7 +20,7 @@ export class ToolTable {
   private readonly byKey = new Map<string, CarriedTool>();
   private readonly byUpstreamName = new Map<string, CarriedTool>();
 
-  /** `tools` are the request's; items of the conversation may bring more (protocol §3.1). */
+  /** `tools` are the request's; items of the transcript may bring more (protocol §3.1). */
   constructor(tools: readonly object[], context: readonly Item[]) {
     // With a search that the client runs, deferred tools come into force once it has found them.
     const isSearched = objectsIn(tools).some(({ type, execution }) => type === 'tool_search' && execution === 'client');

@@ -1,5 +1,5 @@
 import type { Item, ToolChoice } from '../../../protocol/index.js';
-import { countRuns, isUserMessage } from '../../conversation-place.js';
+import { countRuns, isUserMessage } from '../../transcript-place.js';
 import { ModelError } from '../../model-error.js';
 import type { Turn } from '../../turn.js';
 import type { SeededRandom } from '../seeded-random.js';

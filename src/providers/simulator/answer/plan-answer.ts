@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
-import { digestConversation } from '../../conversation-digest.js';
+import { digestTranscript } from '../../transcript-digest.js';
 import type { ModelSink } from '../../model-sink.js';
 import type { Turn } from '../../turn.js';
 import type { SeededRandom } from '../seeded-random.js';
@@ -34,7 +34,7 @@ export type RandomFor = (use: string) => SeededRandom;
 /** A fingerprint of what a turn asks for: ids do not count, nor how long the answer may be or how it is sent. */
 export function identify({ settings, context }: Turn, seed: number): string {
   const { model, instructions, tools, tool_choice: choice, text } = settings;
-  const parts = [seed, model, instructions, tools, choice, text, digestConversation(context)];
+  const parts = [seed, model, instructions, tools, choice, text, digestTranscript(context)];
   return hash('sha256', JSON.stringify(parts));
 }
 

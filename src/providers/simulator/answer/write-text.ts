@@ -1,6 +1,6 @@
 import { LoremIpsum } from 'lorem-ipsum';
 
-import { isUserMessage } from '../../conversation-place.js';
+import { isUserMessage } from '../../transcript-place.js';
 import { ModelError } from '../../model-error.js';
 import { countTokens } from '../../token-counter.js';
 import type { Turn } from '../../turn.js';

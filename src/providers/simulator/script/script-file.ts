@@ -1,5 +1,5 @@
 import { type FinishReason, MODEL_EVENT_TYPES, type ModelEvent } from '../../model-event.js';
-import type { ConversationPlace } from '../../conversation-place.js';
+import type { TranscriptPlace } from '../../transcript-place.js';
 import { REFUSAL_KINDS, type RefusalKind } from '../faults.js';
 
 /** A script as its file has it: what a model answers, turn by turn. */
@@ -22,7 +22,7 @@ export interface ScriptTurn {
   /** Part of the last user message that the turn answers. */
   readonly when?: string | ScriptCondition;
   /** What the turn answers; recordings have it. */
-  readonly request?: ConversationPlace;
+  readonly request?: TranscriptPlace;
   /** Silence first, ms. */
   readonly delay?: number;
   readonly reasoning?: ScriptText;

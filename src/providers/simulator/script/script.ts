@@ -1,6 +1,6 @@
 import type { Item } from '../../../protocol/index.js';
-import { digestConversation } from '../../conversation-digest.js';
-import { type ConversationPlace, countAnswers, isUserMessage, placeOf } from '../../conversation-place.js';
+import { digestTranscript } from '../../transcript-digest.js';
+import { type TranscriptPlace, countAnswers, isUserMessage, placeOf } from '../../transcript-place.js';
 import { ModelError } from '../../model-error.js';
 import { readText } from '../answer/read-items.js';
 import { Tally } from '../tally.js';
@@ -54,7 +54,7 @@ export class Script {
     const track = this.findTrack(context);
     if (position !== undefined) this.asked.set(track.key, position - 1);
     if (this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
-    const conversation = digestConversation(context);
+    const conversation = digestTranscript(context);
     const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(conversation));
     // Only failures in a row count: who begins the same conversation again gets the same answers again.
     this.failed.set(conversation, fails(turn) ? this.failed.count(conversation) + 1 : 0);
@@ -64,7 +64,7 @@ export class Script {
   /** A recorded conversation, or one in which only the tools answered otherwise, or else the only one that came so far. */
   private pickRecorded(context: readonly Item[]): ScriptTurn {
     const place = placeOf(context);
-    const find = (isThere: (request: ConversationPlace) => boolean): readonly ScriptTurn[] =>
+    const find = (isThere: (request: TranscriptPlace) => boolean): readonly ScriptTurn[] =>
       this.file.turns.filter(({ request }) => request !== undefined && isThere(request));
     const same = find(({ conversation }) => conversation === place.conversation);
     if (same.length > 0) return this.at(same, this.asked.next(place.conversation));

@@ -3,9 +3,9 @@ import { clip } from './wording.js';
 
 /**
  * The first thing that is wrong in a value. It starts where it was found and is told its way up, `text`, `content[1].text`,
- * `input[0].content[1].text`: so a request without faults never pays for building a path.
+ * `input[0].content[1].text`: so a request without violations never pays for building a path.
  */
-export class Fault {
+export class Violation {
   private path = '';
 
   constructor(
@@ -13,14 +13,14 @@ export class Fault {
     private readonly describe: (path: string) => string,
   ) {}
 
-  /** The same fault, seen from the object that holds the value as `member`. */
+  /** The same violation, seen from the object that holds the value as `member`. */
   under(member: string): this {
     const separator = this.path === '' || this.path.startsWith('[') ? '' : '.';
     this.path = `${clip(member)}${separator}${this.path}`;
     return this;
   }
 
-  /** The same fault, seen from the array that holds the value at `index`. */
+  /** The same violation, seen from the array that holds the value at `index`. */
   at(index: number): this {
     const separator = this.path === '' || this.path.startsWith('[') ? '' : '.';
     this.path = `[${index}]${separator}${this.path}`;

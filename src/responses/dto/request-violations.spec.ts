@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultOf } from '../../../test/support/fault-of.js';
+import { violationOf } from '../../../test/support/violation-of.js';
 
 type Row = [object, string | null, string | null, string];
 
@@ -17,14 +17,14 @@ describe('the body as a whole', () => {
     [true, 'a boolean'],
   ])('%j is refused', (value, kind) => {
     const message = `Invalid type for the request body: expected an object, but got ${kind} instead.`;
-    expect(faultOf(value)).toEqual([400, 'invalid_type', null, message]);
+    expect(violationOf(value)).toEqual([400, 'invalid_type', null, message]);
   });
 
   it.each(['input', 'metadata', 'something_unknown', '__proto__'])('a depth bomb in %s is refused', (name) => {
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
     const bomb: unknown = JSON.parse(`{"model":"m","${name}":${nested(100_000)}}`);
     const message = `Invalid '${name}': nested too deeply. Expected at most 256 levels of objects and arrays.`;
-    expect(faultOf(bomb)).toEqual([400, 'invalid_value', name, message]);
+    expect(violationOf(bomb)).toEqual([400, 'invalid_value', name, message]);
   });
 
   it('256 levels are accepted, 257 are not', () => {
@@ -32,13 +32,13 @@ describe('the body as a whole', () => {
       ...body,
       client_metadata: JSON.parse('['.repeat(levels - 1) + ']'.repeat(levels - 1)) as unknown,
     });
-    expect(faultOf(withLevels(256))).toBeNull();
+    expect(violationOf(withLevels(256))).toBeNull();
     const message = "Invalid 'client_metadata': nested too deeply. Expected at most 256 levels of objects and arrays.";
-    expect(faultOf(withLevels(257))).toEqual([400, 'invalid_value', 'client_metadata', message]);
+    expect(violationOf(withLevels(257))).toEqual([400, 'invalid_value', 'client_metadata', message]);
   });
 });
 
-describe('faults come in the order of protocol §2', () => {
+describe('violations come in the order of protocol §2', () => {
   it.each<Row>([
     [{}, 'missing_required_parameter', 'model', "Missing required parameter: 'model'."],
     [
@@ -84,7 +84,7 @@ describe('faults come in the order of protocol §2', () => {
     [{ ...body, input: '', tool_choice: { type: 'shell' } }, 'missing_required_parameter', null, NOTHING],
     [{ ...body, input: [] }, 'missing_required_parameter', null, NOTHING],
   ])('%j', (request, code, param, message) => {
-    expect(faultOf(request, 'reject')).toEqual([400, code, param, message]);
+    expect(violationOf(request, 'reject')).toEqual([400, code, param, message]);
   });
 });
 
@@ -118,13 +118,13 @@ describe('unknown parameters', () => {
     ],
   ])('%j is an error only when they are rejected', (members, code, param, message) => {
     const request: unknown = JSON.parse(JSON.stringify(known).slice(0, -1) + ',' + JSON.stringify(members).slice(1));
-    expect(faultOf(request, 'reject')).toEqual([400, code, param, message]);
-    expect(faultOf(request, 'ignore')).toBeNull();
+    expect(violationOf(request, 'reject')).toEqual([400, code, param, message]);
+    expect(violationOf(request, 'ignore')).toBeNull();
   });
 
   it('client_metadata is known, members of calls are not looked at', () => {
     const input = [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', bogus: 1 }];
-    expect(faultOf({ ...known, input }, 'reject')).toBeNull();
+    expect(violationOf({ ...known, input }, 'reject')).toBeNull();
   });
 });
 
@@ -139,7 +139,7 @@ describe('features that are not built yet', () => {
     [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
   ])('%j is unsupported', (members, param) => {
     const message = `Unsupported parameter: '${param}' is not supported by this server.`;
-    expect(faultOf({ ...body, ...members })).toEqual([400, 'unsupported_parameter', param, message]);
+    expect(violationOf({ ...body, ...members })).toEqual([400, 'unsupported_parameter', param, message]);
   });
 
   it.each<[object, string]>([[{ type: 'compaction_trigger' }, 'compaction_trigger']])(
@@ -147,7 +147,7 @@ describe('features that are not built yet', () => {
     (item, type) => {
       const input = [{ role: 'user', content: 'hi' }, item];
       const message = `Unsupported parameter: items of type '${type}' are not supported by this server.`;
-      expect(faultOf({ ...body, input })).toEqual([400, 'unsupported_parameter', 'input[1]', message]);
+      expect(violationOf({ ...body, input })).toEqual([400, 'unsupported_parameter', 'input[1]', message]);
     },
   );
 
@@ -155,6 +155,6 @@ describe('features that are not built yet', () => {
     { conversation: null, prompt: null, background: false, context_management: null, moderation: null },
     { background: null, prompt_cache_options: { prewarm: false, mode: 'explicit', ttl: '12h' } },
   ])('%j is not their use', (members) => {
-    expect(faultOf({ ...body, ...members })).toBeNull();
+    expect(violationOf({ ...body, ...members })).toBeNull();
   });
 });

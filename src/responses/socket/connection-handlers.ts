@@ -7,13 +7,13 @@ import { ContinuationCaches } from '../../context/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { QueueBudget } from './queue-budget.js';
-import { type SessionDependencies, SocketSession } from './socket-session.js';
+import { type HandlerDependencies, ConnectionHandler } from './connection-handler.js';
 
-/** The sessions of all sockets of this process. */
+/** The handlers of all sockets of this process. */
 @Injectable()
-export class SocketSessions {
-  private readonly sessions = new WeakMap<WebSocket, SocketSession>();
-  private readonly dependencies: SessionDependencies;
+export class ConnectionHandlers {
+  private readonly handlers = new WeakMap<WebSocket, ConnectionHandler>();
+  private readonly dependencies: HandlerDependencies;
 
   constructor(
     private readonly registry: ConnectionRegistry,
@@ -26,15 +26,15 @@ export class SocketSessions {
     this.dependencies = { environment, clock, ids, caches, budget };
   }
 
-  /** Starts the session of a socket that was just opened; false when there is no room and the client is being told so. */
+  /** Starts the handler of a socket that was just opened; false when there is no room and the client is being told so. */
   start(upgraded: Upgraded): boolean {
     const connection = this.registry.open(upgraded);
     if (connection === undefined) return false;
-    this.sessions.set(upgraded.socket, new SocketSession(connection, upgraded.socket, this.dependencies));
+    this.handlers.set(upgraded.socket, new ConnectionHandler(connection, upgraded.socket, this.dependencies));
     return true;
   }
 
-  of(socket: WebSocket): SocketSession | undefined {
-    return this.sessions.get(socket);
+  of(socket: WebSocket): ConnectionHandler | undefined {
+    return this.handlers.get(socket);
   }
 }

@@ -66,7 +66,7 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     expect(provider.turns.at(-1)?.context).toMatchObject([{ id, role: 'assistant' }]);
   });
 
-  it('shares what is stored between the sockets of one owner', async () => {
+  it('shares what is stored between the sockets of one tenant', async () => {
     await using one = await open('alice');
     await using two = await open('alice');
     const { response } = await one.turn({ input: 'Mine.' });

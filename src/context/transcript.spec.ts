@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { Item } from '../protocol/index.js';
-import { Conversation } from './conversation.js';
+import { Transcript } from './transcript.js';
 
 const message = (id: string): Item => ({ type: 'message', id, role: 'user', content: [] });
 const call = (id: string, callId: string, type = 'function_call'): Item => ({ type, id, call_id: callId });
@@ -10,18 +10,18 @@ const output = (id: string, callId: string | null, type = 'function_call_output'
   id,
   call_id: callId,
 });
-const ids = (conversation: Conversation): string[] => conversation.items.map(({ id }) => id);
+const ids = (transcript: Transcript): string[] => transcript.items.map(({ id }) => id);
 
-describe(Conversation.name, () => {
+describe(Transcript.name, () => {
   it('keeps the order of what was added', () => {
-    const conversation = Conversation.of([message('a')])
+    const transcript = Transcript.of([message('a')])
       .accept([message('b')])
       .append([message('c')]);
-    expect(ids(conversation)).toEqual(['a', 'b', 'c']);
+    expect(ids(transcript)).toEqual(['a', 'b', 'c']);
   });
 
   it('is a value: forks of one parent do not see each other', () => {
-    const parent = Conversation.of([message('a')]);
+    const parent = Transcript.of([message('a')]);
     const left = parent.accept([message('left')]);
     const right = parent.accept([message('right')]);
     const leftAgain = left.accept([message('right')]);
@@ -32,7 +32,7 @@ describe(Conversation.name, () => {
   });
 
   it('is not changed by input it refuses', () => {
-    const parent = Conversation.of([message('a')]);
+    const parent = Transcript.of([message('a')]);
     expect(() => parent.accept([message('b'), output('o', 'nowhere')])).toThrow();
     expect(ids(parent.accept([message('b')]))).toEqual(['a', 'b']);
   });
@@ -42,7 +42,7 @@ describe(Conversation.name, () => {
     ['already in the chain', [message('a')]],
   ])('refuses an item that is %s', (_, input) => {
     const duplicate = input.at(-1)?.id ?? '';
-    expect(() => Conversation.of([message('a')]).accept(input)).toThrow(
+    expect(() => Transcript.of([message('a')]).accept(input)).toThrow(
       expect.objectContaining({
         status: 400,
         code: null,
@@ -59,31 +59,31 @@ describe(Conversation.name, () => {
     ['apply_patch_call', 'apply_patch_call_output', 'apply patch call'],
     ['computer_call', 'computer_call_output', 'computer call'],
   ])('pairs %s with %s', (callType, outputType, words) => {
-    const asked = Conversation.of([message('a'), call('c', 'call_1', callType)]);
+    const asked = Transcript.of([message('a'), call('c', 'call_1', callType)]);
     expect(ids(asked.accept([output('o', 'call_1', outputType)]))).toEqual(['a', 'c', 'o']);
     expect(() => asked.accept([message('b')])).toThrow(`No tool output found for ${words} call_1.`);
-    expect(() => Conversation.of([]).accept([output('o', 'call_1', outputType)])).toThrow(
+    expect(() => Transcript.of([]).accept([output('o', 'call_1', outputType)])).toThrow(
       `No tool call found for ${words} output with call_id call_1.`,
     );
   });
 
   it('lets an output stand before its call, and answer a call that was answered already', () => {
-    const conversation = Conversation.of([]).accept([output('o', 'call_1'), call('c', 'call_1')]);
-    expect(ids(conversation.accept([output('again', 'call_1')]))).toEqual(['o', 'c', 'again']);
+    const transcript = Transcript.of([]).accept([output('o', 'call_1'), call('c', 'call_1')]);
+    expect(ids(transcript.accept([output('again', 'call_1')]))).toEqual(['o', 'c', 'again']);
   });
 
   it('waits for every one of several calls', () => {
-    const asked = Conversation.of([call('c1', 'call_1'), call('c2', 'call_2')]);
+    const asked = Transcript.of([call('c1', 'call_1'), call('c2', 'call_2')]);
     expect(() => asked.accept([output('o1', 'call_1')])).toThrow('No tool output found for function call call_2.');
     expect(ids(asked.accept([output('o2', 'call_2'), output('o1', 'call_1')]))).toHaveLength(4);
   });
 
   it('pairs an output without call_id with nothing', () => {
-    expect(ids(Conversation.of([]).accept([output('o', null)]))).toEqual(['o']);
+    expect(ids(Transcript.of([]).accept([output('o', null)]))).toEqual(['o']);
   });
 
   it('does not take hosted calls for calls the client must answer', () => {
-    const searched = Conversation.of([{ type: 'web_search_call', id: 'ws' }]);
+    const searched = Transcript.of([{ type: 'web_search_call', id: 'ws' }]);
     expect(ids(searched.accept([message('b')]))).toEqual(['ws', 'b']);
   });
 });

@@ -13,7 +13,7 @@ const OUTPUT_TYPES = new Set(Object.values(OUTPUT_OF_CALL));
 
 const NO_CALLS: ReadonlyMap<string, string> = new Map();
 
-/** Items shared by every conversation that grew from the same root; each sees only its own length. */
+/** Items shared by every transcript that grew from the same root; each sees only its own length. */
 interface Backing {
   readonly items: Item[];
   readonly ids: Set<string>;
@@ -25,7 +25,7 @@ interface Backing {
  * of a family owns the shared backing and only a fork copies. It keeps the rules of protocol §3.1: no item twice, every
  * output has its call, and no call is left unanswered when the client speaks again.
  */
-export class Conversation {
+export class Transcript {
   private constructor(
     private readonly backing: Backing,
     private readonly length: number,
@@ -33,9 +33,9 @@ export class Conversation {
     private readonly openCalls: ReadonlyMap<string, string>,
   ) {}
 
-  /** A conversation that was checked when it was made, such as a stored chain. */
-  static of(items: readonly Item[]): Conversation {
-    const empty = new Conversation({ items: [], ids: new Set(), callIds: new Set() }, 0, NO_CALLS);
+  /** A transcript that was checked when it was made, such as a stored chain. */
+  static of(items: readonly Item[]): Transcript {
+    const empty = new Transcript({ items: [], ids: new Set(), callIds: new Set() }, 0, NO_CALLS);
     return empty.append(items);
   }
 
@@ -49,16 +49,16 @@ export class Conversation {
     return this.openCalls.size > 0;
   }
 
-  /** The same conversation with a backing of its own: what grows from the one keeps nothing of the other alive. */
-  fork(): Conversation {
+  /** The same transcript with a backing of its own: what grows from the one keeps nothing of the other alive. */
+  fork(): Transcript {
     const items = this.backing.items.slice(0, this.length);
     const ids = new Set(items.map(({ id }) => id));
     const backing = { items, ids, callIds: new Set(items.filter(isCall).map(callIdOf)) };
-    return new Conversation(backing, this.length, this.openCalls);
+    return new Transcript(backing, this.length, this.openCalls);
   }
 
-  /** What this conversation has beyond an earlier state of itself. */
-  itemsAfter(earlier: Conversation): readonly Item[] {
+  /** What this transcript has beyond an earlier state of itself. */
+  itemsAfter(earlier: Transcript): readonly Item[] {
     return this.backing.items.slice(earlier.length, this.length);
   }
 
@@ -66,7 +66,7 @@ export class Conversation {
    * Adds what a client sent. Throws ApiError 400 for an item that is there already, an output without its call, and a call
    * that has no output even now.
    */
-  accept(input: readonly Item[]): Conversation {
+  accept(input: readonly Item[]): Transcript {
     const base = this.owned();
     base.refuseDuplicates(input);
     base.refuseOutputsWithoutCall(input);
@@ -80,7 +80,7 @@ export class Conversation {
    * Adds what the program gave a model, whose calls may still wait for outputs of the client. Throws an Error for an item that
    * is there already, an output without its call, and a call without its output.
    */
-  give(items: readonly Item[]): Conversation {
+  give(items: readonly Item[]): Transcript {
     const base = this.owned();
     base.refuseDuplicates(items);
     base.refuseOutputsWithoutCall(items);
@@ -91,7 +91,7 @@ export class Conversation {
   }
 
   /** Adds what is known to fit, such as a model's output. */
-  append(items: readonly Item[]): Conversation {
+  append(items: readonly Item[]): Transcript {
     if (items.length === 0) return this;
     const { backing } = this.owned();
     for (const item of items) {
@@ -99,11 +99,11 @@ export class Conversation {
       backing.ids.add(item.id);
       if (isCall(item)) backing.callIds.add(callIdOf(item));
     }
-    return new Conversation(backing, backing.items.length, this.openCallsAfter(items));
+    return new Transcript(backing, backing.items.length, this.openCallsAfter(items));
   }
 
-  /** This conversation with a backing that holds nothing else: itself, unless another one grew past it. */
-  private owned(): Conversation {
+  /** This transcript with a backing that holds nothing else: itself, unless another one grew past it. */
+  private owned(): Transcript {
     return this.backing.items.length === this.length ? this : this.fork();
   }
 

@@ -2,7 +2,7 @@ import { ApiError } from '../../src/protocol/index.js';
 import { validateCreateRequest } from '../../src/responses/dto/index.js';
 
 /** What a body is refused with, as status, code, param and message; null when it is accepted. */
-export function faultOf(body: unknown, unknownParameters: 'ignore' | 'reject' = 'ignore'): unknown {
+export function violationOf(body: unknown, unknownParameters: 'ignore' | 'reject' = 'ignore'): unknown {
   try {
     validateCreateRequest(body, { unknownParameters });
   } catch (error) {

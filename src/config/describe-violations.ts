@@ -1,11 +1,11 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
-/** Which of several faults at one place says most; what is not here comes between. */
+/** Which of several violations at one place says most; what is not here comes between. */
 const TELLING = ['type', 'additionalProperties'];
 const LESS_TELLING = ['oneOf', 'anyOf', 'not', 'required', 'if'];
 
-/** The fault that says most of what is wrong with a file, with its place: `turns[2].steps[0] must be …`. */
-export function describeFaults(errors: readonly ErrorObject[], isSecret: boolean): string {
+/** The violation that says most of what is wrong with a file, with its place: `turns[2].steps[0] must be …`. */
+export function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): string {
   const [worst] = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
   if (worst === undefined) return 'the file cannot be used';
   const place = worst.instancePath

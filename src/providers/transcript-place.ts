@@ -1,8 +1,8 @@
 import type { Item } from '../protocol/index.js';
-import { digestConversation } from './conversation-digest.js';
+import { digestTranscript } from './transcript-digest.js';
 
 /** Where a conversation has come to, in ways that survive more or less of what differs between two runs. */
-export interface ConversationPlace {
+export interface TranscriptPlace {
   /** Digest of everything that was said. */
   readonly conversation: string;
   /** Digest of what the user said: tools may answer otherwise in another run. */
@@ -12,10 +12,10 @@ export interface ConversationPlace {
 }
 
 /** The place that a turn with this context answers at. */
-export function placeOf(context: readonly Item[]): ConversationPlace {
+export function placeOf(context: readonly Item[]): TranscriptPlace {
   return {
-    conversation: digestConversation(context),
-    user: digestConversation(context.filter(isUserMessage)),
+    conversation: digestTranscript(context),
+    user: digestTranscript(context.filter(isUserMessage)),
     answers: countAnswers(context),
   };
 }

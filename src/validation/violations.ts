@@ -1,15 +1,15 @@
-/** Every fault the validator can find, in the message grammar of protocol §7. */
-import { Fault } from './fault.js';
+/** Every violation the validator can find, in the message grammar of protocol §7. */
+import { Violation } from './violation.js';
 import { clip, enumerate, kindOf, lengthOf } from './wording.js';
 
 /** A required value is not there. */
-export function missing(): Fault {
-  return new Fault('missing_required_parameter', (path) => `Missing required parameter: '${path}'.`);
+export function missing(): Violation {
+  return new Violation('missing_required_parameter', (path) => `Missing required parameter: '${path}'.`);
 }
 
 /** A value of another JSON type than expected. Protocol §7: a null is "an object" at top level, "null" further in. */
-export function wrongType(expected: string, value: unknown): Fault {
-  return new Fault('invalid_type', (path) => {
+export function wrongType(expected: string, value: unknown): Violation {
+  return new Violation('invalid_type', (path) => {
     const isTopLevel = !path.includes('.') && !path.includes('[');
     const kind = value === null && !isTopLevel ? 'null' : kindOf(value);
     const subject = path === '' ? 'the value' : `'${path}'`;
@@ -18,20 +18,20 @@ export function wrongType(expected: string, value: unknown): Fault {
 }
 
 /** A string that is none of the allowed ones. */
-export function unknownValue(value: string, supported: readonly string[]): Fault {
+export function unknownValue(value: string, supported: readonly string[]): Violation {
   const list = enumerate(supported, 'and');
-  return new Fault('invalid_value', () => `Invalid value: '${clip(value)}'. Supported values are: ${list}.`);
+  return new Violation('invalid_value', () => `Invalid value: '${clip(value)}'. Supported values are: ${list}.`);
 }
 
 /** A member nobody knows, with the known ones it may be a misspelling of. */
-export function unknownMember(member: string, suggestions: readonly string[]): Fault {
+export function unknownMember(member: string, suggestions: readonly string[]): Violation {
   const tail = suggestions.length === 0 ? '' : ` Did you mean ${enumerate(suggestions, 'or')}?`;
-  return new Fault('unknown_parameter', (path) => `Unknown parameter: '${path}'.${tail}`).under(member);
+  return new Violation('unknown_parameter', (path) => `Unknown parameter: '${path}'.${tail}`).under(member);
 }
 
 /** A number below its range. */
-export function belowMinimum(kind: 'integer' | 'decimal', minimum: number, value: number): Fault {
-  return new Fault(
+export function belowMinimum(kind: 'integer' | 'decimal', minimum: number, value: number): Violation {
+  return new Violation(
     `${kind}_below_min_value`,
     (path) =>
       `Invalid '${path}': ${kind} below minimum value. Expected a value >= ${minimum}, but got ${value} instead.`,
@@ -39,8 +39,8 @@ export function belowMinimum(kind: 'integer' | 'decimal', minimum: number, value
 }
 
 /** A number above its range. */
-export function aboveMaximum(kind: 'integer' | 'decimal', maximum: number, value: number): Fault {
-  return new Fault(
+export function aboveMaximum(kind: 'integer' | 'decimal', maximum: number, value: number): Violation {
+  return new Violation(
     `${kind}_above_max_value`,
     (path) =>
       `Invalid '${path}': ${kind} above maximum value. Expected a value <= ${maximum}, but got ${value} instead.`,
@@ -48,9 +48,9 @@ export function aboveMaximum(kind: 'integer' | 'decimal', maximum: number, value
 }
 
 /** A string shorter than allowed. */
-export function tooShort(minimum: number, value: string): Fault {
+export function tooShort(minimum: number, value: string): Violation {
   const got = value === '' ? 'an empty string' : `a string with length ${lengthOf(value)}`;
-  return new Fault(
+  return new Violation(
     'string_below_min_length',
     (path) =>
       `Invalid '${path}': string too short. Expected a string with minimum length ${minimum}, but got ${got} instead.`,
@@ -58,8 +58,8 @@ export function tooShort(minimum: number, value: string): Fault {
 }
 
 /** A string longer than allowed. */
-export function tooLong(maximum: number, value: string): Fault {
-  return new Fault(
+export function tooLong(maximum: number, value: string): Violation {
+  return new Violation(
     'string_above_max_length',
     (path) =>
       `Invalid '${path}': string too long. Expected a string with maximum length ${maximum}, ` +
@@ -68,8 +68,8 @@ export function tooLong(maximum: number, value: string): Fault {
 }
 
 /** A string with characters it must not have. */
-export function patternMismatch(pattern: RegExp): Fault {
-  return new Fault(
+export function patternMismatch(pattern: RegExp): Violation {
+  return new Violation(
     'invalid_value',
     (path) =>
       `Invalid '${path}': string does not match pattern. Expected a string that matches the pattern '${pattern.source}'.`,
@@ -77,8 +77,8 @@ export function patternMismatch(pattern: RegExp): Fault {
 }
 
 /** An array without elements. */
-export function emptyArray(): Fault {
-  return new Fault(
+export function emptyArray(): Violation {
+  return new Violation(
     'empty_array',
     (path) =>
       `Invalid '${path}': empty array. Expected an array with minimum length 1, but got an empty array instead.`,
@@ -86,8 +86,8 @@ export function emptyArray(): Fault {
 }
 
 /** An array with too many elements. */
-export function tooManyElements(maximum: number, actual: number): Fault {
-  return new Fault(
+export function tooManyElements(maximum: number, actual: number): Violation {
+  return new Violation(
     'array_above_max_length',
     (path) =>
       `Invalid '${path}': array too long. Expected an array with maximum length ${maximum}, ` +
@@ -96,8 +96,8 @@ export function tooManyElements(maximum: number, actual: number): Fault {
 }
 
 /** An object with too many properties. */
-export function tooManyProperties(maximum: number, actual: number): Fault {
-  return new Fault(
+export function tooManyProperties(maximum: number, actual: number): Violation {
+  return new Violation(
     'object_above_max_properties',
     (path) =>
       `Invalid '${path}': too many properties. Expected an object with at most ${maximum} properties, ` +
@@ -106,8 +106,8 @@ export function tooManyProperties(maximum: number, actual: number): Fault {
 }
 
 /** An object with a property whose name is too long. */
-export function propertyNameTooLong(maximum: number, name: string): Fault {
-  return new Fault(
+export function propertyNameTooLong(maximum: number, name: string): Violation {
+  return new Violation(
     'string_above_max_length',
     (path) =>
       `Invalid '${path}': property name too long. Expected a property name with maximum length ${maximum}, ` +

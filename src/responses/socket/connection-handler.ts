@@ -5,7 +5,7 @@ import type { Caller } from '../../access/index.js';
 import type { Connection } from '../../connections/index.js';
 import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
-import { type Gateway, SessionTurns, type TurnDependencies } from './session-turns.js';
+import { type Gateway, HandlerTurns, type TurnDependencies } from './handler-turns.js';
 import { SocketTurn, type SocketTurnOptions } from './socket-turn.js';
 import { answerInterrupt, answerSteer } from './steer.js';
 import { unexpectedError } from './unexpected-error.js';
@@ -13,21 +13,21 @@ import { unexpectedError } from './unexpected-error.js';
 /** Until Nest has handed one over. */
 const NO_GATEWAY: Gateway = { handlers: [], toObservable: () => EMPTY };
 
-/** What all sessions share. */
-export interface SessionDependencies extends TurnDependencies {
+/** What all handlers share. */
+export interface HandlerDependencies extends TurnDependencies {
   readonly ids: IdGenerator;
 }
 
 /** The frames that one client sends, and their answers. */
-export class SocketSession {
+export class ConnectionHandler {
   /** Made for the first of them: thousands of sockets may be open that have not said anything yet. */
-  private turns: SessionTurns | null = null;
+  private turns: HandlerTurns | null = null;
   private gateway = NO_GATEWAY;
 
   constructor(
     private readonly connection: Connection,
     socket: WebSocket,
-    private readonly dependencies: SessionDependencies,
+    private readonly dependencies: HandlerDependencies,
   ) {
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
   }
@@ -71,7 +71,7 @@ export class SocketSession {
   }
 
   private submit(options: SocketTurnOptions): void {
-    this.turns ??= new SessionTurns(this.connection, this.gateway, this.dependencies);
+    this.turns ??= new HandlerTurns(this.connection, this.gateway, this.dependencies);
     this.turns.submit(new SocketTurn(this.turns, options));
   }
 
@@ -83,7 +83,7 @@ export class SocketSession {
 
   /** Every frame has a request id of its own. */
   private nextCaller(): Caller {
-    const { owner, id: connectionId } = this.connection;
-    return { owner, connectionId, requestId: this.dependencies.ids.next('req') };
+    const { tenant, id: connectionId } = this.connection;
+    return { tenant, connectionId, requestId: this.dependencies.ids.next('req') };
   }
 }

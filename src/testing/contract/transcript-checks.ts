@@ -20,7 +20,7 @@ const INTRODUCTION = 'My name is Ada.';
 const QUESTION = 'What is my name?';
 
 /** Turns that go on from others, with calls and without. */
-export const CONVERSATION_CHECKS: readonly Check[] = [
+export const TRANSCRIPT_CHECKS: readonly Check[] = [
   {
     name: 'reads what was said before',
     run: async (service) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultOf } from '../../../test/support/fault-of.js';
+import { violationOf } from '../../../test/support/violation-of.js';
 
 describe('the items of input', () => {
   it.each<[unknown, string, string, string]>([
@@ -207,7 +207,7 @@ describe('the items of input', () => {
     ],
   ])('%j is refused', (item, code, param, message) => {
     const request = { model: 'm', input: [{ role: 'user', content: 'hi' }, item] };
-    expect(faultOf(request)).toEqual([400, code, param, message]);
+    expect(violationOf(request)).toEqual([400, code, param, message]);
   });
 
   it.each([
@@ -221,6 +221,6 @@ describe('the items of input', () => {
     { type: 'web_search_call' },
     { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
   ])('%j is accepted', (item) => {
-    expect(faultOf({ model: 'm', input: [item] })).toBeNull();
+    expect(violationOf({ model: 'm', input: [item] })).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultOf } from '../../../test/support/fault-of.js';
+import { violationOf } from '../../../test/support/violation-of.js';
 
 const body = { model: 'm', input: 'hi' };
 const lookup = { type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: true };
@@ -76,7 +76,7 @@ describe('tools', () => {
       "Missing required parameter: 'tools[0].vector_store_ids'.",
     ],
   ])('%j are refused', (tools, code, param, message) => {
-    expect(faultOf({ ...body, tools })).toEqual([400, code, param, message]);
+    expect(violationOf({ ...body, tools })).toEqual([400, code, param, message]);
   });
 
   it.each([
@@ -87,7 +87,7 @@ describe('tools', () => {
     { type: 'constructor' },
     { type: 'not_invented_yet', name: 7 },
   ])('%j is accepted', (tool) => {
-    expect(faultOf({ ...body, tools: [tool] }, 'reject')).toBeNull();
+    expect(violationOf({ ...body, tools: [tool] }, 'reject')).toBeNull();
   });
 });
 
@@ -128,7 +128,7 @@ describe('tool_choice', () => {
       "Invalid type for 'tool_choice.tools[0]': expected an object, but got a string instead.",
     ],
   ])('%j is refused', (choice, code, param, message) => {
-    expect(faultOf({ ...body, tools, tool_choice: choice })).toEqual([400, code, param, message]);
+    expect(violationOf({ ...body, tools, tool_choice: choice })).toEqual([400, code, param, message]);
   });
 
   it.each<[object, string]>([
@@ -141,9 +141,9 @@ describe('tool_choice', () => {
   ])('%j names an absent tool', (choice, label) => {
     const message = `Tool choice '${label}' not found in 'tools' parameter.`;
     const request = { ...body, tools, tool_choice: choice };
-    expect(faultOf(request)).toEqual([400, null, 'tool_choice', message]);
-    expect(faultOf({ ...request, previous_response_id: 'resp_1' })).toBeNull();
-    expect(faultOf({ ...request, input: [{ type: 'additional_tools', role: 'developer', tools: [] }] })).toBeNull();
+    expect(violationOf(request)).toEqual([400, null, 'tool_choice', message]);
+    expect(violationOf({ ...request, previous_response_id: 'resp_1' })).toBeNull();
+    expect(violationOf({ ...request, input: [{ type: 'additional_tools', role: 'developer', tools: [] }] })).toBeNull();
   });
 
   it.each([
@@ -157,6 +157,6 @@ describe('tool_choice', () => {
     { type: 'web_search_preview' },
     { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'lookup' }, { type: 'web_search' }] },
   ])('%j is accepted', (choice) => {
-    expect(faultOf({ ...body, tools, tool_choice: choice }, 'reject')).toBeNull();
+    expect(violationOf({ ...body, tools, tool_choice: choice }, 'reject')).toBeNull();
   });
 });

@@ -11,7 +11,7 @@ const digests = new WeakMap<Item, string>();
  * A fingerprint (SHA-256, hex) of what a model reads: the same for conversations that differ only in ids. Reasoning does
  * not count, because some clients replay it and others do not. Each item is read once and remembered for as long as it lives.
  */
-export function digestConversation(context: readonly Item[]): string {
+export function digestTranscript(context: readonly Item[]): string {
   const hash = createHash('sha256');
   for (const item of context) if (item.type !== 'reasoning') hash.update(digestItem(item));
   return hash.digest('hex');

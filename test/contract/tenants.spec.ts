@@ -51,7 +51,7 @@ const PATHS: readonly (readonly [name: string, request: (id: string) => Request,
   ['delete all that continues it', (id) => [`responses/${id}?cascade=true`, { method: 'DELETE' }], 404],
 ];
 
-/** What is refused to its owner too, for another reason. */
+/** What is refused to its tenant too, for another reason. */
 const ALWAYS_REFUSED = new Set([
   'retrieve as a stream',
   'cancel',
@@ -98,12 +98,12 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
     return { status: answer.status, headers, text: (await answer.text()).replaceAll(id, '<id>') };
   };
 
-  describe.each<[owner: Tenant, stranger: Tenant]>([
+  describe.each<[tenant: Tenant, stranger: Tenant]>([
     ['alice', 'bob'],
     ['bob', 'alice'],
-  ])('a response of %s', (owner, stranger) => {
+  ])('a response of %s', (tenant, stranger) => {
     it.each(PATHS)('is to the other like one that does not exist: %s', async (_, request, refusal) => {
-      const foreign = await make(owner);
+      const foreign = await make(tenant);
       const turns = provider.turns.length;
       const missing = 'resp_0123456789abcdef0123456789abcdef';
       const [foreignPath, foreignInit] = request(foreign);
@@ -113,13 +113,13 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
       expect(foreignAnswer).toEqual(missingAnswer);
       expect(foreignAnswer).toMatchObject({ status: refusal });
       expect(provider.turns).toHaveLength(turns);
-      expect((await send(owner, `responses/${foreign}`, {})).status).toBe(200);
+      expect((await send(tenant, `responses/${foreign}`, {})).status).toBe(200);
     });
 
-    it.each(PATHS)('answers its owner: %s', async (name, request) => {
-      const id = await make(owner);
+    it.each(PATHS)('answers its tenant: %s', async (name, request) => {
+      const id = await make(tenant);
       const [path, init] = request(id);
-      const answer = await send(owner, path, init);
+      const answer = await send(tenant, path, init);
       const unlike = await observe(answer, id);
       expect(JSON.stringify(unlike)).not.toContain('not found.');
       expect(answer.status).toBe(ALWAYS_REFUSED.has(name) ? 400 : 200);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultOf } from '../../../test/support/fault-of.js';
+import { violationOf } from '../../../test/support/violation-of.js';
 
 const body = { model: 'm', input: 'hi' };
 
@@ -193,12 +193,12 @@ describe('the fields of a request', () => {
       "Invalid 'input': string too long. Expected a string with maximum length 10485760, but got a string with length 10485761 instead.",
     ],
   ])('case %#', (members, code, param, message) => {
-    expect(faultOf({ ...body, ...members })).toEqual([400, code, param, message]);
+    expect(violationOf({ ...body, ...members })).toEqual([400, code, param, message]);
   });
 
   it('include names all that it supports', () => {
     const include = ['reasoning.encrypted_content', 'everything'];
-    const [status, code, param, message] = faultOf({ ...body, include }) as unknown[];
+    const [status, code, param, message] = violationOf({ ...body, include }) as unknown[];
     expect([status, code, param]).toEqual([400, 'invalid_value', 'include[1]']);
     expect(message).toMatch(
       /^Invalid value: 'everything'. Supported values are: 'file_search_call.results', .+, and '/,
@@ -218,13 +218,13 @@ describe('the fields of a request', () => {
     { previous_response_id: 'resp_x', input: '' },
     { access_programs: { cyber: 'standard' }, image: { context_compression: 'auto' }, prompt_cache_retention: '24h' },
   ])('accepts case %#', (members) => {
-    expect(faultOf({ ...body, ...members }, 'reject')).toBeNull();
+    expect(violationOf({ ...body, ...members }, 'reject')).toBeNull();
   });
 
   it('null stands for the default of every field but model', () => {
     const names =
       'include instructions max_output_tokens max_tool_calls metadata parallel_tool_calls previous_response_id store stream stream_options temperature text tool_choice tools top_logprobs top_p presence_penalty frequency_penalty truncation user safety_identifier prompt_cache_key prompt_cache_options prompt_cache_retention service_tier reasoning background conversation prompt context_management moderation access_programs image client_metadata';
     const nulls = Object.fromEntries(names.split(' ').map((name) => [name, null]));
-    expect(faultOf({ ...nulls, ...body }, 'reject')).toBeNull();
+    expect(violationOf({ ...nulls, ...body }, 'reject')).toBeNull();
   });
 });

@@ -73,13 +73,13 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     return { status, headers: [...headers].filter(([name]) => !unlike.has(name)), text };
   };
 
-  describe.each<[owner: Tenant, stranger: Tenant]>([
+  describe.each<[tenant: Tenant, stranger: Tenant]>([
     ['alice', 'bob'],
     ['bob', 'alice'],
-  ])('one of %s', (owner, stranger) => {
+  ])('one of %s', (tenant, stranger) => {
     it.each(ABOUT)('is to the other like one that does not exist: %s', async (_, ask) => {
       const name = freshName();
-      const id = await make(owner, name);
+      const id = await make(tenant, name);
       const asked = provider.turns.length;
       const foreign = observe(await ask(clients[stranger], name, id), name, id);
       const [noName, noId] = [freshName(), 'resp_0123456789abcdef0123456789abcdef'];
@@ -87,18 +87,18 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
       expect(foreign).toEqual(missing);
       expect(JSON.stringify(foreign)).not.toContain(id);
       expect(provider.turns).toHaveLength(asked);
-      expect(await membersOf(owner, name)).toEqual([id]);
+      expect(await membersOf(tenant, name)).toEqual([id]);
     });
 
     it.each(ABOUT)('is not that of the other with the same name: %s', async (_, ask) => {
       const name = freshName();
-      const id = await make(owner, name);
+      const id = await make(tenant, name);
       const own = await make(stranger, name);
       const answer = await ask(clients[stranger], name, id);
       expect(JSON.stringify(answer.body).replaceAll(`'${id}'`, '')).not.toContain(id);
-      expect(await membersOf(owner, name)).toEqual([id]);
-      expect((await clients[owner].get(`responses/${id}`)).status).toBe(200);
-      const seen = await ask(clients[owner], name, own);
+      expect(await membersOf(tenant, name)).toEqual([id]);
+      expect((await clients[tenant].get(`responses/${id}`)).status).toBe(200);
+      const seen = await ask(clients[tenant], name, own);
       expect(JSON.stringify(seen.body).replaceAll(`'${own}'`, '')).not.toContain(own);
       expect((await clients[stranger].get(`responses/${own}`)).status).toBe(
         answer.body['deleted'] === true ? 404 : 200,

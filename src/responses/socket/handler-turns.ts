@@ -8,7 +8,7 @@ import { ApiError } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { Lanes } from './lanes.js';
 import type { QueueBudget } from './queue-budget.js';
-import type { SocketTurn, TurnHost } from './socket-turn.js';
+import type { SocketTurn, SocketTurnDependencies } from './socket-turn.js';
 import { unexpectedError } from './unexpected-error.js';
 
 /** What the turns of all connections share. */
@@ -26,7 +26,7 @@ export interface Gateway {
 }
 
 /** The turns of one connection: their lanes, what they remember, and their way to the gateway. */
-export class SessionTurns implements ConnectionWork, TurnHost {
+export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
   readonly cache: ContinuationCache;
   private readonly lanesOfTurns: Lanes;
   private idle: PromiseWithResolvers<undefined> | null = null;

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+
+import type { Tenant } from '../../src/access/index.js';
+import type { SessionLease } from '../../src/state/index.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { CALLS, outcomeOf } from './contract-calls.js';
+import { append, newTenant } from './records.js';
+
+const WITHIN = [undefined, 'session', 'elsewhere'];
+
+describe.each(BACKENDS)('tenants in $name', ({ open }) => {
+  let opened: OpenedBackend;
+
+  beforeAll(async () => {
+    opened = await open();
+  });
+  afterAll(() => opened.close());
+
+  /** Root, target, its sibling and its child, all in one session, which is held. */
+  const fill = async (tenant: Tenant): Promise<SessionLease | undefined> => {
+    const { responses, locks } = opened.backend;
+    const parts = { sessionId: 'session', metadata: { kind: 'secret' } };
+    await append(responses, tenant, 'root', parts);
+    await append(responses, tenant, 'target', { ...parts, parentId: 'root' });
+    await append(responses, tenant, 'sibling', { ...parts, parentId: 'root' });
+    await append(responses, tenant, 'child', { ...parts, parentId: 'target' });
+    return locks.tryAcquire(tenant, 'session', 60_000);
+  };
+  /** All that a tenant can see of what `fill` made. */
+  const snapshotOf = async (tenant: Tenant): Promise<unknown> => {
+    const { responses, graph, sessions } = opened.backend;
+    return Promise.all([
+      graph.list(tenant, { sessionId: 'session' }, { limit: 10, order: 'asc' }),
+      graph.list(tenant, {}, { limit: 10, order: 'asc' }),
+      graph.tree(tenant, 'root', { depth: 10, limit: 10 }),
+      responses.chain(tenant, 'child'),
+      responses.items(tenant, ['root-in', 'target-out', 'child-in']),
+      sessions.hasAtLeast(tenant, 'session', 4),
+      sessions.hasAtLeast(tenant, 'session', 5),
+    ]);
+  };
+
+  describe.each(CALLS)('$name', ({ call }) => {
+    let tenant: Tenant;
+    let lease: SessionLease | undefined;
+
+    beforeEach(async () => {
+      tenant = newTenant();
+      lease = await fill(tenant);
+    });
+
+    it.each(WITHIN)('answers strangers as if nobody had anything, within %p', async (within) => {
+      const answer = await outcomeOf(call(opened.backend, newTenant(), within));
+      await opened.backend.responses.delete(tenant, 'root', { cascade: true });
+      await lease?.release();
+      expect(answer).toEqual(await outcomeOf(call(opened.backend, newTenant(), within)));
+    });
+
+    it.each(WITHIN)('leaves to the tenant what a stranger asks for, within %p', async (within) => {
+      const before = await snapshotOf(tenant);
+      await outcomeOf(call(opened.backend, newTenant(), within));
+      expect(await snapshotOf(tenant)).toEqual(before);
+      expect(await lease?.renew()).toBe(true);
+    });
+
+    it('answers the tenant otherwise', async () => {
+      const answer = await outcomeOf(call(opened.backend, tenant, 'session'));
+      expect(answer).not.toEqual(await outcomeOf(call(opened.backend, newTenant(), 'session')));
+    });
+  });
+});
