@@ -1,6 +1,6 @@
 /**
- * Facts of the protocol, for the event-order checker: which members every event must carry (protocol §4, events.json) and
- * which item its deltas belong to. Written down by hand, so that the service's own tables cannot agree with themselves.
+ * Facts of the protocol, for the event-order checker: which members every event must carry (protocol §4) and which item its
+ * deltas belong to. Written down by hand, so that the service's own tables cannot agree with themselves.
  */
 
 const AT_ITEM = 'item_id:string output_index:integer';
