@@ -1,17 +1,6 @@
 import 'reflect-metadata';
 
-import {
-  Choice,
-  ChoiceExcept,
-  Factor,
-  Flag,
-  Milliseconds,
-  Rates,
-  Shape,
-  Text,
-  TextList,
-  WholeNumber,
-} from './variables.js';
+import { Choice, Factor, Flag, Milliseconds, Rates, Shape, Text, TextList, WholeNumber } from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
@@ -70,11 +59,9 @@ export class Environment {
   @WholeNumber(1, 1024)
   readonly WORKERS: number = 1;
 
-  /** Where responses are kept: in this process, or in a database that replicas share. */
-  @ChoiceExcept(['memory', 'postgres'], {
-    redis: 'redis is not built yet, and a store that forgets would break chains. Use postgres, which replicas share.',
-  })
-  readonly STATE: 'memory' | 'postgres' = 'memory';
+  /** Where responses are saved: `memory` (this process), `postgres` (a database that replicas share), or a backend of the program. */
+  @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
+  readonly STATE: string = 'memory';
 
   /** The database of STATE=postgres, version 14 or later: `postgres://user:password@host/database?sslmode=verify-full`. */
   @Text()
