@@ -76,7 +76,7 @@ export interface AntiphonSeams {
 
 /** The options of `AntiphonModule.forRoot` and `createApp`. */
 export interface AntiphonOptions extends AntiphonSeams {
-  /** Variables that win over the process's own, by the names of the Environment. */
+  /** Variables that win over the process's own: those of the Environment, and of modules that are imported. */
   readonly environment?: Variables;
 }
 

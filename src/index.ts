@@ -3,7 +3,7 @@ export * from './access/index.js';
 export * from './antiphon.module.js';
 export type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';
 export * from './bootstrap.js';
-export { Environment, EnvironmentError, listenAddress } from './config/index.js';
+export { Environment, EnvironmentError, listenAddress, VariableSource } from './config/index.js';
 export {
   type Connection,
   connectionOf,

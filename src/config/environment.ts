@@ -1,20 +1,16 @@
 import 'reflect-metadata';
 
-import { Choice, Factor, Flag, Milliseconds, Rates, Shape, Text, TextList, WholeNumber } from './variables.js';
+import { Choice, Flag, Milliseconds, Shape, Text, TextList, WholeNumber } from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
 const LONGEST_TTL_SECONDS = 100 * 365 * DAY_IN_SECONDS;
 
 /**
- * Every variable the service reads, with its type and default: `.env.example` and the README list the same. Inject this
- * class to read them.
+ * The variables of the service, with their types and defaults: `.env.example` and the README list the same. Inject this
+ * class to read them. A module that is imported may have others, which it reads from VariableSource.
  */
 export class Environment {
-  /** `production` leaves out `GET /simulator/stats`. */
-  @Text()
-  readonly NODE_ENV: string = '';
-
   /** Port to listen on; 0 takes a free one. */
   @WholeNumber(0, 65_535)
   readonly PORT: number = 8080;
@@ -256,54 +252,7 @@ export class Environment {
   @Milliseconds(0)
   readonly DRAIN_TIMEOUT_MS: number = 30_000;
 
-  /** Seed of the simulator: the same seed and request give the same answer. */
-  @WholeNumber(0, 0xff_ff_ff_ff)
-  readonly SIMULATOR_SEED: number = 1;
-
-  /** Whether the simulator answers under any model name. Empty: as long as no other provider is there. */
-  @Flag({ open: true })
-  readonly SIMULATOR_ANY_MODEL: boolean | null = null;
-
-  /** How long simulated models take: `instant`, `realistic`, or medians in ms as `first/between[/spread]`, `300/20`. */
-  @Shape(
-    /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
-    'instant, realistic, or first/between in ms such as 300/20',
-  )
-  readonly SIMULATOR_LATENCY: string = 'instant';
-
-  /** How much faster than that they are: 2 halves every pause. */
-  @Factor()
-  readonly SIMULATOR_SPEED: number = 1;
-
-  /** How simulated texts are made up. */
-  @Choice('random', 'lorem', 'echo', 'fixed', 'sequence')
-  readonly SIMULATOR_GENERATOR: 'random' | 'lorem' | 'echo' | 'fixed' | 'sequence' = 'random';
-
-  /** What `fixed` says; `sequence` says the parts between `|`, one with each request. */
-  @Text()
-  readonly SIMULATOR_TEXT: string = '';
-
-  /** Rounds of tool calls that follow a question before the simulator answers it, where it may choose. */
-  @WholeNumber(0)
-  readonly SIMULATOR_TOOL_ROUNDS: number = 1;
-
-  /** Scripts that simulated models follow (JSON, YAML, JSON Lines), comma-separated; each is a model of its own. */
-  @TextList()
-  readonly SIMULATOR_SCRIPTS: readonly string[] = [];
-
-  /** What goes wrong with simulated models, and in which share of the turns: `rate_limit=0.1,stall=0.01`. */
-  @Rates('rate_limit', 'server_error', 'unavailable', 'slow_start', 'stall', 'cut', 'upstream_cut', 'malformed')
-  readonly SIMULATOR_FAULTS: Readonly<Record<string, number>> = {};
-
-  /** Lets requests control the simulator with the header `x-simulate`. */
-  @Flag()
-  readonly SIMULATOR_CONTROL: boolean = false;
-
-  /** Whether `GET /simulator/stats` is there. Empty: unless NODE_ENV is production. */
-  @Flag({ open: true })
-  readonly SIMULATOR_STATS: boolean | null = null;
-
-  /** File to which what other providers answer is appended, as a script for the simulator. Empty: none. */
+  /** File to which what providers answer is appended, as a script to be replayed. Empty: none. */
   @Text()
   readonly RECORD_FILE: string = '';
 }

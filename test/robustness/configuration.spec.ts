@@ -3,18 +3,29 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { Environment, EnvironmentError, readEnvironment } from '../../src/config/index.js';
+import { Environment, EnvironmentError, readEnvironment, readTogether } from '../../src/config/index.js';
+import { readSimulatorVariables, SimulatorVariables } from '../../src/simulator/index.js';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-const DEFAULTS = new Environment() as unknown as Readonly<Record<string, unknown>>;
+const DEFAULTS: Variables = { ...new Environment(), ...new SimulatorVariables() };
 const NAMES = Object.keys(DEFAULTS);
 const DIGEST = 'a'.repeat(64);
+
+/** All variables of `npm start`: the service's, then the simulator's. */
+function read(variables: Variables): Variables {
+  const [environment, simulator] = readTogether<[Environment, SimulatorVariables]>(
+    variables,
+    readEnvironment,
+    readSimulatorVariables,
+  );
+  return { ...environment, ...simulator };
+}
 
 /** The lines an operator would read; none when the variables can be used. */
 function faultsOf(variables: Variables): readonly string[] {
   try {
-    readEnvironment(variables);
+    read(variables);
     return [];
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
@@ -106,9 +117,9 @@ describe('a variable that cannot be used', () => {
   });
 
   it('is one of several, each with a line of its own', () => {
-    const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', LOG_FORMAT: 'x', RESPONSE_TTL: '0', ALLOW_OPEN: 'x' });
+    const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', SIMULATOR_SEED: 'x', RESPONSE_TTL: '0', ALLOW_OPEN: 'x' });
     const named = faults.map((line) => line.split(':')[0]);
-    expect(named.sort()).toEqual(['ALLOW_OPEN', 'LOG_FORMAT', 'LOG_LEVEL', 'PORT', 'RESPONSE_TTL']);
+    expect(named.sort()).toEqual(['ALLOW_OPEN', 'LOG_LEVEL', 'PORT', 'RESPONSE_TTL', 'SIMULATOR_SEED']);
   });
 
   it('never shows a key', () => {
@@ -165,26 +176,26 @@ describe('variables that do not go together', () => {
 
 describe('a variable that is not there', () => {
   it('has its default, and so has an empty one', () => {
-    expect(readEnvironment({})).toEqual(new Environment());
-    expect(readEnvironment(Object.fromEntries(NAMES.map((name) => [name, ''])))).toEqual(new Environment());
-    expect(readEnvironment(Object.fromEntries(NAMES.map((name) => [name, undefined])))).toEqual(new Environment());
+    expect(read({})).toEqual(DEFAULTS);
+    expect(read(Object.fromEntries(NAMES.map((name) => [name, ''])))).toEqual(DEFAULTS);
+    expect(read(Object.fromEntries(NAMES.map((name) => [name, undefined])))).toEqual(DEFAULTS);
   });
 
   it('is not invented by names that we do not know', () => {
     const others = { PATH: '/bin', toString: 'x', constructor: 'x', port: 'x', ANTIPHON_PORT: 'x' };
-    expect(readEnvironment(others)).toEqual(new Environment());
+    expect(read(others)).toEqual(DEFAULTS);
   });
 
   it('may be written out with its default', () => {
     const written = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
-    expect(readEnvironment(written)).toEqual(new Environment());
+    expect(read(written)).toEqual(DEFAULTS);
   });
 });
 
 describe('a variable that is there', () => {
   it('is read as what it is, blanks around it aside', () => {
     const variables = { PORT: ' 0 ', ALLOW_OPEN: ' TRUE ', API_KEYS: ' a:b , ,c:d,', LOG_LEVEL: 'debug', HOST: '::1' };
-    expect(readEnvironment(variables)).toMatchObject({
+    expect(read(variables)).toMatchObject({
       PORT: 0,
       ALLOW_OPEN: true,
       API_KEYS: ['a:b', 'c:d'],
@@ -195,7 +206,7 @@ describe('a variable that is there', () => {
 
   it('may come in its own type from a program that embeds the service', () => {
     const given = { PORT: 0, ALLOW_OPEN: true, SIMULATOR_SPEED: 2, SIMULATOR_FAULTS: { stall: 0.5 } };
-    expect(readEnvironment(given)).toMatchObject(given);
+    expect(read(given)).toMatchObject(given);
   });
 });
 
