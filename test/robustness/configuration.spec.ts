@@ -8,7 +8,7 @@ import { readSimulatorVariables, SimulatorVariables } from '../../src/simulator/
 
 type Variables = Readonly<Record<string, unknown>>;
 
-const DEFAULTS: Variables = { ...new Environment(), ...new SimulatorVariables() };
+const DEFAULTS: Variables = Object.assign({}, new Environment(), new SimulatorVariables());
 const NAMES = Object.keys(DEFAULTS);
 const DIGEST = 'a'.repeat(64);
 
@@ -19,7 +19,7 @@ function read(variables: Variables): Variables {
     readEnvironment,
     readSimulatorVariables,
   );
-  return { ...environment, ...simulator };
+  return Object.assign({}, environment, simulator);
 }
 
 /** The lines an operator would read; none when the variables can be used. */
