@@ -8,9 +8,13 @@ import { readSimulatorVariables, SimulatorVariables } from '../../src/simulator/
 
 type Variables = Readonly<Record<string, unknown>>;
 
-const DEFAULTS: Variables = Object.assign({}, new Environment(), new SimulatorVariables());
+const DEFAULTS = together(new Environment(), new SimulatorVariables());
 const NAMES = Object.keys(DEFAULTS);
 const DIGEST = 'a'.repeat(64);
+
+function together(environment: Environment, simulator: SimulatorVariables): Variables {
+  return Object.fromEntries([...Object.entries(environment), ...Object.entries(simulator)]);
+}
 
 /** All variables of `npm start`: the service's, then the simulator's. */
 function read(variables: Variables): Variables {
@@ -19,7 +23,7 @@ function read(variables: Variables): Variables {
     readEnvironment,
     readSimulatorVariables,
   );
-  return Object.assign({}, environment, simulator);
+  return together(environment, simulator);
 }
 
 /** The lines an operator would read; none when the variables can be used. */
