@@ -151,11 +151,13 @@ async function makeValid(schema: Schema, seed: number): Promise<unknown> {
   return value;
 }
 
-/** All strings of a value, names of properties too, those aside that the schemas here give. */
+/** All strings of a value, names of properties too; not those that the schemas here or json-schema-faker give. */
 function listStrings(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
-  const names = Array.isArray(value) ? [] : Object.keys(value).filter((name) => !/^(p\d|text|next)$/.test(name));
+  const names = Array.isArray(value)
+    ? []
+    : Object.keys(value).filter((name) => !/^(p\d|prop\d+|text|next)$/.test(name));
   return [
     ...names.map((name) => name.replace(/^x-/, '').replace(/_\d+$/, '')),
     ...Object.values(value).flatMap(listStrings),
