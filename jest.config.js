@@ -2,8 +2,13 @@
 const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    // Examples import the package as users do.
+    '^antiphon$': '<rootDir>/src/index.ts',
+    '^antiphon/testing$': '<rootDir>/src/testing/index.ts',
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/examples/dist/'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
@@ -40,7 +45,7 @@ export default {
     {
       ...withPostgres,
       displayName: 'e2e',
-      testMatch: ['<rootDir>/test/!(cluster)/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
+      testMatch: ['<rootDir>/{test/!(cluster),examples}/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
     },
     // What runs the built service as several processes, and databases that crash.
     { ...withPostgres, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.spec.ts'] },

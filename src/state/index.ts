@@ -2,6 +2,7 @@ export * from './backends.js';
 export * from './deletion-notices.js';
 export * from './errors.js';
 export * from './given-items.js';
+export { MemoryBackend } from './memory/memory-backend.js';
 export * from './page.js';
 export * from './response-graph.js';
 export * from './response-store.js';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SimulatorModule } from '../../src/index.js';
 import { providerContract, type ProviderSubject, type TurnRequest } from '../../src/testing/index.js';
 import { ACME_SECRET, AcmeUpstream, ASK_TO_FAIL, ASK_TO_HANG } from '../support/acme-upstream.js';
-import { AcmeProvider } from '../support/acme.provider.js';
+import { AcmeProvider } from '../../examples/provider/acme.provider.js';
 import { ListeningProvider } from '../support/listening.provider.js';
 import { ChatSubject } from './provider-chat-subject.js';
 

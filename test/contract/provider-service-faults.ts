@@ -62,6 +62,6 @@ export const SERVICE_FAULTS: readonly ProviderFault[] = [
     broken('makes good of a failure', goodFailures, { notices: keeps(what), says: 'incomplete_details belongs to' }),
   ),
   ...['is silent from the beginning', 'falls silent after its first event'].map((what) =>
-    broken('waits for ever', patient, { notices: keeps(what), says: 'an answer over SSE did not come' }),
+    broken('waits for ever', patient, { notices: keeps(what), says: 'an answer over JSON did not come' }),
   ),
 ];

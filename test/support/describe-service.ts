@@ -27,9 +27,7 @@ export function describeService<Started extends Service = Service>(
 }
 
 /** The service that all tests of a block or a file share. It fails the file when something of it outlives its end. */
-export function useService<Started extends Service = Service>(
-  start: ServiceStart<Started>,
-): DescribedService<Started> {
+export function useService<Started extends Service = Service>(start: ServiceStart<Started>): DescribedService<Started> {
   return useWithin(start, beforeAll, afterAll);
 }
 
@@ -66,7 +64,8 @@ function useWithin<Started extends Service>(
     if (last !== undefined) await closeWhole(last);
   });
   const current = (): Started => {
-    if (running === undefined) throw new Error('the service runs only while tests do: ask for this in a test or a hook');
+    if (running === undefined)
+      throw new Error('the service runs only while tests do: ask for this in a test or a hook');
     return running;
   };
   return new Proxy({} as DescribedService<Started>, {

@@ -52,8 +52,12 @@ export async function endProcesses(): Promise<void> {
 }
 
 function run(environment: Readonly<Record<string, string>>, program: Program = 'main.js'): Running {
+  return runFile(environment, join(DIST, program));
+}
+
+function runFile(environment: Readonly<Record<string, string>>, path: string): Running {
   // Neither the variables of the test run nor a developer's `.env` may reach it.
-  const child = spawn(process.execPath, ['--enable-source-maps', join(DIST, program)], {
+  const child = spawn(process.execPath, ['--enable-source-maps', path], {
     cwd: tmpdir(),
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -96,6 +100,11 @@ export async function startProcess(environment: Readonly<Record<string, string>>
     exited,
     kill: (signal) => void child.kill(signal),
   };
+}
+
+/** Starts a program by its path, on a free port. `announced` says where it finds the URL in what the program writes. */
+export async function startProgram(path: string, announced: RegExp): Promise<{ readonly origin: string }> {
+  return { origin: await written(runFile({ PORT: '0' }, path), announced) };
 }
 
 /** Gives what the group of the pattern holds, or the whole match. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { type FinishedPass, PassPolicy, type TurnPolicy } from '../../src/index.js';
+import { type FinishedPass, PassPolicy, type TurnPolicy } from 'antiphon';
 
 @Injectable()
 export class WeatherTool extends PassPolicy {

@@ -1,11 +1,4 @@
-import {
-  type ModelEvent,
-  type ModelInfo,
-  ModelError,
-  ModelProvider,
-  ModelProviderBase,
-  type Turn,
-} from '../../src/index.js';
+import { type ModelEvent, type ModelInfo, ModelError, ModelProvider, ModelProviderBase, type Turn } from 'antiphon';
 
 @ModelProvider('acme')
 export class AcmeProvider extends ModelProviderBase {

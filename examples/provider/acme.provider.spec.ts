@@ -7,9 +7,9 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import OpenAI from 'openai';
 
-import { AntiphonModule, configureApp, createAdapter } from '../../src/index.js';
-import { EventCollector, providerContract, ScriptedProvider } from '../../src/testing/index.js';
-import { AcmeProvider } from '../support/acme.provider.js';
+import { AntiphonModule, configureApp, createAdapter } from 'antiphon';
+import { EventCollector, providerContract, ScriptedProvider } from 'antiphon/testing';
+import { AcmeProvider } from './acme.provider.js';
 
 describe('AcmeProvider', () => {
   const acme = createServer((_, response) => response.end('Hello from Acme.'));

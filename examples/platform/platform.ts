@@ -1,0 +1,28 @@
+import { type AntiphonOptions, Clock, SimulatorModule, SystemClock } from 'antiphon';
+
+import { AcmeProvider } from '../provider/acme.provider.js';
+import { AuditedBackend } from './audited-backend.js';
+import { EchoKind } from './echo-kind.js';
+import { RegionIds } from './region-ids.js';
+import { TeamAuthenticator, TeamsModule } from './tenants.js';
+import { TokenBudget } from './token-budget.js';
+import { UsageModule } from './usage.gateway.js';
+import { UsageMeter } from './usage-meter.js';
+import { WeatherTool } from './weather-tool.js';
+import { WordFilter } from './word-filter.js';
+
+/** A service of a platform team: every seam is replaced or added to. */
+export const platform: AntiphonOptions = {
+  environment: { STATE: 'audited' },
+  imports: [SimulatorModule, TeamsModule, UsageModule],
+  authenticator: TeamAuthenticator,
+  admission: { useClass: TokenBudget },
+  state: { audited: AuditedBackend },
+  clock: { useClass: SystemClock },
+  ids: { useFactory: (_clock: Clock) => new RegionIds('e0'), inject: [Clock] },
+  observers: [{ useExisting: UsageMeter }],
+  passPolicies: [WordFilter, WeatherTool],
+  providers: [AcmeProvider],
+  providerKinds: { echo: EchoKind },
+  forwardedHeaders: ['x-team-trace'],
+};

@@ -1,0 +1,12 @@
+import { UuidIdGenerator } from 'antiphon';
+
+/** Ids that say in which region they were made: `resp_e0…`. */
+export class RegionIds extends UuidIdGenerator {
+  constructor(private readonly region: string) {
+    super();
+  }
+
+  override next(prefix: string): string {
+    return super.next(prefix).replace('_', `_${this.region}`);
+  }
+}

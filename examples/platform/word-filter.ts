@@ -1,0 +1,14 @@
+import { Injectable } from '@nestjs/common';
+import { type ModelEvent, PassPolicy, type TurnPolicy } from 'antiphon';
+
+/** Replaces a word before it becomes part of a response. */
+@Injectable()
+export class WordFilter extends PassPolicy {
+  override begin(): TurnPolicy {
+    return { look: (event) => this.filter(event) };
+  }
+
+  private filter(event: ModelEvent): ModelEvent {
+    return event.type === 'text' ? { ...event, delta: event.delta.replaceAll('secret', '[removed]') } : event;
+  }
+}

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+
+import { endProcesses, startProgram } from '../support/process-service.js';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const MODULES = join(ROOT, 'node_modules');
+
+/** A directory with the packed package and its dependencies, and the compiled example beside them. */
+async function install(directory: string): Promise<void> {
+  const modules = join(directory, 'node_modules');
+  const packed = join(modules, 'antiphon');
+  await mkdir(packed, { recursive: true });
+  const others = (await readdir(MODULES)).filter((name) => !name.startsWith('.'));
+  await Promise.all(others.map((name) => symlink(join(MODULES, name), join(modules, name))));
+
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
+  const [{ filename }] = JSON.parse((await run('npm', pack, { cwd: ROOT })).stdout) as [{ filename: string }];
+  await run('tar', ['-xzf', join(directory, filename), '--strip-components=1', '-C', packed]);
+
+  const tsc = join(MODULES, 'typescript/bin/tsc');
+  await run(process.execPath, [tsc, '--project', 'examples/tsconfig.build.json'], { cwd: ROOT });
+  await cp(join(ROOT, 'examples/dist'), join(directory, 'program'), { recursive: true });
+  await writeFile(join(directory, 'program/package.json'), '{"type": "module"}');
+}
+
+describe('a program with the packed package', () => {
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'packed-'));
+    await install(directory);
+  });
+
+  afterEach(endProcesses);
+  afterAll(() => rm(directory, { recursive: true }));
+
+  it('runs the example of a platform', async () => {
+    const { origin } = await startProgram(join(directory, 'program/platform/main.js'), /listens on (http:\/\/\S+)/);
+    const client = new OpenAI({ apiKey: 'key-of-red', baseURL: `${origin}/v1`, maxRetries: 0 });
+    const { data, response } = await client.responses.create({ model: 'gpt-5', input: 'Hello' }).withResponse();
+    expect(data).toMatchObject({ id: expect.stringMatching(/^resp_e0/) as unknown as string, status: 'completed' });
+    expect(response.headers.get('x-ratelimit-remaining-tokens')).toMatch(/^\d+$/);
+    const stranger = new OpenAI({ apiKey: 'key-of-green', baseURL: `${origin}/v1`, maxRetries: 0 });
+    await expect(stranger.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
+  });
+});
