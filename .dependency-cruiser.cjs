@@ -37,6 +37,14 @@ module.exports = {
       to: { path: ['^src/responses/(http|socket)/', 'node_modules/fastify/', 'node_modules/@nestjs/platform-'] },
     },
     {
+      name: 'only-main-adds-the-simulator',
+      comment:
+        'The simulator is a provider among others: programs import its module, the rest of the service works without it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/simulator/', '^src/(?:main|serve|index)\\.ts$'] },
+      to: { path: '^src/simulator/' },
+    },
+    {
       name: 'the-primary-runs-nothing-of-the-service',
       comment:
         'The process that looks after workers must outlive whatever goes wrong in them: no database, no HTTP, no Nest application.',

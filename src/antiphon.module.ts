@@ -1,7 +1,7 @@
 import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 
 import { AccessModule } from './access/index.js';
-import { type AsyncVariables, ConfigModule, Environment, type Variables } from './config/index.js';
+import { type AsyncVariables, ConfigModule, type Variables } from './config/index.js';
 import { ConnectionsModule } from './connections/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
@@ -9,7 +9,6 @@ import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
 import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { type ModelProviderBase, ProvidersModule } from './providers/index.js';
-import { SIMULATOR, SimulatorOptions, SimulatorProvider } from './providers/simulator/index.js';
 import { ResponsesModule } from './responses/index.js';
 import { SessionsModule } from './sessions/index.js';
 import { TimeModule } from './time/index.js';
@@ -18,9 +17,9 @@ import { TimeModule } from './time/index.js';
 export interface AntiphonOptions {
   /** Variables that win over the process's own, by the names of the Environment. */
   readonly environment?: Variables;
-  /** Classes marked `@ModelProvider`. Without any, and without PROVIDERS_FILE, the simulator answers every model name. */
+  /** Classes marked `@ModelProvider`. A service without any, here or in `imports`, and without PROVIDERS_FILE does not start. */
   readonly providers?: readonly Type<ModelProviderBase>[];
-  /** Modules that the providers inject from. */
+  /** Modules that the providers inject from, or that bring providers, such as SimulatorModule. */
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
 }
 
@@ -63,18 +62,11 @@ export class AntiphonModule {
         GraphModule,
         ConnectionsModule,
         ModelsModule,
-        ProvidersModule.with(providers ?? [SimulatorProvider], imports, providers === undefined ? SIMULATOR : null),
+        ProvidersModule.with(providers ?? [], imports),
         OperationsModule,
       ],
-      providers: [
-        { provide: IdGenerator, useClass: UuidIdGenerator },
-        {
-          provide: SimulatorOptions,
-          inject: [Environment],
-          useFactory: (environment: Environment) => SimulatorOptions.from(environment),
-        },
-      ],
-      exports: [IdGenerator, SimulatorOptions],
+      providers: [{ provide: IdGenerator, useClass: UuidIdGenerator }],
+      exports: [IdGenerator],
     };
   }
 }

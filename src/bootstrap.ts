@@ -20,9 +20,13 @@ import {
 } from './http/index.js';
 import { OpenReplies } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
+import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
 
-/** Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used. */
+/**
+ * Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used, or there is no
+ * model provider.
+ */
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
   const module = AntiphonModule.forRoot(options);
   // Read here as well, after the module has loaded `.env`: what is wrong is told in a line, before Nest logs a stack.
@@ -39,6 +43,7 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
  * signals. Call it before `init()` or `listen()`; tests and embedding programs do the same as `createApp()`.
  */
 export async function configureApp(app: NestFastifyApplication): Promise<NestFastifyApplication> {
+  app.get(ProviderRegistry).requireProviders();
   const environment = app.get(Environment);
   const ids = app.get(IdGenerator);
   const guard = app.get(ApiKeyGuard);

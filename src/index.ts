@@ -8,7 +8,6 @@ export type { Continuation, Continuations, Transcript } from './context/index.js
 export { createAdapter } from './http/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';
-export * from './providers/simulator/index.js';
 export {
   ActiveTurn,
   Admission,
@@ -28,5 +27,6 @@ export {
   type TurnRecord,
 } from './responses/index.js';
 export { SocketAdapter } from './responses/socket/index.js';
+export * from './simulator/index.js';
 export * from './state/index.js';
 export { Clock, type MaybePromise, SystemClock, TimeModule, type Timer } from './time/index.js';

@@ -10,12 +10,12 @@ import { runSaves } from './run-saves.ts';
 /** For a conversation of one question and one answer in each response. */
 const INSERT = `WITH response AS (
     INSERT INTO antiphon.responses
-      (tenant, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)
+      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL, $9, $10, $11, $12)
   ), member AS (
-    INSERT INTO antiphon.session_responses (tenant, session_id, created_at, response_id) VALUES ($1, $4, $7, $2)
+    INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id) VALUES ($1, $4, $7, $2)
   )
-  INSERT INTO antiphon.items (tenant, response_id, position, kind, item_key, body)
+  INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
   VALUES ($1, $2, 1, 'input', $13, $14), ($1, $2, 2, 'output', $15, $16)`;
 
 const pool = new pg.Pool({

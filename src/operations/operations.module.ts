@@ -7,15 +7,13 @@ import { HealthController } from './health.controller.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
 import { ShutdownCoordinator } from './shutdown-coordinator.js';
-import { SimulatorController, StatisticsSwitch } from './simulator.controller.js';
-import { SimulatorStatistics } from './simulator-statistics.js';
 import { TurnLog } from './turn-log.js';
 
 /** What an operator sees of the service: health, logs, and an orderly end. */
 @Module({
   imports: [ConnectionsModule, ResponsesModule, StateModule],
-  controllers: [HealthController, SimulatorController],
-  providers: [Readiness, OpenReplies, ShutdownCoordinator, SimulatorStatistics, StatisticsSwitch, TurnLog],
+  controllers: [HealthController],
+  providers: [Readiness, OpenReplies, ShutdownCoordinator, TurnLog],
   exports: [OpenReplies],
 })
 export class OperationsModule {}

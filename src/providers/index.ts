@@ -7,7 +7,7 @@ export * from './model-route.js';
 export * from './model-sink.js';
 export * from './pushing-provider.js';
 export * from './read-pushed.js';
-export * from './token-counter.js';
+export * from './tokens/token-counter.js';
 export * from './turn.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';

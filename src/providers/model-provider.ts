@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import type { Item } from '../protocol/index.js';
 import type { ModelEvent } from './model-event.js';
 import type { ModelSink } from './model-sink.js';
-import { countItemTokens, countSettingsTokens } from './token-counter.js';
+import { countItemTokens, countSettingsTokens } from './tokens/index.js';
 import type { Turn } from './turn.js';
 
 /** What a provider tells about one of its models. */
@@ -30,6 +30,15 @@ export const ModelProvider = DiscoveryService.createDecorator<string>();
 
 /** The seat every model sits in. A wrong provider can fail its own turns; it cannot break a stream's rules. */
 export abstract class ModelProviderBase {
+  /** Whether it serves names of its own only where there is no PROVIDERS_FILE; names of the file may go to it all the same. */
+  readonly isFallback: boolean = false;
+
+  /** Whether RECORD_FILE keeps what it answers: not where that is made up or replayed. */
+  readonly isRecorded: boolean = true;
+
+  /** Request headers that it reads, in lower case; turns have them in their `headers`. Read once, at start. */
+  readonly requestHeaders: readonly string[] = [];
+
   /** The models this provider has. Asked at start and for `GET /v1/models`. */
   abstract models(): Promise<readonly ModelInfo[]>;
 

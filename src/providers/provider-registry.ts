@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import { Environment, EnvironmentError, firstLineOf } from '../config/index.js';
@@ -10,9 +10,6 @@ import { Recorder } from './recording/index.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
 import { ProviderTable } from './provider-table.js';
 
-/** DI token: the name of a provider that is only there for want of others; a string, or null. */
-export const STAND_IN = Symbol('the provider that stands in for others');
-
 /**
  * Knows every provider, those of classes marked `@ModelProvider` and those of PROVIDERS_FILE, and which of them serves a model
  * name. SIGHUP reads the file again; running turns end where they began, and the connections of before close for want of use.
@@ -21,6 +18,8 @@ export const STAND_IN = Symbol('the provider that stands in for others');
 export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ProviderRegistry.name);
   private classes: ReadonlyMap<string, ModelProviderBase> = new Map();
+  /** Request headers that providers read, in lower case. Nothing else that a client sends in headers reaches a turn. */
+  requestHeaders: readonly string[] = [];
   private current: ProviderTable | null = null;
   private reloading: Promise<void> = Promise.resolve();
   private readonly onHangUp = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
@@ -32,15 +31,22 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly environment: Environment,
-    @Inject(STAND_IN) private readonly standIn: string | null,
   ) {}
 
+  /** Throws EnvironmentError where neither the program nor PROVIDERS_FILE brings a provider. Asked before the service starts. */
+  requireProviders(): void {
+    if (this.environment.PROVIDERS_FILE !== '' || this.markedClasses().length > 0) return;
+    throw new EnvironmentError(['No model provider: give `providers`, set PROVIDERS_FILE, or import SimulatorModule.']);
+  }
+
   /**
-   * Finds the providers. Throws when two share a name or one does not extend ModelProviderBase, and EnvironmentError for a file
-   * that cannot be used: the start fails.
+   * Finds the providers. Throws when two share a name or one does not extend ModelProviderBase, and EnvironmentError where there
+   * is none or for a file that cannot be used: the start fails.
    */
   async onApplicationBootstrap(): Promise<void> {
+    this.requireProviders();
     this.classes = this.discover();
+    this.requestHeaders = headersOf(this.classes.values());
     this.current = await this.load();
     if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onHangUp);
   }
@@ -101,16 +107,13 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   private assemble(configuration: Configuration | null): ProviderTable {
     const parts = {
       classes: this.classes,
-      standIn: this.standIn,
       configuration,
       clock: this.clock,
       random: this.random,
       listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,
     };
-    this.recorder.expect(
-      [...this.classes.keys(), ...(configuration?.destinations.keys() ?? [])],
-      configuration?.secrets ?? [],
-    );
+    const recorded = [...this.classes].filter(([, provider]) => provider.isRecorded).map(([name]) => name);
+    this.recorder.expect([...recorded, ...(configuration?.destinations.keys() ?? [])], configuration?.secrets ?? []);
     try {
       return new ProviderTable(parts);
     } catch (error) {
@@ -120,7 +123,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
 
   private discover(): ReadonlyMap<string, ModelProviderBase> {
     const found = new Map<string, ModelProviderBase>();
-    for (const wrapper of this.discovery.getProviders({ metadataKey: ModelProvider.KEY })) {
+    for (const wrapper of this.markedClasses()) {
       const name = this.discovery.getMetadataByDecorator(ModelProvider, wrapper);
       const instance: unknown = wrapper.instance;
       if (name === undefined || instance === found.get(name)) continue;
@@ -132,4 +135,12 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     }
     return found;
   }
+
+  private markedClasses(): ReturnType<DiscoveryService['getProviders']> {
+    return this.discovery.getProviders({ metadataKey: ModelProvider.KEY });
+  }
+}
+
+function headersOf(providers: Iterable<ModelProviderBase>): readonly string[] {
+  return [...new Set([...providers].flatMap(({ requestHeaders }) => requestHeaders))];
 }

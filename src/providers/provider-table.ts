@@ -11,8 +11,6 @@ type Providers = ReadonlyMap<string, ModelProviderBase>;
 export interface TableParts {
   /** The providers of the program, by name. */
   readonly classes: Providers;
-  /** One of them that serves names of its own only where there is no file. */
-  readonly standIn: string | null;
   readonly configuration: Configuration | null;
   readonly clock: Clock;
   readonly random: Random;
@@ -93,12 +91,12 @@ export class ProviderTable {
 }
 
 /** The program's providers and those of the file. */
-function gather({ classes, standIn, configuration }: TableParts): ReadonlyMap<string, Destination> {
+function gather({ classes, configuration }: TableParts): ReadonlyMap<string, Destination> {
   const configured = configuration?.destinations ?? new Map<string, Destination>();
   const taken = [...configured.keys()].find((name) => classes.has(name));
   if (taken !== undefined) throw new Error(`providers.${taken} has the name of a provider of the program`);
   const own = [...classes].map(([name, provider]) => {
-    const isOpen = configuration === null || name !== standIn;
+    const isOpen = configuration === null || !provider.isFallback;
     return [name, { provider, retries: 0, isOpen }] as const;
   });
   return new Map([...own, ...configured]);

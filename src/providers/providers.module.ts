@@ -2,21 +2,17 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 
 import type { ModelProviderBase } from './model-provider.js';
-import { ProviderRegistry, STAND_IN } from './provider-registry.js';
+import { ProviderRegistry } from './provider-registry.js';
 import { Recorder } from './recording/index.js';
 import { ConfiguredProviders, Random, SystemRandom } from './routing/index.js';
 
 /** The providers of models, and the registry that finds them wherever they are. */
 @Module({})
 export class ProvidersModule {
-  /**
-   * `providers` are classes marked `@ModelProvider`; others may be provided by any module of the application. The one named
-   * `standIn` gives way to the providers of PROVIDERS_FILE.
-   */
+  /** `providers` are classes marked `@ModelProvider`; others may be provided by any module of the application. */
   static with(
     providers: readonly Type<ModelProviderBase>[],
     imports: NonNullable<DynamicModule['imports']> = [],
-    standIn: string | null = null,
   ): DynamicModule {
     return {
       module: ProvidersModule,
@@ -27,7 +23,6 @@ export class ProvidersModule {
         ConfiguredProviders,
         ProviderRegistry,
         { provide: Random, useClass: SystemRandom },
-        { provide: STAND_IN, useValue: standIn },
         ...providers,
       ],
       exports: [ProviderRegistry],

@@ -27,7 +27,7 @@ export interface Turn {
   readonly parameters: RequestParameters;
   /** What the client wants to see beyond the default. */
   readonly include: readonly Includable[];
-  /** What the client asks of the provider itself. */
+  /** The request headers that providers declare to read (`requestHeaders`). */
   readonly headers: TurnHeaders;
   /** The response that goes on: the one of `previous_response_id` or, where the model is asked again, the response itself. */
   readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { SimulatorProvider } from '../../src/index.js';
+import { SimulatorModule } from '../../src/index.js';
 import { providerContract, type ProviderSubject, type TurnRequest } from '../../src/testing/index.js';
 import { ACME_SECRET, AcmeUpstream, ASK_TO_FAIL, ASK_TO_HANG } from '../support/acme-upstream.js';
 import { AcmeProvider } from '../support/acme.provider.js';
@@ -10,7 +10,7 @@ import { ChatSubject } from './provider-chat-subject.js';
 const simulate = (what: string): TurnRequest => ({ body: { client_metadata: { 'x-simulate': what } } });
 
 const simulator: ProviderSubject = {
-  options: () => ({ providers: [SimulatorProvider], environment: { SIMULATOR_CONTROL: true } }),
+  options: () => ({ imports: [SimulatorModule], environment: { SIMULATOR_CONTROL: true } }),
   model: 'simulator',
   deterministic: true,
   hanging: () => simulate('fault=stall; after=1; for=600000'),

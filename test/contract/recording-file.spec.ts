@@ -6,7 +6,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { EnvironmentError, ModelError, type ModelEvent } from '../../src/index.js';
-import { SimulatorProvider } from '../../src/providers/simulator/index.js';
+import { SimulatorModule } from '../../src/simulator/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { RecordedSession } from '../support/recorded-session.js';
 import { RecordingObserver } from '../support/recording-observer.js';
@@ -39,7 +39,7 @@ describe('a recording holds nothing of', () => {
       async (service) => {
         for (const model of ['gpt-5', 'scripted', 'gpt-4.1']) await JSON_TRANSPORT.run(service, { ...hello, model });
       },
-      { providers: [ScriptedProvider, SimulatorProvider] },
+      { imports: [SimulatorModule] },
     );
     expect(await session.turns()).toMatchObject([{ steps: [{ events: [{ type: 'text', delta: 'ok' }, {}] }] }]);
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { countTokens } from '../../src/providers/token-counter.js';
+import { countTokens } from '../../src/providers/tokens/index.js';
 import { say } from '../support/say.js';
 import { startFaultsOf } from '../support/script-faults.js';
 import { type Service, startService } from '../support/service.js';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Module } from '@nestjs/common';
 import OpenAI from 'openai';
 
-import { SimulatorProvider } from '../../src/index.js';
+import { SimulatorModule } from '../../src/index.js';
 import { ClosedProvider } from '../support/closed-provider.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { Refusal, type Transport } from '../support/transport.js';
@@ -39,6 +40,9 @@ const run = (service: Service, transport: Transport, body: object): Promise<unkn
     ({ response }) => response,
     (refusal: unknown) => refusal,
   );
+
+@Module({ providers: [ClosedProvider] })
+class ClosedModule {}
 
 /** What a turn, and the look at the model, come to where it is not served. */
 function notFound(model: string): object {
@@ -145,8 +149,8 @@ describe('the catalogue of the simulator', () => {
 
 describe.each<[name: string, options: ServiceOptions]>([
   ['SIMULATOR_ANY_MODEL=false', { environment: { SIMULATOR_ANY_MODEL: 'false' } }],
-  ['another provider before it', { providers: [ClosedProvider, SimulatorProvider] }],
-  ['another provider after it', { providers: [SimulatorProvider, ClosedProvider] }],
+  ['another provider before it', { providers: [ClosedProvider], imports: [SimulatorModule] }],
+  ['another provider after it', { providers: [], imports: [SimulatorModule, ClosedModule] }],
 ])('the simulator with %s', (_, options) => {
   let service: Service;
 
@@ -179,7 +183,8 @@ describe('the simulator with SIMULATOR_ANY_MODEL=true and another provider', () 
 
   beforeAll(async () => {
     service = await startService({
-      providers: [SimulatorProvider, ClosedProvider],
+      providers: [ClosedProvider],
+      imports: [SimulatorModule],
       environment: { SIMULATOR_ANY_MODEL: 'true' },
     });
   });

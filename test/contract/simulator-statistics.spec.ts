@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Clock, SimulatorProvider } from '../../src/index.js';
+import { Clock, SimulatorModule } from '../../src/index.js';
 import { ClosedProvider } from '../support/closed-provider.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { SkippingClock } from '../support/skipping-clock.js';
@@ -159,7 +159,7 @@ describe('GET /simulator/stats', () => {
 });
 
 describe('GET /simulator/stats with another provider', () => {
-  beforeAll(() => start({ providers: [SimulatorProvider, ClosedProvider] }));
+  beforeAll(() => start({ providers: [ClosedProvider], imports: [SimulatorModule] }));
   afterAll(() => service.close());
 
   it.each(TRANSPORTS)('does not count the turns of that: $name', async (transport) => {

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 
-import { SeededRandom } from '../../src/providers/simulator/seeded-random.js';
+import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { CHAT_TEMPLATE } from './chat-template.js';
 import { type GgufValue, type Tensor, toGguf } from './gguf.js';
 import { END_OF_MESSAGE, TOKEN_KIND, VOCABULARY } from './tiny-vocabulary.js';

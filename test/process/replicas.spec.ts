@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
-import { SeededRandom } from '../../src/providers/simulator/seeded-random.js';
+import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { Balancer } from '../support/balancer.js';
 import { beginForEver } from '../support/conversations/begin-for-ever.js';
 import { Conversation } from '../support/conversations/conversation.js';

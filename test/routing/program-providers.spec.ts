@@ -6,7 +6,7 @@ import {
   type ModelInfo,
   ModelProvider,
   ModelProviderBase,
-  SimulatorProvider,
+  SimulatorModule,
   type Turn,
 } from '../../src/index.js';
 import { saidIn } from '../support/chat-upstream/said.js';
@@ -161,10 +161,11 @@ describe('the simulator', () => {
     expect(await whoAnswers(service, 'gpt-4.1')).toBe('model_not_found');
   });
 
-  it('serves names of its own beside a file where the program lists it', async () => {
+  it('serves names of its own beside a file where the program imports it', async () => {
     service = await startRoutedService({
       upstreams: { gpu: {} },
-      providers: [SimulatorProvider],
+      providers: [],
+      imports: [SimulatorModule],
       models: [{ name: 'gpt-4.1', provider: 'gpu' }],
     });
     expect(await whoAnswers(service, 'gpt-4.1')).toBe('gpu');

@@ -60,7 +60,7 @@ describe('what one turn may bring back from PostgreSQL', () => {
     await store.save(tenant, recordOf('a', { given }));
     await expect(store.chain(tenant, 'a')).rejects.toBeInstanceOf(ContextTooLargeError);
     // It is no part of what pages are bounded by.
-    const [row] = await opened.database.query('SELECT size FROM antiphon.responses WHERE tenant = $1', [tenant]);
+    const [row] = await opened.database.query('SELECT size FROM antiphon.responses WHERE owner = $1', [tenant]);
     expect(Number(row?.['size'])).toBeLessThan(1000);
   });
 

@@ -70,12 +70,12 @@ export async function insertResponses(
   await database.query(
     `WITH saved AS (
       INSERT INTO antiphon.responses
-        (tenant, id, parent_id, session_id, status, model, created_at, expires_at, size, items_size, body)
+        (owner, id, parent_id, session_id, status, model, created_at, expires_at, size, items_size, body)
       SELECT $1, id, parent_id, session_id, status, model, created_at, expires_at, octet_length(body), 0, body
       FROM jsonb_to_recordset($2) AS given (id text, parent_id text, session_id text, status text, model text,
         created_at timestamptz, expires_at timestamptz, body text)
-      RETURNING tenant, session_id, created_at, id
-    ) INSERT INTO antiphon.session_responses (tenant, session_id, created_at, response_id) SELECT * FROM saved`,
+      RETURNING owner, session_id, created_at, id
+    ) INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id) SELECT * FROM saved`,
     [tenant, JSON.stringify(rows)],
   );
 }

@@ -13,17 +13,17 @@ const NOW = START / 1000;
 function fillFor(tenant: Tenant): string {
   return `
     INSERT INTO antiphon.responses
-      (tenant, id, parent_id, session_id, status, model, created_at, expires_at, labels, size, items_size, body)
+      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, size, items_size, body)
     SELECT CASE session % 10 WHEN 0 THEN '${tenant}' ELSE 'other-' || session % 10 END, 'r' || session || '-' || n,
       CASE WHEN n = 0 THEN NULL ELSE 'r' || session || '-' || (CASE WHEN n % 2 = 1 THEN n - 1 ELSE n - 2 END) END,
       's' || session, CASE WHEN n % 40 = 7 THEN 'failed' ELSE 'completed' END, 'model-' || session % 50,
       to_timestamp(${NOW} - session * 100 + n), to_timestamp(${NOW} + 1000 + session * 100 + n / 1000.0),
       ARRAY['label-' || session], 40, 4, '{}'
     FROM generate_series(0, 499) AS session, generate_series(0, 39) AS n ORDER BY n;
-    INSERT INTO antiphon.session_responses (tenant, session_id, created_at, response_id)
-    SELECT tenant, session_id, created_at, id FROM antiphon.responses;
-    INSERT INTO antiphon.items (tenant, response_id, position, kind, item_key, body)
-    SELECT tenant, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{}'
+    INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
+    SELECT owner, session_id, created_at, id FROM antiphon.responses;
+    INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
+    SELECT owner, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{}'
     FROM antiphon.responses, generate_series(1, 2) AS position;
     ANALYZE;`;
 }

@@ -80,8 +80,8 @@ describe('migrations of PostgreSQL', () => {
     });
     const tenant = newTenant();
     await insertResponses(database, tenant, lineOf(5));
-    await database.query(`INSERT INTO antiphon.items (tenant, response_id, position, kind, item_key, body)
-      SELECT tenant, id, position, kind, id || position, json_build_object('type', 'message', 'id', id || '-' || kind)
+    await database.query(`INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
+      SELECT owner, id, position, kind, id || position, json_build_object('type', 'message', 'id', id || '-' || kind)
       FROM antiphon.responses, unnest('{inherited,input,output}'::text[]) WITH ORDINALITY AS old (kind, position)
       WHERE id IN ('r0', 'r4')`);
     expect(await pendingMigrations(settingsFor(database.url))).toEqual(names.slice(-1));

@@ -73,13 +73,13 @@ describe('round trips to PostgreSQL', () => {
     await opened.saveMany(line, lineOf(500));
     const ids = `(SELECT 'r' || n FROM generate_series(0, 498) AS n)`;
     await opened.database.query(
-      `UPDATE antiphon.responses SET expires_at = '-infinity' WHERE tenant = $1 AND id IN ${ids}`,
+      `UPDATE antiphon.responses SET expires_at = '-infinity' WHERE owner = $1 AND id IN ${ids}`,
       [line],
     );
     statements.take();
     await opened.backend.responses.delete(line, 'r499', { cascade: false });
     expect(statements.take().length).toBeLessThan(20);
-    const rest = await opened.database.query('SELECT FROM antiphon.responses WHERE tenant = $1', [line]);
+    const rest = await opened.database.query('SELECT FROM antiphon.responses WHERE owner = $1', [line]);
     expect(rest).toEqual([]);
   });
 });

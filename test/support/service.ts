@@ -3,10 +3,17 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import OpenAI, { type ClientOptions } from 'openai';
 
-import { AntiphonModule, configureApp, createAdapter, type ModelProviderBase } from '../../src/index.js';
+import {
+  AntiphonModule,
+  configureApp,
+  createAdapter,
+  type ModelProviderBase,
+  SimulatorModule,
+} from '../../src/index.js';
 
 export interface ServiceOptions {
   readonly environment?: Readonly<Record<string, unknown>>;
+  /** Absent: the simulator, as with `npm start`. */
   readonly providers?: readonly Type<ModelProviderBase>[];
   /** Modules of the test's own, such as one with an observer. */
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
@@ -29,8 +36,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const { environment, providers, imports = [], overrides = [] } = options;
   const module = AntiphonModule.forRoot({
     environment: { DRAIN_TIMEOUT_MS: 0, ...environment },
-    imports,
-    ...(providers === undefined ? {} : { providers }),
+    ...(providers === undefined ? { imports: [SimulatorModule.asFallback(), ...imports] } : { imports, providers }),
   });
   const builder = Test.createTestingModule({ imports: [module] });
   for (const [token, value] of overrides) builder.overrideProvider(token).useValue(value);

@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../../src/providers/index.js';
-import { SimulatorOptions, SimulatorProvider } from '../../src/providers/simulator/index.js';
+import { SimulatorOptions, SimulatorProvider } from '../../src/simulator/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { simulatedTurn } from './simulated-turn.js';
 

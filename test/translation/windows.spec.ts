@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { SimulatorProvider } from '../../src/index.js';
+import { SimulatorModule } from '../../src/index.js';
 import { type Service, startService } from '../support/service.js';
 import { rounds, beginningsOf, TOO_LONG, words } from '../support/translation/long-conversations.js';
 import { itemsOf, Translation } from '../support/translation/translation.js';
@@ -84,7 +84,7 @@ describe("the simulator's windows", () => {
   let service: Service;
 
   beforeAll(async () => {
-    service = await startService({ providers: [SimulatorProvider] });
+    service = await startService({ providers: [], imports: [SimulatorModule] });
   });
 
   afterAll(() => service.close());

@@ -6,7 +6,7 @@ import { ModelError } from '../model-error.js';
 import type { ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
-import { countItemTokens, countSettingsTokens } from '../token-counter.js';
+import { countItemTokens, countSettingsTokens } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import {
   readText,

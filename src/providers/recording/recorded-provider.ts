@@ -1,6 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { type TranscriptPlace, placeOf } from '../transcript-place.js';
+import { type TranscriptPlace, placeOf } from '../transcripts/index.js';
 import { askProvider } from '../ask-provider.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';

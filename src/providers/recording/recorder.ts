@@ -6,7 +6,6 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Environment, EnvironmentError } from '../../config/index.js';
 import { Clock } from '../../time/index.js';
 import type { ModelProviderBase } from '../model-provider.js';
-import { SIMULATOR } from '../simulator/simulator-name.js';
 import { findSecrets } from '../redact.js';
 import { redactSteps } from './redact-steps.js';
 import { type RecordedTurn, RecordedProvider } from './recorded-provider.js';
@@ -17,12 +16,13 @@ const SETTINGS = JSON.stringify({ settings: { match: 'request', timing: 'recorde
 /** Only its owner may read what was said. */
 const FILE_MODE = 0o600;
 
-/** Writes what other providers than the simulator stream into RECORD_FILE, a script for the simulator in JSON Lines. */
+/** Writes what providers stream into RECORD_FILE, a script in JSON Lines. */
 @Injectable()
 export class Recorder implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(Recorder.name);
   private readonly secrets: readonly string[];
   private upstreamSecrets: readonly string[] = [];
+  private names: ReadonlySet<string> = new Set();
   private readonly recorded = new WeakMap<ModelProviderBase, RecordedProvider>();
   private file: WriteStream | null = null;
   private isEmpty = false;
@@ -43,16 +43,16 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
     this.file = file;
   }
 
-  /** Told who is there. `secrets` are those of their upstreams, which no recording may hold. */
+  /** Told whom to record. `secrets` are those of their upstreams, which no recording may hold. */
   expect(providerNames: readonly string[], secrets: readonly string[]): void {
     this.upstreamSecrets = secrets;
-    if (this.file === null || providerNames.some((name) => name !== SIMULATOR)) return;
-    this.logger.warn('RECORD_FILE: there is no provider to record but the simulator, which is not recorded');
+    this.names = new Set(providerNames);
+    if (this.file !== null && this.names.size === 0) this.logger.warn('RECORD_FILE: there is no provider to record');
   }
 
   /** A provider with a recording around it, or as it is where nothing is recorded. */
   around(providerName: string, provider: ModelProviderBase): ModelProviderBase {
-    if (this.file === null || providerName === SIMULATOR) return provider;
+    if (this.file === null || !this.names.has(providerName)) return provider;
     let recorded = this.recorded.get(provider);
     if (recorded === undefined) {
       recorded = new RecordedProvider(provider, this.clock, (turn) => this.write(turn));

@@ -14,7 +14,7 @@ import {
   type ResponseObject,
   type ResponseSettings,
 } from '../../protocol/index.js';
-import { pickTurnHeaders, type TurnHeaders } from '../../providers/index.js';
+import { pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { Clock } from '../../time/index.js';
 import { typeOfItem } from '../dto/index.js';
@@ -42,7 +42,7 @@ export interface AdmittedTurn {
   /** The request as it was sent, without its input. */
   readonly parameters: RequestParameters;
   readonly include: readonly Includable[];
-  /** What the client asks of the provider itself. */
+  /** The headers that providers read. */
   readonly headers: TurnHeaders;
   /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
   readonly generate: boolean;
@@ -72,6 +72,7 @@ export class TurnAdmitter {
     private readonly ids: IdGenerator,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    private readonly providers: ProviderRegistry,
   ) {}
 
   /** A turn of a validated request. Throws ApiError 400 for headers that cannot be used. */
@@ -87,7 +88,7 @@ export class TurnAdmitter {
       settings: resolveSettings(request),
       parameters: withoutInput(request),
       include: request.include ?? [],
-      headers: pickTurnHeaders(headers, request.client_metadata),
+      headers: pickTurnHeaders(this.providers.requestHeaders, headers, request.client_metadata),
       generate,
       requestedTier: request.service_tier ?? 'auto',
       session: sessionId === undefined ? null : { id: sessionId, param, locks },

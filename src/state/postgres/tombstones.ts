@@ -9,7 +9,7 @@ import { FORGET_LOCKS } from './statements/locks.js';
 /** Most responses that are looked at in one statement. */
 const BATCH = 1000;
 
-const BEGINNING: Pick<SweptRow, 'expires_at' | 'tenant' | 'id'> = { expires_at: '-infinity', tenant: '', id: '' };
+const BEGINNING: Pick<SweptRow, 'expires_at' | 'owner' | 'id'> = { expires_at: '-infinity', owner: '', id: '' };
 
 /** After so many sweeps one begins at the beginning again, for what was left by processes that died. */
 const SWEEPS_IN_A_ROUND = 60;
@@ -30,9 +30,9 @@ export class Tombstones {
    * Tells of what was just deleted and frees it; what cannot be freed now is left to a sweep. Resolves when a batch is done, with more of
    * them at once: nobody has to wait for thousands. It never rejects.
    */
-  async bury(tenant: string, ids: readonly string[]): Promise<void> {
+  async bury(owner: string, ids: readonly string[]): Promise<void> {
     this.notices.announce(ids);
-    const freeing = this.free(ids.map((id) => ({ tenant, id }))).catch((error: unknown) => {
+    const freeing = this.free(ids.map((id) => ({ owner, id }))).catch((error: unknown) => {
       this.logger.warn(`deleted responses are to be freed later: ${String(error)}`);
     });
     if (ids.length <= BATCH) await freeing;
@@ -43,8 +43,8 @@ export class Tombstones {
    * of them.
    */
   async sweep(): Promise<boolean> {
-    const { expires_at: expiresAt, tenant, id } = this.position;
-    const expired = await this.database.query(SWEEP, [this.now(), expiresAt, tenant, id, BATCH]);
+    const { expires_at: expiresAt, owner, id } = this.position;
+    const expired = await this.database.query(SWEEP, [this.now(), expiresAt, owner, id, BATCH]);
     // Before they are freed: what cannot be freed now must not keep others from it.
     this.position = expired.at(-1) ?? this.position;
     this.notices.announce(expired.map((row) => row.id));
@@ -80,16 +80,14 @@ export class Tombstones {
   }
 }
 
-function toArrays(keys: readonly Key[]): readonly [tenants: readonly string[], ids: readonly string[]] {
-  return [keys.map(({ tenant }) => tenant), keys.map(({ id }) => id)];
+function toArrays(keys: readonly Key[]): readonly [owners: readonly string[], ids: readonly string[]] {
+  return [keys.map(({ owner }) => owner), keys.map(({ id }) => id)];
 }
 
 /** Leaves out what has a descendant outside of the batch. */
 function withoutNeeded(keys: readonly Key[], links: readonly (Key & { readonly parent_id: string })[]): readonly Key[] {
-  const doomed = new Map(keys.map((key) => [nameOf(key.tenant, key.id), key]));
-  const parentOf = new Map(
-    links.map(({ tenant, id, parent_id: parent }) => [nameOf(tenant, id), nameOf(tenant, parent)]),
-  );
+  const doomed = new Map(keys.map((key) => [nameOf(key.owner, key.id), key]));
+  const parentOf = new Map(links.map(({ owner, id, parent_id: parent }) => [nameOf(owner, id), nameOf(owner, parent)]));
   for (const child of parentOf.keys()) {
     if (doomed.has(child)) continue;
     let needed = parentOf.get(child);
@@ -99,6 +97,6 @@ function withoutNeeded(keys: readonly Key[], links: readonly (Key & { readonly p
 }
 
 /** Keys in the database hold no NUL. */
-function nameOf(tenant: string, id: string): string {
-  return `${tenant}\0${id}`;
+function nameOf(owner: string, id: string): string {
+  return `${owner}\0${id}`;
 }

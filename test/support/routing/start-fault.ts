@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { EnvironmentError, SimulatorProvider } from '../../../src/index.js';
+import { EnvironmentError } from '../../../src/index.js';
 import { type ServiceOptions, startService } from '../service.js';
 import { WholeLog } from './whole-log.js';
 
@@ -52,7 +52,6 @@ export async function withFile<T>({ name, content }: FileContent, use: (path: st
 export async function failedStart(path: string, log: WholeLog, options: ServiceOptions = {}): Promise<string> {
   const { imports = [], environment, ...rest } = options;
   const start = startService({
-    providers: [SimulatorProvider],
     ...rest,
     imports: [...imports, log.asModule()],
     environment: { PROVIDERS_FILE: path, ...environment },

@@ -16,24 +16,24 @@ export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade:
     SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
     UNION ALL
     SELECT r.id FROM subtree CROSS JOIN LATERAL (
-      SELECT id FROM antiphon.responses WHERE $5 AND tenant = $1 AND parent_id = subtree.id OFFSET 0
+      SELECT id FROM antiphon.responses WHERE $5 AND owner = $1 AND parent_id = subtree.id OFFSET 0
     ) r
   ), gone AS (
     UPDATE antiphon.responses r SET expires_at = '-infinity' FROM subtree
     WHERE r.id = subtree.id AND ${VISIBLE}
     RETURNING r.id
   ), memberships AS (
-    DELETE FROM antiphon.session_responses s USING gone WHERE s.tenant = $1 AND s.response_id = gone.id
+    DELETE FROM antiphon.session_responses s USING gone WHERE s.owner = $1 AND s.response_id = gone.id
   )
   SELECT array(SELECT id FROM gone) AS ids, ${tellOf('gone')} AS notices`,
 );
 
 /** The values of SWEEP: up to when, behind which response, and how many. */
-export type SweepValues = readonly [now: Date, expiresAt: string, tenant: string, id: string, limit: number];
+export type SweepValues = readonly [now: Date, expiresAt: string, owner: string, id: string, limit: number];
 
 /** What names a response in the database. */
 export interface Key {
-  readonly tenant: string;
+  readonly owner: string;
   readonly id: string;
 }
 
@@ -52,20 +52,20 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
   `WITH turn AS MATERIALIZED (
     SELECT pg_try_advisory_xact_lock(hashtextextended('antiphon sweep', 0)) AS is_ours
   ), expired AS (
-    SELECT r.expires_at, r.tenant, r.id FROM turn, antiphon.responses r
-    WHERE turn.is_ours AND r.expires_at <= $1 AND (r.expires_at, r.tenant, r.id) > ($2::timestamptz, $3::text, $4::text)
-    ORDER BY r.expires_at, r.tenant, r.id LIMIT $5
+    SELECT r.expires_at, r.owner, r.id FROM turn, antiphon.responses r
+    WHERE turn.is_ours AND r.expires_at <= $1 AND (r.expires_at, r.owner, r.id) > ($2::timestamptz, $3::text, $4::text)
+    ORDER BY r.expires_at, r.owner, r.id LIMIT $5
   ), gone AS (
     SELECT id FROM expired WHERE expires_at > '-infinity'
   ), memberships AS (
-    DELETE FROM antiphon.session_responses s USING expired WHERE s.tenant = expired.tenant AND s.response_id = expired.id
+    DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
   )
-  SELECT expires_at::text, tenant, id, ${tellOf('gone')} AS notices, expired.id IN (
-    SELECT c.parent_id FROM antiphon.responses c WHERE c.tenant = expired.tenant AND c.parent_id = expired.id
-  ) AS needed FROM expired ORDER BY expired.expires_at, tenant, id`,
+  SELECT expires_at::text, owner, id, ${tellOf('gone')} AS notices, expired.id IN (
+    SELECT c.parent_id FROM antiphon.responses c WHERE c.owner = expired.owner AND c.parent_id = expired.id
+  ) AS needed FROM expired ORDER BY expired.expires_at, owner, id`,
 );
 
-type Keys = readonly [tenants: readonly string[], ids: readonly string[]];
+type Keys = readonly [owners: readonly string[], ids: readonly string[]];
 
 /**
  * Holds responses that cannot be seen any more, with some of those that they continue and that cannot be seen either, so
@@ -73,32 +73,32 @@ type Keys = readonly [tenants: readonly string[], ids: readonly string[]];
  */
 export const HOLD_TOMBSTONES = adHoc<readonly [...Keys, now: Date, limit: number], Key>(
   `WITH RECURSIVE up AS (
-    SELECT r.tenant, r.id, r.parent_id FROM unnest($1::text[], $2::text[]) AS key (tenant, id)
-    JOIN antiphon.responses r ON r.tenant = key.tenant AND r.id = key.id WHERE r.expires_at <= $3
+    SELECT r.owner, r.id, r.parent_id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
+    JOIN antiphon.responses r ON r.owner = key.owner AND r.id = key.id WHERE r.expires_at <= $3
     UNION
-    SELECT r.tenant, r.id, r.parent_id FROM up CROSS JOIN LATERAL (
-      SELECT tenant, id, parent_id FROM antiphon.responses
-      WHERE tenant = up.tenant AND id = up.parent_id AND expires_at <= $3 OFFSET 0
+    SELECT r.owner, r.id, r.parent_id FROM up CROSS JOIN LATERAL (
+      SELECT owner, id, parent_id FROM antiphon.responses
+      WHERE owner = up.owner AND id = up.parent_id AND expires_at <= $3 OFFSET 0
     ) r
   ), nearest AS MATERIALIZED (
-    SELECT tenant, id FROM up LIMIT $4
+    SELECT owner, id FROM up LIMIT $4
   )
-  SELECT r.tenant, r.id FROM nearest JOIN antiphon.responses r ON r.tenant = nearest.tenant AND r.id = nearest.id
-  WHERE r.expires_at <= $3 ORDER BY r.tenant, r.id FOR UPDATE OF r`,
+  SELECT r.owner, r.id FROM nearest JOIN antiphon.responses r ON r.owner = nearest.owner AND r.id = nearest.id
+  WHERE r.expires_at <= $3 ORDER BY r.owner, r.id FOR UPDATE OF r`,
 );
 
 /** What continues them. */
 export const CHILDREN_OF = adHoc<Keys, Key & { readonly parent_id: string }>(
-  `SELECT r.tenant, r.parent_id, r.id FROM unnest($1::text[], $2::text[]) AS key (tenant, id)
-  JOIN antiphon.responses r ON r.tenant = key.tenant AND r.parent_id = key.id`,
+  `SELECT r.owner, r.parent_id, r.id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
+  JOIN antiphon.responses r ON r.owner = key.owner AND r.parent_id = key.id`,
 );
 
 /** Frees them; gives what they continued themselves. */
 export const FREE = adHoc<Keys, Key>(
   `WITH freed AS (
-    DELETE FROM antiphon.responses r USING unnest($1::text[], $2::text[]) AS key (tenant, id)
-    WHERE r.tenant = key.tenant AND r.id = key.id
-    RETURNING r.tenant, r.id, r.parent_id
+    DELETE FROM antiphon.responses r USING unnest($1::text[], $2::text[]) AS key (owner, id)
+    WHERE r.owner = key.owner AND r.id = key.id
+    RETURNING r.owner, r.id, r.parent_id
   )
-  SELECT tenant, parent_id AS id FROM freed WHERE parent_id IS NOT NULL EXCEPT SELECT tenant, id FROM freed`,
+  SELECT owner, parent_id AS id FROM freed WHERE parent_id IS NOT NULL EXCEPT SELECT owner, id FROM freed`,
 );

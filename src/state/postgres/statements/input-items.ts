@@ -20,7 +20,7 @@ export function inputItems(request: Pick<PageRequest, 'order' | 'before'>): Stat
     `WITH response AS (
       SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
     ), input AS (
-      SELECT i.position, i.item_key, i.body FROM response JOIN antiphon.items i ON i.tenant = $1 AND i.response_id = response.id
+      SELECT i.position, i.item_key, i.body FROM response JOIN antiphon.items i ON i.owner = $1 AND i.response_id = response.id
       WHERE i.kind = 'input'
     ), cursor AS (
       SELECT position FROM input WHERE item_key = $5 LIMIT 1

@@ -8,11 +8,11 @@ export const ACQUIRE = prepared<
   { readonly fence: string }
 >(
   'acquire',
-  `INSERT INTO antiphon.session_locks AS held (tenant, session_id, fence, expires_at)
+  `INSERT INTO antiphon.session_locks AS held (owner, session_id, fence, expires_at)
   SELECT $1, $2, nextval('antiphon.session_fences'), clock_timestamp() + $3 * interval '1 millisecond'
   WHERE NOT EXISTS (
-    SELECT FROM antiphon.session_locks WHERE tenant = $1 AND session_id = $2 AND expires_at > clock_timestamp())
-  ON CONFLICT (tenant, session_id) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at
+    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $2 AND expires_at > clock_timestamp())
+  ON CONFLICT (owner, session_id) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at
   WHERE held.expires_at <= clock_timestamp()
   RETURNING fence`,
 );
@@ -20,12 +20,12 @@ export const ACQUIRE = prepared<
 export const RENEW = prepared<readonly [...Lease, ttlMs: number], { readonly renewed: true }>(
   'renew',
   `UPDATE antiphon.session_locks SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
-  WHERE tenant = $1 AND session_id = $2 AND fence = $3 RETURNING true AS renewed`,
+  WHERE owner = $1 AND session_id = $2 AND fence = $3 RETURNING true AS renewed`,
 );
 
 export const RELEASE = prepared<Lease, never>(
   'release',
-  `DELETE FROM antiphon.session_locks WHERE tenant = $1 AND session_id = $2 AND fence = $3`,
+  `DELETE FROM antiphon.session_locks WHERE owner = $1 AND session_id = $2 AND fence = $3`,
 );
 
 /** Forgets what replicas that died have left behind. */

@@ -53,8 +53,8 @@ export function filtered(tenant: string, now: Date, filter: ResponseFilter): Pag
   if (sessionId === undefined) {
     return { ...PLAIN, rows: `FROM antiphon.responses r WHERE ${VISIBLE}${more}`, values };
   }
-  const rows = `FROM antiphon.session_responses m JOIN antiphon.responses r ON r.tenant = m.tenant AND r.id = m.response_id
-    WHERE m.tenant = $1 AND m.session_id = $3 AND r.expires_at > $2${more}`;
+  const rows = `FROM antiphon.session_responses m JOIN antiphon.responses r ON r.owner = m.owner AND r.id = m.response_id
+    WHERE m.owner = $1 AND m.session_id = $3 AND r.expires_at > $2${more}`;
   return { ...PLAIN, rows, order: ['m.created_at', 'm.response_id'], values };
 }
 
@@ -72,8 +72,8 @@ export const SIBLINGS = {
   ...PLAIN,
   rows: `FROM antiphon.responses r WHERE ${VISIBLE} AND r.id <> $4
     AND r.parent_id = (
-      SELECT r.id FROM antiphon.responses child JOIN antiphon.responses r ON r.tenant = child.tenant AND r.id = child.parent_id
-      WHERE child.tenant = $1 AND child.id = $4 AND ${VISIBLE})`,
+      SELECT r.id FROM antiphon.responses child JOIN antiphon.responses r ON r.owner = child.owner AND r.id = child.parent_id
+      WHERE child.owner = $1 AND child.id = $4 AND ${VISIBLE})`,
   known: KNOWN,
 } satisfies Omit<PageSource, 'values'>;
 
@@ -89,8 +89,8 @@ export const LEAVES = {
   ), nodes AS MATERIALIZED (
     SELECT id FROM walk LIMIT ${GRAPH_MAX_RESPONSES + 1}
   ), `,
-  rows: `FROM antiphon.responses leaf JOIN antiphon.responses r ON r.tenant = leaf.tenant AND r.id = leaf.id
-    WHERE leaf.tenant = $1 AND leaf.id IN (SELECT id FROM nodes)
+  rows: `FROM antiphon.responses leaf JOIN antiphon.responses r ON r.owner = leaf.owner AND r.id = leaf.id
+    WHERE leaf.owner = $1 AND leaf.id IN (SELECT id FROM nodes)
       AND NOT EXISTS (SELECT FROM antiphon.responses r WHERE r.parent_id = leaf.id AND ${VISIBLE})`,
   known: `EXISTS (SELECT FROM nodes)`,
   tooLarge: `(SELECT count(*) FROM nodes) > ${GRAPH_MAX_RESPONSES}`,
@@ -125,7 +125,7 @@ export function toPage(
   SELECT ${source.known} AS known, ${cursorValue} IS NULL OR EXISTS (SELECT FROM cursor) AS found,
     ${source.tooLarge} AS too_large, (SELECT count(*) FROM candidates) > (SELECT count(*) FROM page) AS has_more,
     r.body, ${OUTPUT_OF_RESPONSE} AS output
-  FROM (SELECT) once LEFT JOIN page ON true LEFT JOIN antiphon.responses r ON r.tenant = $1 AND r.id = page.id
+  FROM (SELECT) once LEFT JOIN page ON true LEFT JOIN antiphon.responses r ON r.owner = $1 AND r.id = page.id
   ORDER BY page.place ${before === undefined ? 'ASC' : 'DESC'}`;
   return { statement: adHoc(text), values };
 }

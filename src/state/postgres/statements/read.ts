@@ -36,22 +36,22 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes:
     WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete')
     UNION ALL
     SELECT r.id, r.parent_id, r.items_size, path.level + 1 FROM path CROSS JOIN LATERAL (
-      SELECT id, parent_id, items_size FROM antiphon.responses WHERE tenant = $1 AND id = path.parent_id OFFSET 0
+      SELECT id, parent_id, items_size FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
     ) r
   ), weight AS (
     SELECT sum(items_size) > $5 AS too_large FROM path
   )
   SELECT r.origin, r.expires_at, (
-    SELECT s.session_id FROM antiphon.session_responses s WHERE s.tenant = $1 AND s.response_id = r.id
+    SELECT s.session_id FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id
     ORDER BY s.session_id <> r.session_id, s.session_id LIMIT 1
   ) AS session_id, weight.too_large, CASE WHEN NOT weight.too_large THEN (
     SELECT string_agg(i.body, ',' ORDER BY path.level DESC, i.position)
     FROM path CROSS JOIN LATERAL (
-      SELECT position, body FROM antiphon.items WHERE tenant = $1 AND response_id = path.id OFFSET 0
+      SELECT position, body FROM antiphon.items WHERE owner = $1 AND response_id = path.id OFFSET 0
     ) i
   ) END AS items
   FROM weight, path CROSS JOIN LATERAL (
-    SELECT id, origin, expires_at, session_id FROM antiphon.responses WHERE tenant = $1 AND id = path.id OFFSET 0
+    SELECT id, origin, expires_at, session_id FROM antiphon.responses WHERE owner = $1 AND id = path.id OFFSET 0
   ) r
   WHERE path.level = 0`,
 );
@@ -67,8 +67,8 @@ export const ITEMS = prepared<readonly [...Viewer, itemKeys: readonly string[], 
   'items',
   `SELECT wanted.item_key, CASE WHEN sum(octet_length(found.body)) OVER () <= $5 THEN found.body END AS body
   FROM unnest($4::text[]) AS wanted (item_key) CROSS JOIN LATERAL (
-    SELECT i.body FROM antiphon.items i JOIN antiphon.responses r ON r.tenant = i.tenant AND r.id = i.response_id
-    WHERE i.tenant = $1 AND i.item_key = wanted.item_key AND i.kind IN ('input', 'output') AND ${VISIBLE}
+    SELECT i.body FROM antiphon.items i JOIN antiphon.responses r ON r.owner = i.owner AND r.id = i.response_id
+    WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind IN ('input', 'output') AND ${VISIBLE}
     ORDER BY i.response_id DESC LIMIT 1
   ) found`,
 );

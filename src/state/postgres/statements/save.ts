@@ -37,22 +37,22 @@ export interface SaveRow {
 export const SAVE = prepared<SaveValues, SaveRow>(
   'save',
   `WITH lease AS MATERIALIZED (
-    SELECT FROM antiphon.session_locks WHERE tenant = $1 AND session_id = $4 AND fence = $14 FOR SHARE
+    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $4 AND fence = $14 FOR SHARE
   ), parent AS MATERIALIZED (
-    SELECT FROM antiphon.responses WHERE tenant = $1 AND id = $3 FOR KEY SHARE
+    SELECT FROM antiphon.responses WHERE owner = $1 AND id = $3 FOR KEY SHARE
   ), saved AS (
     INSERT INTO antiphon.responses
-      (tenant, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)
+      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13
     WHERE ($14::bigint IS NULL OR EXISTS (SELECT FROM lease)) AND ($3::text IS NULL OR EXISTS (SELECT FROM parent))
     ON CONFLICT DO NOTHING
-    RETURNING tenant, id
+    RETURNING owner, id
   ), member AS (
-    INSERT INTO antiphon.session_responses (tenant, session_id, created_at, response_id)
-    SELECT tenant, $4, $7, id FROM saved
+    INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
+    SELECT owner, $4, $7, id FROM saved
   ), items AS (
-    INSERT INTO antiphon.items (tenant, response_id, position, kind, item_key, body)
-    SELECT saved.tenant, saved.id, item.position, item.kind, item.item_key, item.body
+    INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
+    SELECT saved.owner, saved.id, item.position, item.kind, item.item_key, item.body
     FROM saved, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
   )
   SELECT $14::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,

@@ -28,8 +28,8 @@ export interface ForkRow {
   readonly responses: number;
 }
 
-const VISIBLE_MEMBERS = `antiphon.session_responses s JOIN antiphon.responses r ON r.tenant = s.tenant AND r.id = s.response_id
-    WHERE s.tenant = $1 AND r.expires_at > $2`;
+const VISIBLE_MEMBERS = `antiphon.session_responses s JOIN antiphon.responses r ON r.owner = s.owner AND r.id = s.response_id
+    WHERE s.owner = $1 AND r.expires_at > $2`;
 
 /** Lets a new session share the responses of another one, up to and including one of them; none is deleted meanwhile. */
 export const FORK = adHoc<ForkValues, ForkRow>(
@@ -42,7 +42,7 @@ export const FORK = adHoc<ForkValues, ForkRow>(
       OR (s.created_at, s.response_id) <= ((SELECT created_at FROM last), (SELECT response_id FROM last)))
     ORDER BY s.created_at, s.response_id LIMIT $6::bigint + 1 FOR SHARE OF r
   ), forked AS (
-    INSERT INTO antiphon.session_responses (tenant, session_id, created_at, response_id)
+    INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
     SELECT $1, $4, created_at, response_id FROM shared
     WHERE NOT EXISTS (SELECT FROM target) AND ($6::bigint IS NULL OR (SELECT count(*) FROM shared) <= $6)
     ON CONFLICT DO NOTHING
@@ -61,15 +61,15 @@ export interface DeletedSessionRow extends GoneRow {
 /** Deletes a session, and takes those of its responses out of sight that belong to no other one. */
 export const DELETE_SESSION = adHoc<readonly [tenant: string, now: Date, sessionId: string], DeletedSessionRow>(
   `WITH members AS (
-    DELETE FROM antiphon.session_responses WHERE tenant = $1 AND session_id = $3 RETURNING response_id AS id
+    DELETE FROM antiphon.session_responses WHERE owner = $1 AND session_id = $3 RETURNING response_id AS id
   ), gone AS (
     UPDATE antiphon.responses r SET expires_at = '-infinity' FROM members
-    WHERE r.tenant = $1 AND r.id = members.id AND r.expires_at > $2 AND NOT EXISTS (
-      SELECT FROM antiphon.session_responses s WHERE s.tenant = $1 AND s.response_id = r.id AND s.session_id <> $3)
+    WHERE r.owner = $1 AND r.id = members.id AND r.expires_at > $2 AND NOT EXISTS (
+      SELECT FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id AND s.session_id <> $3)
     RETURNING r.id
   )
   SELECT array(SELECT id FROM gone) AS ids, ${tellOf('members')} AS notices, EXISTS (
-    SELECT FROM members JOIN antiphon.responses r ON r.tenant = $1 AND r.id = members.id WHERE r.expires_at > $2
+    SELECT FROM members JOIN antiphon.responses r ON r.owner = $1 AND r.id = members.id WHERE r.expires_at > $2
   ) AS known`,
 );
 
@@ -80,6 +80,6 @@ export const HAS_AT_LEAST = prepared<
 >(
   'has_at_least',
   `SELECT (SELECT count(*) FROM (
-    SELECT FROM antiphon.session_responses WHERE tenant = $1 AND session_id = $3 LIMIT $4
+    SELECT FROM antiphon.session_responses WHERE owner = $1 AND session_id = $3 LIMIT $4
   ) members) >= $4 AND (SELECT count(*) FROM (SELECT FROM ${VISIBLE_MEMBERS} AND s.session_id = $3 LIMIT $4) seen) >= $4 AS has`,
 );

@@ -27,7 +27,7 @@ export const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number
     SELECT id, climbed FROM up ORDER BY climbed DESC LIMIT 1
   ), down AS (
     SELECT r.id, NULL::text COLLATE "C" AS parent_id, 0 AS level, r.size
-    FROM root JOIN antiphon.responses r ON r.tenant = $1 AND r.id = root.id
+    FROM root JOIN antiphon.responses r ON r.owner = $1 AND r.id = root.id
     UNION ALL
     SELECT child.id, child.parent_id, down.level + 1, child.size FROM down CROSS JOIN LATERAL (
       SELECT r.id, r.parent_id, r.size FROM antiphon.responses r WHERE r.parent_id = down.id AND ${VISIBLE}
@@ -44,7 +44,7 @@ export const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number
     (SELECT count(*) FROM (
       SELECT FROM antiphon.responses r WHERE r.parent_id = shown.id AND ${VISIBLE} LIMIT $6 + 1
     ) counted)::integer AS children
-  FROM shown JOIN antiphon.responses r ON r.tenant = $1 AND r.id = shown.id
+  FROM shown JOIN antiphon.responses r ON r.owner = $1 AND r.id = shown.id
   WHERE shown.place = 1 OR shown.total <= ${PAGE_BYTES}
   ORDER BY shown.place`,
 );

@@ -1,7 +1,0 @@
-import type { Turn } from '../turn.js';
-import { describeModel } from './model-catalogue.js';
-
-/** Most tokens that the model may write in a turn. */
-export function limitOf({ settings }: Turn): number {
-  return Math.min(settings.max_output_tokens ?? Infinity, describeModel(settings.model).maxOutputTokens);
-}

@@ -1,0 +1,3 @@
+export * from './cut-text.js';
+export * from './token-counter.js';
+export * from './tokenizer.js';

@@ -1,0 +1,2 @@
+export * from './transcript-digest.js';
+export * from './transcript-place.js';

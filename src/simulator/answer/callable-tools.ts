@@ -1,0 +1,39 @@
+import type { Turn } from '../../providers/index.js';
+
+/** A tool that the client runs: the model writes its name and its input. */
+export interface CallableTool {
+  readonly type: 'function' | 'custom';
+  readonly name: string;
+  readonly namespace?: string;
+  /** JSON Schema of a function's arguments, as the client sent it. */
+  readonly parameters?: unknown;
+  /** What a custom tool's input must look like, as the client sent it. */
+  readonly format?: unknown;
+}
+
+/** The function and custom tools of a turn: of the request, of its namespaces, and of `additional_tools` in the context. */
+export function listCallableTools(turn: Turn): readonly CallableTool[] {
+  const added = turn.context.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => toList(tools));
+  return [...turn.settings.tools, ...added].flatMap((tool) => toCallable(tool));
+}
+
+function toCallable(tool: unknown, namespace?: string): readonly CallableTool[] {
+  if (typeof tool !== 'object' || tool === null) return [];
+  const { type, name, parameters, format, tools } = tool as Readonly<Record<string, unknown>>;
+  if (typeof name !== 'string' || name === '') return [];
+  const place = namespace === undefined ? {} : { namespace };
+  switch (type) {
+    case 'function':
+      return [{ type, name, ...place, parameters }];
+    case 'custom':
+      return [{ type, name, ...place, format }];
+    case 'namespace':
+      return namespace === undefined ? toList(tools).flatMap((inner) => toCallable(inner, name)) : [];
+    default:
+      return [];
+  }
+}
+
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

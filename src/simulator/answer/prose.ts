@@ -1,0 +1,65 @@
+import { countTokens } from '../../providers/index.js';
+import type { SeededRandom } from '../seeded-random.js';
+
+const OPENERS = [
+  '',
+  '',
+  '',
+  'In short, ',
+  'As a rule, ',
+  'For a start, ',
+  'On most days, ',
+  'In practice, ',
+  'Even so, ',
+];
+const ADJECTIVES = ['quiet', 'early', 'steady', 'small', 'bright', 'careful', 'old', 'simple', 'distant', 'patient'];
+const NOUNS = [
+  ...['river', 'garden', 'lantern', 'harbor', 'meadow', 'window', 'journey', 'market', 'orchard', 'bridge', 'letter'],
+  ...['morning', 'signal', 'valley', 'notebook', 'engine', 'forest', 'compass', 'kitchen', 'island', 'mountain'],
+];
+const VERBS = ['follows', 'keeps', 'carries', 'answers', 'crosses', 'explains', 'supports', 'finds', 'shapes', 'joins'];
+const ENDINGS = [
+  ...['before the day begins', 'without much noise', 'for a good reason', 'in the same way', 'as the season turns'],
+  ...[
+    'with a little care',
+    'when the light is low',
+    'one step at a time',
+    'and nothing is lost',
+    'more often than not',
+  ],
+];
+
+/** Plain English sentences of at least `tokens` tokens, and not many more. */
+export function writeProse(random: SeededRandom, tokens: number): string {
+  const sentences = [];
+  for (let written = 0; written < tokens;) {
+    const sentence = writeSentence(random);
+    sentences.push(sentence);
+    written += countTokens(sentence);
+  }
+  return sentences.join(' ');
+}
+
+/** The beginning of such a text, of exactly `count` words. */
+export function writeWords(random: SeededRandom, count: number): string {
+  const words: string[] = [];
+  while (words.length < count) words.push(...writeSentence(random).split(' '));
+  return words.slice(0, count).join(' ');
+}
+
+/** A plain lowercase word: harmless wherever a program may put it. */
+export function pickWord(random: SeededRandom): string {
+  return random.pick(random.happens(70) ? NOUNS : ADJECTIVES);
+}
+
+/** Every plain word there is, in another order each time. */
+export function shuffleWords(random: SeededRandom): readonly string[] {
+  return random.shuffle([...NOUNS, ...ADJECTIVES]);
+}
+
+function writeSentence(random: SeededRandom): string {
+  const subject = `the ${random.pick(ADJECTIVES)} ${random.pick(NOUNS)}`;
+  const object = `the ${random.pick(NOUNS)}`;
+  const sentence = `${random.pick(OPENERS)}${subject} ${random.pick(VERBS)} ${object} ${random.pick(ENDINGS)}.`;
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

@@ -1,0 +1,45 @@
+import type { Turn } from '../../providers/index.js';
+import type { Step } from '../step.js';
+import type { CallableTool } from './callable-tools.js';
+import { makeLogprob } from './logprobs.js';
+import type { Answer, RandomFor } from './plan-answer.js';
+import type { Reasoning } from './plan-reasoning.js';
+import { sumTokens, type TokenPiece } from './token-pieces.js';
+
+/** An answer as the steps of the model: the reasoning first, then the text or the calls. */
+export function* toSteps({ reasoning, parts, cut }: Answer, turn: Turn, randomFor: RandomFor): Generator<Step> {
+  if (reasoning !== undefined) yield* toReasoningSteps(reasoning);
+  for (const { tool, pieces } of parts) {
+    if (tool === undefined) yield* toTextSteps(pieces, turn, randomFor);
+    else yield* toCallSteps(tool, pieces);
+  }
+  yield { type: 'finish', reason: cut ? 'length' : 'stop' };
+}
+
+/** A text, with log probabilities where the client wants them. */
+export function* toTextSteps(pieces: Iterable<TokenPiece>, turn: Turn, randomFor: RandomFor): Generator<Step> {
+  if (!turn.include.includes('message.output_text.logprobs')) {
+    for (const { text: delta } of pieces) yield { type: 'text', delta };
+    return;
+  }
+  const random = randomFor('logprobs');
+  const alternatives = turn.settings.top_logprobs ?? 0;
+  for (const { text: delta } of pieces) {
+    yield { type: 'text', delta, logprobs: [makeLogprob(delta, alternatives, random)] };
+  }
+}
+
+/** Thoughts: their summary as it is written, the rest in silence. */
+export function* toReasoningSteps({ tokens, summary, encrypted }: Reasoning): Generator<Step> {
+  yield { type: 'reasoning_open' };
+  for (const { text: delta } of summary) yield { type: 'reasoning_summary', delta, part: 0 };
+  yield { type: 'think', tokens: Math.max(0, tokens - sumTokens(summary)) };
+  yield { type: 'reasoning_encrypted', content: encrypted };
+}
+
+function* toCallSteps({ type, name, namespace }: CallableTool, pieces: Iterable<TokenPiece>): Generator<Step> {
+  const place = namespace === undefined ? {} : { namespace };
+  yield { type: type === 'function' ? 'function_call' : 'custom_tool_call', name, ...place };
+  const input = type === 'function' ? 'function_call_arguments' : 'custom_tool_call_input';
+  for (const { text: delta } of pieces) yield { type: input, delta };
+}

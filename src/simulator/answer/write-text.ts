@@ -1,0 +1,98 @@
+import { LoremIpsum } from 'lorem-ipsum';
+
+import { countTokens, ModelError, type Turn } from '../../providers/index.js';
+import { isUserMessage } from '../../providers/transcripts/index.js';
+import type { SeededRandom } from '../seeded-random.js';
+import { listPartTypes, readText } from './read-items.js';
+import { makeData } from './make-data.js';
+import { pickWord, writeProse } from './prose.js';
+
+/** Ways to make up a text. */
+export const GENERATORS = ['random', 'lorem', 'echo', 'fixed', 'sequence'] as const;
+
+/** One of GENERATORS. */
+export type GeneratorName = (typeof GENERATORS)[number];
+
+/** How a text is made up. */
+export interface Wording {
+  readonly generator: GeneratorName;
+  /** What `fixed` says; `sequence` says its parts between `|` one after the other. */
+  readonly text: string;
+  /** Gives which part of a sequence comes now; counts on past its end. */
+  readonly nextPosition: () => number;
+}
+
+/** Tokens of an answer in prose, at least; by `text.verbosity`. */
+const PROSE_TOKENS: Readonly<Record<string, readonly [from: number, to: number]>> = {
+  low: [12, 20],
+  medium: [20, 45],
+  high: [60, 110],
+};
+
+/** In characters; with twenty alternatives to each token an answer is a thousand times as large. */
+const LONGEST_ECHO = 16 * 1024;
+
+/**
+ * Writes the text of an answer. What was given word for word is said as it is; anything else follows `text.format` where
+ * one is asked for. Throws ModelError 400 `invalid_json_schema` for a schema that nothing fits.
+ */
+export async function writeText(turn: Turn, wording: Wording, random: SeededRandom): Promise<string> {
+  if (wording.generator === 'fixed') return wording.text;
+  if (wording.generator === 'sequence') return pickPart(wording);
+  const { format } = turn.settings.text;
+  if (format?.type === 'json_object') return writeObject(random);
+  if (format?.type === 'json_schema') return writeStructured(format.name, format.schema, random);
+  return FREE_TEXT[wording.generator](turn, random);
+}
+
+const FREE_TEXT: Readonly<
+  Record<Exclude<GeneratorName, 'fixed' | 'sequence'>, (turn: Turn, random: SeededRandom) => string>
+> = {
+  random: (turn, random) => writeProse(random, pickLength(turn, random)),
+  lorem: (turn, random) => writeLorem(random, pickLength(turn, random)),
+  echo: ({ context }) => {
+    const message = context.findLast(isUserMessage);
+    if (message === undefined) return '';
+    return takeCharacters(readText(message), LONGEST_ECHO) || `[${listPartTypes(message).join(', ')}]`;
+  },
+};
+
+/** The beginning of a text, without half a character at its end. */
+function takeCharacters(text: string, length: number): string {
+  const taken = text.slice(0, length);
+  return taken.isWellFormed() || !text.isWellFormed() ? taken : taken.slice(0, -1);
+}
+
+function pickPart({ text, nextPosition }: Wording): string {
+  const parts = text.split('|').map((part) => part.trim());
+  return parts[nextPosition() % parts.length] ?? '';
+}
+
+function pickLength({ settings }: Turn, random: SeededRandom): number {
+  const [from, to] = PROSE_TOKENS[settings.text.verbosity ?? 'medium'] ?? [20, 45];
+  return random.pickInteger(from, to);
+}
+
+function writeLorem(random: SeededRandom, tokens: number): string {
+  const lorem = new LoremIpsum({ random: () => random.pickFraction() });
+  const sentences: string[] = [];
+  for (let written = 0; written < tokens;) {
+    const sentence = lorem.generateSentences(1);
+    sentences.push(sentence);
+    written += countTokens(sentence);
+  }
+  return sentences.join(' ');
+}
+
+function writeObject(random: SeededRandom): string {
+  return JSON.stringify({ answer: writeProse(random, 8), topic: pickWord(random), count: random.pickInteger(1, 9) });
+}
+
+async function writeStructured(name: string, schema: unknown, random: SeededRandom): Promise<string> {
+  const data = await makeData(schema, random);
+  if (data.found) return JSON.stringify(data.value);
+  throw new ModelError('invalid_json_schema', `Invalid schema for response_format '${name}': ${data.reason}`, {
+    status: 400,
+    param: 'text.format.schema',
+  });
+}

@@ -1,0 +1,112 @@
+import { ConnectionCutError, ModelError } from '../providers/index.js';
+import type { SeededRandom } from './seeded-random.js';
+import { isDelta, type Step } from './step.js';
+
+/** What can go wrong on purpose. */
+export const FAULT_KINDS = [
+  'rate_limit',
+  'server_error',
+  'unavailable',
+  'slow_start',
+  'stall',
+  'cut',
+  'upstream_cut',
+  'malformed',
+] as const;
+
+/** One of FAULT_KINDS. */
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** Share of the turns, 0 to 1, that each kind befalls. */
+export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
+
+/** Something that goes wrong in one turn. */
+export interface Fault {
+  readonly kind: FaultKind;
+  /** After so many deltas, or with the answer's end if that comes first; 0 is before anything is said. */
+  readonly after: number;
+  /** How long a slow start or a stall takes, ms at the usual speed; without it a stall has no end. */
+  readonly forMs: number | undefined;
+  /** What a refusal tells the client to wait, whole seconds. */
+  readonly retryAfterSeconds: number;
+}
+
+const SLOW_START_MS = 10_000;
+const MOST_DELTAS_BEFORE = 10;
+const LONGEST_RETRY_SECONDS = 5;
+
+/** Kinds that happen in the middle of an answer unless told otherwise. */
+const MID_STREAM: ReadonlySet<FaultKind> = new Set(['stall', 'cut', 'upstream_cut', 'malformed']);
+
+/** What of a fault is given; the rest is drawn. */
+export type FaultWish = Partial<Omit<Fault, 'kind'>>;
+
+/** A fault of a kind, with what is left open drawn by lot. */
+export function drawFault(
+  kind: FaultKind,
+  { after, forMs, retryAfterSeconds }: FaultWish,
+  random: SeededRandom,
+): Fault {
+  const usual = MID_STREAM.has(kind) ? random.pickInteger(1, MOST_DELTAS_BEFORE) : 0;
+  const seconds = random.pickInteger(1, LONGEST_RETRY_SECONDS);
+  return { kind, after: after ?? usual, forMs, retryAfterSeconds: retryAfterSeconds ?? seconds };
+}
+
+/** Draws whether a turn goes wrong, and how. */
+export function drawByRates(rates: FaultRates, wish: FaultWish, random: SeededRandom): Fault | undefined {
+  let lot = random.pickFraction();
+  for (const kind of FAULT_KINDS) {
+    lot -= rates[kind] ?? 0;
+    if (lot < 0) return drawFault(kind, wish, random);
+  }
+  return undefined;
+}
+
+/** Lets a fault happen among the steps of a turn. */
+export function* withFault(steps: Iterable<Step>, fault: Fault, model: string): Generator<Step> {
+  let deltas = 0;
+  let happened = false;
+  for (const step of steps) {
+    if (!happened && (deltas >= fault.after || step.type === 'finish')) {
+      happened = true;
+      yield* HAPPENINGS[fault.kind](fault, model);
+    }
+    yield step;
+    if (isDelta(step)) deltas += 1;
+  }
+}
+
+/** The error of a kind that models refuse with. */
+export function refusalOf(kind: RefusalKind, model: string, retryAfterSeconds: number): ModelError {
+  const { code, status, message } = REFUSALS[kind];
+  const retryAfterMs = retryAfterSeconds * 1000;
+  const advice = `Please try again in ${retryAfterSeconds}s.`;
+  return new ModelError(code, `${message.replace('{model}', () => model)} ${advice}`, { status, retryAfterMs });
+}
+
+const REFUSALS = {
+  rate_limit: { code: 'rate_limit_exceeded', status: 429, message: 'Rate limit reached for {model}.' },
+  server_error: { code: 'server_error', status: 500, message: 'The model {model} had an error.' },
+  unavailable: { code: 'server_is_overloaded', status: 503, message: 'The model {model} is overloaded.' },
+} as const;
+
+/** Kinds of refusals that pass by themselves. */
+export type RefusalKind = keyof typeof REFUSALS;
+
+/** Kinds of refusals that pass by themselves. */
+export const REFUSAL_KINDS = Object.keys(REFUSALS) as readonly RefusalKind[];
+
+const HAPPENINGS: Readonly<Record<FaultKind, (fault: Fault, model: string) => Iterable<Step>>> = {
+  rate_limit: ({ retryAfterSeconds }, model) => [throwing(refusalOf('rate_limit', model, retryAfterSeconds))],
+  server_error: ({ retryAfterSeconds }, model) => [throwing(refusalOf('server_error', model, retryAfterSeconds))],
+  unavailable: ({ retryAfterSeconds }, model) => [throwing(refusalOf('unavailable', model, retryAfterSeconds))],
+  slow_start: ({ forMs = SLOW_START_MS }) => [{ type: 'pause', ms: forMs }],
+  stall: ({ forMs = Infinity }) => [{ type: 'pause', ms: forMs }],
+  cut: () => [throwing(new ConnectionCutError())],
+  upstream_cut: () => [{ type: 'leave' }],
+  malformed: () => [{ type: 'garble' }],
+};
+
+function throwing(error: Error): Step {
+  return { type: 'throw', error };
+}

@@ -1,0 +1,107 @@
+import type { ModelInfo } from '../providers/index.js';
+import type { Latency } from './latency.js';
+
+/** A model whose limits are known. */
+export type SimulatedModel = ModelInfo & Required<Pick<ModelInfo, 'contextWindow' | 'maxOutputTokens'>>;
+
+/** What the simulator knows of a family of models. */
+interface ModelFamily {
+  /** Matches the names of the family, of those to come as well. */
+  readonly names: RegExp;
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  /** The efforts it takes; empty where it does not reason, undefined where any will do and none is the default. */
+  readonly reasoningEfforts: readonly string[] | undefined;
+  readonly latency: Latency;
+}
+
+const O_SERIES = { contextWindow: 200_000, maxOutputTokens: 100_000, reasoningEfforts: ['low', 'medium', 'high'] };
+const GPT_5 = { contextWindow: 400_000, maxOutputTokens: 128_000 };
+const GPT_5_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high'];
+const GPT_4_1 = { contextWindow: 1_047_576, maxOutputTokens: 32_768, reasoningEfforts: [] };
+
+/** Large models take their time, small ones hurry. */
+const LARGE: Latency = { firstTokenMs: 900, perTokenMs: 22, spread: 0.35 };
+const MEDIUM: Latency = { firstTokenMs: 550, perTokenMs: 14, spread: 0.35 };
+const SMALL: Latency = { firstTokenMs: 350, perTokenMs: 8, spread: 0.35 };
+const TINY: Latency = { firstTokenMs: 220, perTokenMs: 5, spread: 0.35 };
+
+/** The first that matches counts. */
+const FAMILIES: readonly ModelFamily[] = [
+  { ...O_SERIES, names: /^o\d+-mini\b/, latency: SMALL },
+  { ...O_SERIES, names: /^o\d+-pro\b/, latency: LARGE },
+  { ...O_SERIES, names: /^o\d/, latency: MEDIUM },
+  { ...GPT_4_1, names: /^gpt-4\.1-nano\b/, latency: TINY },
+  { ...GPT_4_1, names: /^gpt-4\.1-mini\b/, latency: SMALL },
+  { ...GPT_4_1, names: /^gpt-4\.1/, latency: MEDIUM },
+  { ...GPT_5, names: /^gpt-5-nano\b/, reasoningEfforts: GPT_5_EFFORTS, latency: TINY },
+  { ...GPT_5, names: /^gpt-5-mini\b/, reasoningEfforts: GPT_5_EFFORTS, latency: SMALL },
+  { ...GPT_5, names: /^gpt-5(?:\.1)?(?!\.)\b/, reasoningEfforts: GPT_5_EFFORTS, latency: MEDIUM },
+  { ...GPT_5, names: /^gpt-5\.2/, reasoningEfforts: [...GPT_5_EFFORTS, 'xhigh'], latency: MEDIUM },
+  { ...GPT_5, names: /^gpt-[5-9]/, reasoningEfforts: [...GPT_5_EFFORTS, 'xhigh', 'max'], latency: MEDIUM },
+];
+
+/** Any other name. */
+const GENERIC: Omit<ModelFamily, 'names'> = { ...GPT_5, reasoningEfforts: undefined, latency: MEDIUM };
+
+/** Fixed dates, so that the list is the same every day. */
+const LISTED = new Map([
+  ['gpt-5.2', 1_765_324_800],
+  ['gpt-5.1', 1_762_992_000],
+  ['gpt-5', 1_754_524_800],
+  ['gpt-5-mini', 1_754_524_800],
+  ['gpt-5-nano', 1_754_524_800],
+  ['gpt-4.1', 1_744_588_800],
+  ['gpt-4.1-mini', 1_744_588_800],
+  ['gpt-4.1-nano', 1_744_588_800],
+  ['o4-mini', 1_744_761_600],
+  ['o3', 1_744_761_600],
+  ['o3-mini', 1_738_281_600],
+  ['o1', 1_734_393_600],
+  ['simulator', 1_735_689_600],
+]);
+
+const CREATED_OTHERWISE = 1_735_689_600;
+
+/** The models that `GET /v1/models` shows. */
+export function listModels(): readonly ModelInfo[] {
+  return [...LISTED.keys()].map(describeModel);
+}
+
+/** Whether a name is in the list, or a dated snapshot of one that is: `gpt-5-2025-08-07`. */
+export function isListed(id: string): boolean {
+  return LISTED.has(withoutDate(id));
+}
+
+/** What is known of a model: that of its family, or of a generic one that leaves its efforts open. */
+export function describeModel(id: string): SimulatedModel {
+  const { contextWindow, maxOutputTokens, reasoningEfforts } = findFamily(id);
+  return {
+    id,
+    ownedBy: 'simulator',
+    created: LISTED.get(withoutDate(id)) ?? CREATED_OTHERWISE,
+    contextWindow,
+    maxOutputTokens,
+    ...(reasoningEfforts === undefined ? {} : { reasoningEfforts }),
+  };
+}
+
+/** How long a model takes when it is to be realistic. */
+export function latencyOf(id: string): Latency {
+  return findFamily(id).latency;
+}
+
+/** The effort a model makes: the o-series and the GPT-5 family think unasked, some models never do, others when asked to. */
+export function effortOf(id: string, asked: string | null): string {
+  const { reasoningEfforts } = findFamily(id);
+  if (reasoningEfforts === undefined) return asked ?? 'none';
+  return reasoningEfforts.length === 0 ? 'none' : (asked ?? 'medium');
+}
+
+function withoutDate(id: string): string {
+  return id.replace(/-\d{4}-\d{2}-\d{2}$/, '');
+}
+
+function findFamily(id: string): Omit<ModelFamily, 'names'> {
+  return FAMILIES.find(({ names }) => names.test(id)) ?? GENERIC;
+}

@@ -1,0 +1,49 @@
+import type { Turn } from '../../providers/index.js';
+import type { RandomFor } from '../answer/plan-answer.js';
+import type { Plan, Step } from '../step.js';
+import type { ScriptStep, ScriptTurn } from './script-file.js';
+import { ScriptWriter } from './script-writer.js';
+
+/** How a turn of a script is played. */
+export interface ScriptPlay {
+  /** Whether steps wait for their `at`. */
+  readonly keepTime: boolean;
+  /** Most tokens that may be written. */
+  readonly limit: number;
+  readonly randomFor: RandomFor;
+}
+
+/** What a turn of a script makes the model do. */
+export function planScript(script: ScriptTurn, turn: Turn, { keepTime, limit, randomFor }: ScriptPlay): Plan {
+  const writer = new ScriptWriter(turn, limit, randomFor);
+  const steps: Step[] = [];
+  let elapsedMs = 0;
+  // What a provider yielded is counted by the service, unless it reports itself.
+  let isRaw = false;
+  for (const { at = elapsedMs, ...step } of listSteps(script)) {
+    if (keepTime && at > elapsedMs) steps.push({ type: 'pause', ms: at - elapsedMs });
+    elapsedMs = Math.max(elapsedMs, at) + (step.delay ?? 0);
+    for (const happening of writer.write(step)) steps.push(happening);
+    isRaw ||= step.events !== undefined;
+    if (writer.isFull) break;
+  }
+  const reason = writer.isFull ? 'length' : (script.finish ?? 'stop');
+  if (!steps.some(({ type }) => type === 'finish')) steps.push({ type: 'finish', reason });
+  return { steps, written: isRaw ? null : writer.written };
+}
+
+/** Whether a turn says itself when its steps happen. */
+export function isTimed({ steps = [] }: ScriptTurn): boolean {
+  return steps.some(({ at }) => at !== undefined);
+}
+
+/** The short form of a turn as steps. */
+function* listSteps({ delay, reasoning, text, calls = [], error, cut, steps = [] }: ScriptTurn): Generator<ScriptStep> {
+  if (delay !== undefined) yield { delay };
+  if (reasoning !== undefined) yield { reasoning };
+  if (text !== undefined) yield { text };
+  for (const call of calls) yield { call };
+  yield* steps;
+  if (error !== undefined) yield { error };
+  if (cut !== undefined) yield { cut };
+}

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+
+import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
+import { SCRIPT_SCHEMA, type ScriptFile } from './script-file.js';
+
+/** A script whose model has a name. */
+export type NamedScript = ScriptFile & { readonly model: string };
+
+/** Reads scripts in JSON, YAML or JSON Lines. Throws EnvironmentError with a line per fault of any of them. */
+export async function readScripts(paths: readonly string[]): Promise<readonly NamedScript[]> {
+  if (paths.length === 0) return [];
+  const scripts = new Map<string, NamedScript>();
+  const faults: string[] = [];
+  for (const path of paths) {
+    try {
+      const script = await readScript(path);
+      const [twin] = [...scripts].find(([, { model }]) => model === script.model) ?? [];
+      if (twin === undefined) scripts.set(path, script);
+      else faults.push(`${path}: answers as '${script.model}', like ${twin}`);
+    } catch (error) {
+      faults.push(`${path}: ${firstLineOf(error)}`);
+    }
+  }
+  if (faults.length > 0) throw new EnvironmentError(faults.map((fault) => `SIMULATOR_SCRIPTS: ${fault}.`));
+  return [...scripts.values()];
+}
+
+async function readScript(path: string): Promise<NamedScript> {
+  const content = await readFile(path, 'utf8');
+  const value = path.endsWith('.jsonl') ? parseLines(content) : await parseDataFile(path, content);
+  const script = await requireSchema<ScriptFile>(value, SCRIPT_SCHEMA);
+  return { ...script, model: script.model ?? basename(path, extname(path)) };
+}
+
+/** Each line is a turn; the first may hold the settings of the file instead. */
+function parseLines(content: string): unknown {
+  const lines = content.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [parseLine(line, index + 1)]));
+  const [first] = lines;
+  if (typeof first !== 'object' || first === null || !('settings' in first)) return { turns: lines };
+  const { settings, ...others } = first;
+  // Processes that record into one file may each have begun it.
+  const turns = lines.filter((line) => !isDeepStrictEqual(line, first));
+  // What stands beside the settings is told as a fault of its own.
+  return { ...(settings as object), ...others, turns };
+}
+
+function parseLine(line: string, number: number): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new Error(`line ${number} is not JSON`);
+  }
+}

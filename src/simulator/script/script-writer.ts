@@ -1,0 +1,103 @@
+import { ConnectionCutError, ModelError, type Turn } from '../../providers/index.js';
+import type { RandomFor } from '../answer/plan-answer.js';
+import { toReasoningSteps, toTextSteps } from '../answer/to-steps.js';
+import { fakeEncryption, summaryMode } from '../answer/plan-reasoning.js';
+import { splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from '../answer/token-pieces.js';
+import { refusalOf } from '../faults.js';
+import type { Step } from '../step.js';
+import type { ScriptCall, ScriptError, ScriptStep, ScriptText } from './script-file.js';
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** Turns steps of a script into steps of the model, as far as the limit of the answer lets them go. */
+export class ScriptWriter {
+  private output = 0;
+  private reasoning = 0;
+  private full = false;
+
+  /** `limit` is in tokens; what a recording has in it is not bounded. */
+  constructor(
+    private readonly turn: Turn,
+    private readonly limit: number,
+    private readonly randomFor: RandomFor,
+  ) {}
+
+  /** Tokens so far; the output includes the reasoning. */
+  get written(): { readonly output: number; readonly reasoning: number } {
+    return { output: this.output, reasoning: this.reasoning };
+  }
+
+  /** Whether the limit cut something off: nothing comes after that. */
+  get isFull(): boolean {
+    return this.full;
+  }
+
+  write(step: ScriptStep): Iterable<Step> {
+    if (step.events !== undefined) return step.events;
+    if (step.text !== undefined) return toTextSteps(this.take(step.text), this.turn, this.randomFor);
+    if (step.reasoning !== undefined) return this.think(step.reasoning);
+    if (step.refusal !== undefined) return this.refuse(step.refusal);
+    if (step.call !== undefined) return this.call(step.call);
+    if (step.delay !== undefined) return [{ type: 'pause', ms: step.delay }];
+    if (step.stall === true) return [{ type: 'pause', ms: Infinity }];
+    if (step.cut === true) return [{ type: 'throw', error: new ConnectionCutError() }];
+    if (step.error !== undefined) return [{ type: 'throw', error: toError(step.error, this.turn.settings.model) }];
+    return [{ type: 'leave' }];
+  }
+
+  /** What a model thinks is shown as a summary, to who asks for one. */
+  private think(text: ScriptText): Iterable<Step> {
+    const pieces = this.take(text);
+    const tokens = sumTokens(pieces);
+    this.reasoning += tokens;
+    const isShown = summaryMode(this.turn.settings.reasoning) !== null;
+    const encrypted = fakeEncryption(this.randomFor('reasoning'));
+    return toReasoningSteps({ tokens, summary: isShown ? pieces : [], encrypted });
+  }
+
+  private refuse(text: ScriptText): Iterable<Step> {
+    return this.take(text).map(({ text: delta }) => ({ type: 'refusal', delta }));
+  }
+
+  private call({ name, namespace, call_id: callId, arguments: given = {}, input }: ScriptCall): readonly Step[] {
+    const place = {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(callId === undefined ? {} : { callId }),
+    };
+    const text = input ?? (typeof given === 'string' ? given : JSON.stringify(given));
+    const pieces = this.take(text);
+    if (this.full && pieces.length === 0) return [];
+    const [open, piece] =
+      input === undefined
+        ? (['function_call', 'function_call_arguments'] as const)
+        : (['custom_tool_call', 'custom_tool_call_input'] as const);
+    return [{ type: open, ...place }, ...pieces.map(({ text: delta }): Step => ({ type: piece, delta }))];
+  }
+
+  private take(text: ScriptText): readonly TokenPiece[] {
+    const left = this.limit - this.output;
+    const pieces = typeof text === 'string' ? splitIntoTokens(text, left) : text.map(toPiece);
+    const taken = takeTokens(pieces, left);
+    this.output += sumTokens(taken);
+    this.full ||= taken.length < pieces.length;
+    return taken;
+  }
+}
+
+function toPiece(text: string): TokenPiece {
+  return { text, tokens: sumTokens(splitIntoTokens(text)) };
+}
+
+function toError(error: NonNullable<ScriptStep['error']>, model: string): ModelError {
+  if (typeof error === 'string') return refusalOf(error, model, RETRY_AFTER_SECONDS);
+  const { kind, code, message, retry_after: seconds = RETRY_AFTER_SECONDS }: ScriptError = error;
+  const usual = kind === undefined ? undefined : refusalOf(kind, model, seconds);
+  const { status, type, param } = { ...usual?.options, ...error };
+  return new ModelError(code ?? usual?.code ?? 'server_error', message ?? usual?.message ?? 'The script says so.', {
+    ...(status === undefined ? {} : { status }),
+    ...(type === undefined ? {} : { type }),
+    ...(param == null ? {} : { param }),
+    ...(error.retry_after === undefined && kind === undefined ? {} : { retryAfterMs: seconds * 1000 }),
+  });
+}

@@ -1,0 +1,109 @@
+import type { Item } from '../../protocol/index.js';
+import { ModelError } from '../../providers/index.js';
+import {
+  countAnswers,
+  digestTranscript,
+  isUserMessage,
+  placeOf,
+  type TranscriptPlace,
+} from '../../providers/transcripts/index.js';
+import { readText } from '../answer/read-items.js';
+import { Tally } from '../tally.js';
+import { refuseControl } from '../control.js';
+import { compileConditions, type Condition, findByMessage } from './conditions.js';
+import type { NamedScript } from './read-script.js';
+import type { ScriptTurn } from './script-file.js';
+import { fails, indexAfter } from './script-progress.js';
+
+/** The turns that one kind of request goes through, and how far it has come. */
+interface Track {
+  readonly key: string;
+  readonly turns: readonly ScriptTurn[];
+  /** How many of them the conversation holds already. */
+  readonly answered: number;
+}
+
+/** A script that is being played: finds each request its turn. */
+export class Script {
+  readonly model: string;
+  private readonly asked = new Tally();
+  private readonly failed = new Tally();
+  private readonly conditions: readonly Condition[];
+  private readonly positions: ReadonlyMap<ScriptTurn, number>;
+
+  constructor(private readonly file: NamedScript) {
+    this.model = file.model;
+    this.conditions = compileConditions(file.turns);
+    this.positions = new Map(file.turns.map((turn, position) => [turn, position]));
+  }
+
+  /** Whether the script answers under this model name. */
+  serves(model: string): boolean {
+    return this.model === '*' || this.model === model;
+  }
+
+  /** Whether steps wait for the time they were recorded at. */
+  get keepsTime(): boolean {
+    return this.file.timing !== 'none';
+  }
+
+  /**
+   * The turn that answers a conversation; `position` (from 1) starts the script there, for everybody. Throws ModelError 400
+   * when no turn is left, none answers this, or the script has no position of its own.
+   */
+  pick(context: readonly Item[], position?: number): ScriptTurn {
+    if (position !== undefined && this.advance !== 'request') {
+      throw refuseControl(`'turn' needs a script with advance: request, and '${this.model}' is none.`);
+    }
+    if (this.file.match === 'request') return this.pickRecorded(context);
+    const track = this.findTrack(context);
+    if (position !== undefined) this.asked.set(track.key, position - 1);
+    if (this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
+    const conversation = digestTranscript(context);
+    const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(conversation));
+    // Only failures in a row count: who begins the same conversation again gets the same answers again.
+    this.failed.set(conversation, fails(turn) ? this.failed.count(conversation) + 1 : 0);
+    return turn;
+  }
+
+  /** A recorded conversation, or one in which only the tools answered otherwise, or else the only one that came so far. */
+  private pickRecorded(context: readonly Item[]): ScriptTurn {
+    const place = placeOf(context);
+    const find = (isThere: (request: TranscriptPlace) => boolean): readonly ScriptTurn[] =>
+      this.file.turns.filter(({ request }) => request !== undefined && isThere(request));
+    const same = find(({ conversation }) => conversation === place.conversation);
+    if (same.length > 0) return this.at(same, this.asked.next(place.conversation));
+    const asFar = find(({ answers }) => answers === place.answers);
+    const alike = asFar.filter(({ request }) => request?.user === place.user);
+    const turns = alike.length > 0 || asFar.length > 1 ? alike : asFar;
+    return this.at(turns, this.asked.next(`${place.user} ${place.answers}`));
+  }
+
+  /** What is matched to conversations goes by them, unless the file says otherwise. */
+  private get advance(): 'request' | 'conversation' {
+    const { advance, match = 'order' } = this.file;
+    if (match === 'request') return 'conversation';
+    return advance ?? (match === 'order' ? 'request' : 'conversation');
+  }
+
+  private findTrack(context: readonly Item[]): Track {
+    const { match, turns } = this.file;
+    if (match !== 'last_user_message') return { key: '', turns, answered: countAnswers(context) };
+    const last = context.findLastIndex(isUserMessage);
+    const message = context[last];
+    const text = message === undefined ? '' : readText(message);
+    const found = findByMessage(this.conditions, text);
+    const answering = found.length > 0 ? found : turns.filter(({ when }) => when === undefined);
+    const key = found.map((turn) => this.positions.get(turn)).join();
+    return { key, turns: answering, answered: countAnswers(context.slice(last + 1)) };
+  }
+
+  private at(turns: readonly ScriptTurn[], index: number): ScriptTurn {
+    const { on_exhausted: afterLast = 'repeat_last' } = this.file;
+    const wanted = afterLast === 'loop' ? index % turns.length : index;
+    const turn = turns[afterLast === 'repeat_last' ? Math.min(wanted, turns.length - 1) : wanted];
+    if (turn !== undefined) return turn;
+    const fault = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
+    throw new ModelError('script_exhausted', `The script '${this.model}' ${fault}.`, { status: 400 });
+  }
+}

@@ -1,0 +1,32 @@
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+
+import { Environment } from '../config/index.js';
+import { SimulatorOptions } from './simulator-options.js';
+import { SimulatorController, StatisticsSwitch } from './simulator.controller.js';
+import { SimulatorProvider } from './simulator.provider.js';
+import { SimulatorStatistics } from './simulator-statistics.js';
+
+/**
+ * The simulator: simulated models, and `GET /simulator/stats`. Import it beside AntiphonModule, or in its `imports`; nothing else
+ * in the service knows it.
+ */
+@Module({
+  controllers: [SimulatorController],
+  providers: [SimulatorProvider, SimulatorStatistics, StatisticsSwitch, provideOptions({})],
+  exports: [SimulatorOptions, SimulatorProvider],
+})
+export class SimulatorModule {
+  /** The same, but where there is a PROVIDERS_FILE only the names that it sends to `simulator` are simulated. */
+  static asFallback(): DynamicModule {
+    // The later provider of a token is the one that counts.
+    return { module: SimulatorModule, providers: [provideOptions({ isFallback: true })] };
+  }
+}
+
+function provideOptions(others: Partial<SimulatorOptions>): Provider {
+  return {
+    provide: SimulatorOptions,
+    inject: [Environment],
+    useFactory: (environment: Environment) => SimulatorOptions.from(environment, others),
+  };
+}

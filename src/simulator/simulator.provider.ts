@@ -1,0 +1,153 @@
+import { hash } from 'node:crypto';
+
+import { Inject, Logger, type OnModuleInit } from '@nestjs/common';
+
+import { type ModelInfo, ModelProvider, type ModelSink, PushingProvider, type Turn } from '../providers/index.js';
+import { Clock } from '../time/index.js';
+import { identify, planAnswer, type RandomFor, sumParts } from './answer/plan-answer.js';
+import { toSteps } from './answer/to-steps.js';
+import type { Wording } from './answer/write-text.js';
+import { CONTROL_HEADER, type Control, readControl, refuseControl } from './control.js';
+import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
+import { type Latency, withLatency } from './latency.js';
+import { limitOf } from './limits.js';
+import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
+import { type Performance, play } from './play.js';
+import { isTimed, planScript } from './script/plan-script.js';
+import { readScripts } from './script/read-script.js';
+import { Script } from './script/script.js';
+import { SeededRandom } from './seeded-random.js';
+import { SIMULATOR } from './simulator-name.js';
+import { SimulatorOptions } from './simulator-options.js';
+import type { Plan, Step } from './step.js';
+import { Tally } from './tally.js';
+
+/** What is known of a turn before it is planned. */
+interface Cue {
+  readonly turn: Turn;
+  readonly control: Control;
+  /** Most tokens of the answer. */
+  readonly limit: number;
+  readonly randomFor: RandomFor;
+  readonly sink: ModelSink;
+}
+
+/**
+ * A model that needs no network, no key and no luck: the same requests have the same answers, tools are called with
+ * arguments their schema allows, structured output is valid, and tokens are counted as o200k_base has them. It can be slow,
+ * fail and follow a script as real models do.
+ */
+@ModelProvider(SIMULATOR)
+export class SimulatorProvider extends PushingProvider implements OnModuleInit {
+  override readonly isFallback: boolean;
+  override readonly isRecorded = false;
+  override readonly requestHeaders = [CONTROL_HEADER];
+  private scripts: readonly Script[] = [];
+  private readonly asked = new Tally();
+  private readonly logger = new Logger('Simulator');
+  private isWarned = false;
+
+  constructor(
+    @Inject(SimulatorOptions) private readonly options: SimulatorOptions,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    super();
+    this.isFallback = options.isFallback;
+  }
+
+  /** Reads the scripts. Throws EnvironmentError for one that cannot be used. */
+  async onModuleInit(): Promise<void> {
+    this.scripts = (await readScripts(this.options.scripts)).map((script) => new Script(script));
+  }
+
+  override async models(): Promise<readonly ModelInfo[]> {
+    const scripted = this.scripts.map(({ model }) => model).filter((model) => model !== '*' && !isListed(model));
+    return [...listModels(), ...scripted.map(describeModel)];
+  }
+
+  override find(model: string, { alone }: { readonly alone: boolean }): ModelInfo | undefined {
+    if (model === '') return undefined;
+    const isServed = (this.options.anyModel ?? alone) || isListed(model) || this.scriptOf(model) !== undefined;
+    return isServed ? describeModel(model) : undefined;
+  }
+
+  override push(turn: Turn, sink: ModelSink): Promise<void> {
+    return play(() => this.prepare(turn, sink), this.clock, sink);
+  }
+
+  private async prepare(turn: Turn, sink: ModelSink): Promise<Performance> {
+    const control = this.readControl(turn);
+    const input = await this.countTokens(turn);
+    const identity = identify(turn, control.seed ?? this.options.seed);
+    const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
+    const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, sink };
+    // The same request may come again, and each time is drawn for anew; who gives a seed wants the same every time.
+    const time = this.asked.next(identity);
+    const random = new SeededRandom('time', control.seed === undefined ? time : 0, identity);
+    const plan = await this.plan(cue, random);
+    const fault = time < (control.times ?? Infinity) ? this.drawFault(control, random) : undefined;
+    const steps = fault === undefined ? plan.steps : withFault(plan.steps, fault, turn.settings.model);
+    const speed = control.speed ?? this.options.speed;
+    return { ...plan, steps, speed, input };
+  }
+
+  private async plan(cue: Cue, random: SeededRandom): Promise<Plan> {
+    const { turn, control, limit, randomFor } = cue;
+    const script = this.scriptOf(turn.settings.model);
+    if (script === undefined) return this.planAnswer(cue, random);
+    const scripted = script.pick(turn.context, control.turn);
+    const keepTime = script.keepsTime && control.latency === undefined && isTimed(scripted);
+    const plan = planScript(scripted, turn, { keepTime, limit, randomFor });
+    return keepTime ? plan : { ...plan, steps: this.slowDown(plan.steps, cue, random) };
+  }
+
+  private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
+    const { turn, control, limit, randomFor, sink } = cue;
+    const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
+    const wording = this.chooseWording(control);
+    const answer = await planAnswer(turn, { wording, eagerness, limit, sink }, randomFor);
+    const reasoning = answer.reasoning?.tokens ?? 0;
+    return {
+      steps: this.slowDown(toSteps(answer, turn, randomFor), cue, random),
+      written: { output: reasoning + sumParts(answer.parts), reasoning },
+    };
+  }
+
+  private slowDown(steps: Iterable<Step>, { turn, control }: Cue, random: SeededRandom): Iterable<Step> {
+    const latency = this.chooseLatency(turn.settings.model, control);
+    return latency === null ? steps : withLatency(steps, latency, random);
+  }
+
+  private chooseLatency(model: string, control: Control): Latency | null {
+    const setting = control.latency ?? this.options.latency;
+    if (setting === 'instant') return null;
+    return setting === 'realistic' ? latencyOf(model) : setting;
+  }
+
+  private chooseWording({ generator = this.options.generator, text = this.options.text }: Control): Wording {
+    const isGiven = generator === 'fixed' || generator === 'sequence';
+    if (isGiven && text === '') throw refuseControl(`generator=${generator} needs a text.`);
+    return { generator, text, nextPosition: () => this.asked.next(`sequence ${hash('sha256', text)}`) };
+  }
+
+  private drawFault(control: Control, random: SeededRandom): Fault | undefined {
+    const { fault } = control;
+    if (fault === 'none') return undefined;
+    return fault === undefined ? drawByRates(this.options.faults, control, random) : drawFault(fault, control, random);
+  }
+
+  private readControl({ headers }: Turn): Control {
+    const header = headers[CONTROL_HEADER];
+    if (header === undefined) return {};
+    if (this.options.control) return readControl(header);
+    // Once: a test that believes to meet a fault would pass for the wrong reason.
+    if (!this.isWarned) this.logger.warn('x-simulate is ignored: it needs SIMULATOR_CONTROL=true');
+    this.isWarned = true;
+    return {};
+  }
+
+  /** A script of that very name, or one for every name. */
+  private scriptOf(model: string): Script | undefined {
+    return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
+  }
+}
