@@ -29,7 +29,7 @@ export interface AntiphonAsyncOptions extends Omit<AntiphonOptions, 'environment
   readonly useEnvironment: AsyncVariables['useFactory'];
 }
 
-/** The whole service as one module, in the order of the picture in the README. */
+/** The whole service as one module, in the order of the picture in docs/architecture.md. */
 @Module({})
 export class AntiphonModule {
   static forRoot(options: AntiphonOptions = {}): DynamicModule {

@@ -16,7 +16,7 @@ import { WeatherTool } from '../support/weather-tool.js';
 @Module({ imports: [AntiphonModule.forRoot({ providers: [ScriptedProvider] })], providers: [WeatherTool] })
 class AppModule {}
 
-describe('the tool of docs/tools.md, in an application of its own', () => {
+describe('the tool of docs/extending.md, in an application of its own', () => {
   const station = createServer((request, response) => {
     void text(request).then((asked) => response.end(`sunny for ${asked}`));
   });
