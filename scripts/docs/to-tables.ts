@@ -63,7 +63,10 @@ function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + word.length < width) lines[lines.length - 1] = `${last} ${word}`;
+    // A line that began with NAME=value would look like a setting.
+    const isSetting = /^[A-Z][A-Z0-9_]*=/.test(word);
+    if (last !== undefined && (isSetting || last.length + word.length < width))
+      lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
   return lines;
