@@ -1,33 +1,17 @@
-import { type DynamicModule, Module, type ModuleMetadata, type Type } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 
 import { AccessModule } from './access/index.js';
-import { type AsyncVariables, ConfigModule, type Variables } from './config/index.js';
+import type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';
+import { ConfigModule } from './config/index.js';
 import { ConnectionsModule } from './connections/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
 import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
-import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
-import { type ModelProviderBase, ProvidersModule } from './providers/index.js';
+import { ProvidersModule } from './providers/index.js';
 import { ResponsesModule } from './responses/index.js';
+import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
-import { TimeModule } from './time/index.js';
-
-/** What an embedding program chooses. Everything else is a contract behind a DI token, to be overridden. */
-export interface AntiphonOptions {
-  /** Variables that win over the process's own, by the names of the Environment. */
-  readonly environment?: Variables;
-  /** Classes marked `@ModelProvider`. A service without any, here or in `imports`, and without PROVIDERS_FILE does not start. */
-  readonly providers?: readonly Type<ModelProviderBase>[];
-  /** Modules that the providers inject from, or that bring providers, such as SimulatorModule. */
-  readonly imports?: NonNullable<ModuleMetadata['imports']>;
-}
-
-/** The same, with variables that are only known later, such as those of a secret store. */
-export interface AntiphonAsyncOptions extends Omit<AntiphonOptions, 'environment'> {
-  readonly inject?: AsyncVariables['inject'];
-  readonly useEnvironment: AsyncVariables['useFactory'];
-}
 
 /** The whole service as one module, in the order of the picture in docs/architecture.md. */
 @Module({})
@@ -48,25 +32,14 @@ export class AntiphonModule {
     );
   }
 
-  private static assemble({ providers, imports }: AntiphonOptions, config: DynamicModule): DynamicModule {
+  private static assemble(seams: AntiphonSeams, config: DynamicModule): DynamicModule {
+    const service = [ResponsesModule, SessionsModule, GraphModule, ConnectionsModule, ModelsModule, ProvidersModule];
     return {
       module: AntiphonModule,
       global: true,
-      imports: [
-        config,
-        TimeModule,
-        AccessModule,
-        HttpModule,
-        ResponsesModule,
-        SessionsModule,
-        GraphModule,
-        ConnectionsModule,
-        ModelsModule,
-        ProvidersModule.with(providers ?? [], imports),
-        OperationsModule,
-      ],
-      providers: [{ provide: IdGenerator, useClass: UuidIdGenerator }],
-      exports: [IdGenerator],
+      imports: [config, SeamsModule.with(seams), AccessModule, HttpModule, ...service, OperationsModule],
+      // What a program's own modules may inject, such as ResponsesService and ConnectionRegistry.
+      exports: [ResponsesModule, ConnectionsModule],
     };
   }
 }

@@ -7,7 +7,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard } from './access/index.js';
-import { AntiphonModule, type AntiphonOptions } from './antiphon.module.js';
+import { AntiphonModule } from './antiphon.module.js';
+import type { AntiphonOptions } from './antiphon-options.js';
 import { Environment, readEnvironment } from './config/index.js';
 import { createLogger } from './create-logger.js';
 import {
@@ -22,6 +23,7 @@ import { OpenReplies } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
+import { BACKENDS, selectBackend } from './state/index.js';
 
 /**
  * Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used, or there is no
@@ -30,10 +32,11 @@ import { SocketAdapter } from './responses/socket/index.js';
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
   const module = AntiphonModule.forRoot(options);
   // Read here as well, after the module has loaded `.env`: what is wrong is told in a line, before Nest logs a stack.
-  const logger = createLogger(readEnvironment({ ...process.env, ...options.environment }));
+  const environment = readEnvironment({ ...process.env, ...options.environment });
+  selectBackend(environment.STATE, { ...BACKENDS, ...options.state });
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
     abortOnError: false,
-    logger,
+    logger: createLogger(environment),
   });
   return configureApp(app);
 }
@@ -56,9 +59,17 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
     replies.add(reply.raw);
     // Strangers, and what has no route, are turned away before their body is read. The pattern of the route decides: a URL
     // has many spellings.
-    if (isApiPath(request.routeOptions.url ?? request.url) && request.method !== 'OPTIONS') guard.identify(request);
-    if (request.is404 && hasBody(request)) throw new NotFoundException();
-    done();
+    const isGuarded = isApiPath(request.routeOptions.url ?? request.url) && request.method !== 'OPTIONS';
+    const identified = isGuarded ? guard.identify(request) : undefined;
+    const refuseUnknown = (): void => {
+      if (request.is404 && hasBody(request)) throw new NotFoundException();
+    };
+    if (identified === undefined) {
+      refuseUnknown();
+      done();
+    } else {
+      identified.then(refuseUnknown).then(() => done(), done);
+    }
   });
   await readJsonBodies(app, environment);
   answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS);

@@ -1,9 +1,16 @@
 /** What a program that embeds or extends Antiphon imports. */
 export * from './access/index.js';
 export * from './antiphon.module.js';
+export type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';
 export * from './bootstrap.js';
-export { Environment, EnvironmentError, listenAddress } from './config/index.js';
-export { type Connection, ConnectionRegistry, type LaneSummary, type StopCause } from './connections/index.js';
+export { Environment, EnvironmentError, listenAddress, VariableSource } from './config/index.js';
+export {
+  type Connection,
+  connectionOf,
+  ConnectionRegistry,
+  type LaneSummary,
+  type StopCause,
+} from './connections/index.js';
 export type { Continuation, Continuations, Transcript } from './context/index.js';
 export { createAdapter } from './http/index.js';
 export * from './protocol/index.js';
@@ -12,21 +19,26 @@ export {
   ActiveTurn,
   Admission,
   type AdmittedTurn,
+  type AnsweringTurn,
+  type BegunTurn,
   type EndedTurn,
   type EventSink,
   type FinishedPass,
+  type Lease,
   PassPolicy,
-  type Release,
   ResponsesService,
   RunningTurns,
   type StopReason,
   StoredResponsesService,
+  type Transport,
   type TurnClient,
+  type TurnEstimate,
   TurnObserver,
   type TurnPolicy,
   type TurnRecord,
 } from './responses/index.js';
-export { SocketAdapter } from './responses/socket/index.js';
+export type { Seam } from './seams/index.js';
+export { ErrorEventFilter, SocketAdapter } from './responses/socket/index.js';
 export * from './simulator/index.js';
 export * from './state/index.js';
-export { Clock, type MaybePromise, SystemClock, TimeModule, type Timer } from './time/index.js';
+export { Clock, type MaybePromise, SystemClock, type Timer } from './time/index.js';

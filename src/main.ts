@@ -4,10 +4,11 @@ import { Logger } from '@nestjs/common';
 
 import { type Environment, loadEnvironment } from './config/index.js';
 import { createLogger } from './create-logger.js';
+import { readSimulatorVariables } from './simulator/simulator-variables.js';
 import { describeStartFailure } from './start-failure.js';
 
 try {
-  await start(loadEnvironment());
+  await start(loadEnvironment({}, readSimulatorVariables));
 } catch (error) {
   process.stderr.write(`${describeStartFailure(error)}\n`);
   process.exit(1);

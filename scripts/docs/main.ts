@@ -11,7 +11,10 @@ import { replaceGenerated } from './replace-generated.ts';
 import { toEnvironmentExample, toErrorTable, toVariableTables } from './to-tables.ts';
 
 /** The classes that declare variables, in the order in which they are shown. */
-const VARIABLE_CLASSES = [{ path: 'src/config/environment.ts', name: 'Environment' }];
+const VARIABLE_CLASSES = [
+  { path: 'src/config/environment.ts', name: 'Environment' },
+  { path: 'src/simulator/simulator-variables.ts', name: 'SimulatorVariables' },
+];
 
 const variables = VARIABLE_CLASSES.flatMap(({ path, name }) => readVariables(path, name));
 const errors = readErrors('src/protocol/errors.ts', 'ERROR_CODES');

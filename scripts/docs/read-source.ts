@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 
 import ts from 'typescript';
 
@@ -27,33 +28,46 @@ export function commentOf(node: ts.Node, name: string): string {
   return comment;
 }
 
-/** What a constant expression comes to: literals, arrays and objects without members, products, and constants of the file. */
-export function evaluate(node: ts.Expression, { path, tree }: Source): unknown {
-  const read = (expression: ts.Expression): unknown => {
-    if (ts.isStringLiteralLike(expression)) return expression.text;
-    if (ts.isNumericLiteral(expression)) return Number(expression.text);
-    if (expression.kind === ts.SyntaxKind.TrueKeyword) return true;
-    if (expression.kind === ts.SyntaxKind.FalseKeyword) return false;
-    if (expression.kind === ts.SyntaxKind.NullKeyword) return null;
-    if (ts.isArrayLiteralExpression(expression)) return expression.elements.map(read);
-    if (ts.isObjectLiteralExpression(expression)) return Object.fromEntries(expression.properties.flatMap(readMember));
-    if (ts.isBinaryExpression(expression) && expression.operatorToken.kind === ts.SyntaxKind.AsteriskToken) {
-      return Number(read(expression.left)) * Number(read(expression.right));
-    }
-    const constant = ts.isIdentifier(expression) ? constants(tree).get(expression.text) : undefined;
-    if (constant !== undefined) return read(constant);
-    throw new Error(`${path}: cannot evaluate '${expression.getText()}'`);
-  };
-  const readMember = (member: ts.ObjectLiteralElementLike): readonly (readonly [string, unknown])[] =>
-    ts.isPropertyAssignment(member) ? [[member.name.getText(), read(member.initializer)]] : [];
-  return read(node);
+/** What a constant expression comes to: literals, lists, objects, products, and constants of the file or of those it imports. */
+export function evaluate(node: ts.Expression, source: Source): unknown {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isNumericLiteral(node)) return Number(node.text);
+  if (node.kind === ts.SyntaxKind.TrueKeyword) return true;
+  if (node.kind === ts.SyntaxKind.FalseKeyword) return false;
+  if (node.kind === ts.SyntaxKind.NullKeyword) return null;
+  // For readers a pattern says nothing; its words do.
+  if (ts.isRegularExpressionLiteral(node)) return '';
+  if (ts.isAsExpression(node) || ts.isSatisfiesExpression(node)) return evaluate(node.expression, source);
+  if (ts.isArrayLiteralExpression(node)) return evaluateAll(node.elements, source);
+  if (ts.isObjectLiteralExpression(node)) {
+    const members = node.properties.filter(ts.isPropertyAssignment);
+    return Object.fromEntries(members.map((one) => [one.name.getText(), evaluate(one.initializer, source)]));
+  }
+  if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.AsteriskToken) {
+    return Number(evaluate(node.left, source)) * Number(evaluate(node.right, source));
+  }
+  if (ts.isIdentifier(node)) return evaluateConstant(node.text, source);
+  throw new Error(`${source.path}: cannot evaluate '${node.getText()}'`);
 }
 
-function constants(tree: ts.SourceFile): ReadonlyMap<string, ts.Expression> {
+/** The same for elements or arguments, of which some may be spread. */
+export function evaluateAll(nodes: readonly ts.Expression[], source: Source): readonly unknown[] {
+  return nodes.flatMap((node) =>
+    ts.isSpreadElement(node) ? (evaluate(node.expression, source) as unknown[]) : [evaluate(node, source)],
+  );
+}
+
+function evaluateConstant(name: string, source: Source): unknown {
+  const { path, tree } = source;
   const declarations = tree.statements
     .filter(ts.isVariableStatement)
     .flatMap((one) => [...one.declarationList.declarations]);
-  return new Map(
-    declarations.flatMap(({ name, initializer }) => (initializer === undefined ? [] : [[name.getText(), initializer]])),
-  );
+  const { initializer } = declarations.find((one) => one.name.getText() === name) ?? {};
+  if (initializer !== undefined) return evaluate(initializer, source);
+  const from = tree.statements.filter(ts.isImportDeclaration).find((one) => {
+    const bindings = one.importClause?.namedBindings;
+    return bindings !== undefined && ts.isNamedImports(bindings) && bindings.elements.some((e) => e.name.text === name);
+  })?.moduleSpecifier;
+  if (from === undefined || !ts.isStringLiteral(from)) throw new Error(`${path}: there is no constant ${name}`);
+  return evaluateConstant(name, readSource(posix.join(posix.dirname(path), from.text.replace(/\.js$/, '.ts'))));
 }

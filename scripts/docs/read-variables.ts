@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-import { commentOf, evaluate, readSource, type Source } from './read-source.ts';
+import { commentOf, evaluate, evaluateAll, readSource, type Source } from './read-source.ts';
 
 /** A variable of the environment, as its class declares it. */
 export interface Variable {
@@ -48,10 +48,7 @@ function toVariable(member: ts.PropertyDeclaration, source: Source): Omit<Variab
   const kind = call === undefined ? undefined : KINDS[call.expression.getText()];
   if (call === undefined || kind === undefined) throw new Error(`${source.path}: ${name} is of no known kind`);
   if (member.initializer === undefined) throw new Error(`${source.path}: ${name} has no default`);
-  // The pattern of a Shape is not for readers; its words are.
-  const args = call.arguments.map((argument) =>
-    ts.isRegularExpressionLiteral(argument) ? '' : evaluate(argument, source),
-  );
+  const args = evaluateAll(call.arguments, source);
   const value = evaluate(member.initializer, source);
   // Null means that something else decides; lists and shares are empty.
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';

@@ -1,8 +1,9 @@
 import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
+import { isPromise, type MaybePromise } from '../time/index.js';
 import { Authenticator } from './authenticator.js';
-import type { Caller } from './tenant.js';
+import type { Caller, Tenant } from './tenant.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,14 +17,22 @@ declare module 'fastify' {
 export class ApiKeyGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
 
-  canActivate(context: ExecutionContext): boolean {
-    this.identify(context.switchToHttp().getRequest<FastifyRequest>());
-    return true;
+  canActivate(context: ExecutionContext): MaybePromise<boolean> {
+    const identified = this.identify(context.switchToHttp().getRequest<FastifyRequest>());
+    return identified === undefined ? true : identified.then(() => true);
   }
 
-  /** Names the caller once per request; called early as well, so that strangers cannot make us read large bodies. */
-  identify(request: FastifyRequest): void {
-    request.caller ??= { tenant: this.authenticator.authenticate(request.headers), requestId: request.id };
+  /**
+   * Names the caller once per request; called early as well, so that unknown callers cannot make us read large bodies.
+   * Undefined when that took no waiting.
+   */
+  identify(request: FastifyRequest): Promise<void> | undefined {
+    if (request.caller !== undefined) return undefined;
+    const name = (tenant: Tenant): void => void (request.caller = { tenant, requestId: request.id });
+    const tenant = this.authenticator.authenticate(request.headers);
+    if (isPromise(tenant)) return tenant.then(name);
+    name(tenant);
+    return undefined;
   }
 }
 

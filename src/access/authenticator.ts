@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment, isLoopback, listenAddress } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
+import type { MaybePromise } from '../time/index.js';
 import { ApiKeys } from './api-keys.js';
 import { asTenant, type Tenant } from './tenant.js';
 import { refuseWebPages, type WebPageRules } from './web-page-guard.js';
@@ -11,10 +12,16 @@ import { refuseWebPages, type WebPageRules } from './web-page-guard.js';
 /** The tenant of everything in a service without keys. */
 const ANYBODY = asTenant('anybody');
 
-/** Tells from a request's headers whose request it is. One for HTTP, for upgrades, and for each turn on a socket. */
+/**
+ * Names the tenant of a request by its headers: for HTTP requests, for upgrades, and again for each turn or event on a socket,
+ * with the headers of its upgrade.
+ */
 export abstract class Authenticator {
-  /** Throws ApiError 401 for a missing or wrong key, 403 for a web page at an open service. */
-  abstract authenticate(headers: IncomingHttpHeaders): Tenant;
+  /**
+   * Gives the tenant, at once or later. Throws ApiError 401 for a missing or wrong credential, 403 for one that may not use the
+   * service; anything else it throws is answered with 500. The request waits, so limit what it waits for.
+   */
+  abstract authenticate(headers: IncomingHttpHeaders): MaybePromise<Tenant>;
 }
 
 /** Knows callers by API_KEYS; without keys everybody on this machine is one and the same, and web pages are nobody. */

@@ -3,9 +3,8 @@ import { ConfigModule as NestConfigModule, ConfigService } from '@nestjs/config'
 
 import { Environment } from './environment.js';
 import { readEnvironment } from './read-environment.js';
-
-/** Variables by name, as text or already in their type. */
-export type Variables = Readonly<Record<string, unknown>>;
+import type { Variables } from './read-variables.js';
+import { VariableSource } from './variable-source.js';
 
 /** Where the variables on top come from when they are only known later. */
 export interface AsyncVariables {
@@ -16,7 +15,10 @@ export interface AsyncVariables {
 
 const OVERRIDES = Symbol('variables that win over the process');
 
-/** Provides the Environment: `.env`, the process's variables, and what the embedding program sets on top. */
+/**
+ * Provides the Environment: `.env`, the process's variables, and what the embedding program sets on top. Other modules read
+ * variables of their own from VariableSource.
+ */
 @Module({})
 export class ConfigModule {
   static forRoot(overrides: Variables = {}): DynamicModule {
@@ -32,18 +34,17 @@ export class ConfigModule {
       providers: [
         { provide: OVERRIDES, inject, useFactory },
         {
-          provide: Environment,
+          provide: VariableSource,
           inject: [ConfigService, OVERRIDES],
-          useFactory: (config: ConfigService, overrides: Variables) =>
-            readEnvironment({ ...readKnown(config), ...overrides }),
+          useFactory: (config: ConfigService, overrides: Variables) => new VariableSource(config, overrides),
+        },
+        {
+          provide: Environment,
+          inject: [VariableSource],
+          useFactory: (source: VariableSource) => readEnvironment(source.of(Environment)),
         },
       ],
-      exports: [Environment],
+      exports: [Environment, VariableSource],
     };
   }
-}
-
-/** What the process and `.env` say about the variables we know. */
-function readKnown(config: ConfigService): Variables {
-  return Object.fromEntries(Object.keys(new Environment()).map((name) => [name, config.get<unknown>(name)]));
 }

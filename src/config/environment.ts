@@ -1,32 +1,18 @@
 import 'reflect-metadata';
 
-import {
-  Choice,
-  ChoiceExcept,
-  Factor,
-  Flag,
-  Milliseconds,
-  Rates,
-  Shape,
-  Text,
-  TextList,
-  WholeNumber,
-} from './variables.js';
+import { Choice, Flag, Milliseconds, Shape, Text, TextList, WholeNumber } from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
 const LONGEST_TTL_SECONDS = 100 * 365 * DAY_IN_SECONDS;
 
 /**
- * Every variable the service reads, with its type and default. Inject this class to read them. `npm run docs` copies the
- * comments to docs/configuration.md and .env.example, under the headings that `// Section:` gives.
+ * The variables of the service, with their types and defaults. Inject this class to read them. A module that is imported
+ * may have others, which it reads from VariableSource. `npm run docs` copies the comments to docs/configuration.md and
+ * .env.example, under the headings that `// Section:` gives.
  */
 export class Environment {
   // Section: Server
-
-  /** `production` turns off `GET /simulator/stats`. */
-  @Text()
-  readonly NODE_ENV: string = '';
 
   /** Port to listen on. 0 picks a free port. */
   @WholeNumber(0, 65_535)
@@ -78,7 +64,7 @@ export class Environment {
   readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
 
   /**
-   * Number of processes that serve on the port. More than one requires STATE=postgres. All limits apply per process;
+   * Number of processes that serve on the port. More than one requires a STATE that replicas share. All limits apply per process;
    * see docs/deployment.md.
    */
   @WholeNumber(1, 1024)
@@ -87,12 +73,11 @@ export class Environment {
   // Section: State
 
   /**
-   * Where responses are stored: in this process, or in a PostgreSQL database that replicas share. See docs/state.md.
+   * Where responses are stored: `memory` (in this process), `postgres` (in a database that replicas share), or a
+   * backend of the program. See docs/state.md.
    */
-  @ChoiceExcept(['memory', 'postgres'], {
-    redis: 'redis is not built yet, and a store that forgets would break chains. Use postgres, which replicas share.',
-  })
-  readonly STATE: 'memory' | 'postgres' = 'memory';
+  @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
+  readonly STATE: string = 'memory';
 
   /**
    * Database for STATE=postgres, PostgreSQL 14 or later: `postgres://user:password@host:5432/database`. For TLS add
@@ -241,8 +226,8 @@ export class Environment {
   readonly WS_MAX_LIFETIME_MS: number = 3_600_000;
 
   /**
-   * How long before the end of its lifetime a connection gets a `connection_expiring` frame. 0, or a value above the
-   * lifetime: never.
+   * How long before the end of its lifetime a connection gets a `connection_expiring` frame. 0, or WS_MAX_LIFETIME_MS
+   * and more: never.
    */
   @Milliseconds(0)
   readonly WS_EXPIRY_NOTICE_MS: number = 300_000;
@@ -301,9 +286,7 @@ export class Environment {
   @WholeNumber(1024)
   readonly WS_QUEUE_TOTAL_BYTES: number = 256 * MEGABYTE;
 
-  /**
-   * Maximum estimated size of the transcripts cached per connection. Beyond it the oldest lanes are dropped.
-   */
+  /** Maximum estimated size of the transcripts cached per connection. Beyond it the oldest lanes are dropped. */
   @WholeNumber(1024)
   readonly WS_CACHE_MAX_BYTES: number = 64 * MEGABYTE;
 
@@ -330,69 +313,11 @@ export class Environment {
   @Milliseconds(0)
   readonly DRAIN_TIMEOUT_MS: number = 30_000;
 
-  // Section: Simulator
-
-  /** Seed of the simulator. The same seed and request give the same answer. */
-  @WholeNumber(0, 0xff_ff_ff_ff)
-  readonly SIMULATOR_SEED: number = 1;
-
-  /** Whether the simulator answers for every model name. Empty: only if there is no other provider. */
-  @Flag({ open: true })
-  readonly SIMULATOR_ANY_MODEL: boolean | null = null;
-
-  /**
-   * Latency of simulated models: `instant`, `realistic` (by model), or medians in ms as `first/between[/spread]`, such
-   * as `300/20`. Spread 0 always uses the median.
-   */
-  @Shape(
-    /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
-    'instant, realistic, or first/between in ms such as 300/20',
-  )
-  readonly SIMULATOR_LATENCY: string = 'instant';
-
-  /** Speed factor for that latency; 2 halves every pause. */
-  @Factor()
-  readonly SIMULATOR_SPEED: number = 1;
-
-  /**
-   * How text is generated: random English, lorem ipsum, an echo of the last user message, or the fixed text or sequence
-   * in SIMULATOR_TEXT.
-   */
-  @Choice('random', 'lorem', 'echo', 'fixed', 'sequence')
-  readonly SIMULATOR_GENERATOR: 'random' | 'lorem' | 'echo' | 'fixed' | 'sequence' = 'random';
-
-  /** Text for `fixed`. For `sequence`, the parts between `|`, one per request. */
-  @Text()
-  readonly SIMULATOR_TEXT: string = '';
-
-  /**
-   * Rounds of tool calls before the simulator answers a question, where `tool_choice` is `auto`. 0: it never calls
-   * tools on its own.
-   */
-  @WholeNumber(0)
-  readonly SIMULATOR_TOOL_ROUNDS: number = 1;
-
-  /** Scripts for simulated models (.json, .yaml, .jsonl), comma-separated. Each is a model of its own. */
-  @TextList()
-  readonly SIMULATOR_SCRIPTS: readonly string[] = [];
-
-  /** Faults and their share of the turns, such as `rate_limit=0.1,stall=0.01`. */
-  @Rates('rate_limit', 'server_error', 'unavailable', 'slow_start', 'stall', 'cut', 'upstream_cut', 'malformed')
-  readonly SIMULATOR_FAULTS: Readonly<Record<string, number>> = {};
-
-  /** Lets requests control the simulator with the header `x-simulate`. */
-  @Flag()
-  readonly SIMULATOR_CONTROL: boolean = false;
-
-  /** Whether `GET /simulator/stats` is available. Empty: unless NODE_ENV is `production`. */
-  @Flag({ open: true })
-  readonly SIMULATOR_STATS: boolean | null = null;
-
   // Section: Recording
 
   /**
-   * File to which the answers of other providers are appended, as a script for the simulator. Empty: nothing is
-   * recorded.
+   * File to which the answers of providers are appended, as a script for the simulator. The simulator itself is not
+   * recorded. Empty: nothing is recorded.
    */
   @Text()
   readonly RECORD_FILE: string = '';

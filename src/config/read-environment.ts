@@ -1,24 +1,9 @@
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
-
 import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './listen-address.js';
+import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
 
-/** The environment cannot be used; the message has one line per violation. */
-export class EnvironmentError extends Error {
-  override readonly name = 'EnvironmentError';
-
-  constructor(violations: readonly string[]) {
-    super(violations.join('\n'));
-  }
-}
-
-/** Checks that no decorator can say. Each gives a violation or undefined, and is left out where its variables have one already. */
-const CROSS_CHECKS: readonly (readonly [
-  variables: readonly (keyof Environment)[],
-  check: (environment: Environment) => string | undefined,
-])[] = [
+const CHECKS: readonly VariableCheck<Environment>[] = [
   [
     ['API_KEYS'],
     ({ API_KEYS }) => {
@@ -82,13 +67,6 @@ const CROSS_CHECKS: readonly (readonly [
     },
   ],
   [
-    ['SIMULATOR_GENERATOR', 'SIMULATOR_TEXT'],
-    ({ SIMULATOR_GENERATOR: generator, SIMULATOR_TEXT: text }) => {
-      if (text !== '' || (generator !== 'fixed' && generator !== 'sequence')) return undefined;
-      return `SIMULATOR_TEXT: has to be set for SIMULATOR_GENERATOR=${generator}.`;
-    },
-  ],
-  [
     ['HOST', 'API_KEYS', 'ALLOW_OPEN'],
     ({ HOST, API_KEYS, ALLOW_OPEN }) => {
       if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
@@ -110,19 +88,6 @@ function isDatabaseUrl(text: string): boolean {
 }
 
 /** Reads and checks the environment. Throws EnvironmentError with every violation at once. */
-export function readEnvironment(variables: Readonly<Record<string, unknown>>): Environment {
-  const set = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '');
-  const known = set.filter(([name]) => name in new Environment());
-  const environment = plainToInstance(Environment, Object.fromEntries(known), { exposeDefaultValues: true });
-  const errors = validateSync(environment, { stopAtFirstError: true });
-  const faulty = new Set(errors.map(({ property }) => property));
-  const violations = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
-  for (const [variables, check] of CROSS_CHECKS) {
-    const violation = variables.some((name) => faulty.has(name)) ? undefined : check(environment);
-    if (violation === undefined) continue;
-    violations.push(violation);
-    for (const name of variables) faulty.add(name);
-  }
-  if (violations.length > 0) throw new EnvironmentError(violations);
-  return environment;
+export function readEnvironment(variables: Variables): Environment {
+  return readVariables(Environment, variables, CHECKS);
 }

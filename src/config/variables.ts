@@ -62,16 +62,8 @@ export function Flag({ open = false } = {}): PropertyDecorator {
 
 /** One of a few words. */
 export function Choice(...words: readonly string[]): PropertyDecorator {
-  return ChoiceExcept(words, {});
-}
-
-/** One of a few words, where others that are likely to be tried deserve a word of their own. */
-export function ChoiceExcept(words: readonly string[], reasons: Readonly<Record<string, string>>): PropertyDecorator {
   return IsIn(words, {
-    message: ({ property, value }) => {
-      const reason = reasons[String(value)] ?? `expected one of ${words.join(', ')}, but got '${show(value)}'.`;
-      return `${property}: ${reason}`;
-    },
+    message: ({ property, value }) => `${property}: expected one of ${words.join(', ')}, but got '${show(value)}'.`,
   });
 }
 

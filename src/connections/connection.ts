@@ -2,12 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { Logger } from '@nestjs/common';
+import type { WebSocket } from 'ws';
 
 import type { Caller, Tenant } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
-import type { ClientSocket, ClientSocketHost } from './client-socket.js';
+import { ClientSocket, type ClientSocketHost } from './client-socket.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
 import { type FrameWriterHost, FrameWriter } from './frame-writer.js';
@@ -195,4 +196,10 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.dependencies.onClosed(this);
     logger.debug(`${this.id} of ${this.tenant} closed with ${code} ${JSON.stringify(reason)}`);
   }
+}
+
+/** The connection of a socket at our path, as a gateway gets it with `@ConnectedSocket()`; undefined for any other socket. */
+export function connectionOf(socket: WebSocket): Connection | undefined {
+  const host = socket instanceof ClientSocket ? socket.host : null;
+  return host instanceof Connection ? host : undefined;
 }

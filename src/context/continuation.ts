@@ -1,4 +1,4 @@
-import type { Origin } from '../providers/index.js';
+import type { Origin } from '../protocol/index.js';
 import type { Transcript } from './transcript.js';
 
 /** A response that can be continued, with everything up to and including its output. */

@@ -5,6 +5,7 @@ export * from './estimate-bytes.js';
 export * from './events.js';
 export * from './ids.js';
 export * from './list-object.js';
+export * from './origin.js';
 export * from './output-text.js';
 export * from './usage.js';
 export * from './wire.js';

@@ -28,7 +28,13 @@ export interface ModelInfo {
  */
 export const ModelProvider = DiscoveryService.createDecorator<string>();
 
-/** The seat every model sits in. A wrong provider can fail its own turns; it cannot break a stream's rules. */
+/** DI token: the providers that the program gave, in their order. */
+export const PROVIDERS = Symbol('providers');
+
+/** DI token: request headers that every provider gets, in lower case. */
+export const FORWARDED_HEADERS = Symbol('forwarded headers');
+
+/** The contract of every provider. A wrong one can fail its own turns; it cannot break the rules of a stream. */
 export abstract class ModelProviderBase {
   /** Whether it serves names of its own only where there is no PROVIDERS_FILE; names of the file may go to it all the same. */
   readonly isFallback: boolean = false;
@@ -65,6 +71,9 @@ export abstract class ModelProviderBase {
   find(_model: string, _among: { readonly alone: boolean }): ModelInfo | undefined {
     return undefined;
   }
+
+  /** Lets go of what it holds, such as connections. Called for a provider of PROVIDERS_FILE that is no longer used. */
+  destroy?(): Promise<void>;
 
   /** Tokens of everything the model will read in this turn. The default counts as o200k_base. */
   async countTokens(turn: Turn): Promise<number> {

@@ -1,10 +1,10 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import { Environment, EnvironmentError, firstLineOf } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
-import { type ModelInfo, ModelProvider, ModelProviderBase } from './model-provider.js';
+import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PROVIDERS } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import { Recorder } from './recording/index.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
@@ -31,11 +31,13 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     private readonly clock: Clock,
     private readonly random: Random,
     private readonly environment: Environment,
+    @Inject(PROVIDERS) private readonly given: readonly ModelProviderBase[],
+    @Inject(FORWARDED_HEADERS) private readonly forwardedHeaders: readonly string[],
   ) {}
 
-  /** Throws EnvironmentError where neither the program nor PROVIDERS_FILE brings a provider. Asked before the service starts. */
+  /** Throws EnvironmentError where neither the program nor PROVIDERS_FILE brings a provider. Called before the service starts. */
   requireProviders(): void {
-    if (this.environment.PROVIDERS_FILE !== '' || this.markedClasses().length > 0) return;
+    if (this.environment.PROVIDERS_FILE !== '' || this.given.length > 0 || this.marked().length > 0) return;
     throw new EnvironmentError(['No model provider: give `providers`, set PROVIDERS_FILE, or import SimulatorModule.']);
   }
 
@@ -46,7 +48,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     this.requireProviders();
     this.classes = this.discover();
-    this.requestHeaders = headersOf(this.classes.values());
+    this.requestHeaders = headersOf(this.forwardedHeaders, this.classes.values());
     this.current = await this.load();
     if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onHangUp);
   }
@@ -121,12 +123,12 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     }
   }
 
+  /** Those that the program gave, then those that its modules provide. */
   private discover(): ReadonlyMap<string, ModelProviderBase> {
+    const marked = this.marked().map((wrapper) => wrapper.instance as unknown);
     const found = new Map<string, ModelProviderBase>();
-    for (const wrapper of this.markedClasses()) {
-      const name = this.discovery.getMetadataByDecorator(ModelProvider, wrapper);
-      const instance: unknown = wrapper.instance;
-      if (name === undefined || instance === found.get(name)) continue;
+    for (const instance of new Set([...this.given, ...marked])) {
+      const name = nameOf(instance);
       if (!(instance instanceof ModelProviderBase)) {
         throw new Error(`The provider '${name}' must extend ModelProviderBase.`);
       }
@@ -136,11 +138,28 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return found;
   }
 
-  private markedClasses(): ReturnType<DiscoveryService['getProviders']> {
+  private marked(): ReturnType<DiscoveryService['getProviders']> {
     return this.discovery.getProviders({ metadataKey: ModelProvider.KEY });
   }
 }
 
-function headersOf(providers: Iterable<ModelProviderBase>): readonly string[] {
-  return [...new Set([...providers].flatMap(({ requestHeaders }) => requestHeaders))];
+/** The name in `@ModelProvider`. Throws an Error where there is none. */
+function nameOf(instance: unknown): string {
+  const kind = (instance as object).constructor;
+  const name: unknown = Reflect.getMetadata(ModelProvider.KEY, kind);
+  if (typeof name !== 'string')
+    throw new Error(`The provider ${kind.name} must be marked with @ModelProvider('name').`);
+  return name;
+}
+
+/** What a client proves who it is with. A provider has credentials of its own. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+/** Throws an Error for a header that must not leave the service. */
+function headersOf(forwarded: readonly string[], providers: Iterable<ModelProviderBase>): readonly string[] {
+  const names = [...forwarded, ...[...providers].flatMap(({ requestHeaders }) => requestHeaders)];
+  const lowerCase = [...new Set(names.map((name) => name.toLowerCase()))];
+  const credential = lowerCase.find((name) => CREDENTIALS.has(name));
+  if (credential !== undefined) throw new Error(`The header '${credential}' cannot be forwarded: it is a credential.`);
+  return lowerCase;
 }

@@ -1,15 +1,5 @@
-import type { Includable, Item, RequestParameters, ResponseSettings } from '../protocol/index.js';
+import type { Includable, Item, Origin, RequestParameters, ResponseSettings } from '../protocol/index.js';
 import type { TurnHeaders } from './turn-headers.js';
-
-/** Where an item or a response came from: what an incremental upstream needs to go on from its own state. */
-export interface Origin {
-  /** The provider's name. */
-  readonly provider: string;
-  /** The name of the model there, where it has another. */
-  readonly model?: string;
-  /** The upstream's own id of the response. */
-  readonly upstreamId?: string;
-}
 
 /** What a provider is asked to answer. */
 export interface Turn {

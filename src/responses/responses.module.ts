@@ -13,10 +13,9 @@ import { QueueBudget } from './socket/queue-budget.js';
 import { ResponsesGateway } from './socket/responses.gateway.js';
 import { SocketHandshake } from './socket/socket-handshake.js';
 import { ConnectionHandlers } from './socket/connection-handlers.js';
+import { TurnGuard } from './socket/turn.guard.js';
 import { StoredResponsesService } from './stored-responses.service.js';
 import {
-  Admission,
-  BoundedAdmission,
   ContextWindow,
   Entrance,
   Passes,
@@ -41,6 +40,7 @@ import {
     SocketHandshake,
     ConnectionHandlers,
     QueueBudget,
+    TurnGuard,
     RequestValidator,
     ResponsesService,
     StoredResponsesService,
@@ -56,7 +56,6 @@ import {
     TurnFailures,
     RunningTurns,
     TurnObservers,
-    { provide: Admission, useClass: BoundedAdmission },
   ],
   exports: [ResponsesService, StoredResponsesService, RunningTurns],
 })

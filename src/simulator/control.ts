@@ -1,6 +1,6 @@
 import { ModelError } from '../providers/index.js';
-import { GENERATORS, type GeneratorName } from './answer/write-text.js';
-import { FAULT_KINDS, type FaultKind } from './faults.js';
+import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
+import { GENERATORS, type GeneratorName } from './generators.js';
 import { type LatencySetting, parseLatency } from './latency.js';
 
 /** What a request asks of the simulator for its own turn; what is not there is as configured. */

@@ -1,24 +1,7 @@
 import { ConnectionCutError, ModelError } from '../providers/index.js';
+import { FAULT_KINDS, type FaultKind, type FaultRates } from './fault-kinds.js';
 import type { SeededRandom } from './seeded-random.js';
 import { isDelta, type Step } from './step.js';
-
-/** What can go wrong on purpose. */
-export const FAULT_KINDS = [
-  'rate_limit',
-  'server_error',
-  'unavailable',
-  'slow_start',
-  'stall',
-  'cut',
-  'upstream_cut',
-  'malformed',
-] as const;
-
-/** One of FAULT_KINDS. */
-export type FaultKind = (typeof FAULT_KINDS)[number];
-
-/** Share of the turns, 0 to 1, that each kind befalls. */
-export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
 
 /** Something that goes wrong in one turn. */
 export interface Fault {

@@ -1,7 +1,8 @@
-export type { GeneratorName } from './answer/write-text.js';
-export type { FaultKind, FaultRates } from './faults.js';
+export type { FaultKind, FaultRates } from './fault-kinds.js';
+export type { GeneratorName } from './generators.js';
 export type { Latency, LatencySetting } from './latency.js';
 export * from './simulator-name.js';
 export * from './simulator-options.js';
 export * from './simulator.module.js';
+export * from './simulator-variables.js';
 export * from './simulator.provider.js';

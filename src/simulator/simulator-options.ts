@@ -1,7 +1,7 @@
-import type { Environment } from '../config/index.js';
-import type { GeneratorName } from './answer/write-text.js';
-import type { FaultRates } from './faults.js';
+import type { FaultRates } from './fault-kinds.js';
+import type { GeneratorName } from './generators.js';
 import { type LatencySetting, parseLatency } from './latency.js';
+import type { SimulatorVariables } from './simulator-variables.js';
 
 /** How the simulator behaves. Injected by this class, so that a test or a deployment can provide its own. */
 export class SimulatorOptions {
@@ -30,20 +30,20 @@ export class SimulatorOptions {
     Object.assign(this, options);
   }
 
-  /** What the environment says, and the rest. */
-  static from(environment: Environment, others: Partial<SimulatorOptions> = {}): SimulatorOptions {
+  /** What the variables say, and the rest. */
+  static from(variables: SimulatorVariables, others: Partial<SimulatorOptions> = {}): SimulatorOptions {
     return new SimulatorOptions({
       ...others,
-      seed: environment.SIMULATOR_SEED,
-      anyModel: environment.SIMULATOR_ANY_MODEL,
-      latency: parseLatency(environment.SIMULATOR_LATENCY) ?? 'instant',
-      speed: environment.SIMULATOR_SPEED,
-      generator: environment.SIMULATOR_GENERATOR,
-      text: environment.SIMULATOR_TEXT,
-      toolRounds: environment.SIMULATOR_TOOL_ROUNDS,
-      scripts: environment.SIMULATOR_SCRIPTS,
-      faults: environment.SIMULATOR_FAULTS,
-      control: environment.SIMULATOR_CONTROL,
+      seed: variables.SIMULATOR_SEED,
+      anyModel: variables.SIMULATOR_ANY_MODEL,
+      latency: parseLatency(variables.SIMULATOR_LATENCY) ?? 'instant',
+      speed: variables.SIMULATOR_SPEED,
+      generator: variables.SIMULATOR_GENERATOR,
+      text: variables.SIMULATOR_TEXT,
+      toolRounds: variables.SIMULATOR_TOOL_ROUNDS,
+      scripts: variables.SIMULATOR_SCRIPTS,
+      faults: variables.SIMULATOR_FAULTS,
+      control: variables.SIMULATOR_CONTROL,
     });
   }
 }

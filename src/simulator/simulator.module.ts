@@ -1,10 +1,11 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 
-import { Environment } from '../config/index.js';
+import { VariableSource } from '../config/index.js';
 import { SimulatorOptions } from './simulator-options.js';
 import { SimulatorController, StatisticsSwitch } from './simulator.controller.js';
 import { SimulatorProvider } from './simulator.provider.js';
 import { SimulatorStatistics } from './simulator-statistics.js';
+import { readSimulatorVariables, SimulatorVariables } from './simulator-variables.js';
 
 /**
  * The simulator: simulated models, and `GET /simulator/stats`. Import it beside AntiphonModule, or in its `imports`; nothing else
@@ -12,7 +13,17 @@ import { SimulatorStatistics } from './simulator-statistics.js';
  */
 @Module({
   controllers: [SimulatorController],
-  providers: [SimulatorProvider, SimulatorStatistics, StatisticsSwitch, provideOptions({})],
+  providers: [
+    {
+      provide: SimulatorVariables,
+      inject: [VariableSource],
+      useFactory: (source: VariableSource) => readSimulatorVariables(source.of(SimulatorVariables)),
+    },
+    provideOptions({}),
+    SimulatorProvider,
+    SimulatorStatistics,
+    StatisticsSwitch,
+  ],
   exports: [SimulatorOptions, SimulatorProvider],
 })
 export class SimulatorModule {
@@ -26,7 +37,7 @@ export class SimulatorModule {
 function provideOptions(others: Partial<SimulatorOptions>): Provider {
   return {
     provide: SimulatorOptions,
-    inject: [Environment],
-    useFactory: (environment: Environment) => SimulatorOptions.from(environment, others),
+    inject: [SimulatorVariables],
+    useFactory: (variables: SimulatorVariables) => SimulatorOptions.from(variables, others),
   };
 }

@@ -1,6 +1,5 @@
 import type { Tenant } from '../access/index.js';
-import type { Item, ResponseObject } from '../protocol/index.js';
-import type { Origin } from '../providers/index.js';
+import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import type { GivenItems } from './given-items.js';
 import type { Page, PageRequest } from './page.js';
 

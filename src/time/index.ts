@@ -1,4 +1,3 @@
 export * from './backoff.js';
 export * from './clock.js';
 export * from './maybe-promise.js';
-export * from './time.module.js';

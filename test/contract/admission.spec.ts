@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
-import { Admission, type AdmittedTurn, ApiError, type Release } from '../../src/index.js';
+import { Admission, type AdmittedTurn, ApiError, type Lease, type TurnEstimate } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -13,17 +13,19 @@ class Doorkeeper extends Admission {
   readonly returned = Promise.withResolvers<undefined>();
   given = 0;
 
-  override async acquire(_turn: AdmittedTurn, signal: AbortSignal): Promise<Release> {
+  override async acquire(_turn: AdmittedTurn, _estimate: TurnEstimate, signal: AbortSignal): Promise<Lease> {
     const turn = Promise.withResolvers<undefined>();
     this.waiting.push(turn);
     this.arrivals.resolve(undefined);
     signal.addEventListener('abort', () => this.aborted.resolve(undefined));
     await turn.promise;
     this.given += 1;
-    return async () => {
-      this.given -= 1;
-      this.returned.resolve(undefined);
-      await Promise.reject(new Error('nobody waits for a release'));
+    return {
+      release: async () => {
+        this.given -= 1;
+        this.returned.resolve(undefined);
+        await Promise.reject(new Error('nobody waits for a release'));
+      },
     };
   }
 }
@@ -91,7 +93,7 @@ describe('the admission of turns', () => {
     const refusal = ApiError.of('rate_limit_exceeded', 'Your team has used its turns.', {
       headers: { 'retry-after': '7' },
     });
-    const acquire = (): Promise<Release> => Promise.reject(refusal);
+    const acquire = (): Promise<Lease> => Promise.reject(refusal);
     service = await startService({ providers: [ScriptedProvider], overrides: [[Admission, { acquire }]] });
     const response = service.client().responses.create({ model: 'm', input: 'hi' });
     const error = await response.then(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { FAULT_KINDS } from '../../src/simulator/faults.js';
+import { FAULT_KINDS } from '../../src/simulator/fault-kinds.js';
 import { type Service, startService } from '../support/service.js';
 import { askFor, BREAKS, deltasOf, REFUSALS_BY_TRANSPORT, STREAMING } from '../support/simulated-faults.js';
 import { postJson } from '../support/sse.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { FAULT_KINDS } from '../../src/simulator/faults.js';
+import { FAULT_KINDS } from '../../src/simulator/fault-kinds.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { type Service, startService } from '../support/service.js';
 import { postJson } from '../support/sse.js';

@@ -21,8 +21,8 @@ const AWAY = {
   message: 'The storage is not available. Please retry your request.',
 };
 
-/** Nobody waits long for what does not answer. */
-const IMPATIENT = { DATABASE_CONNECT_TIMEOUT_MS: 500, DATABASE_STATEMENT_TIMEOUT_MS: 500 };
+/** Nobody waits long for what does not answer, yet a busy machine has the time for what does. */
+const IMPATIENT = { DATABASE_CONNECT_TIMEOUT_MS: 2000, DATABASE_STATEMENT_TIMEOUT_MS: 2000 };
 
 describe('a database that is away', () => {
   let database: TestDatabase;

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { checkEventOrder } from '../support/event-order.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
 import { collectStream, openRawStream, openStream, postJson, readEvents, requireWholeFrames } from '../support/sse.js';
@@ -83,7 +84,9 @@ describe('a stream', () => {
     });
     const { socket } = openRawStream(service.port, { ...body, store: false });
     socket.pause();
-    const whilePaused = await whenSteady(() => pulls);
+    while (pulls === 0) await nextLoopTurn();
+    await whenStill(() => pulls);
+    const whilePaused = pulls;
     // What the kernel buffers on the way is some megabytes; the turn would be fifty.
     expect(whilePaused).toBeGreaterThan(0);
     expect(whilePaused).toBeLessThan(pieces / 2);
@@ -113,7 +116,8 @@ describe('a stream', () => {
     }));
     const { socket } = openRawStream(service.port, { ...body, store: false });
     socket.pause();
-    await whenSteady(() => pulls);
+    while (pulls === 0) await nextLoopTurn();
+    await whenStill(() => pulls);
     socket.destroy();
     await closed.promise;
     await observer.whenSettled(turns + 1);
@@ -188,7 +192,7 @@ describe('a stream', () => {
         provider.play(async function* (turn) {
           for (const word of ['You ', 'said ', JSON.stringify(turn.input[0]?.['content'])]) {
             yield text(word);
-            await delay(1);
+            await nextLoopTurn();
           }
           yield finish;
         });
@@ -253,17 +257,6 @@ describe('keepalive', () => {
     ]);
   });
 });
-
-/** The value once it has not changed for a while: there is no event for what does not happen. */
-async function whenSteady(read: () => number): Promise<number> {
-  for (let before = -1, same = 0; ;) {
-    await delay(10);
-    const now = read();
-    same = now === before && now > 0 ? same + 1 : 0;
-    if (same === 20) return now;
-    before = now;
-  }
-}
 
 async function* asyncOf(texts: readonly string[]): AsyncGenerator<string> {
   yield* texts;

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ChatCompletionsKind } from '../../src/providers/routing/chat-completions-kind.js';
 import { readProvidersFile } from '../../src/providers/routing/read-providers-file.js';
+import { FakeClock, SequentialIdGenerator } from '../../src/testing/index.js';
 import { type Service, startService } from '../support/service.js';
 import { blocksOf, type CodeBlock, PAGES, readText, ROOT } from './pages.js';
 
@@ -85,7 +87,8 @@ describe('a file that readers copy', () => {
     async (_, { code }) => {
       const path = join(folder, 'providers.yaml');
       await writeFile(path, code);
-      await expect(readProvidersFile(path)).resolves.toBeDefined();
+      const kind = new ChatCompletionsKind({ clock: new FakeClock(), ids: new SequentialIdGenerator() });
+      await expect(readProvidersFile(path, new Map([['chat-completions', kind]]))).resolves.toBeDefined();
     },
   );
 

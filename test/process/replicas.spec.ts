@@ -13,15 +13,15 @@ import type { TurnFault } from '../support/conversations/turn-fault.js';
 import { startNginx } from '../support/nginx.js';
 import { itWith } from '../support/on-path.js';
 import { startPooler } from '../support/pgbouncer.js';
-import { createTestDatabase } from '../support/postgres/test-database.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess } from '../support/process-service.js';
 
 jest.setTimeout(240_000);
 
 /** Short enough to wait for. */
 const LOCKS = { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' };
-/** Long enough for a busy machine to renew a lease in time. */
-const RENEWED = { SESSION_LOCK_TTL_MS: '6000' };
+/** Leases that outlive a test unless it lets them expire. */
+const LONG_LEASES = { SESSION_LOCK_TTL_MS: '600000' };
 
 afterEach(endProcesses);
 
@@ -43,6 +43,11 @@ function balanceAtRandom(replicas: readonly ServiceProcess[]): Promise<Balancer>
 async function turnsServedBy({ client }: ServiceProcess): Promise<number> {
   const { text } = await client.send({ path: '/simulator/stats' });
   return (JSON.parse(text) as { readonly requests: number }).requests;
+}
+
+/** Lets all leases on sessions expire, by the clock of the database. */
+async function expireLeases(database: TestDatabase): Promise<void> {
+  await database.query("UPDATE antiphon.session_locks SET expires_at = clock_timestamp() - interval '1 second'");
 }
 
 describe('two replicas with one database', () => {
@@ -88,7 +93,7 @@ describe('a session that a replica is writing to', () => {
 
   it('is refused to others as long as that replica lives, and is free when its lease has expired', async () => {
     await using database = await createTestDatabase();
-    const [victim, survivor] = await startTwo({ DATABASE_URL: database.url, ...RENEWED });
+    const [victim, survivor] = await startTwo({ DATABASE_URL: database.url, ...LONG_LEASES });
     const conversation = named();
     await conversation.say(victim, 'Hello!');
     const { end } = await beginForEver(victim, conversation);
@@ -97,6 +102,10 @@ describe('a session that a replica is writing to', () => {
     });
     victim.kill('SIGKILL');
     expect(await end).toMatchObject({ kind: 'cut' });
+    await expect(sendJson(survivor.origin, conversation.request('Me too.'))).rejects.toMatchObject({
+      kind: 'session_locked',
+    });
+    await expireLeases(database);
     await conversation.say(survivor, 'And now?');
     await expectKept(survivor.origin, [conversation]);
   });
@@ -108,6 +117,7 @@ describe('a session that a replica is writing to', () => {
     await conversation.say(sleeper, 'Hello!');
     const { end } = await beginForEver(sleeper, conversation);
     sleeper.kill('SIGSTOP');
+    await expireLeases(database);
     await conversation.say(survivor, 'Is anybody there?');
     sleeper.kill('SIGCONT');
     const fault = (await end) as TurnFault;

@@ -121,19 +121,6 @@ describe('a shutdown while a turn runs on a socket', () => {
     await expectOrderlyEnd(service);
   });
 
-  it('goes on serving sockets during SHUTDOWN_DELAY_MS', async () => {
-    const service = await startProcess({ SHUTDOWN_DELAY_MS: '1000' });
-    await using before = await SocketClient.open(service);
-    service.kill('SIGTERM');
-    while ((await service.client.send({ path: '/readyz' })).status !== 503);
-    await using after = await SocketClient.open(service);
-    for (const client of [before, after]) {
-      expect((await client.turn(TURN)).response.status).toBe('completed');
-    }
-    for (const client of [before, after]) expect(await client.closed).toEqual(RESTARTING);
-    await expectOrderlyEnd(service);
-  });
-
   it('drains sockets and HTTP side by side', async () => {
     const service = await startProcess({ ...SLOW, DRAIN_TIMEOUT_MS: FOR_EVER });
     await using client = await SocketClient.open(service);

@@ -3,18 +3,33 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { Environment, EnvironmentError, readEnvironment } from '../../src/config/index.js';
+import { Environment, EnvironmentError, readEnvironment, readTogether } from '../../src/config/index.js';
+import { readSimulatorVariables, SimulatorVariables } from '../../src/simulator/index.js';
 
 type Variables = Readonly<Record<string, unknown>>;
 
-const DEFAULTS = new Environment() as unknown as Readonly<Record<string, unknown>>;
+const DEFAULTS = together(new Environment(), new SimulatorVariables());
 const NAMES = Object.keys(DEFAULTS);
 const DIGEST = 'a'.repeat(64);
+
+function together(environment: Environment, simulator: SimulatorVariables): Variables {
+  return Object.fromEntries([...Object.entries(environment), ...Object.entries(simulator)]);
+}
+
+/** All variables of `npm start`: the service's, then the simulator's. */
+function read(variables: Variables): Variables {
+  const [environment, simulator] = readTogether<[Environment, SimulatorVariables]>(
+    variables,
+    readEnvironment,
+    readSimulatorVariables,
+  );
+  return together(environment, simulator);
+}
 
 /** The lines an operator would read; none when the variables can be used. */
 function faultsOf(variables: Variables): readonly string[] {
   try {
-    readEnvironment(variables);
+    read(variables);
     return [];
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
@@ -69,7 +84,7 @@ describe('a variable that cannot be used', () => {
     ['LOG_LEVEL', 'LOG'],
     ['LOG_FORMAT', 'xml'],
     ['UNKNOWN_PARAMETERS', 'drop'],
-    ['STATE', 'redis'],
+    ['STATE', 'no backend!'],
     ['BODY_LIMIT_BYTES', '1023'],
     ['REQUEST_TIMEOUT_MS', '999'],
     ['REQUEST_TIMEOUT_MS', '2147483648'],
@@ -106,9 +121,9 @@ describe('a variable that cannot be used', () => {
   });
 
   it('is one of several, each with a line of its own', () => {
-    const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', LOG_FORMAT: 'x', RESPONSE_TTL: '0', ALLOW_OPEN: 'x' });
+    const faults = faultsOf({ PORT: 'x', LOG_LEVEL: 'x', SIMULATOR_SEED: 'x', RESPONSE_TTL: '0', ALLOW_OPEN: 'x' });
     const named = faults.map((line) => line.split(':')[0]);
-    expect(named.sort()).toEqual(['ALLOW_OPEN', 'LOG_FORMAT', 'LOG_LEVEL', 'PORT', 'RESPONSE_TTL']);
+    expect(named.sort()).toEqual(['ALLOW_OPEN', 'LOG_LEVEL', 'PORT', 'RESPONSE_TTL', 'SIMULATOR_SEED']);
   });
 
   it('never shows a key', () => {
@@ -137,7 +152,6 @@ describe('variables that do not go together', () => {
     [{ CORS_ORIGINS: '*' }, /^CORS_ORIGINS: /],
     [{ CORS_ORIGINS: 'https://a.example.com,*', ALLOW_OPEN: 'true' }, /^CORS_ORIGINS: /],
     [{ SSE_KEEPALIVE_MS: '1000', CLIENT_STALL_TIMEOUT_MS: '1000' }, /^SSE_KEEPALIVE_MS: /],
-    [{ STATE: 'redis' }, /^STATE: redis is not built yet.*postgres/],
     [{ STATE: 'postgres' }, /^DATABASE_URL: .*STATE=postgres/],
     [{ STATE: 'postgres', DATABASE_URL: 'mysql://localhost/state' }, /^DATABASE_URL: /],
     [{ DATABASE_DIRECT_URL: 'localhost' }, /^DATABASE_DIRECT_URL: /],
@@ -166,26 +180,26 @@ describe('variables that do not go together', () => {
 
 describe('a variable that is not there', () => {
   it('has its default, and so has an empty one', () => {
-    expect(readEnvironment({})).toEqual(new Environment());
-    expect(readEnvironment(Object.fromEntries(NAMES.map((name) => [name, ''])))).toEqual(new Environment());
-    expect(readEnvironment(Object.fromEntries(NAMES.map((name) => [name, undefined])))).toEqual(new Environment());
+    expect(read({})).toEqual(DEFAULTS);
+    expect(read(Object.fromEntries(NAMES.map((name) => [name, ''])))).toEqual(DEFAULTS);
+    expect(read(Object.fromEntries(NAMES.map((name) => [name, undefined])))).toEqual(DEFAULTS);
   });
 
   it('is not invented by names that we do not know', () => {
     const others = { PATH: '/bin', toString: 'x', constructor: 'x', port: 'x', ANTIPHON_PORT: 'x' };
-    expect(readEnvironment(others)).toEqual(new Environment());
+    expect(read(others)).toEqual(DEFAULTS);
   });
 
   it('may be written out with its default', () => {
     const written = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
-    expect(readEnvironment(written)).toEqual(new Environment());
+    expect(read(written)).toEqual(DEFAULTS);
   });
 });
 
 describe('a variable that is there', () => {
   it('is read as what it is, blanks around it aside', () => {
     const variables = { PORT: ' 0 ', ALLOW_OPEN: ' TRUE ', API_KEYS: ' a:b , ,c:d,', LOG_LEVEL: 'debug', HOST: '::1' };
-    expect(readEnvironment(variables)).toMatchObject({
+    expect(read(variables)).toMatchObject({
       PORT: 0,
       ALLOW_OPEN: true,
       API_KEYS: ['a:b', 'c:d'],
@@ -196,7 +210,7 @@ describe('a variable that is there', () => {
 
   it('may come in its own type from a program that embeds the service', () => {
     const given = { PORT: 0, ALLOW_OPEN: true, SIMULATOR_SPEED: 2, SIMULATOR_FAULTS: { stall: 0.5 } };
-    expect(readEnvironment(given)).toMatchObject(given);
+    expect(read(given)).toMatchObject(given);
   });
 });
 

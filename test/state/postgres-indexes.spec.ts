@@ -96,6 +96,13 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     }
   });
 
+  it.each([undefined, 's10'])('look at the ends of branches one by one, within %p', async (within) => {
+    const [statement] = await statementsOf(() => opened.backend.graph.leaves(tenant, 'r10-6', PAGE, within));
+    const plan = await planOf(`EXPLAIN ${statement?.text}`, statement?.values);
+    // A join would compare each of 10,000 with each.
+    expect(plan).not.toMatch(/(?:Anti|Semi) Join|Join Filter/);
+  });
+
   it('find sessions by an index', async () => {
     const { sessions } = opened.backend;
     await expectIndexes(() => sessions.hasAtLeast(tenant, 's10', 1000));

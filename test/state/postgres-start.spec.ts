@@ -87,7 +87,7 @@ describe('the start of a backend over PostgreSQL', () => {
   it('waits for a database that is silent', async () => {
     await using proxy = await openProxy();
     proxy.stall();
-    const backend = backendFor(proxied(proxy), { DATABASE_CONNECT_TIMEOUT_MS: 100 });
+    const backend = backendFor(proxied(proxy), { DATABASE_CONNECT_TIMEOUT_MS: 1000 });
     await backend.start();
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
     await proxy.restore();

@@ -105,8 +105,8 @@ export class ChatCompletionsProvider extends PushingProvider {
     return countItemTokens(isRead ? items : items.filter(({ type }) => type !== 'reasoning'));
   }
 
-  /** Hangs up on everything. */
-  destroy(): Promise<void> {
+  /** Closes its connections. */
+  override destroy(): Promise<void> {
     return this.client.destroy();
   }
 

@@ -1,41 +1,34 @@
-import type { IdGenerator } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
-import { ChatCompletionsProvider } from '../chat-completions/index.js';
+import type { ProviderKind } from '../provider-kind.js';
 import type { Configuration } from './configuration.js';
-import type { ModelEntry, ProviderEntry } from './providers-file.js';
-import { readProvidersFile } from './read-providers-file.js';
+import type { ModelEntry } from './providers-file.js';
+import { kindOf, readProvidersFile } from './read-providers-file.js';
 import type { Destination } from './target.js';
-import { toProviderOptions } from './to-provider-options.js';
 
 /** Further attempts of a turn at the same upstream, where the file says nothing. */
 const DEFAULT_RETRIES = 2;
 
-/** What every provider works with. */
-export interface ProviderParts {
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-}
-
 /** Makes providers of what a file says. Throws EnvironmentError for one that cannot be used. */
-export async function configureProviders(path: string, parts: ProviderParts): Promise<Configuration> {
-  const { file, secrets } = await readProvidersFile(path);
+export async function configureProviders(
+  path: string,
+  kinds: ReadonlyMap<string, ProviderKind>,
+): Promise<Configuration> {
+  const { file, secrets } = await readProvidersFile(path, kinds);
   const entries = Object.entries(file.providers ?? {});
   const models = file.models ?? [];
   const named = namedIn(models);
-  const providers: ChatCompletionsProvider[] = [];
-  const toDestination = (name: string, entry: ProviderEntry): Destination => {
-    const provider = new ChatCompletionsProvider(toProviderOptions(name, entry, secrets), parts);
-    providers.push(provider);
+  const destinations = new Map<string, Destination>();
+  for (const [name, entry] of entries) {
+    const provider = await kindOf(entry, kinds).create(name, entry, secrets);
     const { retries = DEFAULT_RETRIES, discover: isOpen = !named.has(name) } = entry;
-    return { provider, retries, isOpen };
-  };
+    destinations.set(name, { provider, retries, isOpen });
+  }
   return {
-    destinations: new Map(entries.map(([name, entry]) => [name, toDestination(name, entry)])),
+    destinations,
     models,
     secrets,
     forwarded: new Set(entries.flatMap(([, { forward = [] }]) => forward)),
     destroy: async () => {
-      await Promise.all(providers.map((provider) => provider.destroy()));
+      await Promise.all([...destinations.values()].map(async ({ provider }) => provider.destroy?.()));
     },
   };
 }

@@ -1,9 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
+import { PROVIDER_KINDS, type ProviderKind } from '../provider-kind.js';
 import type { Configuration } from './configuration.js';
+import { DEFAULT_KIND } from './providers-file.js';
 
 /** Makes providers of what PROVIDERS_FILE says. */
 @Injectable()
@@ -12,6 +14,7 @@ export class ConfiguredProviders {
     private readonly environment: Environment,
     private readonly clock: Clock,
     private readonly ids: IdGenerator,
+    @Inject(PROVIDER_KINDS) private readonly kinds: ReadonlyMap<string, ProviderKind>,
   ) {}
 
   /** Null without a file. Throws EnvironmentError for one that cannot be used. */
@@ -19,7 +22,14 @@ export class ConfiguredProviders {
     const { PROVIDERS_FILE: path } = this.environment;
     if (path === '') return null;
     // Loaded when it is needed: the client of upstream servers is a hundred files.
-    const { configureProviders } = await import('./configure-providers.js');
-    return configureProviders(path, { clock: this.clock, ids: this.ids });
+    const [{ configureProviders }, { ChatCompletionsKind }] = await Promise.all([
+      import('./configure-providers.js'),
+      import('./chat-completions-kind.js'),
+    ]);
+    const { clock, ids } = this;
+    return configureProviders(
+      path,
+      new Map<string, ProviderKind>([[DEFAULT_KIND, new ChatCompletionsKind({ clock, ids })], ...this.kinds]),
+    );
   }
 }

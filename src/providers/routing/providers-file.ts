@@ -1,27 +1,10 @@
-import { type Capabilities, type Dialect, DIALECTS } from '../chat-completions/index.js';
+import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
+import { flag, object, oneOf, text, tokens } from './schema-parts.js';
 
 /** The file that PROVIDERS_FILE names, as it is written (docs/providers.md). */
 export interface ProvidersFile {
   readonly providers?: Readonly<Record<string, ProviderEntry>>;
   readonly models?: readonly ModelEntry[];
-}
-
-/** One upstream server. */
-export interface ProviderEntry {
-  readonly kind?: 'chat-completions';
-  readonly base_url: string;
-  readonly dialect?: Dialect;
-  readonly api_key?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly timeouts?: { readonly connect_ms?: number; readonly first_byte_ms?: number; readonly idle_ms?: number };
-  /** Further attempts of a turn here, before the first token. */
-  readonly retries?: number;
-  readonly connections?: number;
-  readonly discover?: boolean;
-  readonly forward?: readonly string[];
-  readonly omit?: readonly string[];
-  readonly capabilities?: Readonly<Record<string, unknown>>;
 }
 
 /** Which names go where. Exactly one of `name`, `prefix`, `glob` and `default`. */
@@ -54,83 +37,13 @@ export interface UpstreamEntry {
   readonly weight?: number;
 }
 
-/** What Node's timers can hold. */
-const LONGEST_DELAY_MS = 2_147_483_647;
-
-const text = { type: 'string', minLength: 1 };
-const member = { type: 'string', pattern: '^[A-Za-z][\\w.-]*$', description: 'must be the name of a member' };
-const flag = { type: 'boolean' };
-const milliseconds = { type: 'integer', minimum: 1, maximum: LONGEST_DELAY_MS };
-const tokens = { type: 'integer', minimum: 1 };
-const texts = { type: 'object', additionalProperties: { type: 'string' } };
-const oneOf = (...words: readonly string[]): object => ({ enum: words });
-
-/** The members of `capabilities`, under the names of our own. */
-export const CAPABILITY_NAMES = {
-  developer_role: 'developerRole',
-  system_role: 'systemRole',
-  images: 'images',
-  audio: 'audio',
-  files: 'files',
-  tools: 'tools',
-  strict_tools: 'strictTools',
-  allowed_tools: 'allowedTools',
-  named_tool_choice: 'namedToolChoice',
-  tool_images: 'toolImages',
-  tool_names: 'toolNames',
-  call_ids: 'callIds',
-  structured_output: 'structuredOutput',
-  reasoning_switch: 'reasoningSwitch',
-  reasoning_replay: 'reasoningReplay',
-  verbosity: 'verbosity',
-  max_tokens_field: 'maxTokensField',
-  stream_usage: 'streamUsage',
-} as const satisfies Record<string, keyof Capabilities>;
-
-const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, object>> = {
-  developer_role: flag,
-  system_role: oneOf('anywhere', 'first', 'none'),
-  images: flag,
-  audio: flag,
-  files: flag,
-  tools: flag,
-  strict_tools: flag,
-  allowed_tools: flag,
-  named_tool_choice: flag,
-  tool_images: flag,
-  tool_names: flag,
-  call_ids: oneOf('any', 'nine'),
-  structured_output: oneOf('json_schema', 'json_object', 'none'),
-  reasoning_switch: oneOf('reasoning_effort', 'reasoning', 'enable_thinking', 'thinking', 'none'),
-  reasoning_replay: oneOf('reasoning_content', 'reasoning', 'none'),
-  verbosity: flag,
-  max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
-  stream_usage: flag,
-};
-
-const provider = object(
-  {
-    kind: oneOf('chat-completions'),
-    base_url: { type: 'string', pattern: '^https?://[^@/?#]+(/[^@]*)?$', description: 'must be an http or https URL' },
-    dialect: { enum: DIALECTS },
-    api_key: text,
-    headers: texts,
-    query: texts,
-    timeouts: object({ connect_ms: milliseconds, first_byte_ms: milliseconds, idle_ms: milliseconds }),
-    retries: { type: 'integer', minimum: 0, maximum: 100 },
-    connections: { type: 'integer', minimum: 1, maximum: 65_535 },
-    discover: flag,
-    forward: { type: 'array', items: member, uniqueItems: true },
-    omit: { type: 'array', items: member, uniqueItems: true },
-    capabilities: object(CAPABILITY_SCHEMAS),
-  },
-  { required: ['base_url'] },
-);
-
 const upstream = object(
   { provider: text, model: text, weight: { type: 'number', exclusiveMinimum: 0, maximum: 1e6 } },
   { required: ['provider'] },
 );
+
+/** The members of an entry that belong to every kind. */
+const COMMON_MEMBERS = { retries: { type: 'integer', minimum: 0, maximum: 100 }, discover: flag };
 
 const MATCHES = ['name', 'prefix', 'glob', 'default'];
 const TARGETS = ['alias', 'provider', 'upstreams'];
@@ -161,18 +74,33 @@ const model = object(
   },
 );
 
-/** The JSON Schema of a ProvidersFile. */
-export const PROVIDERS_SCHEMA = object({
-  providers: {
-    type: 'object',
-    additionalProperties: provider,
-    propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'must be named in a-z, 0-9, - and _' },
-  },
-  models: { type: 'array', items: model },
-});
+/** The kind of an entry that names none. */
+export const DEFAULT_KIND = 'chat-completions';
 
-function object(properties: object, rest: object = {}): object {
-  return { type: 'object', properties, additionalProperties: false, ...rest };
+/**
+ * The JSON Schema of a file: each of its entries has the members of its kind. An entry of an unknown kind is held to the
+ * default one, which says what kinds there are.
+ */
+export function providersSchema(file: unknown, kinds: ReadonlyMap<string, ProviderKind>): object {
+  const entries = Object.entries(membersOf(membersOf(file)['providers']));
+  const names = [...kinds.keys()];
+  const toSchema = (entry: unknown): object => {
+    const { kind = DEFAULT_KIND } = membersOf(entry);
+    const { members = {}, required = [] } = kinds.get(String(kind)) ?? kinds.get(DEFAULT_KIND) ?? {};
+    return object({ ...COMMON_MEMBERS, kind: oneOf(...names), ...members }, { required });
+  };
+  return object({
+    providers: {
+      type: 'object',
+      properties: Object.fromEntries(entries.map(([name, entry]) => [name, toSchema(entry)])),
+      propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'must be named in a-z, 0-9, - and _' },
+    },
+    models: { type: 'array', items: model },
+  });
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
 function exactlyOne(names: readonly string[]): object {

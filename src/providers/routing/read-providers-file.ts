@@ -1,28 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
-import { RESERVED_NAMES } from '../chat-completions/index.js';
+import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
 import { SHORTEST_SECRET } from '../redact.js';
 import { resolveReferences } from './environment-references.js';
-import { type ProviderEntry, PROVIDERS_SCHEMA, type ProvidersFile } from './providers-file.js';
-
-/** Without these there is no request. */
-const VITAL: ReadonlySet<string> = new Set(['model', 'messages', 'stream']);
-
-/** What the HTTP client says itself. */
-const OWN_HEADERS: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { DEFAULT_KIND, type ProvidersFile, providersSchema } from './providers-file.js';
 
 /** A file that can be used, and what in it must never be seen. */
 export interface ReadFile {
@@ -31,26 +13,30 @@ export interface ReadFile {
 }
 
 /** Reads and checks the file. Throws EnvironmentError; what the file says is never quoted, for there are keys in it. */
-export async function readProvidersFile(path: string): Promise<ReadFile> {
+export async function readProvidersFile(path: string, kinds: ReadonlyMap<string, ProviderKind>): Promise<ReadFile> {
   try {
     const { value, substitutes } = resolveReferences(await parse(path, await readFile(path, 'utf8')), process.env);
-    const file = await requireSchema<ProvidersFile>(value ?? {}, PROVIDERS_SCHEMA, { isSecret: true });
-    checkProviders(file);
+    const schema = providersSchema(value, kinds);
+    const file = await requireSchema<ProvidersFile>(value ?? {}, schema, { isSecret: true });
+    const own: string[] = [];
+    for (const [name, entry] of Object.entries(file.providers ?? {})) {
+      const kind = kindOf(entry, kinds);
+      checkEntry(name, entry, kind);
+      own.push(...(kind.secretsOf?.(entry) ?? []));
+    }
     checkModels(file);
-    const secrets = [...substitutes, ...Object.values(file.providers ?? {}).flatMap(secretsOf)].filter(
-      ({ length }) => length >= SHORTEST_SECRET,
-    );
+    const secrets = [...substitutes, ...own].filter(({ length }) => length >= SHORTEST_SECRET);
     return { file, secrets };
   } catch (error) {
     throw new EnvironmentError([`PROVIDERS_FILE: ${path}: ${firstLineOf(error)}.`]);
   }
 }
 
-/** What is sent to a provider that was checked, and where it is. An authorization is quoted with and without its scheme. */
-function secretsOf({ base_url: url, api_key: key = '', headers = {}, query = {} }: ProviderEntry): readonly string[] {
-  const { host, hostname, searchParams } = new URL(url);
-  const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
-  return [key, ...values, ...Object.values(query), ...searchParams.values(), host, hostname];
+/** The kind of an entry that was checked. */
+export function kindOf({ kind = DEFAULT_KIND }: ProviderEntry, kinds: ReadonlyMap<string, ProviderKind>): ProviderKind {
+  const found = kinds.get(kind);
+  if (found === undefined) throw new Error(`there is no kind of providers named '${kind}'`);
+  return found;
 }
 
 async function parse(path: string, content: string): Promise<unknown> {
@@ -65,33 +51,12 @@ async function parse(path: string, content: string): Promise<unknown> {
   }
 }
 
-function checkProviders({ providers = {} }: ProvidersFile): void {
-  for (const [name, { base_url: url, api_key: key, headers = {}, forward = [], omit = [] }] of Object.entries(
-    providers,
-  )) {
-    const place = `providers.${name}`;
-    if (!URL.canParse(url)) throw new Error(`${place}.base_url must be an http or https URL`);
-    for (const [header, value] of Object.entries(headers)) requireHeader(`${place}.headers`, header, value);
-    if (key !== undefined) requireHeader(`${place}.api_key`, 'authorization', `Bearer ${key}`);
-    const vital = omit.findIndex((member) => VITAL.has(member));
-    if (vital !== -1) throw new Error(`${place}.omit[${vital}] is sent to every server (${omit[vital]})`);
-    const reserved = forward.findIndex((member) => RESERVED_NAMES.has(member));
-    if (reserved !== -1) throw new Error(`${place}.forward[${reserved}] is a reserved name (${forward[reserved]})`);
-  }
-}
-
-function requireHeader(place: string, name: string, value: string): void {
+function checkEntry(name: string, entry: ProviderEntry, kind: ProviderKind): void {
   try {
-    validateHeaderName(name);
-  } catch {
-    throw new Error(`${place} has a name that is none of a header`);
+    kind.check?.(entry);
+  } catch (error) {
+    throw new Error(`providers.${name}.${firstLineOf(error)}`, { cause: error });
   }
-  try {
-    validateHeaderValue(name, value);
-  } catch {
-    throw new Error(`${place}${name === 'authorization' ? '' : `.${name}`} cannot be sent as a header`);
-  }
-  if (OWN_HEADERS.has(name.toLowerCase())) throw new Error(`${place} must not have ${[...OWN_HEADERS].join(', ')}`);
 }
 
 function checkModels({ models = [] }: ProvidersFile): void {

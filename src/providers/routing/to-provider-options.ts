@@ -4,7 +4,7 @@ import {
   type ChatCompletionsOptions,
   omittedBy,
 } from '../chat-completions/index.js';
-import { CAPABILITY_NAMES, type ProviderEntry } from './providers-file.js';
+import { CAPABILITY_NAMES, type ChatCompletionsEntry } from './chat-completions-entry.js';
 
 const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000 };
 const DEFAULT_CONNECTIONS = 1024;
@@ -12,7 +12,7 @@ const DEFAULT_CONNECTIONS = 1024;
 /** An entry of the file, with its defaults. `secrets` must never be seen by clients. */
 export function toProviderOptions(
   name: string,
-  entry: ProviderEntry,
+  entry: ChatCompletionsEntry,
   secrets: readonly string[],
 ): ChatCompletionsOptions {
   const { dialect = 'generic', api_key: key, timeouts = {} } = entry;

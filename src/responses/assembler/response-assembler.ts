@@ -1,13 +1,14 @@
 import {
   type IdGenerator,
   type Item,
+  type Origin,
   type StreamEvent,
   TERMINAL_EVENTS,
   type TokenCounts,
   toUsage,
   type Usage,
 } from '../../protocol/index.js';
-import type { ModelEvent, Origin } from '../../providers/index.js';
+import type { ModelEvent } from '../../providers/index.js';
 import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
 import { type ItemStatus, ProviderContractError } from './output-item.js';

@@ -1,5 +1,4 @@
-import type { Annotation, ContentPart, Item, Logprob, TokenCounts } from '../../protocol/index.js';
-import type { Origin } from '../../providers/index.js';
+import type { Annotation, ContentPart, Item, Logprob, Origin, TokenCounts } from '../../protocol/index.js';
 import type { GivenItems } from '../../state/index.js';
 
 /**

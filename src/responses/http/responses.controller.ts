@@ -53,9 +53,10 @@ export class ResponsesController {
   ): Promise<void> {
     const request = this.validator.checkRequest(body);
     const onHeaders = (given: Readonly<Record<string, string>>): void => forwardHeaders(reply, given);
-    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), { onHeaders });
+    const transport = request.stream === true ? 'sse' : 'json';
+    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), { transport, onHeaders });
     stopWhenGone(reply, turn);
-    if (request.stream === true) {
+    if (transport === 'sse') {
       await this.sse.send(turn, reply, request.stream_options?.include_obfuscation !== false);
       return;
     }

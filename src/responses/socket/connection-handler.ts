@@ -8,6 +8,7 @@ import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './clie
 import { type Gateway, HandlerTurns, type TurnDependencies } from './handler-turns.js';
 import { SocketTurn, type SocketTurnOptions } from './socket-turn.js';
 import { answerInterrupt, answerSteer } from './steer.js';
+import type { TurnGuard } from './turn.guard.js';
 import { unexpectedError } from './unexpected-error.js';
 
 /** Until Nest has handed one over. */
@@ -15,6 +16,7 @@ const NO_GATEWAY: Gateway = { handlers: [], toObservable: () => EMPTY };
 
 /** What all handlers share. */
 export interface HandlerDependencies extends TurnDependencies {
+  readonly guard: TurnGuard;
   readonly ids: IdGenerator;
 }
 
@@ -32,7 +34,7 @@ export class ConnectionHandler {
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
   }
 
-  /** Takes what runs the turns. There may be several gateways on one path. */
+  /** Takes the handlers of a gateway. There may be several gateways on one path; the last one that asks for an event gets it. */
   handleWith({ handlers, toObservable }: Gateway): void {
     this.gateway = { handlers: [...this.gateway.handlers, ...handlers], toObservable };
   }
@@ -51,6 +53,13 @@ export class ConnectionHandler {
 
   private accept(frame: ClientFrame, message: Buffer): void {
     const { type } = frame;
+    if (type !== 'response.create' && type !== 'response.append') {
+      const handler = this.gateway.handlers.findLast((candidate) => candidate.message === type);
+      if (handler !== undefined) {
+        void this.hand(frame, handler);
+        return;
+      }
+    }
     switch (type) {
       case 'response.create':
       case 'response.append':
@@ -67,6 +76,18 @@ export class ConnectionHandler {
         return;
       default:
         throw refuseEventType(type);
+    }
+  }
+
+  /** Hands an event to the gateway that asked for it, and sends what it answers. */
+  private async hand(frame: ClientFrame, handler: Gateway['handlers'][number]): Promise<void> {
+    try {
+      await this.dependencies.guard.check(this.connection);
+      await this.gateway.toObservable(handler.callback(frame)).forEach((answer) => {
+        if (answer !== undefined) this.connection.writer.answer(JSON.stringify(answer));
+      });
+    } catch (error) {
+      this.answer(error);
     }
   }
 

@@ -7,6 +7,7 @@ import { ContinuationCaches } from '../../context/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { QueueBudget } from './queue-budget.js';
+import { TurnGuard } from './turn.guard.js';
 import { type HandlerDependencies, ConnectionHandler } from './connection-handler.js';
 
 /** The handlers of all sockets of this process. */
@@ -22,8 +23,9 @@ export class ConnectionHandlers {
     ids: IdGenerator,
     caches: ContinuationCaches,
     budget: QueueBudget,
+    guard: TurnGuard,
   ) {
-    this.dependencies = { environment, clock, ids, caches, budget };
+    this.dependencies = { environment, clock, ids, caches, budget, guard };
   }
 
   /** Starts the handler of a socket that was just opened; false when there is no room and the client is being told so. */

@@ -1,25 +1,33 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable, Logger } from '@nestjs/common';
 import { WsException } from '@nestjs/websockets';
+import type { WebSocket } from 'ws';
 
+import { connectionOf } from '../../connections/index.js';
 import { toApiError } from '../../http/index.js';
-import { ApiError } from '../../protocol/index.js';
+import { ApiError, IdGenerator, toErrorFrame } from '../../protocol/index.js';
 import { SocketTurn } from './socket-turn.js';
 
 /** What Nest throws when a guard says no. */
 const FORBIDDEN = 'Forbidden resource';
 
-/** Answers a turn that was refused with an error frame (protocol §6.3), and logs what was not meant for clients. */
+/**
+ * Answers a turn or event that was refused with an error frame (protocol §6.3), and logs what is not meant for clients. A gateway
+ * of the program on our path uses it as well: `@UseFilters(ErrorEventFilter)`.
+ */
 @Catch()
+@Injectable()
 export class ErrorEventFilter implements ExceptionFilter {
   private readonly logger = new Logger('Socket');
 
+  constructor(private readonly ids: IdGenerator) {}
+
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const turn: unknown = host.switchToWs().getData();
-    if (!(turn instanceof SocketTurn)) return;
-    const { requestId } = turn.caller;
+    const data: unknown = host.switchToWs().getData();
+    const requestId = data instanceof SocketTurn ? data.caller.requestId : this.ids.next('req');
     const error = thrown instanceof WsException ? fromWsException(thrown) : toApiError(thrown, requestId);
-    if (error.status >= 500 && error !== thrown) this.logger.error(`turn of request ${requestId} failed`, thrown);
-    turn.fail(error);
+    if (error.status >= 500 && error !== thrown) this.logger.error(`request ${requestId} failed`, thrown);
+    if (data instanceof SocketTurn) data.fail(error);
+    else connectionOf(host.switchToWs().getClient<WebSocket>())?.writer.answer(toErrorFrame(error, { requestId }));
   }
 }
 

@@ -1,1 +1,2 @@
+export { ErrorEventFilter } from './error-event.filter.js';
 export { SocketAdapter } from './socket-adapter.js';

@@ -4,11 +4,12 @@ import type { Duplex } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
 import { type Server, WebSocketServer } from 'ws';
 
-import { Authenticator, type Caller } from '../../access/index.js';
+import { Authenticator, type Caller, type Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import { answerRaw, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
+import { isPromise } from '../../time/index.js';
 import { RESPONSES_PATHS } from './socket-path.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
@@ -66,9 +67,14 @@ export class SocketHandshake {
   /** Answers an upgrade of our path: with a socket that the server emits as its connection, or with an HTTP error. */
   open(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     try {
-      const caller = this.admit(request);
-      const { headers } = request;
-      this.server?.handleUpgrade(request, stream, head, (socket) => this.start({ socket, stream, headers, caller }));
+      this.requireSockets();
+      const tenant = this.authenticator.authenticate(request.headers);
+      if (isPromise(tenant)) {
+        const upgrade = tenant.then((named) => this.upgrade(request, stream, head, named));
+        upgrade.catch((error: unknown) => this.refuse(request, stream, error));
+      } else {
+        this.upgrade(request, stream, head, tenant);
+      }
     } catch (error) {
       this.refuse(request, stream, error);
     }
@@ -96,13 +102,20 @@ export class SocketHandshake {
     });
   }
 
-  /** Throws ApiError 400, 401, 403, 405, 426 or 503. */
-  private admit(request: IncomingMessage): Caller {
-    if (!this.environment.WS_ENABLED) {
-      // The status that makes clients with a WebSocket mode go on over HTTP at once.
-      throw ApiError.of('websocket_not_supported', 'This server has no WebSocket mode. Use HTTP.');
-    }
-    const tenant = this.authenticator.authenticate(request.headers);
+  /** Throws ApiError 426, the status that makes clients with a WebSocket mode go on over HTTP at once. */
+  private requireSockets(): void {
+    if (this.environment.WS_ENABLED) return;
+    throw ApiError.of('websocket_not_supported', 'This server has no WebSocket mode. Use HTTP.');
+  }
+
+  /** Makes a connection of an upgrade. Throws ApiError 400, 405 or 503. */
+  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, tenant: Tenant): void {
+    const caller = this.admit(request, tenant);
+    const { headers } = request;
+    this.server?.handleUpgrade(request, stream, head, (socket) => this.start({ socket, stream, headers, caller }));
+  }
+
+  private admit(request: IncomingMessage, tenant: Tenant): Caller {
     if (isAnswering(request.socket)) throw invalidHandshake('The request before it is still being answered');
     if (request.method !== 'GET') throw wrongMethod(request.method ?? '');
     // Version 8 has another name for `Origin`, and nobody speaks it any more.

@@ -109,6 +109,7 @@ export class SocketTurn implements LaneTask, EventSink {
   /** The turn that runs for this one, once its request was admitted. */
   activate(admitted: AdmittedTurn): ActiveTurn {
     this.active = new ActiveTurn(admitted, {
+      transport: 'websocket',
       continuations: this.handler.cache.lane(this.lane),
       onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
     });

@@ -1,13 +1,15 @@
 import type { Continuations } from '../../context/index.js';
 import type { ResponseObject, TerminalStatus, Usage } from '../../protocol/index.js';
 import { type HeldSession, NO_SESSION } from '../../sessions/index.js';
-import type { Release } from './admission.js';
+import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
-import type { TurnRecord } from './turn-observer.js';
+import type { BegunTurn, Transport, TurnRecord } from './turn-observer.js';
 
 /** What a transport does for a turn beyond taking its events. */
 export interface TurnClient {
+  /** How the answer leaves; `json` where it is not said. */
+  readonly transport?: Transport;
   /** Takes headers for the client; they come before the first events or not at all. */
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
   /** What the transport remembers of its own turns; asked before the store, told before the terminal event. */
@@ -19,10 +21,12 @@ type Ending = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
 
 /** A turn while it runs: how it is stopped, what it holds, and how it ends. */
 export class ActiveTurn {
-  /** Milliseconds since the epoch; 0 before it was let in. */
+  /** Milliseconds since the epoch; 0 before it was admitted. */
   startedAt = 0;
-  /** The place that it takes, to be given back once. */
-  place: Release | null = null;
+  /** When the first event of its model came, in milliseconds since the epoch; 0 before. */
+  firstEventAt = 0;
+  /** What the admission gave for it, to be released once. */
+  lease: Lease | null = null;
   session: HeldSession = NO_SESSION;
   private readonly aborter = new AbortController();
   private stopped: TurnStoppedError | null = null;
@@ -79,6 +83,13 @@ export class ActiveTurn {
       this.whenStopped(reject);
       promise.then(resolve, reject);
     });
+  }
+
+  /** What observers are told of it from its beginning. */
+  get begun(): BegunTurn {
+    const { responseId, caller, settings } = this.admitted;
+    const { transport = 'json' } = this.client;
+    return { responseId, caller, model: settings.model, transport, startedAt: this.startedAt };
   }
 
   /** How it ended, as far as that is known. */

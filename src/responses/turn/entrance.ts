@@ -1,10 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 
+import type { Usage } from '../../protocol/index.js';
 import { type HeldSession, NO_SESSION, SessionGate } from '../../sessions/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
-import { Admission, type Release } from './admission.js';
+import { Admission, type Lease } from './admission.js';
 import { RunningTurns } from './running-turns.js';
+import { TurnEstimate } from './turn-estimate.js';
 import { TurnObservers } from './turn-observer.js';
 
 /** Lets turns in and sees them out: admission, sessions, the list of running turns, and the observers. */
@@ -21,36 +23,36 @@ export class Entrance {
   ) {}
 
   /**
-   * Gives a turn its place, and its session where it names one; undefined when that took no waiting. Throws what the admission
+   * Gives a turn its lease, and its session where it names one; undefined when that took no waiting. Throws what the admission
    * and the session refuse with, and 503 when the process is shutting down. Call `leave` in every case.
    */
   enter(turn: ActiveTurn): Promise<void> | undefined {
     turn.startedAt = this.clock.now();
     this.runningTurns.begin(turn);
-    const place = this.admission.acquire(turn.admitted, turn.signal);
-    if (isPromise(place) || turn.admitted.session !== null) return this.wait(turn, place);
-    turn.place = place;
+    this.observers.begun(() => turn.begun);
+    const lease = this.admission.acquire(turn.admitted, new TurnEstimate(turn.admitted), turn.signal);
+    if (isPromise(lease) || turn.admitted.session !== null) return this.wait(turn, lease);
+    this.hold(turn, lease);
     return undefined;
   }
 
   /** Stops what may still run for the turn, gives back what it holds and tells the observers. Once; later calls do nothing. */
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
-    const { admitted, place, startedAt, ending } = turn;
+    const { lease, startedAt, firstEventAt, ending } = turn;
     this.runningTurns.end(turn);
     void turn.leaveSession();
-    if (place !== null) this.giveBack(place);
+    if (lease !== null) this.release(lease, ending.usage);
     this.observers.settled({
-      responseId: admitted.responseId,
-      caller: admitted.caller,
-      model: admitted.settings.model,
-      durationMs: this.clock.now() - startedAt,
+      ...turn.begun,
       ...ending,
+      firstEventMs: firstEventAt === 0 ? null : firstEventAt - startedAt,
+      durationMs: this.clock.now() - startedAt,
     });
   }
 
-  private async wait(turn: ActiveTurn, place: MaybePromise<Release>): Promise<void> {
-    turn.place = isPromise(place) ? await acquire(turn, place, (late) => this.giveBack(late)) : place;
+  private async wait(turn: ActiveTurn, lease: MaybePromise<Lease>): Promise<void> {
+    this.hold(turn, isPromise(lease) ? await acquire(turn, lease, (late) => this.release(late, null)) : lease);
     turn.session = await acquire(turn, this.enterSession(turn), (late) => void late.release());
   }
 
@@ -70,10 +72,15 @@ export class Entrance {
     return held;
   }
 
-  private giveBack(release: Release): void {
-    const onError = (error: unknown): void => this.logger.error('a place could not be given back', error);
+  private hold(turn: ActiveTurn, lease: Lease): void {
+    turn.lease = lease;
+    if (lease.headers !== undefined) turn.client.onHeaders?.(lease.headers);
+  }
+
+  private release(lease: Lease, usage: Usage | null): void {
+    const onError = (error: unknown): void => this.logger.error('the lease of a turn could not be released', error);
     try {
-      const released = release();
+      const released = lease.release(usage);
       if (isPromise(released)) released.catch(onError);
     } catch (error) {
       onError(error);

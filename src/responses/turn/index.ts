@@ -13,4 +13,5 @@ export * from './running-turns.js';
 export * from './save.js';
 export * from './stop-reason.js';
 export * from './token-meter.js';
+export * from './turn-estimate.js';
 export * from './turn-observer.js';

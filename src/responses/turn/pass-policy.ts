@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import { Environment } from '../../config/index.js';
@@ -40,7 +40,7 @@ export interface TurnPolicy {
 
 /**
  * Decides how often a model is asked within a turn, and what of its answers becomes part of the response. Tools that the
- * server runs are policies: any provider of any module that extends this class takes part, in the order of their modules.
+ * server runs are policies. They take part in the order in which the program gave them, then those of its modules.
  */
 export abstract class PassPolicy {
   /** Called once per turn, before its model is asked. Undefined where the turn is none of its business: then it costs nothing. */
@@ -50,19 +50,23 @@ export abstract class PassPolicy {
 /** What outputs of tools have in common: each answers a call. */
 const OUTPUT_SUFFIX = '_output';
 
-/** All policies of the application. */
+/** DI token: the policies that the program gave, in their order. */
+export const PASS_POLICIES = Symbol('pass policies');
+
+/** Every policy of the application: those that the program gave, then those of its modules. */
 @Injectable()
 export class PassPolicies implements OnModuleInit {
   private policies: readonly PassPolicy[] = [];
 
   constructor(
     private readonly discovery: DiscoveryService,
+    @Inject(PASS_POLICIES) private readonly given: readonly PassPolicy[],
     private readonly ids: IdGenerator,
     private readonly environment: Environment,
   ) {}
 
   onModuleInit(): void {
-    this.policies = findInstances(this.discovery, PassPolicy);
+    this.policies = [...new Set([...this.given, ...findInstances(this.discovery, PassPolicy)])];
   }
 
   /** The policies that have something to do with a turn. */

@@ -16,6 +16,7 @@ import { ProviderContractError, type ResponseAssembler } from '../assembler/inde
 import type { ActiveTurn } from './active-turn.js';
 import type { Delivery } from './delivery.js';
 import type { TurnPolicy } from './pass-policy.js';
+import type { TurnObservers } from './turn-observer.js';
 
 /** Batches taken without a turn of the event loop, after which one is given so that an eager provider starves nobody. */
 const BATCHES_PER_LOOP_TURN = 32;
@@ -28,6 +29,7 @@ export interface PassDependencies {
   readonly assembler: ResponseAssembler;
   readonly delivery: Delivery;
   readonly policies: readonly TurnPolicy[];
+  readonly observers: TurnObservers;
   readonly clock: Clock;
   readonly limits: Pick<Environment, 'MODEL_IDLE_TIMEOUT_MS' | 'MODEL_ACCEPT_TIMEOUT_MS'>;
 }
@@ -96,6 +98,7 @@ export class Pass implements ModelSink {
       return undefined;
     }
     this.accept();
+    if (this.dependencies.turn.firstEventAt === 0) this.noteFirstEvent();
     if (this.reason === null) return this.goOn();
     this.close();
     this.resolve(this.reason);
@@ -171,6 +174,13 @@ export class Pass implements ModelSink {
     // Not within the timer: others of the same moment, such as a keepalive, are to fire before something is written.
     queueMicrotask(() => void this.hold(this.dependencies.delivery.deliver()));
   };
+
+  private noteFirstEvent(): void {
+    const { turn, clock, observers } = this.dependencies;
+    turn.firstEventAt = clock.now();
+    const provider = turn.ending.provider ?? '';
+    observers.firstEvent(() => ({ ...turn.begun, provider, firstEventMs: turn.firstEventAt - turn.startedAt }));
+  }
 
   private accept(): void {
     if (this.isAccepted) return;

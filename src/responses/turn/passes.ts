@@ -15,6 +15,7 @@ import { PassPolicies } from './pass-policy.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
 import { isDisconnect } from './stop-reason.js';
 import { TokenMeter } from './token-meter.js';
+import { TurnObservers } from './turn-observer.js';
 
 /** What came of a turn's questions to its model. */
 export interface Answer {
@@ -37,6 +38,7 @@ const INCOMPLETE_REASONS: Readonly<Record<Exclude<FinishReason, 'stop'>, Incompl
 export class Passes {
   constructor(
     private readonly policies: PassPolicies,
+    private readonly observers: TurnObservers,
     private readonly resolver: TurnResolver,
     private readonly meter: TokenMeter,
     private readonly failures: TurnFailures,
@@ -54,13 +56,13 @@ export class Passes {
     const delivery = new Delivery(turn, assembler, sink);
     if (!turn.admitted.generate) return this.warmUp(turn, resolved, assembler, delivery);
 
-    const { clock, environment: limits } = this;
+    const { clock, observers, environment: limits } = this;
     const { route } = resolved;
     let { question, transcript } = resolved;
     let included = 0;
     let outcome: Outcome;
     const policies = this.policies.begin(question);
-    const dependencies: PassDependencies = { turn, assembler, delivery, policies, clock, limits };
+    const dependencies: PassDependencies = { turn, assembler, delivery, policies, observers, clock, limits };
     let pass = new Pass(dependencies, false);
     assembler.start();
     try {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
 import { ContextResolver, type Continuation, type Transcript, type TurnContext } from '../../context/index.js';
-import { ApiError, type Item, type ResponseSettings } from '../../protocol/index.js';
-import { type ModelInfo, type ModelRoute, type Origin, ProviderRegistry, type Turn } from '../../providers/index.js';
+import { ApiError, type Item, type Origin, type ResponseSettings } from '../../protocol/index.js';
+import { type ModelInfo, type ModelRoute, ProviderRegistry, type Turn } from '../../providers/index.js';
 import { ResponseStore } from '../../state/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import type { Caller } from '../../access/index.js';
@@ -6,11 +6,29 @@ import type { TerminalStatus, Usage } from '../../protocol/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import { findInstances } from './find-instances.js';
 
-/** What is known of a turn once it is over. */
-export interface TurnRecord {
+/** How a turn reaches its client. */
+export type Transport = 'json' | 'sse' | 'websocket';
+
+/** What is known of a turn when it begins. */
+export interface BegunTurn {
   readonly responseId: string;
   readonly caller: Caller;
   readonly model: string;
+  readonly transport: Transport;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+/** What is known of a turn when its model has said its first word. */
+export interface AnsweringTurn extends BegunTurn {
+  /** The name of the provider that answers. */
+  readonly provider: string;
+  /** From the beginning of the turn to the first event of its model, ms. */
+  readonly firstEventMs: number;
+}
+
+/** What is known of a turn once it is over. */
+export interface TurnRecord extends BegunTurn {
   /** Null when no provider was chosen. */
   readonly provider: string | null;
   /** `refused`: it ended before `response.created`; `disconnected`: the client left first. */
@@ -18,43 +36,82 @@ export interface TurnRecord {
   readonly usage: Usage | null;
   /** The error's code where the turn was refused or failed. */
   readonly errorCode: string | null;
+  /** From the beginning of the turn to the first event of its model, ms; null when there was none. */
+  readonly firstEventMs: number | null;
+  /** From the beginning of the turn to its end, ms. */
   readonly durationMs: number;
 }
 
 /**
- * Sees every turn once, when it is over. Metering, traces and logs are observers: any provider of any module that extends
- * this class is called.
+ * Hears of every turn on every transport. Override what you need: a method that is not overridden costs nothing. No turn waits
+ * for an observer; what it throws is logged and goes no further.
  */
 export abstract class TurnObserver {
-  /** Called exactly once per admitted turn, on every transport. What it throws is logged and goes no further. */
-  abstract settled(record: TurnRecord): MaybePromise<void>;
+  /** A turn begins: it was validated, and waits for its admission. */
+  begun?(turn: BegunTurn): MaybePromise<void>;
+
+  /** The model of a turn has sent its first event. Not called for a turn that is refused, fails before, or asks no model. */
+  firstEvent?(turn: AnsweringTurn): MaybePromise<void>;
+
+  /** A turn is over, whatever happened. Called exactly once for each that has begun. */
+  settled?(record: TurnRecord): MaybePromise<void>;
 }
 
-/** All observers of the application. */
+/** DI token: the observers that the program gave, in their order. */
+export const OBSERVERS = Symbol('observers');
+
+/** Every observer of the application: those that the program gave, then those of its modules. */
 @Injectable()
 export class TurnObservers implements OnModuleInit {
   private readonly logger = new Logger(TurnObservers.name);
-  private observers: readonly TurnObserver[] = [];
+  private ofBegun: readonly TurnObserver[] = [];
+  private ofFirstEvent: readonly TurnObserver[] = [];
+  private ofSettled: readonly TurnObserver[] = [];
 
-  constructor(private readonly discovery: DiscoveryService) {}
+  constructor(
+    private readonly discovery: DiscoveryService,
+    @Inject(OBSERVERS) private readonly given: readonly TurnObserver[],
+  ) {}
 
   onModuleInit(): void {
-    this.observers = findInstances(this.discovery, TurnObserver);
+    const observers = [...new Set([...this.given, ...findInstances(this.discovery, TurnObserver)])];
+    this.ofBegun = observers.filter((observer) => observer.begun !== undefined);
+    this.ofFirstEvent = observers.filter((observer) => observer.firstEvent !== undefined);
+    this.ofSettled = observers.filter((observer) => observer.settled !== undefined);
   }
 
-  /** Tells all of them of a turn that is over. */
+  /** Tells of a turn that begins. */
+  begun(turn: () => BegunTurn): void {
+    if (this.ofBegun.length > 0) this.tell(this.ofBegun, turn(), (observer, begun) => observer.begun?.(begun));
+  }
+
+  /** Tells of the first event of a turn's model. */
+  firstEvent(turn: () => AnsweringTurn): void {
+    if (this.ofFirstEvent.length === 0) return;
+    this.tell(this.ofFirstEvent, turn(), (observer, answering) => observer.firstEvent?.(answering));
+  }
+
+  /** Tells of a turn that is over. */
   settled(record: TurnRecord): void {
-    for (const observer of this.observers) {
+    this.tell(this.ofSettled, record, (observer, settled) => observer.settled?.(settled));
+  }
+
+  private tell<T extends BegunTurn>(
+    observers: readonly TurnObserver[],
+    turn: T,
+    call: (observer: TurnObserver, turn: T) => MaybePromise<void> | undefined,
+  ): void {
+    for (const observer of observers) {
       try {
-        const told = observer.settled(record);
-        if (isPromise(told)) told.catch((error: unknown) => this.fail(observer, record, error));
+        const told = call(observer, turn);
+        if (isPromise(told)) told.catch((error: unknown) => this.fail(observer, turn, error));
       } catch (error) {
-        this.fail(observer, record, error);
+        this.fail(observer, turn, error);
       }
     }
   }
 
-  private fail(observer: TurnObserver, { responseId }: TurnRecord, error: unknown): void {
+  private fail(observer: TurnObserver, { responseId }: BegunTurn, error: unknown): void {
     this.logger.error(`${observer.constructor.name} failed for ${responseId}`, error);
   }
 }

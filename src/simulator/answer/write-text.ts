@@ -2,16 +2,11 @@ import { LoremIpsum } from 'lorem-ipsum';
 
 import { countTokens, ModelError, type Turn } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
+import type { GeneratorName } from '../generators.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { listPartTypes, readText } from './read-items.js';
 import { makeData } from './make-data.js';
 import { pickWord, writeProse } from './prose.js';
-
-/** Ways to make up a text. */
-export const GENERATORS = ['random', 'lorem', 'echo', 'fixed', 'sequence'] as const;
-
-/** One of GENERATORS. */
-export type GeneratorName = (typeof GENERATORS)[number];
 
 /** How a text is made up. */
 export interface Wording {

@@ -1,6 +1,5 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item, ResponseObject } from '../../protocol/index.js';
-import type { Origin } from '../../providers/index.js';
+import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ContextTooLargeError, SessionLockLostError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';

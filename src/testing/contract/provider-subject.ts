@@ -1,4 +1,4 @@
-import type { AntiphonOptions } from '../../antiphon.module.js';
+import type { AntiphonOptions } from '../../antiphon-options.js';
 
 /** What a request of the suite carries besides its input. */
 export interface TurnRequest {

@@ -22,7 +22,7 @@ export interface PageRow extends Nullable<ResponseRow> {
 export interface PageSource {
   /** Tables in front of it. */
   readonly tables: string;
-  /** `FROM … WHERE …`, with the response as `r`. */
+  /** `FROM … WHERE …`, with the response, or what a page is made by of it, as `r`. */
   readonly rows: string;
   /** What the list is ordered by. */
   readonly order: readonly [createdAt: string, id: string];
@@ -77,21 +77,26 @@ export const SIBLINGS = {
   known: KNOWN,
 } satisfies Omit<PageSource, 'values'>;
 
-/** The ends of all branches from `$4` on. The limit stops the walk, because nothing sorts or counts behind it. */
+/**
+ * The ends of all branches from `$4` on. The limit stops the walk, because nothing sorts or counts behind it. Each OFFSET keeps
+ * PostgreSQL from joining: it expects few rows of a walk, and would compare each with every response of the tenant.
+ */
 export const LEAVES = {
   ...PLAIN,
   tables: `walk AS (
-    SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
+    SELECT r.id, r.created_at, r.size FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
     UNION ALL
-    SELECT next.id FROM walk CROSS JOIN LATERAL (
-      SELECT r.id FROM antiphon.responses r WHERE r.parent_id = walk.id AND ${VISIBLE} OFFSET 0
+    SELECT next.id, next.created_at, next.size FROM walk CROSS JOIN LATERAL (
+      SELECT r.id, r.created_at, r.size FROM antiphon.responses r WHERE r.parent_id = walk.id AND ${VISIBLE} OFFSET 0
     ) next
   ), nodes AS MATERIALIZED (
-    SELECT id FROM walk LIMIT ${GRAPH_MAX_RESPONSES + 1}
+    SELECT id, created_at, size FROM walk LIMIT ${GRAPH_MAX_RESPONSES + 1}
+  ), leaves AS MATERIALIZED (
+    SELECT id, created_at, size FROM nodes
+    WHERE (SELECT count(*) FROM nodes) <= ${GRAPH_MAX_RESPONSES}
+      AND NOT EXISTS (SELECT FROM antiphon.responses r WHERE r.parent_id = nodes.id AND ${VISIBLE} OFFSET 0)
   ), `,
-  rows: `FROM antiphon.responses leaf JOIN antiphon.responses r ON r.owner = leaf.owner AND r.id = leaf.id
-    WHERE leaf.owner = $1 AND leaf.id IN (SELECT id FROM nodes)
-      AND NOT EXISTS (SELECT FROM antiphon.responses r WHERE r.parent_id = leaf.id AND ${VISIBLE})`,
+  rows: `FROM leaves r WHERE true`,
   known: `EXISTS (SELECT FROM nodes)`,
   tooLarge: `(SELECT count(*) FROM nodes) > ${GRAPH_MAX_RESPONSES}`,
 } satisfies Omit<PageSource, 'values'>;

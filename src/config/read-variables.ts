@@ -1,0 +1,62 @@
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+
+import { EnvironmentError } from './environment-error.js';
+
+/** Variables by name, as text or already in their type. */
+export type Variables = Readonly<Record<string, unknown>>;
+
+/**
+ * A check that no decorator can make: it gives a violation or undefined, and is left out where one of its variables has a
+ * violation already.
+ */
+export type VariableCheck<T> = readonly [
+  variables: readonly (keyof T & string)[],
+  check: (values: T) => string | undefined,
+];
+
+/**
+ * Reads variables into a class whose members are decorated with their kinds. What is absent or empty has its default; names
+ * that the class does not have are left alone. Throws EnvironmentError with every violation at once.
+ */
+export function readVariables<T extends object>(
+  type: new () => T,
+  variables: Variables,
+  checks: readonly VariableCheck<T>[],
+): T {
+  const names = new Set(Object.keys(new type()));
+  const given = Object.entries(variables).filter(
+    ([name, value]) => names.has(name) && value !== undefined && value !== '',
+  );
+  const values = plainToInstance(type, Object.fromEntries(given), { exposeDefaultValues: true });
+  const errors = validateSync(values, { stopAtFirstError: true });
+  const faulty = new Set(errors.map(({ property }) => property));
+  const violations = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  for (const [affected, check] of checks) {
+    const violation = affected.some((name) => faulty.has(name)) ? undefined : check(values);
+    if (violation === undefined) continue;
+    violations.push(violation);
+    for (const name of affected) faulty.add(name);
+  }
+  if (violations.length > 0) throw new EnvironmentError(violations);
+  return values;
+}
+
+/** Calls several readers of the same variables. Throws EnvironmentError with the violations of all of them. */
+export function readTogether<T extends readonly unknown[]>(
+  variables: Variables,
+  ...readers: { readonly [K in keyof T]: (variables: Variables) => T[K] }
+): T {
+  const violations: string[] = [];
+  const values = readers.map((read: (variables: Variables) => unknown) => {
+    try {
+      return read(variables);
+    } catch (error) {
+      if (!(error instanceof EnvironmentError)) throw error;
+      violations.push(...error.violations);
+      return undefined;
+    }
+  });
+  if (violations.length > 0) throw new EnvironmentError(violations);
+  return values as unknown as T;
+}

@@ -1,0 +1,60 @@
+import type { Capabilities, Dialect } from '../chat-completions/index.js';
+import type { ProviderEntry } from '../provider-kind.js';
+import { flag, oneOf } from './schema-parts.js';
+
+/** An upstream server that speaks Chat Completions. */
+export interface ChatCompletionsEntry extends ProviderEntry {
+  readonly base_url: string;
+  readonly dialect?: Dialect;
+  readonly api_key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly timeouts?: { readonly connect_ms?: number; readonly first_byte_ms?: number; readonly idle_ms?: number };
+  readonly connections?: number;
+  readonly omit?: readonly string[];
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+}
+
+/** The members of `capabilities`, under the names of our own. */
+export const CAPABILITY_NAMES = {
+  developer_role: 'developerRole',
+  system_role: 'systemRole',
+  images: 'images',
+  audio: 'audio',
+  files: 'files',
+  tools: 'tools',
+  strict_tools: 'strictTools',
+  allowed_tools: 'allowedTools',
+  named_tool_choice: 'namedToolChoice',
+  tool_images: 'toolImages',
+  tool_names: 'toolNames',
+  call_ids: 'callIds',
+  structured_output: 'structuredOutput',
+  reasoning_switch: 'reasoningSwitch',
+  reasoning_replay: 'reasoningReplay',
+  verbosity: 'verbosity',
+  max_tokens_field: 'maxTokensField',
+  stream_usage: 'streamUsage',
+} as const satisfies Record<string, keyof Capabilities>;
+
+/** The JSON Schemas of the members of `capabilities`. */
+export const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, object>> = {
+  developer_role: flag,
+  system_role: oneOf('anywhere', 'first', 'none'),
+  images: flag,
+  audio: flag,
+  files: flag,
+  tools: flag,
+  strict_tools: flag,
+  allowed_tools: flag,
+  named_tool_choice: flag,
+  tool_images: flag,
+  tool_names: flag,
+  call_ids: oneOf('any', 'nine'),
+  structured_output: oneOf('json_schema', 'json_object', 'none'),
+  reasoning_switch: oneOf('reasoning_effort', 'reasoning', 'enable_thinking', 'thinking', 'none'),
+  reasoning_replay: oneOf('reasoning_content', 'reasoning', 'none'),
+  verbosity: flag,
+  max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
+  stream_usage: flag,
+};

@@ -1,0 +1,21 @@
+/** Parts of the JSON Schemas of PROVIDERS_FILE. */
+
+/** What Node's timers can hold. */
+const LONGEST_DELAY_MS = 2_147_483_647;
+
+export const text = { type: 'string', minLength: 1 };
+export const member = { type: 'string', pattern: '^[A-Za-z][\\w.-]*$', description: 'must be the name of a member' };
+export const flag = { type: 'boolean' };
+export const milliseconds = { type: 'integer', minimum: 1, maximum: LONGEST_DELAY_MS };
+export const tokens = { type: 'integer', minimum: 1 };
+export const texts = { type: 'object', additionalProperties: { type: 'string' } };
+
+/** One of several words. */
+export function oneOf(...words: readonly string[]): object {
+  return { enum: words };
+}
+
+/** An object with these members and no others. */
+export function object(properties: object, rest: object = {}): object {
+  return { type: 'object', properties, additionalProperties: false, ...rest };
+}

@@ -1,0 +1,31 @@
+import type { AdmittedTurn } from './admit.js';
+
+/** Characters of text for one token, on average. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** What a turn is likely to cost, before it runs. Nothing is computed until it is read. */
+export class TurnEstimate {
+  private input: number | null = null;
+
+  constructor(private readonly turn: AdmittedTurn) {}
+
+  /**
+   * Tokens of the request itself: its input, instructions, tools and output format, at four characters a token. What it
+   * continues is not loaded yet and not counted.
+   */
+  get inputTokens(): number {
+    this.input ??= Math.ceil(countCharacters(this.turn) / CHARACTERS_PER_TOKEN);
+    return this.input;
+  }
+
+  /** The most tokens the model may write, as the request says; null without a limit. */
+  get maxOutputTokens(): number | null {
+    return this.turn.settings.max_output_tokens ?? null;
+  }
+}
+
+function countCharacters({ input, settings }: AdmittedTurn): number {
+  const { instructions, tools, text } = settings;
+  const parts = [input, instructions, tools, text];
+  return parts.reduce<number>((sum, part) => sum + (part == null ? 0 : JSON.stringify(part).length), 0);
+}

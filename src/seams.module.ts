@@ -1,0 +1,62 @@
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+
+import { Authenticator, EnvironmentAuthenticator } from './access/index.js';
+import type { AntiphonSeams } from './antiphon-options.js';
+import { Environment } from './config/index.js';
+import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
+import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
+import { Admission, BoundedAdmission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
+import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
+import { BACKENDS, selectBackend, StateBackend } from './state/index.js';
+import { Clock, SystemClock } from './time/index.js';
+
+/** Every contract that a program may replace or add to, with its default: the one place where they become providers. */
+@Module({})
+export class SeamsModule {
+  static with(seams: AntiphonSeams): DynamicModule {
+    const { imports = [], providerKinds = {}, forwardedHeaders = [], state = {} } = seams;
+    const providers: readonly Provider[] = [
+      provideSeam(Clock, seams.clock ?? SystemClock),
+      provideSeam(IdGenerator, seams.ids ?? UuidIdGenerator),
+      provideSeam(Authenticator, seams.authenticator ?? EnvironmentAuthenticator),
+      provideSeam(Admission, seams.admission ?? BoundedAdmission),
+      {
+        provide: StateBackend,
+        inject: [Environment, ModuleRef],
+        // Not as providers of their own: a backend that is not selected must not be made.
+        useFactory: ({ STATE }: Environment, modules: ModuleRef) =>
+          makeSeam(selectBackend(STATE, { ...BACKENDS, ...state }), modules),
+      },
+      ...provideSeams(PROVIDERS, seams.providers ?? []),
+      ...provideTable(PROVIDER_KINDS, providerKinds),
+      ...provideSeams(OBSERVERS, seams.observers ?? []),
+      ...provideSeams(PASS_POLICIES, seams.passPolicies ?? []),
+      { provide: FORWARDED_HEADERS, useValue: forwardedHeaders },
+    ];
+    return {
+      module: SeamsModule,
+      global: true,
+      imports: [...imports],
+      providers: [...providers],
+      exports: [
+        ...[Clock, IdGenerator, Authenticator, Admission, StateBackend],
+        ...[PROVIDERS, PROVIDER_KINDS, OBSERVERS, PASS_POLICIES, FORWARDED_HEADERS],
+      ],
+    };
+  }
+}
+
+/** Kinds by name, as one map under a token. */
+function provideTable(token: symbol, table: Readonly<Record<string, Seam<ProviderKind>>>): readonly Provider[] {
+  const list = Symbol(`${String(token)} in order`);
+  const names = Object.keys(table);
+  return [
+    ...provideSeams(list, Object.values(table)),
+    {
+      provide: token,
+      inject: [list],
+      useFactory: (kinds: readonly ProviderKind[]) => new Map(names.map((name, index) => [name, kinds[index]])),
+    },
+  ];
+}

@@ -1,0 +1,5 @@
+/** Ways to make up a text. */
+export const GENERATORS = ['random', 'lorem', 'echo', 'fixed', 'sequence'] as const;
+
+/** One of GENERATORS. */
+export type GeneratorName = (typeof GENERATORS)[number];

@@ -1,0 +1,95 @@
+import {
+  Choice,
+  Factor,
+  Flag,
+  Rates,
+  readVariables,
+  Shape,
+  Text,
+  TextList,
+  type VariableCheck,
+  type Variables,
+  WholeNumber,
+} from '../config/index.js';
+import { FAULT_KINDS, type FaultRates } from './fault-kinds.js';
+import { GENERATORS, type GeneratorName } from './generators.js';
+
+/** The variables of the simulator, with their types and defaults. `npm run docs` copies the comments, as for Environment. */
+export class SimulatorVariables {
+  // Section: Simulator
+
+  /** Seed of the simulator. The same seed and request give the same answer. */
+  @WholeNumber(0, 0xff_ff_ff_ff)
+  readonly SIMULATOR_SEED: number = 1;
+
+  /** Whether the simulator answers for every model name. Empty: only if there is no other provider. */
+  @Flag({ open: true })
+  readonly SIMULATOR_ANY_MODEL: boolean | null = null;
+
+  /**
+   * Latency of simulated models: `instant`, `realistic` (by model), or medians in ms as `first/between[/spread]`, such
+   * as `300/20`. Spread 0 always uses the median.
+   */
+  @Shape(
+    /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
+    'instant, realistic, or first/between in ms such as 300/20',
+  )
+  readonly SIMULATOR_LATENCY: string = 'instant';
+
+  /** Speed factor for that latency; 2 halves every pause. */
+  @Factor()
+  readonly SIMULATOR_SPEED: number = 1;
+
+  /**
+   * How text is generated: random English, lorem ipsum, an echo of the last user message, or the fixed text or sequence
+   * in SIMULATOR_TEXT.
+   */
+  @Choice(...GENERATORS)
+  readonly SIMULATOR_GENERATOR: GeneratorName = 'random';
+
+  /** Text for `fixed`. For `sequence`, the parts between `|`, one per request. */
+  @Text()
+  readonly SIMULATOR_TEXT: string = '';
+
+  /**
+   * Rounds of tool calls before the simulator answers a question, where `tool_choice` is `auto`. 0: it never calls
+   * tools on its own.
+   */
+  @WholeNumber(0)
+  readonly SIMULATOR_TOOL_ROUNDS: number = 1;
+
+  /** Scripts for simulated models (.json, .yaml, .jsonl), comma-separated. Each is a model of its own. */
+  @TextList()
+  readonly SIMULATOR_SCRIPTS: readonly string[] = [];
+
+  /** Faults and their share of the turns, such as `rate_limit=0.1,stall=0.01`. */
+  @Rates(...FAULT_KINDS)
+  readonly SIMULATOR_FAULTS: FaultRates = {};
+
+  /** Lets requests control the simulator with the header `x-simulate`. */
+  @Flag()
+  readonly SIMULATOR_CONTROL: boolean = false;
+
+  /** Whether `GET /simulator/stats` is available. Empty: unless NODE_ENV is `production`. */
+  @Flag({ open: true })
+  readonly SIMULATOR_STATS: boolean | null = null;
+
+  /** `production` turns off `GET /simulator/stats`. */
+  @Text()
+  readonly NODE_ENV: string = '';
+}
+
+const CHECKS: readonly VariableCheck<SimulatorVariables>[] = [
+  [
+    ['SIMULATOR_GENERATOR', 'SIMULATOR_TEXT'],
+    ({ SIMULATOR_GENERATOR: generator, SIMULATOR_TEXT: text }) => {
+      if (text !== '' || (generator !== 'fixed' && generator !== 'sequence')) return undefined;
+      return `SIMULATOR_TEXT: has to be set for SIMULATOR_GENERATOR=${generator}.`;
+    },
+  ],
+];
+
+/** Reads and checks the simulator's variables. Throws EnvironmentError with every violation at once. */
+export function readSimulatorVariables(variables: Variables): SimulatorVariables {
+  return readVariables(SimulatorVariables, variables, CHECKS);
+}

@@ -1,8 +1,0 @@
-import { Global, Module } from '@nestjs/common';
-
-import { Clock, SystemClock } from './clock.js';
-
-/** The clock everybody shares. */
-@Global()
-@Module({ providers: [{ provide: Clock, useClass: SystemClock }], exports: [Clock] })
-export class TimeModule {}

@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { Clock } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { ApiClient } from '../support/api-client.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { HeldTurns } from '../support/socket-held-turns.js';
+import { WatchedClock } from '../support/watched-clock.js';
+
+const DELAY_MS = 5000;
+const DRAIN_MS = 7000;
+const TURN = { model: 'scripted', input: 'Hi' };
+
+describe('a shutdown while a turn is running', () => {
+  let clock: WatchedClock;
+  let service: Service;
+  let api: ApiClient;
+  let held: HeldTurns;
+  let closed: Promise<void> | undefined;
+
+  beforeEach(async () => {
+    clock = new WatchedClock();
+    service = await startService({
+      providers: [ScriptedProvider],
+      environment: { SHUTDOWN_DELAY_MS: DELAY_MS, DRAIN_TIMEOUT_MS: DRAIN_MS },
+      overrides: [[Clock, clock]],
+    });
+    api = new ApiClient(service.baseURL);
+    held = new HeldTurns(service.app.get(ScriptedProvider)).hold();
+    closed = undefined;
+  });
+
+  afterEach(async () => {
+    held.letAllGo();
+    clock.letGo();
+    clock.advance(DELAY_MS);
+    await (closed ?? service.close());
+  });
+
+  const beginShutdown = async (): Promise<void> => {
+    const delayed = clock.whenScheduled(DELAY_MS);
+    closed = service.close();
+    await delayed;
+  };
+
+  it('says no to balancers at once, serves on during SHUTDOWN_DELAY_MS, then refuses turns until it ends', async () => {
+    const running = api.post('responses', { ...TURN, input: 'long' });
+    await held.whenBegun(1);
+    await using before = await SocketClient.open(service);
+    await beginShutdown();
+
+    const readiness = await fetch(`${service.origin}/readyz`);
+    expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'leaving' }]);
+    expect((await fetch(`${service.origin}/healthz`)).status).toBe(200);
+    expect((await api.create({})).status).toBe('completed');
+    await using after = await SocketClient.open(service);
+    for (const client of [before, after]) expect((await client.turn(TURN)).response.status).toBe('completed');
+
+    clock.advance(DELAY_MS);
+    for (const client of [before, after]) {
+      expect(await client.closed).toEqual({ code: 1012, reason: 'service_restarting' });
+    }
+    for (const stream of [false, true]) {
+      const { status, headers, body } = await api.post('responses', { ...TURN, stream });
+      expect([status, headers.get('content-type')]).toEqual([503, 'application/json; charset=utf-8']);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      expect(headers.get('x-request-id')).toMatch(/^req_/);
+      expect(body).toEqual({
+        error: {
+          message: 'The server is shutting down. Please retry your request.',
+          type: 'service_unavailable_error',
+          param: null,
+          code: 'service_unavailable',
+        },
+      });
+    }
+    held.letGo('long');
+    expect(await running).toMatchObject({ status: 200, body: { object: 'response', status: 'completed' } });
+    await closed;
+  });
+
+  it('lets a JSON answer finish', async () => {
+    const running = api.post('responses', { ...TURN, input: 'long' });
+    await held.whenBegun(1);
+    await beginShutdown();
+    const drained = clock.whenScheduled(DRAIN_MS);
+    clock.advance(DELAY_MS);
+    await drained;
+    clock.advance(DRAIN_MS - 1);
+    held.letGo('long');
+    expect(await running).toMatchObject({ status: 200, body: { object: 'response', status: 'completed' } });
+    await closed;
+  });
+
+  it('fails a JSON answer when it outlives DRAIN_TIMEOUT_MS', async () => {
+    const running = api.post('responses', { ...TURN, input: 'long' });
+    await held.whenBegun(1);
+    await beginShutdown();
+    const drained = clock.whenScheduled(DRAIN_MS);
+    clock.advance(DELAY_MS);
+    await drained;
+    clock.advance(DRAIN_MS);
+    expect(await running).toMatchObject({
+      status: 200,
+      body: {
+        object: 'response',
+        status: 'failed',
+        error: { code: 'server_error', message: expect.stringContaining('shutting down') },
+      },
+    });
+    held.letGo('long');
+    await closed;
+  });
+});
