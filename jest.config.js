@@ -1,15 +1,6 @@
 /** Nest 12 is ESM only, so jest runs with Node's VM modules; SWC strips the types and keeps decorator metadata. */
-export default {
+const base = {
   testEnvironment: 'node',
-  // Ends what hangs; a busy machine is not a failure.
-  testTimeout: 120_000,
-  // VM modules are never given back: a process that runs every spec grows by gigabytes and slows down. Workers are replaced.
-  maxWorkers: 2,
-  workerIdleMemoryLimit: '1GB',
-  testMatch: ['<rootDir>/{src,test}/**/*.spec.ts'],
-  // One PostgreSQL server for the whole run.
-  globalSetup: '<rootDir>/test/support/postgres/global-setup.ts',
-  globalTeardown: '<rootDir>/test/support/postgres/global-teardown.ts',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
@@ -29,4 +20,29 @@ export default {
       },
     ],
   },
+};
+
+/** With one PostgreSQL server for all of them. */
+const withPostgres = {
+  ...base,
+  globalSetup: '<rootDir>/test/support/postgres/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/postgres/global-teardown.ts',
+};
+
+export default {
+  // Ends what hangs; a busy machine is not a failure.
+  testTimeout: 120_000,
+  // VM modules are never given back: a process that runs every spec grows by gigabytes and slows down. Workers are replaced.
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '1GB',
+  projects: [
+    { ...base, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
+    {
+      ...withPostgres,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/test/!(cluster)/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
+    },
+    // What runs the built service as several processes, and databases that crash.
+    { ...withPostgres, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.spec.ts'] },
+  ],
 };

@@ -1,5 +1,5 @@
 export * from './ask-provider.js';
-export * from './connection-cut.js';
+export * from './break-connection.js';
 export * from './model-error.js';
 export * from './model-event.js';
 export * from './model-provider.js';

@@ -30,7 +30,7 @@ export class ResponsesService {
 
   /**
    * Runs a turn and hands its events to a sink; without one no event is made, and only the Response is given. Undefined where
-   * the client is gone, or is to be cut off: the transport then ends its connection. Throws ApiError for what is refused
+   * the client is gone, or its connection was broken (TurnClient). Throws ApiError for what is refused
    * before the response exists and, without a sink, 503 where the finished response cannot be saved.
    */
   execute(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {

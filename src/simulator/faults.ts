@@ -1,4 +1,4 @@
-import { ConnectionCutError, ModelError } from '../providers/index.js';
+import { BreakConnectionError, ModelError } from '../providers/index.js';
 import { FAULT_KINDS, type FaultKind, type FaultRates } from './fault-kinds.js';
 import type { SeededRandom } from './seeded-random.js';
 import { isDelta, type Step } from './step.js';
@@ -85,7 +85,7 @@ const HAPPENINGS: Readonly<Record<FaultKind, (fault: Fault, model: string) => It
   unavailable: ({ retryAfterSeconds }, model) => [throwing(refusalOf('unavailable', model, retryAfterSeconds))],
   slow_start: ({ forMs = SLOW_START_MS }) => [{ type: 'pause', ms: forMs }],
   stall: ({ forMs = Infinity }) => [{ type: 'pause', ms: forMs }],
-  cut: () => [throwing(new ConnectionCutError())],
+  cut: () => [throwing(new BreakConnectionError())],
   upstream_cut: () => [{ type: 'leave' }],
   malformed: () => [{ type: 'garble' }],
 };

@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/index.js';
-import { ConnectionCutError } from '../connection-cut.js';
+import { BreakConnectionError } from '../break-connection.js';
 import { ModelError } from '../model-error.js';
 import { MODEL_EVENT_TYPES, type ModelEvent } from '../model-event.js';
 
@@ -49,7 +49,7 @@ export class Tape {
     if (this.finished) return;
     this.finished = true;
     const at = this.now();
-    if (error instanceof ConnectionCutError) this.steps.push({ at, cut: true });
+    if (error instanceof BreakConnectionError) this.steps.push({ at, cut: true });
     else this.steps.push({ at, error: error instanceof ModelError ? toScriptError(error) : BARE });
   }
 

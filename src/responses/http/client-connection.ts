@@ -3,8 +3,17 @@ import type { Socket } from 'node:net';
 
 import type { FastifyReply } from 'fastify';
 
-import type { ActiveTurn } from '../turn/index.js';
+import type { ActiveTurn, Transport, TurnClient } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
+
+/** What a turn may do with the client that waits for a reply. */
+export function clientOf(reply: FastifyReply, transport: Transport): TurnClient {
+  return {
+    transport,
+    onHeaders: (headers) => forwardHeaders(reply, headers),
+    breakConnection: () => breakConnection(reply.raw),
+  };
+}
 
 /** Stops a turn when its client goes away before it has its whole answer. */
 export function stopWhenGone({ raw }: FastifyReply, turn: ActiveTurn): void {
@@ -24,7 +33,7 @@ export function cutOffWhenStalled({ raw }: FastifyReply, timeoutMs: number): voi
 }
 
 /** Puts a provider's vendor headers on the reply; what the service says itself stays. */
-export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (reply.raw.headersSent) return;
   for (const [name, value] of Object.entries(pickVendorHeaders(headers))) {
     if (!reply.hasHeader(name)) void reply.header(name, value);
@@ -35,8 +44,9 @@ export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<str
  * Breaks the client's connection in the middle of its answer, as a broken network would; what was written before leaves.
  * Behind other answers of a pipelining client that waits for the answer's turn.
  */
-export function breakConnection(response: ServerResponse): void {
-  if (response.socket !== null) response.socket.destroySoon();
-  // What the response holds back is handed to its socket right after this event.
-  else response.once('socket', (socket: Socket) => setImmediate(() => socket.destroySoon()));
+function breakConnection(response: ServerResponse): void {
+  // What a stream or the response holds back is handed to the socket first.
+  const destroy = (socket: Socket): void => void setImmediate(() => socket.destroySoon());
+  if (response.socket !== null) destroy(response.socket);
+  else response.once('socket', destroy);
 }

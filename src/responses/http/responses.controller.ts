@@ -17,7 +17,7 @@ import { RequestValidator, validateDeleteQuery, validateInputItemsQuery, validat
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
 import { ActiveTurn } from '../turn/index.js';
-import { breakConnection, cutOffWhenStalled, forwardHeaders, stopWhenGone } from './client-connection.js';
+import { clientOf, cutOffWhenStalled, stopWhenGone } from './client-connection.js';
 import { SseTransport } from './sse-transport.js';
 
 /** What DELETE answers (protocol §1.1). */
@@ -52,19 +52,15 @@ export class ResponsesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const request = this.validator.checkRequest(body);
-    const onHeaders = (given: Readonly<Record<string, string>>): void => forwardHeaders(reply, given);
     const transport = request.stream === true ? 'sse' : 'json';
-    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), { transport, onHeaders });
+    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), clientOf(reply, transport));
     stopWhenGone(reply, turn);
     if (transport === 'sse') {
       await this.sse.send(turn, reply, request.stream_options?.include_obfuscation !== false);
       return;
     }
     const ended = await this.responses.execute(turn, null);
-    if (ended === undefined) {
-      breakConnection(reply.raw);
-      return;
-    }
+    if (ended === undefined) return;
     cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
     void reply.type(JSON_TYPE).send(withOutputTextJson(ended.json, ended.response));
     // A hook may still work on it, such as compression: Fastify would send a second answer.

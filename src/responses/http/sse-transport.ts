@@ -7,7 +7,7 @@ import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { ResponsesService } from '../responses.service.js';
 import type { ActiveTurn, EventSink } from '../turn/index.js';
-import { breakConnection, cutOffWhenStalled } from './client-connection.js';
+import { cutOffWhenStalled } from './client-connection.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
 
@@ -23,16 +23,14 @@ export class SseTransport {
   ) {}
 
   /**
-   * Runs a turn as a stream: its events, then `[DONE]`; one that ends without a terminal event ends the client's connection.
-   * The head is sent with the first batch, so that what is thrown before it is still an HTTP error with a body of its own.
+   * Runs a turn as a stream: its events, then `[DONE]`, unless the turn has ended the client's connection. The head is sent with the first batch, so that what is thrown before it is still an HTTP error with a body of its own.
    */
   async send(turn: ActiveTurn, reply: FastifyReply, obfuscate: boolean): Promise<void> {
     const stream = new SseStream(new SseEncoder(obfuscate), () => this.open(reply));
     try {
       const ended = await this.responses.execute(turn, stream);
       if (ended !== undefined) stream.writer?.end(DONE_FRAME);
-      else if (stream.writer !== null) stream.writer.cut();
-      else breakConnection(reply.raw);
+      else stream.writer?.leave();
     } catch (error) {
       if (stream.writer === null) throw error;
       // The road throws nothing once it has begun; if it does, a cut stream is the only honest end.

@@ -5,7 +5,6 @@ import type { FastifyReply } from 'fastify';
 
 import type { Clock, Timer } from '../../time/index.js';
 import { ChunkedBody } from './chunked-body.js';
-import { breakConnection } from './client-connection.js';
 import { KEEPALIVE_FRAME } from './sse-encoder.js';
 
 /** What is collected leaves early beyond this many characters. */
@@ -68,11 +67,10 @@ export class SseWriter {
     if (!this.isGone()) this.response.end(rest);
   }
 
-  /** Sends what is left and breaks the connection in the middle of the stream. */
-  cut(): void {
+  /** Sends what is left, and nothing more: the connection is ended elsewhere. */
+  leave(): void {
     this.flush();
     this.keepalive.cancel();
-    breakConnection(this.response);
   }
 
   private readonly flushCollected = (): void => {

@@ -110,6 +110,7 @@ export class SocketTurn implements LaneTask, EventSink {
   activate(admitted: AdmittedTurn): ActiveTurn {
     this.active = new ActiveTurn(admitted, {
       transport: 'websocket',
+      breakConnection: () => this.handler.connection.cut(),
       continuations: this.handler.cache.lane(this.lane),
       onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
     });
@@ -118,14 +119,12 @@ export class SocketTurn implements LaneTask, EventSink {
   }
 
   /** Runs the turn, which writes its events here. Throws what it was refused with before its first event. */
-  async send(execute: () => Promise<object | undefined>): Promise<void> {
+  async send(execute: () => Promise<unknown>): Promise<void> {
     const { connection } = this.handler;
     this.isSending = true;
     this.keepalive = this.handler.keepalive(() => connection.writer.send(`{"type":"keepalive"${this.tail}`));
     try {
-      const ended = await execute();
-      // Without a terminal event and with the client still there: the model wants it cut off.
-      if (ended === undefined && this.state !== 'over' && this.stopReason === null) await connection.cut();
+      await execute();
     } finally {
       this.keepalive.cancel();
       this.isSending = false;

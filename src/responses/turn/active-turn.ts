@@ -12,6 +12,8 @@ export interface TurnClient {
   readonly transport?: Transport;
   /** Takes headers for the client; they come before the first events or not at all. */
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
+  /** Ends the client's connection without a word, as a broken network would: the turn was stopped with `cut`. */
+  readonly breakConnection?: () => void | Promise<void>;
   /** What the transport remembers of its own turns; asked before the store, told before the terminal event. */
   readonly continuations?: Continuations;
 }

@@ -72,6 +72,6 @@ describe('the delivery of events', () => {
     expect(delivery.deliver()).toBeUndefined();
     assembler.push({ type: 'text', delta: 'one' });
     expect(delivery.deliver()).toBeUndefined();
-    expect({ asked, reason: turn.stopReason }).toEqual({ asked: 1, reason: 'disconnect' });
+    expect({ asked, reason: turn.stopReason }).toEqual({ asked: 1, reason: 'cut' });
   });
 });

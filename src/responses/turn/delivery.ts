@@ -50,10 +50,10 @@ export class Delivery {
       const events = assembler.takeEvents();
       return events.length > 0 ? sink.write(events) : undefined;
     } catch (error) {
-      // A transport that takes nothing any more has no client either.
+      // A transport that takes nothing any more cannot tell its client either.
       this.isBroken = true;
       logger.error(`the events of ${this.turn.responseId} could not be sent`, error);
-      this.turn.stop('disconnect');
+      this.turn.stop('cut');
       return undefined;
     }
   }

@@ -9,6 +9,7 @@ import { TurnStoppedError } from './stop-reason.js';
 
 const STOP_MESSAGES = {
   disconnect: 'The client disconnected.',
+  cut: 'The connection was broken.',
   timeout: 'The model did not answer in time. Please retry your request.',
   drain: 'The server is shutting down. Please retry your request.',
   expiry: 'The connection reached its end before the response was complete. Please retry on a new connection.',

@@ -13,7 +13,7 @@ import { TurnFailures } from './failures.js';
 import { Pass, type PassDependencies } from './pass.js';
 import { PassPolicies } from './pass-policy.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
-import { isDisconnect } from './stop-reason.js';
+import { endsUnanswered } from './stop-reason.js';
 import { TokenMeter } from './token-meter.js';
 import { TurnObservers } from './turn-observer.js';
 
@@ -93,7 +93,7 @@ export class Passes {
         pass = new Pass(dependencies, true);
       }
     } catch (error) {
-      if (isDisconnect(error) || !pass.isAccepted) throw error;
+      if (endsUnanswered(error) || !pass.isAccepted) throw error;
       outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
     } finally {
       turn.used(assembler.usage);

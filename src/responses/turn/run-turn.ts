@@ -9,7 +9,7 @@ import { TurnFailures } from './failures.js';
 import { Passes } from './passes.js';
 import { TurnResolver } from './resolve.js';
 import { TurnSaver } from './save.js';
-import { isDisconnect } from './stop-reason.js';
+import { endsUnanswered, isUnanswered } from './stop-reason.js';
 
 /** A turn that has ended. */
 export interface EndedTurn {
@@ -32,8 +32,7 @@ export class TurnRunner {
   /**
    * Runs a turn to its end and gives its Response; a sink takes its events on the way. Throws ApiError for what is refused before
    * the response exists and, without a sink, where it cannot be saved. Undefined, and no terminal event, where the client is gone
-   * or is to be cut off (ConnectionCutError): the transport then ends its connection. What need not be waited for is not
-   * awaited: every promise costs.
+   * or its connection was broken. What need not be waited for is not awaited: every promise costs.
    */
   async run(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
     try {
@@ -46,7 +45,7 @@ export class TurnRunner {
 
       const answer = await this.passes.run(turn, resolved, sink);
       // Stopped for another reason it has failed, which is an answer.
-      if (turn.stopReason === 'disconnect') turn.throwIfStopped();
+      if (isUnanswered(turn.stopReason)) turn.throwIfStopped();
 
       // Saved first: whoever reads the terminal event can go on from the response, on any replica.
       const saving = this.saver.save(turn, resolved, answer);
@@ -61,7 +60,13 @@ export class TurnRunner {
       if (catchingUp !== undefined) await catchingUp;
       return { response, json };
     } catch (error) {
-      if (isDisconnect(error)) return undefined;
+      if (endsUnanswered(error)) {
+        // The first reason counts: a client that has left has no connection to break.
+        turn.stop('cut');
+        this.entrance.leave(turn);
+        if (turn.stopReason === 'cut') await turn.client.breakConnection?.();
+        return undefined;
+      }
       const refusal = this.failures.toRefusal(error, turn.admitted);
       turn.refused(refusal.code);
       await turn.leaveSession();

@@ -1,9 +1,11 @@
-import { ConnectionCutError } from '../../providers/index.js';
+import { BreakConnectionError } from '../../providers/index.js';
 
 /** Why a running turn was stopped; it decides how the response ends. */
 export type StopReason =
   /** The client went away: nobody listens, nothing is stored. */
   | 'disconnect'
+  /** The client's connection is to be broken: nobody is to listen, nothing is stored. */
+  | 'cut'
   /** The model said nothing for too long. */
   | 'timeout'
   /** The process is shutting down and the turn outlived its grace. */
@@ -24,8 +26,12 @@ export class TurnStoppedError extends Error {
   }
 }
 
-/** Whether a turn stopped because its client went away, or is to. */
-export function isDisconnect(error: unknown): boolean {
-  if (error instanceof ConnectionCutError) return true;
-  return error instanceof TurnStoppedError && error.reason === 'disconnect';
+/** Whether a turn that was stopped for this reason has no answer: no terminal event, and nothing is stored. */
+export function isUnanswered(reason: StopReason | null): boolean {
+  return reason === 'disconnect' || reason === 'cut';
+}
+
+/** Whether an error ends a turn without an answer. */
+export function endsUnanswered(error: unknown): boolean {
+  return error instanceof BreakConnectionError || (error instanceof TurnStoppedError && isUnanswered(error.reason));
 }

@@ -1,125 +1,98 @@
-import type { NarrowSchema } from './fill-schema.js';
-import type { SchemaFlattener } from './flatten-schema.js';
-import type { MergedSchema } from './merge-parts.js';
-import { mergeParts } from './merge-parts.js';
-import { narrowArray } from './narrow-array.js';
-import { narrowObject } from './narrow-object.js';
-import { narrowNumber, narrowString } from './narrow-value.js';
-import type { Narrower } from './narrower.js';
-import { isExcluded } from './schema-exclusions.js';
-import { DeadEnd } from './schema-parts.js';
 import type { SeededRandom } from '../seeded-random.js';
+import type { WorkCounter } from './count-work.js';
+import { drawValue, REQUIRED_ONLY } from './draw-value.js';
+import type { PlainDocument, PlainSchema } from './plain-schema.js';
+import {
+  isSchemaObject,
+  listAlternatives,
+  NoValue,
+  toEntries,
+  toList,
+  toNumber,
+  toStrings,
+  toTypes,
+} from './schema-parts.js';
+import type { SchemaObject } from './schema-parts.js';
 
-/** Below this level only what is required is made. */
-const SHALLOW_FROM = 4;
-const DEEPEST = 30;
-/** How often another value is taken for one that is excluded. */
-const MOST_TRIES = 20;
-/** How often alternatives are taken until they go together. */
-const MOST_MERGES = 5;
-/** What a value without a type may be, the plainest first. */
-const ALL_TYPES = ['string', 'integer', 'boolean', 'null', 'array', 'object'];
+/** Places of a schema that are narrowed for one value. */
+const MOST_STEPS = 5000;
+const MOST_NAMES = 1000;
 
 /**
- * Narrows a schema down to where json-schema-faker can neither go astray nor run away: it fills in what is left, the
- * numbers, formats and patterns.
+ * Narrows a schema to a branch of it with small values, where json-schema-faker would end at its depth limit, or does
+ * not find a name: references are inlined, one branch is taken of each list, and properties are named.
  */
-export class SchemaNarrower implements Narrower {
-  /** `optional` is how often, in a hundred, a property is made that need not be there. */
+export class SchemaNarrower {
+  private steps = MOST_STEPS;
+
+  /** With `smallestFirst` it takes the branch with the smallest value, otherwise any. */
   constructor(
-    readonly flattener: SchemaFlattener,
-    readonly random: SeededRandom,
-    private readonly optional: number,
+    private readonly document: PlainDocument,
+    private readonly counter: WorkCounter,
+    private readonly random: SeededRandom,
+    private readonly smallestFirst: boolean,
   ) {}
 
-  narrow(schema: unknown, depth = 0): NarrowSchema {
-    if (depth > DEEPEST) throw new DeadEnd('The schema is too deep.');
-    const merged = this.merge(schema, depth);
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const narrowed = this.narrowMerged(merged, depth);
-      if (!('const' in narrowed) || !isExcluded(narrowed.const, merged.excluded)) return narrowed;
+  /** A schema whose values match the given one, unless its parts contradict each other. */
+  narrow(schema: unknown): PlainSchema {
+    if (this.steps-- <= 0) throw new NoValue('It is too large for the simulator.');
+    if (!isSchemaObject(schema)) return schema as boolean;
+    const { $ref, allOf, anyOf: _anyOf, oneOf: _oneOf, ...plain } = schema;
+    const lists = listAlternatives(schema);
+    const all = [
+      ...(typeof $ref === 'string' ? [this.document.definitions.get($ref)] : []),
+      ...toList(allOf),
+      ...lists.map((list) => this.pickBranch(list)),
+    ];
+    const narrowed = this.narrowParts(plain);
+    return all.length === 0 ? narrowed : { ...narrowed, allOf: all.map((inner) => this.narrow(inner)) };
+  }
+
+  private pickBranch(branches: readonly unknown[]): unknown {
+    const sized = this.random
+      .shuffle(branches)
+      .map((branch) => ({ branch, size: this.counter.countSmallest(branch as PlainSchema) }))
+      .filter(({ size }) => size < Infinity);
+    if (this.smallestFirst) sized.sort((one, other) => one.size - other.size);
+    if (sized[0] === undefined) throw new NoValue('A list of alternatives in it allows no value.');
+    return sized[0].branch;
+  }
+
+  private narrowParts(schema: SchemaObject): SchemaObject {
+    const narrowed: Record<string, unknown> = { ...schema };
+    const simple = toTypes(schema.type)?.filter((type) => type !== 'object' && type !== 'array') ?? [];
+    if (this.smallestFirst && simple.length > 0) narrowed.type = simple;
+    if (toNumber(schema.minItems, 0) > 0) {
+      narrowed.prefixItems = toList(schema.prefixItems).map((inner) => this.narrow(inner));
+      narrowed.items = this.narrow(schema.items ?? true);
+      // With it, json-schema-faker takes its own limit for `minItems` too.
+      delete narrowed.maxItems;
     }
-    throw new DeadEnd('Only values that are excluded were found.');
-  }
-
-  tryToNarrow(schema: unknown, depth: number): NarrowSchema | undefined {
-    return this.attempt(() => this.narrow(schema, depth));
-  }
-
-  attempt<T>(make: () => T): T | undefined {
-    try {
-      return make();
-    } catch (error) {
-      if (!(error instanceof DeadEnd) || this.flattener.isExhausted) throw error;
-      return undefined;
+    const required = this.listRequired(schema);
+    if (required.length === 0) return narrowed;
+    const properties = new Map(toEntries(schema.properties));
+    for (const name of required) if (properties.has(name)) properties.set(name, this.narrow(properties.get(name)));
+    if (required.some((name) => !properties.has(name))) {
+      const { additionalProperties, patternProperties } = schema;
+      if (additionalProperties !== undefined) narrowed.additionalProperties = this.narrow(additionalProperties);
+      const patterns = toEntries(patternProperties).map(([pattern, inner]) => [pattern, this.narrow(inner)]);
+      narrowed.patternProperties = Object.fromEntries(patterns);
     }
+    return { ...narrowed, required, properties: Object.fromEntries(properties) };
   }
 
-  isShallow(depth: number): boolean {
-    return this.optional === 0 || depth >= SHALLOW_FROM;
-  }
-
-  takesOptional(depth: number): boolean {
-    return !this.isShallow(depth) && this.random.happens(this.optional);
-  }
-
-  /** Takes other alternatives where those taken contradict each other. */
-  private merge(schema: unknown, depth: number): MergedSchema {
-    let merged: MergedSchema;
-    let tries = 0;
-    do merged = mergeParts(this.flattener.flatten(schema, this.isShallow(depth)));
-    while (listPossibleTypes(merged).length === 0 && ++tries < MOST_MERGES);
-    return merged;
-  }
-
-  private narrowMerged(merged: MergedSchema, depth: number): NarrowSchema {
-    if (merged.values !== undefined) return { const: this.pickValue(merged.values, merged) };
-    switch (this.pickType(merged, depth)) {
-      case 'object':
-        return narrowObject(merged, depth, this);
-      case 'array':
-        return narrowArray(merged, depth, this);
-      case 'number':
-        return narrowNumber(merged, 'number', this.random, this.optional > 0);
-      case 'integer':
-        return narrowNumber(merged, 'integer', this.random, this.optional > 0);
-      case 'boolean':
-        return { const: this.random.happens(50) };
-      case 'null':
-        return { const: null };
-      default:
-        return narrowString(merged, this.random);
+  /** The required names, and as many others as an object must have. */
+  private listRequired(schema: SchemaObject): readonly string[] {
+    const least = Math.min(toNumber(schema.minProperties, 0), MOST_NAMES);
+    const names = new Set(toStrings(schema.required));
+    for (const [name, inner] of this.random.shuffle(toEntries(schema.properties))) {
+      if (names.size < least && this.counter.countSmallest(inner as PlainSchema) < Infinity) names.add(name);
     }
+    const patterns = toEntries(schema.patternProperties).map(([pattern]) => ({ pattern }));
+    for (let tries = 0; names.size < least && tries < 2 * MOST_NAMES; tries++) {
+      const rules = [schema.propertyNames ?? true, ...(patterns.length > 0 ? [this.random.pick(patterns)] : [])];
+      names.add(String(drawValue({ type: 'string', allOf: rules }, this.document, REQUIRED_ONLY, this.random)));
+    }
+    return [...names];
   }
-
-  private pickType(merged: MergedSchema, depth: number): string {
-    const { types, excluded } = merged;
-    const allowed = listPossibleTypes(merged);
-    if (allowed.length === 0) throw new DeadEnd('No type is left for a value.');
-    const safe = allowed.filter((type) => !excluded.riskyTypes.includes(type));
-    const possible = safe.length > 0 ? safe : allowed;
-    // Without a type any value will do, and a word is the plainest.
-    if (types === undefined) return possible[0] as string;
-    const simple = possible.filter((type) => type !== 'object' && type !== 'array');
-    if (this.isShallow(depth) && simple.length > 0) return this.random.pick(simple);
-    const telling = possible.filter((type) => type !== 'null');
-    return this.random.pick(telling.length > 0 && this.random.happens(75) ? telling : possible);
-  }
-
-  private pickValue(values: readonly unknown[], { types }: MergedSchema): unknown {
-    const possible = types === undefined ? values : values.filter((value) => types.includes(typeOf(value, types)));
-    if (possible.length === 0) throw new DeadEnd('No value is left to choose from.');
-    return this.random.pick(possible);
-  }
-}
-
-function listPossibleTypes({ types, excluded }: MergedSchema): readonly string[] {
-  return (types ?? ALL_TYPES).filter((type) => !excluded.types.includes(type));
-}
-
-function typeOf(value: unknown, types: readonly string[]): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  if (Number.isInteger(value) && types.includes('integer')) return 'integer';
-  return typeof value;
 }

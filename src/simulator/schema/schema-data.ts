@@ -1,19 +1,28 @@
-import { fillSchema } from './fill-schema.js';
-import { SchemaFlattener } from './flatten-schema.js';
-import { SchemaNarrower } from './narrow-schema.js';
 import { runBounded } from '../run-bounded.js';
-import { DeadEnd, isSchemaObject } from './schema-parts.js';
-import { SchemaReferences } from './schema-references.js';
-import { compileSchema } from './schema-validator.js';
 import { SeededRandom } from '../seeded-random.js';
+import { WorkCounter } from './count-work.js';
+import { drawValue, REQUIRED_ONLY } from './draw-value.js';
+import { SchemaNarrower } from './narrow-schema.js';
+import { MOST_ITEMS, toPlainDocument } from './plain-schema.js';
+import type { PlainDocument } from './plain-schema.js';
+import { isSchemaObject, NoValue } from './schema-parts.js';
+import { compileSchema } from './schema-validator.js';
 
-/** How often, in a hundred, an optional property is made: plentiful at first, then only what has to be there. */
-const ATTEMPTS = [70, 70, 40, 40, 0, 0, 0, 0, 0, 0, 0, 0] as const;
-/** Places of a schema that are looked at in one attempt; real ones have a few hundred. */
-const MOST_STEPS = 10_000;
+/** How often optional properties are drawn: plentiful at first, then only what has to be there. */
+const DRAWS = [0.7, 0.7, 0.4, 0, 0, 0] as const;
+/** Levels of a value that are drawn, as many as can be afforded. */
+const DEPTHS = [12, 9, 7, 5, 3] as const;
+const MOST_NARROWED = 12;
+const TOO_LARGE = 'No value fits it, or only values that are too large for the simulator.';
+/** Parts json-schema-faker may draw for one value, at worst. */
+const MOST_DRAWN = 5000;
+/** Parts of the smallest value. */
+const LARGEST_VALUE = 20_000;
+/** Schemas Ajv may look at to check one value, at worst. */
+const MOST_CHECKS = 100_000;
 /**
- * Milliseconds for one schema. Steps bound the work, the same on every machine; the clock ends what they cannot: patterns
- * that backtrack for ever, and validation that does nothing but compare.
+ * Milliseconds for one schema. Counts bound the work, the same on every machine; the clock ends what cannot be counted:
+ * patterns that backtrack for ever.
  */
 const LONGEST_WORK_MS = { withPatterns: 500, otherwise: 3000 };
 
@@ -24,44 +33,71 @@ export type SchemaData =
 
 /** A value that a JSON Schema allows: the same for the same seed, checked before it is given away. */
 export function makeSchemaData(schema: unknown, seed: number): SchemaData {
+  let hasPatterns = false;
   try {
-    const hasPatterns = /"pattern(?:Properties)?"/.test(JSON.stringify(schema));
-    return runBounded(
-      () => tryToMake(schema, seed),
-      hasPatterns ? LONGEST_WORK_MS.withPatterns : LONGEST_WORK_MS.otherwise,
-    );
+    hasPatterns = /"pattern(?:Properties)?"/.test(JSON.stringify(schema));
+    const limitMs = hasPatterns ? LONGEST_WORK_MS.withPatterns : LONGEST_WORK_MS.otherwise;
+    return runBounded(() => ({ found: true, value: findValue(schema, seed) }), limitMs);
   } catch (error) {
-    const reason = `It takes too long: ${error instanceof Error ? error.message : String(error)}`;
-    return { found: false, reason, tooLong: true };
+    const tooLong = isTimeout(error);
+    return { found: false, reason: explain(error, hasPatterns), tooLong };
   }
 }
 
-function tryToMake(schema: unknown, seed: number): SchemaData {
-  if (!isSchemaObject(schema) && typeof schema !== 'boolean')
-    return { found: false, reason: 'It is not an object.', tooLong: false };
-  let reason = 'No valid value was found.';
+function isTimeout(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+}
+
+/** What the client reads, which is about the schema. */
+function explain(error: unknown, hasPatterns: boolean): string {
+  if (isTimeout(error)) {
+    return hasPatterns ? 'A pattern in it takes too long to match.' : 'It is too large for the simulator.';
+  }
+  if (error instanceof RangeError) return 'It nests too deeply for the simulator.';
+  return error instanceof Error ? error.message : String(error);
+}
+
+function findValue(schema: unknown, seed: number): unknown {
+  if (!isSchemaObject(schema) && typeof schema !== 'boolean') throw new NoValue('It is not an object.');
+  const document = toPlainDocument(schema);
+  const counter = new WorkCounter(document);
+  if (counter.countSmallest(document.root) > LARGEST_VALUE) throw new NoValue(TOO_LARGE);
   let validate: ReturnType<typeof compileSchema> | undefined;
-  let exhausted = false;
-  const references = new SchemaReferences(schema);
-  for (const [attempt, optional] of ATTEMPTS.entries()) {
-    if (exhausted && optional > 0) continue;
-    const flattener = new SchemaFlattener(references, new SeededRandom(seed, attempt), MOST_STEPS);
+  let reason: unknown;
+  for (const make of listAttempts(document, counter, seed)) {
+    let value: unknown;
     try {
-      const value = generateValue(schema, flattener, optional);
-      // Only now: most schemas that nothing fits are found out before, at less cost.
-      validate ??= compileSchema(schema);
-      if (validate(value)) return { found: true, value };
+      value = make();
     } catch (error) {
-      reason = error instanceof Error ? error.message : reason;
-      if (!(error instanceof DeadEnd)) break;
-      if (flattener.isExhausted && optional === 0) break;
-      exhausted = flattener.isExhausted;
+      reason = error;
+      continue;
     }
+    if (counter.countChecks(document.root, value) > MOST_CHECKS) {
+      throw new NoValue(
+        `Its alternatives and references multiply to more than ${MOST_CHECKS} checks of one value, too many for the simulator.`,
+      );
+    }
+    // Only now: most schemas that nothing fits are found out before, at less cost.
+    validate ??= compileSchema(schema);
+    if (validate(value)) return value;
   }
-  return { found: false, reason, tooLong: false };
+  throw reason instanceof NoValue ? reason : new NoValue('The simulator found no value that fits it.');
 }
 
-function generateValue(schema: unknown, flattener: SchemaFlattener, optional: number): unknown {
-  const { random } = flattener;
-  return fillSchema(new SchemaNarrower(flattener, random, optional).narrow(schema), random);
+/** Ways to a value, as far as their worst case is affordable: draws of the schema, then of narrow parts of it. */
+function listAttempts(document: PlainDocument, counter: WorkCounter, seed: number): readonly (() => unknown)[] {
+  const draws = DRAWS.flatMap((optionals, attempt) => {
+    const settings = DEPTHS.map((depth) => ({ optionals, items: MOST_ITEMS, depth })).find(
+      (candidate) => counter.countDraws(document.root, candidate) <= MOST_DRAWN,
+    );
+    if (settings === undefined) return [];
+    return [() => drawValue(document.root, document, settings, new SeededRandom(seed, attempt))];
+  });
+  const narrowed = Array.from({ length: MOST_NARROWED }, (_, attempt) => () => {
+    const random = new SeededRandom(seed, 'narrow', attempt);
+    const schema = new SchemaNarrower(document, counter, random, attempt % 2 === 0).narrow(document.root);
+    if (counter.countDraws(schema, REQUIRED_ONLY) > LARGEST_VALUE) throw new NoValue(TOO_LARGE);
+    return drawValue(schema, document, REQUIRED_ONLY, random);
+  });
+  return [...draws, ...narrowed];
 }

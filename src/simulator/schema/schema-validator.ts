@@ -6,6 +6,8 @@ import addFormats from 'ajv-formats';
 const OPTIONS: Options = {
   strict: false,
   validateFormats: true,
+  // Names such as `constructor` and `__proto__` are there only where a value has them itself.
+  ownProperties: true,
   // Whether the schema is a good one is not asked: what does not compile is refused, the rest is taken at its word.
   meta: false,
   validateSchema: false,

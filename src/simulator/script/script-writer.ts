@@ -1,4 +1,4 @@
-import { ConnectionCutError, ModelError, type Turn } from '../../providers/index.js';
+import { BreakConnectionError, ModelError, type Turn } from '../../providers/index.js';
 import type { RandomFor } from '../answer/plan-answer.js';
 import { toReasoningSteps, toTextSteps } from '../answer/to-steps.js';
 import { fakeEncryption, summaryMode } from '../answer/plan-reasoning.js';
@@ -40,7 +40,7 @@ export class ScriptWriter {
     if (step.call !== undefined) return this.call(step.call);
     if (step.delay !== undefined) return [{ type: 'pause', ms: step.delay }];
     if (step.stall === true) return [{ type: 'pause', ms: Infinity }];
-    if (step.cut === true) return [{ type: 'throw', error: new ConnectionCutError() }];
+    if (step.cut === true) return [{ type: 'throw', error: new BreakConnectionError() }];
     if (step.error !== undefined) return [{ type: 'throw', error: toError(step.error, this.turn.settings.model) }];
     return [{ type: 'leave' }];
   }

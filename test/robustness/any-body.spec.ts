@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { ApiError } from '../../protocol/index.js';
-import { validateCreateRequest, validateInputItemsQuery, validateRetrieveQuery } from './index.js';
+import { ApiError } from '../../src/protocol/index.js';
+import { validateCreateRequest, validateInputItemsQuery, validateRetrieveQuery } from '../../src/responses/dto/index.js';
 
 const TRAPS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length'];
 const TYPES = [

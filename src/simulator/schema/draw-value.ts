@@ -1,0 +1,46 @@
+import { generateSync } from 'json-schema-faker';
+import type { JsonSchema } from 'json-schema-faker';
+
+import type { SeededRandom } from '../seeded-random.js';
+import type { PlainDocument, PlainSchema } from './plain-schema.js';
+import { FORMATS, toPlainNumber, toPlainString } from './plain-values.js';
+import { isSchemaObject } from './schema-parts.js';
+
+/** How much is drawn of what a schema leaves open. */
+export interface DrawSettings {
+  /** How often an optional property is made, 0 to 1. */
+  readonly optionals: number;
+  /** Items of a list that may have more. */
+  readonly items: number;
+  /** Levels of properties, items and references. */
+  readonly depth: number;
+}
+
+/** Nothing that is not required. */
+export const REQUIRED_ONLY: DrawSettings = { optionals: 0, items: 0, depth: 40 };
+
+/** Draws a value with json-schema-faker, the same for the same random numbers. It may not fit the schema. */
+export function drawValue(
+  schema: PlainSchema,
+  { definitions }: PlainDocument,
+  { optionals, items, depth }: DrawSettings,
+  random: SeededRandom,
+): unknown {
+  const $defs = Object.fromEntries([...definitions].map(([name, inner]) => [name.replace('#/$defs/', ''), inner]));
+  const value = generateSync(isSchemaObject(schema) ? { ...schema, $defs } : schema, {
+    seed: random.pickInteger(0, 0x7fffffff),
+    optionalsProbability: optionals,
+    maxDepth: depth,
+    maxItems: items,
+    formats: FORMATS,
+    outputTransform: (drawn, from) => toPlainValue(drawn, from, random),
+  });
+  // What is checked has to be what will be on the wire.
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+function toPlainValue(drawn: unknown, from: JsonSchema, random: SeededRandom): unknown {
+  if (!isSchemaObject(from) || 'const' in from || 'enum' in from) return drawn;
+  if (typeof drawn === 'string') return toPlainString(drawn, from, random);
+  return typeof drawn === 'number' ? toPlainNumber(drawn, from, random) : drawn;
+}

@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
+
+import { ConnectionRegistry } from '../../src/connections/index.js';
+import { RunningTurns } from '../../src/responses/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { ApiClient } from './api-client.js';
+import { type Service, type ServiceOptions, startService } from './service.js';
+
+/** How the service of a block is started: with options, or by a function when the tests are about to run. */
+export type ServiceStart<Started extends Service> = ServiceOptions | (() => Promise<Started>);
+
+/** A service that is there while tests run, with what most of them ask it for. */
+export type DescribedService<Started extends Service = Service> = Started & {
+  /** The scripted model behind it. */
+  readonly provider: ScriptedProvider;
+  /** A bare HTTP client of it. */
+  readonly api: ApiClient;
+};
+
+/** Describes a service that all tests of the block share: it is started before the first and closed after the last. */
+export function describeService<Started extends Service = Service>(
+  name: string,
+  start: ServiceStart<Started>,
+  tests: (service: DescribedService<Started>) => void,
+): void {
+  describe(name, () => tests(useService(start)));
+}
+
+/** The service that all tests of a block or a file share. It fails the file when something of it outlives its end. */
+export function useService<Started extends Service = Service>(
+  start: ServiceStart<Started>,
+): DescribedService<Started> {
+  return useWithin(start, beforeAll, afterAll);
+}
+
+/** A service for each test of a block: where one test would see what another one did. */
+export function useFreshService<Started extends Service = Service>(
+  start: ServiceStart<Started>,
+): DescribedService<Started> {
+  return useWithin(start, beforeEach, afterEach);
+}
+
+/** Closes a service. Throws when turns or sockets of it are left. */
+export async function closeWhole(service: Service): Promise<void> {
+  const [turns, connections] = [service.app.get(RunningTurns), service.app.get(ConnectionRegistry)];
+  await service.close();
+  if (turns.size > 0) throw new Error(`${turns.size} turns run on after the end of their service`);
+  if (connections.size > 0) throw new Error(`${connections.size} sockets are open after the end of their service`);
+}
+
+type Hook = (run: () => Promise<void>) => void;
+
+function useWithin<Started extends Service>(
+  start: ServiceStart<Started>,
+  before: Hook,
+  after: Hook,
+): DescribedService<Started> {
+  let running: Started | undefined;
+  before(async () => {
+    running = typeof start === 'function' ? await start() : ((await startService(start)) as Started);
+  });
+  after(async () => {
+    const last = running;
+    running = undefined;
+    // It may not have started.
+    if (last !== undefined) await closeWhole(last);
+  });
+  const current = (): Started => {
+    if (running === undefined) throw new Error('the service runs only while tests do: ask for this in a test or a hook');
+    return running;
+  };
+  return new Proxy({} as DescribedService<Started>, {
+    get: (_, name) => {
+      const service = current();
+      if (name === 'provider') return service.app.get(ScriptedProvider);
+      if (name === 'api') return new ApiClient(service.baseURL);
+      return Reflect.get(service, name) as unknown;
+    },
+  });
+}
