@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ChatCompletionsKind } from '../../src/providers/routing/chat-completions-kind.js';
 import { readProvidersFile } from '../../src/providers/routing/read-providers-file.js';
 import { FakeClock, SequentialIdGenerator } from '../../src/testing/index.js';
+import { itWith } from '../support/on-path.js';
 import { type Service, startService } from '../support/service.js';
 import { blocksOf, type CodeBlock, PAGES, readText, ROOT } from './pages.js';
 
@@ -56,11 +57,13 @@ describe('the examples that readers copy', () => {
     });
   });
 
-  it.each(named(({ info }) => info === 'sh run'))('%s runs', async (_, { code }) => {
-    const { code: exit, output } = await run('bash', ['-ec', code.replaceAll(ORIGIN, service.origin)], folder);
-    expect(exit).toBe(0);
-    expect(output).toContain('"object":"response"');
-  });
+  for (const [where, { code }] of named(({ info }) => info === 'sh run')) {
+    itWith('curl', `${where} runs`, async () => {
+      const { code: exit, output } = await run('sh', ['-ec', code.replaceAll(ORIGIN, service.origin)], folder);
+      expect(exit).toBe(0);
+      expect(output).toContain('"object":"response"');
+    });
+  }
 
   it('are there', () => {
     expect(named(({ info }) => info.endsWith(' run')).length).toBeGreaterThan(8);
