@@ -1,7 +1,7 @@
-/** Cases that the README shows in one table. */
+/** Cases that docs/benchmark.md shows in one table. */
 export interface Section {
   readonly title: string;
-  /** What a reader must know: what is the service here, what is the floor. */
+  /** What a reader has to know: which service is measured, and against which floor. */
   readonly words: string;
   readonly cases: readonly SectionCase[];
 }
@@ -13,17 +13,17 @@ export interface SectionCase {
   readonly figures?: readonly string[];
 }
 
-/** All cases, in the order of the README. */
+/** All cases, in the order of docs/benchmark.md. */
 export const SECTIONS: readonly Section[] = [
   {
     title: 'Streams',
     words:
-      'The service with a model that costs nothing (`simulator`: as it is built, with its own), storing every response. The floor is ' +
-      'bare `node:http`, or bare `ws`: it builds and serialises the same event objects, and sends what one turn of the event loop ' +
-      'gave in one write; it checks, keeps and awaits nothing. The honest floor does all the work of a turn on top of that, by hand: ' +
-      'the compiled rules of requests, the check of the conversation, every setting in three snapshots with the tools, and a store ' +
-      'bounded by count, bytes and age. *single* is one delta per turn of the loop, *burst* eight; a *short turn* has eight in all. ' +
-      'Precomputed is a floor that writes bytes which were ready before, for the record.',
+      'The service with a model that costs nothing (`simulator`: with the built-in simulator), storing every response. The floor is bare ' +
+      '`node:http` or bare `ws`. It builds and serialises the same event objects and sends the output of one turn of the event loop in ' +
+      'one write; it does not validate, store or await. The honest floor adds all the work of a turn, written by hand: compiled ' +
+      'validation, the check of the context, three snapshots with all settings and tools, and a store bounded by count, bytes and age. ' +
+      '*single* is one delta per turn of the event loop, *burst* eight; a *short turn* has eight in all. *Precomputed* is a floor that ' +
+      'writes prepared bytes.',
     cases: [
       { name: 'sse', figures: ['events per second'] },
       { name: 'ws', figures: ['events per second'] },
@@ -33,25 +33,25 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'Requests',
     words:
-      'Small answers in JSON, beside bare `node:http` that parses and serialises the same JSON, and beside a minimal Nest application ' +
-      'on Fastify whose `ValidationPipe` checks the same body. The honest floor is that of the streams. `validation` is a request of 500 items; its floor is `JSON.parse` of ' +
-      'the same body.',
+      'Small JSON answers, compared with bare `node:http` that parses and serialises the same JSON, and with a minimal Nest application ' +
+      'on Fastify whose `ValidationPipe` validates the same body. The honest floor is that of the streams. `validation` is a request of ' +
+      '500 items; its floor is `JSON.parse` of the same body.',
     cases: [{ name: 'json' }, { name: 'validation' }],
   },
   {
     title: 'The cost of a turn',
     words:
-      'What the server makes in one short turn of eight deltas, stored, without a parent, one turn after the other: promises, and ' +
-      'bytes allocated on the heap. These are counts, so the machine hardly matters. The floors are those of streams and requests; ' +
-      'they make no promises.',
+      'Promises created and bytes allocated on the heap in one short turn of eight deltas, stored, without a parent. Turns run one after ' +
+      'the other. These are counts, so they hardly depend on the machine. The floors are those of streams and requests; they create no ' +
+      'promises.',
     cases: [{ name: 'turn-cost', figures: ['kB allocated per turn'] }],
   },
   {
     title: 'Conversations',
     words:
-      'In `agent-loop` eight agents make twenty tool turns each: the service is asked over one WebSocket per agent with what is new, ' +
-      'the floor is the same service over HTTP, `previous_response_id` or the full history with each turn. In `chains` the floor ' +
-      'is the fifth turn of the same conversation on the same road. In `saves` it is one prepared statement that inserts the same rows.',
+      'In `agent-loop` eight agents make twenty tool turns each. Over one WebSocket per agent, the service receives only the new items. ' +
+      'The floor is the same service over HTTP, with `previous_response_id` or the full history in each turn. In `chains` the floor is ' +
+      'the fifth turn of the same conversation on the same transport. In `saves` it is one prepared statement that inserts the same rows.',
     cases: [
       { name: 'agent-loop' },
       { name: 'chains', figures: ['server CPU per turn, µs', 'database round trips per turn'] },
@@ -61,11 +61,11 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'In front of an upstream',
     words:
-      'The service as it is built, before a server of chat completions. The floor is a bare relay: `node:http`, a keep-alive agent, ' +
-      'every chunk parsed, every event built and serialised, one write for what one read brought. *service − direct* is what the ' +
-      'service adds to asking that server itself in the same round. *Paced* streams come as a model writes; *flat out*, as fast as they can. In `gaps` a ' +
-      'model writes every 20 ms: how much further apart two deltas arrive than they were written, and with how many streams none is ' +
-      'late by a second.',
+      'The service as it is built, in front of a Chat Completions server. The floor is a bare relay: `node:http`, a keep-alive agent, ' +
+      'every chunk parsed, every event built and serialised, one write per read. *service − direct* is the time that the service adds to ' +
+      'a direct request in the same round. *Paced* streams arrive at the speed of a model, *flat out* as fast as possible. In `gaps` a ' +
+      'model writes every 20 ms; the figures are the added time between two deltas, and the largest number of streams without a delta ' +
+      'that is late by a second.',
     cases: [
       { name: 'relay', figures: ['delay of a delta, p50, ms', 'server CPU per delta, µs'] },
       { name: 'gaps', figures: ['added gap between deltas, p99, ms', 'most streams without a lost event'] },
@@ -74,7 +74,7 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'The process',
     words:
-      '`cold-start` and `idle-sockets` stand beside an empty Nest application on Fastify and `ws`, and beside bare `ws`. In `soak` the ' +
+      '`cold-start` and `idle-sockets` are compared with an empty Nest application on Fastify and `ws`, and with bare `ws`. In `soak` the ' +
       'floor is the first half of the same run.',
     cases: [{ name: 'cold-start' }, { name: 'idle-sockets' }, { name: 'soak' }],
   },

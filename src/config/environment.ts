@@ -7,11 +7,14 @@ const DAY_IN_SECONDS = 24 * 60 * 60;
 const LONGEST_TTL_SECONDS = 100 * 365 * DAY_IN_SECONDS;
 
 /**
- * The variables of the service, with their types and defaults: `.env.example` and the README list the same. Inject this
- * class to read them. A module that is imported may have others, which it reads from VariableSource.
+ * The variables of the service, with their types and defaults. Inject this class to read them. A module that is imported
+ * may have others, which it reads from VariableSource. `npm run docs` copies the comments to docs/configuration.md and
+ * .env.example, under the headings that `// Section:` gives.
  */
 export class Environment {
-  /** Port to listen on; 0 takes a free one. */
+  // Section: Server
+
+  /** Port to listen on. 0 picks a free port. */
   @WholeNumber(0, 65_535)
   readonly PORT: number = 8080;
 
@@ -19,192 +22,240 @@ export class Environment {
   @Text()
   readonly HOST: string = '';
 
-  /** Who may call: `tenant:key` entries; a key may be given as `sha256:<hex>`. Empty: open, for this machine only. */
+  /**
+   * Keys that clients may use: comma-separated `tenant:key` entries. A key may be given as its digest, `sha256:<64 hex
+   * digits>`. Empty: the service is open, but only to this machine.
+   */
   @TextList()
   readonly API_KEYS: readonly string[] = [];
 
-  /** Allows a public HOST without API_KEYS: anybody who can reach the port can use the service. */
+  /** Allows a public HOST without API_KEYS. Anybody who can reach the port can then use the service. */
   @Flag()
   readonly ALLOW_OPEN: boolean = false;
 
-  /** Origins whose web pages may call the service, such as `https://app.example.com`; `*` is any (only with API_KEYS). */
+  /**
+   * Origins whose web pages may call the service, comma-separated, such as `https://app.example.com`. `*` allows any
+   * origin and requires API_KEYS. Empty: none.
+   */
   @TextList()
   readonly CORS_ORIGINS: readonly string[] = [];
 
-  /** Least severe message that is logged. */
+  /** Least severe message that is logged. `debug` adds a line per turn. */
   @Choice('fatal', 'error', 'warn', 'log', 'debug', 'verbose')
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'log' | 'debug' | 'verbose' = 'log';
 
-  /** How log lines look. */
+  /** Format of log lines. */
   @Choice('text', 'json')
   readonly LOG_FORMAT: 'text' | 'json' = 'text';
 
-  /** Largest request body, bytes, as sent and again when decompressed. */
+  /** Largest request body in bytes, both as sent and after decompression. */
   @WholeNumber(1024)
   readonly BODY_LIMIT_BYTES: number = 64 * MEGABYTE;
 
-  /** How long a client may take to send a whole request, ms. */
+  /** Time a client has to send a whole request. */
   @Milliseconds(1000)
   readonly REQUEST_TIMEOUT_MS: number = 60_000;
 
-  /** What becomes of request fields that the API does not know. */
+  /**
+   * What happens to request fields that the API does not know: they are ignored, or the request is refused with 400
+   * `unknown_parameter`.
+   */
   @Choice('ignore', 'reject')
   readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
 
-  /** Processes that serve, on one port; more than one needs STATE=postgres. What is said of a process here is said of each. */
+  /**
+   * Number of processes that serve on the port. More than one requires a STATE that replicas share. All limits apply per process;
+   * see docs/deployment.md.
+   */
   @WholeNumber(1, 1024)
   readonly WORKERS: number = 1;
 
-  /** Where responses are saved: `memory` (this process), `postgres` (a database that replicas share), or a backend of the program. */
+  // Section: State
+
+  /**
+   * Where responses are stored: `memory` (in this process), `postgres` (in a database that replicas share), or a
+   * backend of the program. See docs/state.md.
+   */
   @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
   readonly STATE: string = 'memory';
 
-  /** The database of STATE=postgres, version 14 or later: `postgres://user:password@host/database?sslmode=verify-full`. */
+  /**
+   * Database for STATE=postgres, PostgreSQL 14 or later: `postgres://user:password@host:5432/database`. For TLS add
+   * `?sslmode=verify-full`, and `&sslrootcert=/path/to/ca.pem` for a private authority.
+   */
   @Text()
   readonly DATABASE_URL: string = '';
 
   /**
-   * The same database past a pooler in transaction mode, for what needs a session: notices and migrations. Setting it also
-   * says that DATABASE_URL is such a pooler. Empty: there is none.
+   * The same database without the connection pooler; notifications and migrations use it. Setting it declares that
+   * DATABASE_URL is a pooler in transaction mode. Empty: there is no pooler.
    */
   @Text()
   readonly DATABASE_DIRECT_URL: string = '';
 
-  /** Most connections of this process to the database; one more listens to other replicas. */
+  /** Maximum number of database connections per process. One more listens for notifications. */
   @WholeNumber(1)
   readonly DATABASE_POOL_SIZE: number = 10;
 
-  /** How long it may take to get a connection, ms; then the request is refused with 503. */
+  /** Maximum wait for a database connection. After that the request is refused with 503. */
   @Milliseconds(1)
   readonly DATABASE_CONNECT_TIMEOUT_MS: number = 5000;
 
-  /** How long one statement may take, ms; then the request is refused with 503. */
+  /** Maximum duration of one statement. After that the request is refused with 503. */
   @Milliseconds(1)
   readonly DATABASE_STATEMENT_TIMEOUT_MS: number = 15_000;
 
-  /** Brings the schema up to date at start. Without it the start is refused until `npm run migrate` has done so. */
+  /** Migrates the schema at start. If false, the service refuses to start until `npm run migrate` has done so. */
   @Flag()
   readonly DATABASE_MIGRATE: boolean = true;
 
-  /** Most responses kept in memory; beyond it the oldest go. */
+  /** Maximum number of responses stored in memory. Beyond it the oldest are removed. */
   @WholeNumber(1)
   readonly MEMORY_MAX_RESPONSES: number = 100_000;
 
-  /** Most bytes kept in memory, estimated; beyond it the oldest go. */
+  /** Maximum estimated size of the responses stored in memory. Beyond it the oldest are removed. */
   @WholeNumber(MEGABYTE)
   readonly MEMORY_MAX_BYTES: number = 256 * MEGABYTE;
 
-  /** How long a stored response lives, seconds; a request says otherwise with the header `x-response-ttl`. */
+  /**
+   * Lifetime of a stored response in seconds; 30 days by default. A request can choose another with the header
+   * `x-response-ttl`.
+   */
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly RESPONSE_TTL: number = 30 * DAY_IN_SECONDS;
 
-  /** Longest life that a request may ask for, seconds. */
+  /** Longest lifetime in seconds that a request can choose; 90 days by default. */
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly RESPONSE_TTL_MAX: number = 90 * DAY_IN_SECONDS;
 
-  /** Most bytes of stored items that one turn may bring back; 400 `context_length_exceeded` beyond (STATE=postgres). */
+  /**
+   * Maximum size of the stored items that one turn may load. A longer context is refused with 400
+   * `context_length_exceeded`. STATE=postgres only; MEMORY_MAX_BYTES bounds STATE=memory as a whole.
+   */
   @WholeNumber(MEGABYTE, 256 * MEGABYTE)
   readonly CONTEXT_MAX_BYTES: number = 128 * MEGABYTE;
 
-  /** How often expired responses are freed, ms. Nobody sees them any more long before. */
+  /** How often expired responses are removed from storage. They are invisible as soon as they expire. */
   @Milliseconds(1)
   readonly PURGE_INTERVAL_MS: number = 60_000;
 
-  /** Most responses of a session that is named with `x-session-id`; 400 `session_limit_reached` beyond. 0: no limit. */
+  /**
+   * Maximum number of responses in a session named with `x-session-id`. Beyond it turns are refused with 400
+   * `session_limit_reached`. 0: no limit.
+   */
   @WholeNumber(0)
   readonly SESSION_MAX_RESPONSES: number = 1000;
 
-  /** How long a turn waits for another one of the session it names, ms; then it is refused with 409 `session_locked`. */
+  /**
+   * Maximum wait for another turn of the same named session. After that the turn is refused with 409 `session_locked`.
+   */
   @Milliseconds(0)
   readonly SESSION_LOCK_TIMEOUT_MS: number = 30_000;
 
-  /** How long a session stays locked by a replica that died in the middle of a turn, ms. */
+  /** How long a session stays locked after the replica that holds the lock crashed. */
   @Milliseconds(100)
   readonly SESSION_LOCK_TTL_MS: number = 30_000;
 
-  /** Most turns that run at once in this process; beyond it turns are refused with 503 `server_is_overloaded`. */
+  // Section: Models and turns
+
+  /** Maximum number of concurrent turns per process. Further turns are refused with 503 `server_is_overloaded`. */
   @WholeNumber(1)
   readonly MAX_RUNNING_TURNS: number = 10_000;
 
   /**
-   * File (YAML or JSON) that names upstream servers, and which models go where; read again on SIGHUP. Empty: only providers of
-   * the program are there.
+   * YAML or JSON file that lists upstream servers and routes model names to them; see docs/providers.md. SIGHUP reloads
+   * it. Empty: only the providers of the program are available.
    */
   @Text()
   readonly PROVIDERS_FILE: string = '';
 
-  /** How long a provider may take to list its models, ms; then it is listed as it was last. */
+  /** Maximum time for a provider to list its models. After that its last list is used. */
   @Milliseconds(1)
   readonly MODEL_LIST_TIMEOUT_MS: number = 5000;
 
   /**
-   * How long the refusal of a model still becomes an HTTP error of a streamed request, ms; after that the stream begins and the
-   * response fails. JSON requests wait.
+   * How long a streamed request waits for the first output before the stream starts. A model error within this time
+   * becomes an HTTP error; later the response fails. JSON requests always wait.
    */
   @Milliseconds(0)
   readonly MODEL_ACCEPT_TIMEOUT_MS: number = 1000;
 
-  /** How long a model may be silent within a turn, ms; then the response fails. 0: for ever. */
+  /** Maximum silence of a model within a turn. After that the response fails. 0: no limit. */
   @Milliseconds(0)
   readonly MODEL_IDLE_TIMEOUT_MS: number = 300_000;
 
-  /** Most characters a model may write in one response; then the response fails. */
+  /** Maximum number of characters in one response. Beyond it the response fails. */
   @WholeNumber(1)
   readonly MAX_OUTPUT_CHARACTERS: number = 16 * MEGABYTE;
 
-  /** How often the models of one response are asked at most, where policies of the program ask them again; then it ends. */
+  /**
+   * Maximum number of passes in one response, for programs with pass policies. After the last one the response ends.
+   */
   @WholeNumber(1)
   readonly MAX_PASSES: number = 50;
 
-  /** Silence on a stream after which a keepalive event is sent, ms. */
+  // Section: Streams
+
+  /** Silence on a stream before a `keepalive` event is sent. */
   @Milliseconds(1)
   readonly SSE_KEEPALIVE_MS: number = 15_000;
 
-  /** How long a client may leave a stream unread before it is cut off, ms. */
+  /** How long a client may leave a stream unread before the connection is closed. */
   @Milliseconds(1)
   readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
 
-  /** WebSocket mode on the path of `POST /responses`. Without it upgrades are answered 426: Codex goes on over HTTP. */
+  // Section: WebSocket connections
+
+  /**
+   * WebSocket mode on the path of `POST /responses`. If false, upgrades are answered with 426, which makes Codex use
+   * HTTP.
+   */
   @Flag()
   readonly WS_ENABLED: boolean = true;
 
-  /** Most WebSocket connections of this process. */
+  /** Maximum number of WebSocket connections per process. */
   @WholeNumber(1)
   readonly WS_MAX_CONNECTIONS: number = 100;
 
-  /** Most WebSocket connections of one tenant. 0: only WS_MAX_CONNECTIONS counts. */
+  /** Maximum number of WebSocket connections per tenant. 0: only WS_MAX_CONNECTIONS applies. */
   @WholeNumber(0)
   readonly WS_MAX_CONNECTIONS_PER_TENANT: number = 0;
 
-  /** How long a connection lives, ms. */
+  /** Lifetime of a connection. */
   @Milliseconds(1)
   readonly WS_MAX_LIFETIME_MS: number = 3_600_000;
 
-  /** How long before its end a connection is told so with `connection_expiring`, ms. 0, or not before its begin: never. */
+  /**
+   * How long before the end of its lifetime a connection gets a `connection_expiring` frame. 0, or WS_MAX_LIFETIME_MS
+   * and more: never.
+   */
   @Milliseconds(0)
   readonly WS_EXPIRY_NOTICE_MS: number = 300_000;
 
-  /** How long running turns may go on when their connection is at its end, ms; new ones are refused meanwhile. */
+  /** How long running turns may continue after the lifetime of their connection. New turns are refused meanwhile. */
   @Milliseconds(0)
   readonly WS_EXPIRY_GRACE_MS: number = 30_000;
 
-  /** Close code of a connection that reached its end or was retired. SDKs told to reconnect do so on 1001, not on 1000. */
+  /**
+   * Close code for connections that expired or were retired. The official SDKs, if told to reconnect, do so on 1001 but
+   * not on 1000.
+   */
   @WholeNumber(1000, 4999)
   readonly WS_EXPIRY_CLOSE_CODE: number = 1000;
 
-  /** How long a connection may carry no turn and no message before it is closed, ms. 0: for ever. */
+  /** Closes a connection without a running turn or a message for this long. 0: never. */
   @Milliseconds(0)
   readonly WS_IDLE_TIMEOUT_MS: number = 0;
 
-  /** How often connections are pinged, ms; one that gives no sign of life for two pings is dropped. */
+  /** Interval of pings. A connection without a sign of life for two pings is closed. */
   @Milliseconds(1)
   readonly WS_PING_INTERVAL_MS: number = 25_000;
 
-  /** Silence of a running turn after which a keepalive event is sent, ms: some clients do not count pings. */
+  /** Silence within a turn before a `keepalive` event is sent, for clients that ignore pings. */
   @Milliseconds(1)
   readonly WS_KEEPALIVE_MS: number = 60_000;
 
-  /** Largest message from a client, bytes, decompressed; a larger one closes the connection with 1009. */
+  /** Largest message from a client, after decompression. A larger one closes the connection with 1009. */
   @WholeNumber(1024, 1024 * MEGABYTE)
   readonly WS_MAX_MESSAGE_BYTES: number = 16 * MEGABYTE;
 
@@ -212,47 +263,62 @@ export class Environment {
   @Flag()
   readonly WS_COMPRESSION: boolean = true;
 
-  /** A `response.create` without `stream_id` while another one runs: `reject` it with 409, or `queue` it. */
+  /**
+   * What happens to a `response.create` without `stream_id` while another one runs: it is refused with 409
+   * `concurrent_request`, or queued.
+   */
   @Choice('reject', 'queue')
   readonly WS_OVERLAP: 'reject' | 'queue' = 'reject';
 
-  /** Turns on sockets that name a session hold its lock, as those over HTTP do. */
+  /** Makes turns on sockets that name a session hold its lock, as turns over HTTP do. */
   @Flag()
   readonly WS_SESSION_LOCK: boolean = false;
 
-  /** Most turns that wait on one connection; beyond it they are refused with 429 `too_many_queued_requests`. */
+  /** Maximum number of queued turns per connection. Further turns are refused with 429 `too_many_queued_requests`. */
   @WholeNumber(0)
   readonly WS_QUEUE_MAX_TURNS: number = 128;
 
-  /** Most bytes of turns that wait on one connection. */
+  /** Maximum size of the queued turns per connection. */
   @WholeNumber(1024)
   readonly WS_QUEUE_MAX_BYTES: number = 64 * MEGABYTE;
 
-  /** Most bytes of turns that wait on all connections together. */
+  /** Maximum size of the queued turns of all connections. */
   @WholeNumber(1024)
   readonly WS_QUEUE_TOTAL_BYTES: number = 256 * MEGABYTE;
 
-  /** Most bytes of conversations remembered for one connection, estimated; beyond it the oldest lanes are forgotten. */
+  /** Maximum estimated size of the transcripts cached per connection. Beyond it the oldest lanes are dropped. */
   @WholeNumber(1024)
   readonly WS_CACHE_MAX_BYTES: number = 64 * MEGABYTE;
 
-  /** Most bytes of conversations remembered for all connections together. */
+  /** Maximum estimated size of the transcripts cached for all connections. */
   @WholeNumber(1024)
   readonly WS_CACHE_TOTAL_BYTES: number = 512 * MEGABYTE;
 
-  /** Most bytes a client may leave unread; beyond it the connection is closed with 1013. Models are held back long before. */
+  /**
+   * Maximum unread output per connection. Beyond it the connection is closed with 1013. Models are paused long before.
+   */
   @WholeNumber(1024)
   readonly WS_MAX_BUFFERED_BYTES: number = 16 * MEGABYTE;
 
-  /** From SIGTERM to the refusal of new turns, ms; `/readyz` says no meanwhile, so that balancers can move away. */
+  // Section: Shutdown
+
+  /**
+   * Time between SIGTERM and the refusal of new turns. `/readyz` answers 503 meanwhile, so that load balancers can move
+   * away.
+   */
   @Milliseconds(0)
   readonly SHUTDOWN_DELAY_MS: number = 0;
 
-  /** How long running turns may go on after that, ms; then they fail. */
+  /** How long running turns may continue after that. Then they fail. */
   @Milliseconds(0)
   readonly DRAIN_TIMEOUT_MS: number = 30_000;
 
-  /** File to which what providers answer is appended, as a script to be replayed. Empty: none. */
+  // Section: Recording
+
+  /**
+   * File to which the answers of providers are appended, as a script for the simulator. The simulator itself is not
+   * recorded. Empty: nothing is recorded.
+   */
   @Text()
   readonly RECORD_FILE: string = '';
 }

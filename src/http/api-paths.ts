@@ -1,4 +1,4 @@
-/** Every API route answers under both of these (docs/decisions). */
+/** Every API route answers under both of these (docs/decisions/2026-11-21-protocol-choices.md). */
 export const API_PREFIXES = ['v1', 'openai/v1'] as const;
 
 /** A resource's paths under every prefix, for a controller. */

@@ -11,7 +11,7 @@ export interface ErrorFrameOptions {
 /** Headers of an HTTP answer that mean nothing on a socket. */
 const HTTP_ONLY: ReadonlySet<string> = new Set(['connection', 'www-authenticate', 'allow']);
 
-/** How an internal failure is called on sockets (docs/decisions). */
+/** How an internal failure is called on sockets (docs/decisions/2026-11-21-protocol-choices.md). */
 const INTERNAL: ErrorCode = 'processing_error';
 
 /**

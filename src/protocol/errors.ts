@@ -8,57 +8,115 @@ export interface ErrorBody {
   };
 }
 
-/** Every error code this service gives, with its HTTP status and `error.type`. The README's error table lists the same. */
+/**
+ * Every error code this service gives, with its HTTP status and `error.type`. `npm run docs` copies the comments to
+ * docs/errors.md.
+ */
 export const ERROR_CODES = {
+  /** A list has too many elements. */
   array_above_max_length: { status: 400, type: 'invalid_request_error' },
+  /** The context is longer than the model's window, or than CONTEXT_MAX_BYTES. */
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  /** A number is too large. */
   decimal_above_max_value: { status: 400, type: 'invalid_request_error' },
+  /** A number is too small. */
   decimal_below_min_value: { status: 400, type: 'invalid_request_error' },
+  /** A list must not be empty. */
   empty_array: { status: 400, type: 'invalid_request_error' },
+  /** An integer is too large. */
   integer_above_max_value: { status: 400, type: 'invalid_request_error' },
+  /** An integer is too small. */
   integer_below_min_value: { status: 400, type: 'invalid_request_error' },
+  /** An id does not begin with the prefix of its kind, such as `resp`. */
   invalid_id_prefix: { status: 400, type: 'invalid_request_error' },
+  /** The body or the frame is not valid JSON. */
   invalid_json: { status: 400, type: 'invalid_request_error' },
+  /** A JSON Schema in the request cannot be used. */
   invalid_json_schema: { status: 400, type: 'invalid_request_error' },
+  /** `GET /responses/{id}` was asked for a stream; only background responses have one. */
   invalid_mode: { status: 400, type: 'invalid_request_error' },
+  /** Sockets only: `stream_id` is not 1 to 256 of `[A-Za-z0-9_.-]`. */
   invalid_stream_id: { status: 400, type: 'invalid_request_error' },
+  /** A value has the wrong type. */
   invalid_type: { status: 400, type: 'invalid_request_error' },
+  /** A value is not one of those allowed, or is malformed. */
   invalid_value: { status: 400, type: 'invalid_request_error' },
+  /** A required field is missing. */
   missing_required_parameter: { status: 400, type: 'invalid_request_error' },
+  /** Two fields exclude each other. */
   mutually_exclusive_parameters: { status: 400, type: 'invalid_request_error' },
+  /** An object has too many properties. */
   object_above_max_properties: { status: 400, type: 'invalid_request_error' },
+  /** A tree of responses exceeds the limit of 10,000. */
   graph_too_large: { status: 400, type: 'invalid_request_error' },
+  /** `previous_response_id` names no response that can be continued. */
   previous_response_not_found: { status: 400, type: 'invalid_request_error' },
+  /** The named session is full: SESSION_MAX_RESPONSES. */
   session_limit_reached: { status: 400, type: 'invalid_request_error' },
+  /** Sockets only: answer to `response.steer`. */
   steering_not_supported: { status: 400, type: 'invalid_request_error' },
+  /** A text is too long. */
   string_above_max_length: { status: 400, type: 'invalid_request_error' },
+  /** A text is too short. */
   string_below_min_length: { status: 400, type: 'invalid_request_error' },
+  /** Sockets only: the frame has an unknown `type`. */
   unknown_event_type: { status: 400, type: 'invalid_request_error' },
+  /** UNKNOWN_PARAMETERS=reject, and the request has an unknown field. */
   unknown_parameter: { status: 400, type: 'invalid_request_error' },
+  /** The field is known but not implemented. */
   unsupported_parameter: { status: 400, type: 'invalid_request_error' },
+  /** The value is valid, but the model does not support it. */
   unsupported_value: { status: 400, type: 'invalid_request_error' },
+  /**
+   * Sockets only: the connection has reached WS_MAX_LIFETIME_MS. With status 429: too many connections, closed with
+   * 1013.
+   */
   websocket_connection_limit_reached: { status: 400, type: 'invalid_request_error' },
+  /** Sockets only: more than 32 named lanes on one connection. */
   websocket_stream_limit_reached: { status: 400, type: 'invalid_request_error' },
+  /** The API key is wrong. Without any key the code is null. */
   invalid_api_key: { status: 401, type: 'invalid_request_error' },
+  /** Open services only: the `Host` header does not name this machine. */
   forbidden_host: { status: 403, type: 'invalid_request_error' },
+  /** Open services only: the web page belongs to another origin. */
   forbidden_origin: { status: 403, type: 'invalid_request_error' },
+  /** No provider serves the model. Status 400 for an empty name. */
   model_not_found: { status: 404, type: 'invalid_request_error' },
+  /** There is no such route. */
   unknown_url: { status: 404, type: 'invalid_request_error' },
+  /** The route does not support the method; `Allow` lists those it supports. */
   method_not_supported: { status: 405, type: 'invalid_request_error' },
+  /** The client took longer than REQUEST_TIMEOUT_MS to send the request. */
   request_timeout: { status: 408, type: 'invalid_request_error' },
+  /** Sockets only: the default lane is busy, and WS_OVERLAP=reject. */
   concurrent_request: { status: 409, type: 'invalid_request_error' },
+  /** The target of a fork already has responses. */
   session_exists: { status: 409, type: 'invalid_request_error' },
+  /** Another turn held the session longer than SESSION_LOCK_TIMEOUT_MS. Sent with `retry-after`. */
   session_locked: { status: 409, type: 'invalid_request_error' },
+  /** The body is larger than BODY_LIMIT_BYTES. */
   request_too_large: { status: 413, type: 'invalid_request_error' },
+  /** The body is not `application/json`. */
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  /** The body is compressed in an unsupported way. */
   unsupported_content_encoding: { status: 415, type: 'invalid_request_error' },
+  /** An upgrade while WS_ENABLED=false. */
   websocket_not_supported: { status: 426, type: 'invalid_request_error' },
+  /** The request headers are too large. */
   request_header_too_large: { status: 431, type: 'invalid_request_error' },
+  /** The provider limits its rate. Sent with `retry-after`. */
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  /**
+   * Sockets only: WS_QUEUE_MAX_TURNS, WS_QUEUE_MAX_BYTES or WS_QUEUE_TOTAL_BYTES is reached. Sent with `retry-after`.
+   */
   too_many_queued_requests: { status: 429, type: 'rate_limit_error' },
+  /** Sockets only: an internal error; the log has the cause under the request id. */
   processing_error: { status: 500, type: 'server_error' },
+  /** An internal error, or a provider that failed; the log has the cause under the request id. */
   server_error: { status: 500, type: 'server_error' },
+  /** MAX_RUNNING_TURNS or the limit of connections is reached, or the provider is overloaded. Sent with `retry-after`. */
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
+  /** The database is unavailable, or the instance shuts down. Sent with `retry-after`. */
   service_unavailable: { status: 503, type: 'service_unavailable_error' },
 } as const satisfies Record<string, { status: number; type: string }>;
 

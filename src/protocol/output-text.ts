@@ -1,6 +1,6 @@
 import type { ContentPart, ResponseObject } from './wire.js';
 
-/** A Response with `output_text`: what the model wrote, in one string. On JSON bodies only (docs/decisions). */
+/** A Response with `output_text`: what the model wrote, in one string. On JSON bodies only (docs/decisions/2026-11-21-protocol-choices.md). */
 export interface ResponseWithText extends ResponseObject {
   readonly output_text: string;
 }

@@ -2,7 +2,7 @@ import { type Check, Violation, tooLong, wrongType } from '../validation/index.j
 
 const MAX_LENGTH = 256;
 
-/** The name of a session: any visible ASCII characters, so that a header can hold it (docs/decisions). */
+/** The name of a session: any visible ASCII characters, so that a header can hold it (docs/decisions/2026-11-21-sessions.md). */
 export const sessionId: Check = (value) => {
   if (typeof value !== 'string') return wrongType('a string', value);
   if (value.length > MAX_LENGTH) return tooLong(MAX_LENGTH, value);

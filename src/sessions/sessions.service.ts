@@ -8,7 +8,7 @@ import type { ForkBody } from './fork-body.js';
 import { SessionGate } from './session-gate.js';
 
 /**
- * What can be done with a session (docs/decisions). One without responses does not exist, and another tenant's neither. What
+ * What can be done with a session (docs/decisions/2026-11-21-sessions.md). One without responses does not exist, and another tenant's neither. What
  * changes a session waits for its lock, so that no turn is in the middle of it: 409 `session_locked` after
  * SESSION_LOCK_TIMEOUT_MS.
  */

@@ -14,44 +14,55 @@ import {
 import { FAULT_KINDS, type FaultRates } from './fault-kinds.js';
 import { GENERATORS, type GeneratorName } from './generators.js';
 
-/** The variables of the simulator, with their types and defaults: `.env.example` and the README list the same. */
+/** The variables of the simulator, with their types and defaults. `npm run docs` copies the comments, as for Environment. */
 export class SimulatorVariables {
-  /** Seed of the simulator: the same seed and request give the same answer. */
+  // Section: Simulator
+
+  /** Seed of the simulator. The same seed and request give the same answer. */
   @WholeNumber(0, 0xff_ff_ff_ff)
   readonly SIMULATOR_SEED: number = 1;
 
-  /** Whether the simulator answers under any model name. Empty: as long as no other provider is there. */
+  /** Whether the simulator answers for every model name. Empty: only if there is no other provider. */
   @Flag({ open: true })
   readonly SIMULATOR_ANY_MODEL: boolean | null = null;
 
-  /** How long simulated models take: `instant`, `realistic`, or medians in ms as `first/between[/spread]`, `300/20`. */
+  /**
+   * Latency of simulated models: `instant`, `realistic` (by model), or medians in ms as `first/between[/spread]`, such
+   * as `300/20`. Spread 0 always uses the median.
+   */
   @Shape(
     /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
     'instant, realistic, or first/between in ms such as 300/20',
   )
   readonly SIMULATOR_LATENCY: string = 'instant';
 
-  /** How much faster than that they are: 2 halves every pause. */
+  /** Speed factor for that latency; 2 halves every pause. */
   @Factor()
   readonly SIMULATOR_SPEED: number = 1;
 
-  /** How simulated texts are made up. */
+  /**
+   * How text is generated: random English, lorem ipsum, an echo of the last user message, or the fixed text or sequence
+   * in SIMULATOR_TEXT.
+   */
   @Choice(...GENERATORS)
   readonly SIMULATOR_GENERATOR: GeneratorName = 'random';
 
-  /** What `fixed` says; `sequence` says the parts between `|`, one with each request. */
+  /** Text for `fixed`. For `sequence`, the parts between `|`, one per request. */
   @Text()
   readonly SIMULATOR_TEXT: string = '';
 
-  /** Rounds of tool calls that follow a question before the simulator answers it, where it may choose. */
+  /**
+   * Rounds of tool calls before the simulator answers a question, where `tool_choice` is `auto`. 0: it never calls
+   * tools on its own.
+   */
   @WholeNumber(0)
   readonly SIMULATOR_TOOL_ROUNDS: number = 1;
 
-  /** Scripts that simulated models follow (JSON, YAML, JSON Lines), comma-separated; each is a model of its own. */
+  /** Scripts for simulated models (.json, .yaml, .jsonl), comma-separated. Each is a model of its own. */
   @TextList()
   readonly SIMULATOR_SCRIPTS: readonly string[] = [];
 
-  /** What goes wrong with simulated models, and in which share of the turns: `rate_limit=0.1,stall=0.01`. */
+  /** Faults and their share of the turns, such as `rate_limit=0.1,stall=0.01`. */
   @Rates(...FAULT_KINDS)
   readonly SIMULATOR_FAULTS: FaultRates = {};
 
@@ -59,11 +70,11 @@ export class SimulatorVariables {
   @Flag()
   readonly SIMULATOR_CONTROL: boolean = false;
 
-  /** Whether `GET /simulator/stats` is there. Empty: unless NODE_ENV is production. */
+  /** Whether `GET /simulator/stats` is available. Empty: unless NODE_ENV is `production`. */
   @Flag({ open: true })
   readonly SIMULATOR_STATS: boolean | null = null;
 
-  /** `production` leaves out `GET /simulator/stats`. */
+  /** `production` turns off `GET /simulator/stats`. */
   @Text()
   readonly NODE_ENV: string = '';
 }

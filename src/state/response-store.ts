@@ -69,7 +69,7 @@ export abstract class ResponseStore {
 
   abstract get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined>;
 
-  /** How many responses went; 0 when there is nothing to delete. Descendants keep the items as context (docs/decisions). */
+  /** How many responses went; 0 when there is nothing to delete. Descendants keep the items as context (docs/decisions/2026-11-21-memory-state.md). */
   abstract delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number>;
 
   /**

@@ -16,7 +16,7 @@ export type ForkOutcome =
 
 /**
  * The sessions that responses belong to. A session is there as long as it has a response; nothing else makes or keeps one.
- * A response may belong to several (docs/decisions). Names are up to 256 visible ASCII characters.
+ * A response may belong to several (docs/decisions/2026-11-21-sessions.md). Names are up to 256 visible ASCII characters.
  */
 export abstract class SessionStore {
   /** Lets a new session share the responses of another one, in the order of their creation. No item is copied. */

@@ -112,9 +112,9 @@ describe('the benchmark', () => {
       }
     });
 
-    it('can be shown by the README', async () => {
-      const { stderr } = await runBench('write-readme.ts', file, '--check');
-      expect(stderr).toBe(`README.md does not show ${file}: npm run bench:readme\n`);
+    it('can be shown by docs/benchmark.md', async () => {
+      const { stderr } = await runBench('write-page.ts', file, '--check');
+      expect(stderr).toBe(`docs/benchmark.md does not show ${file}: npm run bench:docs\n`);
     });
 
     it('says whether goals are met, and fails for none', () => {

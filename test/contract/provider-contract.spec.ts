@@ -54,7 +54,7 @@ afterAll(async () => {
 describe.each([
   ['the simulator', simulator],
   ['a script', scripted],
-  ['the provider of the README', acme],
+  ['the provider of docs/extending.md', acme],
   ['any chat completions server', chatCompletions],
 ] as const)('%s as a provider', (_, subject) => {
   for (const { name, run } of providerContract(subject)) it(name, run);

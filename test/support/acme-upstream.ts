@@ -9,7 +9,7 @@ export const ACME_SECRET = 'the key sk-acme is known at http://acme.internal';
 export const ASK_TO_HANG = 'Say nothing more.';
 export const ASK_TO_FAIL = 'Fail.';
 
-/** The made-up upstream of the README: it takes items and streams a plain text about them. */
+/** The made-up upstream of docs/extending.md: it takes items and streams a plain text about them. */
 export class AcmeUpstream implements AsyncDisposable {
   private readonly server = createServer((request, response) => void this.answer(request, response));
   private hung = Promise.withResolvers<undefined>();

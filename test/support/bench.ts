@@ -12,7 +12,7 @@ export interface BenchRun {
 }
 
 /** Runs a program of the benchmark to its end. */
-export function runBench(program: 'main.ts' | 'write-readme.ts', ...args: readonly string[]): Promise<BenchRun> {
+export function runBench(program: 'main.ts' | 'write-page.ts', ...args: readonly string[]): Promise<BenchRun> {
   return run(process.execPath, [toPath(program), ...args]);
 }
 

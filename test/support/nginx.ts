@@ -12,12 +12,12 @@ export interface Nginx extends AsyncDisposable {
   readonly origin: string;
 }
 
-const README = new URL('../../README.md', import.meta.url);
+const PAGE = new URL('../../docs/deployment.md', import.meta.url);
 /** Nothing outside of its directory, and one process that ends with the test. */
 const FRAME = 'daemon off; master_process off; pid nginx.pid; error_log stderr notice; events {}';
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`);
 
-/** Starts nginx in front of these ports, configured as the README tells operators to. */
+/** Starts nginx in front of these ports, configured as docs/deployment.md tells operators to. */
 export async function startNginx(program: string, ports: readonly number[]): Promise<Nginx> {
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-nginx-'));
   const remove = (): Promise<void> => rm(directory, { recursive: true, force: true });
@@ -43,12 +43,12 @@ export async function startNginx(program: string, ports: readonly number[]): Pro
   }
 }
 
-/** The README's snippet with other addresses. */
+/** The page's snippet with other addresses. */
 async function readSnippet(port: number, ports: readonly number[]): Promise<string> {
-  const [, snippet = ''] = /```nginx\n(.*?)```/s.exec(await readFile(README, 'utf8')) ?? [];
+  const [, snippet = ''] = /```nginx\n(.*?)```/s.exec(await readFile(PAGE, 'utf8')) ?? [];
   const servers = ports.map((backend) => `server 127.0.0.1:${backend};`).join(' ');
   const upstream = snippet.replace(/(upstream antiphon \{)[^}]*/, `$1 ${servers} `);
   const whole = upstream.replace('listen 80;', `listen 127.0.0.1:${port};`);
-  requireRule(upstream !== snippet && whole !== upstream, 'the README must have a snippet for nginx');
+  requireRule(upstream !== snippet && whole !== upstream, 'docs/deployment.md must have a snippet for nginx');
   return whole;
 }

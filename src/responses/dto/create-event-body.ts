@@ -11,7 +11,7 @@ export class CreateEventBody extends CreateRequestBody {
   @IsBoolean()
   readonly generate?: boolean | null;
 
-  // Headers are the connection's, so a turn names its session itself (docs/decisions).
+  // Headers are the connection's, so a turn names its session itself (docs/decisions/2026-11-21-sessions.md).
   @IsOptional()
   @Satisfies(sessionId)
   readonly session_id?: string | null;

@@ -26,7 +26,7 @@ export function typeOfItem(item: Readonly<Record<string, unknown>>): unknown {
   return item.id != null && item.role == null && item.content == null ? 'item_reference' : 'message';
 }
 
-/** One element of `input`. Types nobody told us about are kept: Codex is ahead of every list (docs/decisions). */
+/** One element of `input`. Types nobody told us about are kept: Codex is ahead of every list (docs/decisions/2026-11-21-protocol-choices.md). */
 export const inputItem: Check = (value, options) => {
   if (!isObject(value)) return wrongType('an object', value);
   const type = typeOfItem(value);

@@ -4,7 +4,7 @@ import { typeOfItem } from './input-item.js';
 /** Over HTTP it would be a warm-up that nobody can see. */
 const PREWARM = 'prompt_cache_options.prewarm';
 
-/** Known, but not built: ignoring these would change what the request means (docs/decisions). */
+/** Known, but not built: ignoring these would change what the request means (docs/decisions/2026-11-21-protocol-choices.md). */
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
   { param: 'conversation', isUsed: ({ conversation }) => conversation != null },
   { param: 'prompt', isUsed: ({ prompt }) => prompt != null },

@@ -69,7 +69,7 @@ export class FileSearchToolBody {
 
 const anyTool: Check = (value) => (isObject(value) ? null : wrongType('an object', value));
 
-/** A tool. Hosted ones and those nobody told us about are only echoed: a type is all they need (docs/decisions). */
+/** A tool. Hosted ones and those nobody told us about are only echoed: a type is all they need (docs/decisions/2026-11-21-protocol-choices.md). */
 export const tool: Check = unionBy(
   'type',
   new Map([

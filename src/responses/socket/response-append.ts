@@ -6,7 +6,7 @@ type Request = Readonly<Record<string, unknown>>;
 
 /**
  * The request that a `response.append` stands for: a lane's last one with more input, for clients that repeat the
- * model's output themselves (docs/decisions). It asks the model even if that one was a warm-up. `messages` are the request
+ * model's output themselves (docs/decisions/2026-11-21-protocol-choices.md). It asks the model even if that one was a warm-up. `messages` are the request
  * and what was appended to it so far. Throws ApiError 400.
  */
 export function appendTo(

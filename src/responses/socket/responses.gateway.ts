@@ -34,7 +34,7 @@ export class ResponsesGateway implements OnGatewayInit {
     return this.run(turn);
   }
 
-  /** Of clients of early 2026 (docs/decisions). */
+  /** Of clients of early 2026 (docs/decisions/2026-11-21-protocol-choices.md). */
   @SubscribeMessage('response.append')
   append(@MessageBody() turn: SocketTurn): Promise<void> {
     return this.run(turn);

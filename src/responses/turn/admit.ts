@@ -47,7 +47,7 @@ export interface AdmittedTurn {
   /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
   readonly generate: boolean;
   readonly requestedTier: ResponseObject['service_tier'];
-  /** Null: the response belongs to the session of its chain (docs/decisions). */
+  /** Null: the response belongs to the session of its chain (docs/decisions/2026-11-21-sessions.md). */
   readonly session: NamedSession | null;
   /** How long the response lives once it is stored. */
   readonly ttlSeconds: number;

@@ -27,8 +27,8 @@ const COLUMNS: readonly (readonly [head: string, isAlways: boolean])[] = [
   ['precomputed', false],
 ];
 
-/** The report as the README shows it: a table per section, ratios first. Throws an Error for a case of no section. */
-export function toReadme({ machine, cases }: Report): string {
+/** The report as docs/benchmark.md shows it: a table per section, ratios first. Throws an Error for a case of no section. */
+export function toPage({ machine, cases }: Report): string {
   const names = SECTIONS.flatMap((section) => section.cases.map((one) => one.name));
   const stray = cases.find(({ name }) => !names.includes(name));
   if (stray !== undefined) throw new Error(`bench/report/sections.ts: no section has the case '${stray.name}'`);
@@ -49,7 +49,7 @@ function toSection({ title, words, cases }: Section, measured: Report['cases']):
   const used = COLUMNS.map(([, isAlways], column) => isAlways || rows.some((row) => row[column] !== ''));
   const toLine = (cells: readonly string[]): string => `| ${cells.filter((_, column) => used[column]).join(' | ')} |`;
   const table = [toLine(COLUMNS.map(([head]) => head)), toLine(COLUMNS.map(() => '---')), ...rows.map(toLine)];
-  return [`**${title}.** ${words}`, table.join('\n')];
+  return [`### ${title}`, words, table.join('\n')];
 }
 
 function toRows(comparison: Comparison, { figures: shown = [] }: SectionCase): readonly (readonly string[])[] {

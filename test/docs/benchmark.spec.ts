@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 
 import { runBench } from '../support/bench.js';
 
-describe('the figures of the README', () => {
+describe('the figures of docs/benchmark.md', () => {
   it('are those of bench/results.json', async () => {
-    const run = await runBench('write-readme.ts', 'bench/results.json', '--check');
+    const run = await runBench('write-page.ts', 'bench/results.json', '--check');
     expect(run).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
@@ -13,7 +13,7 @@ describe('the figures of the README', () => {
     [['nothing.json'], /^nothing\.json: ENOENT.*\n$/],
     [['package.json'], /^package\.json: this is not what the benchmark writes with --json\n$/],
   ])('refuses %j in a line', async (args, line) => {
-    const { code, stderr } = await runBench('write-readme.ts', ...args);
+    const { code, stderr } = await runBench('write-page.ts', ...args);
     expect(code).toBe(1);
     expect(stderr).toMatch(line);
   });

@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+import { ChatCompletionsKind } from '../../src/providers/routing/chat-completions-kind.js';
+import { readProvidersFile } from '../../src/providers/routing/read-providers-file.js';
+import { FakeClock, SequentialIdGenerator } from '../../src/testing/index.js';
+import { itWith } from '../support/on-path.js';
+import { type Service, startService } from '../support/service.js';
+import { blocksOf, type CodeBlock, PAGES, readText, ROOT } from './pages.js';
+
+const BLOCKS = PAGES.flatMap(blocksOf);
+const ORIGIN = 'http://127.0.0.1:8080';
+const PATIENCE_MS = 60_000;
+
+/** Blocks under names that tell where they are. */
+function named(wanted: (block: CodeBlock) => boolean): readonly (readonly [where: string, block: CodeBlock])[] {
+  return BLOCKS.filter(wanted).map((block) => [`${block.page}:${block.line}`, block]);
+}
+
+/** How a program ended, and all it wrote. */
+function run(file: string, args: readonly string[], cwd: string): Promise<{ code: unknown; output: string }> {
+  return new Promise((resolve) => {
+    execFile(file, args, { cwd, timeout: PATIENCE_MS }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : (error.code ?? error.signal), output: stdout + stderr });
+    });
+  });
+}
+
+describe('the examples that readers copy', () => {
+  let folder: string;
+  let service: Service;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-docs-'));
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const script = blocksOf('docs/getting-started.md').find(({ code }) => code.startsWith('# weather.yaml'));
+    const path = join(folder, 'weather.yaml');
+    await writeFile(path, script?.code ?? '');
+    service = await startService({ environment: { SIMULATOR_SCRIPTS: path, SIMULATOR_CONTROL: 'true' } });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it.each(named(({ info }) => info === 'js run'))('%s runs', async (where, { code }) => {
+    const file = join(folder, `${where.replaceAll(/\W/g, '-')}.mjs`);
+    await writeFile(file, code.replaceAll(ORIGIN, service.origin));
+    await expect(run(process.execPath, [file], folder)).resolves.toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/\w/),
+    });
+  });
+
+  for (const [where, { code }] of named(({ info }) => info === 'sh run')) {
+    itWith('curl', `${where} runs`, async () => {
+      const { code: exit, output } = await run('sh', ['-ec', code.replaceAll(ORIGIN, service.origin)], folder);
+      expect(exit).toBe(0);
+      expect(output).toContain('"object":"response"');
+    });
+  }
+
+  it('are there', () => {
+    expect(named(({ info }) => info.endsWith(' run')).length).toBeGreaterThan(8);
+  });
+});
+
+describe('a file that readers copy', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-docs-'));
+    process.env['CLOUD_KEY'] = 'sk-one';
+    process.env['GPU_KEY'] = 'sk-two';
+  });
+
+  afterAll(async () => {
+    delete process.env['CLOUD_KEY'];
+    delete process.env['GPU_KEY'];
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it.each(named(({ info, code }) => info === 'yaml' && /^providers:/m.test(code)))(
+    '%s is valid',
+    async (_, { code }) => {
+      const path = join(folder, 'providers.yaml');
+      await writeFile(path, code);
+      const kind = new ChatCompletionsKind({ clock: new FakeClock(), ids: new SequentialIdGenerator() });
+      await expect(readProvidersFile(path, new Map([['chat-completions', kind]]))).resolves.toBeDefined();
+    },
+  );
+
+  it.each(named(({ info, code }) => info === 'yaml' && /^turns:/m.test(code)))('%s is valid', async (_, { code }) => {
+    const path = join(folder, 'script.yaml');
+    await writeFile(path, code);
+    await using service = await startService({ environment: { SIMULATOR_SCRIPTS: path } });
+    await expect(service.client().models.retrieve('script')).resolves.toMatchObject({ id: 'script' });
+  });
+});
+
+describe('docs/extending.md', () => {
+  it.each([
+    'provider/acme.provider.ts',
+    'provider/acme.provider.spec.ts',
+    'platform/weather-tool.ts',
+    'platform/platform.ts',
+  ])('shows examples/%s as it is', (path) => {
+    const shown = blocksOf('docs/extending.md').map((block) => onOneLine(block.code));
+    expect(shown).toContain(onOneLine(readText(`examples/${path}`)));
+  });
+});
+
+/** What prettier wraps depends on the length of paths. */
+function onOneLine(code: string): string {
+  return code
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/,? ([}\])])/g, ' $1')
+    .trim();
+}
