@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { useService } from '../support/describe-service.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT } from '../support/transports.js';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/dialects');
@@ -42,20 +43,17 @@ const WEATHER = {
 
 describe('recorded dialects', () => {
   let upstream: ChatUpstream;
-  let service: ChatService;
-
-  beforeAll(async () => {
+  const service = useService(async () => {
     upstream = await ChatUpstream.start();
     const providers = Object.entries(DIALECTS).map(([vendor, dialect]) => [
       vendor,
       { base_url: upstream.baseUrl, dialect },
     ]);
     const models = VENDORS.map((vendor) => ({ name: vendor, provider: vendor, model: `${vendor}-model` }));
-    service = await startChatService({ upstream, models, providersBeside: Object.fromEntries(providers) as never });
+    return startChatService({ upstream, models, providersBeside: Object.fromEntries(providers) as never });
   });
 
   afterAll(async () => {
-    await service.close();
     await upstream.close();
   });
 

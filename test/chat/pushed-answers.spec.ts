@@ -1,9 +1,10 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { askProvider, ModelError, ProviderRegistry } from '../../src/index.js';
-import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { useService } from '../support/describe-service.js';
 import { simulatedTurn } from '../support/simulated-turn.js';
 import { TestSink } from '../support/test-sink.js';
 
@@ -13,14 +14,8 @@ const ANSWER = { text: ['One', ' two'] };
 const PACKETS = 6;
 
 describe('an answer that its client does not take', () => {
-  let service: ChatService;
+  const service = useService(() => startChatService({ provider: { retries: 0, connections: 1 } }));
   let sink: TestSink;
-
-  beforeAll(async () => {
-    service = await startChatService({ provider: { retries: 0, connections: 1 } });
-  });
-
-  afterAll(() => service.close());
 
   beforeEach(() => {
     sink = new TestSink();

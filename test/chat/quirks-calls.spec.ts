@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 
 import type { CallQuirks, Quirks } from '../support/chat-upstream/quirks.js';
 import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
 import { callIdsIn, saidIn } from '../support/chat-upstream/said.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { describeService } from '../support/describe-service.js';
 
 const tool = (name: string): object => ({ type: 'function', name, parameters: { type: 'object' }, strict: false });
 
@@ -45,157 +46,166 @@ const IDENTITIES = INDEXES.flatMap((callIndexes) =>
   return callIndexes === 'counted' || begins;
 });
 
-describe('calls of an upstream', () => {
-  let service: ChatService;
+describeService(
+  'calls of an upstream',
+  () => startChatService(),
+  (service) => {
+    it.each(IDENTITIES)(
+      'are told apart: indexes $callIndexes, ids $callIds, names $callNames',
+      async (quirks: CallQuirks) => {
+        const { response } = await runTurn(service, CALLS, quirks, TOOLS);
+        expect(response.status).toBe('completed');
+        expect(saidIn(response)).toEqual(SAID);
+        expect(callIdsIn(response)).toHaveLength(SAID.length);
+      },
+    );
 
-  beforeAll(async () => {
-    service = await startChatService();
-  });
-
-  afterAll(() => service.close());
-
-  it.each(IDENTITIES)(
-    'are told apart: indexes $callIndexes, ids $callIds, names $callNames',
-    async (quirks: CallQuirks) => {
+    it.each<[string, Quirks]>([
+      ['whole calls', { callArguments: 'whole' }],
+      ['whole calls without a type', { callArguments: 'whole', callTypes: 'missing' }],
+      ['whole calls that all have index 0', { callArguments: 'whole', callIndexes: 'zero' }],
+      ['whole calls in one chunk', { callArguments: 'whole', callOrder: 'together' }],
+      [
+        'whole calls in one chunk without indexes',
+        { callArguments: 'whole', callOrder: 'together', callIndexes: 'missing' },
+      ],
+      ['arguments as objects', { callArguments: 'object' }],
+      ['pieces of all calls by turns', { callOrder: 'alternating' }],
+      [
+        'pieces of all calls by turns, known by id',
+        { callOrder: 'alternating', callIndexes: 'missing', callIds: 'every_chunk' },
+      ],
+      ['pieces of all calls in the same chunks', { callOrder: 'together' }],
+      ['the type in every piece', { callTypes: 'every_chunk' }],
+      ['the type in no piece', { callTypes: 'missing' }],
+      ['empty content beside', { silentContent: 'empty' }],
+      ['null content beside', { silentContent: 'null' }],
+      ['messages instead of deltas', { message: true }],
+      ['the finish reason in the last piece', { finishWithContent: true }],
+      ['one body', { json: true }],
+      ['one body with arguments as objects', { json: true, callArguments: 'object' }],
+      ['one body without ids and indexes', { json: true, callIds: 'missing', callIndexes: 'missing' }],
+    ])('come through as %s', async (_, quirks) => {
       const { response } = await runTurn(service, CALLS, quirks, TOOLS);
       expect(response.status).toBe('completed');
       expect(saidIn(response)).toEqual(SAID);
       expect(callIdsIn(response)).toHaveLength(SAID.length);
-    },
-  );
+    });
 
-  it.each<[string, Quirks]>([
-    ['whole calls', { callArguments: 'whole' }],
-    ['whole calls without a type', { callArguments: 'whole', callTypes: 'missing' }],
-    ['whole calls that all have index 0', { callArguments: 'whole', callIndexes: 'zero' }],
-    ['whole calls in one chunk', { callArguments: 'whole', callOrder: 'together' }],
-    [
-      'whole calls in one chunk without indexes',
-      { callArguments: 'whole', callOrder: 'together', callIndexes: 'missing' },
-    ],
-    ['arguments as objects', { callArguments: 'object' }],
-    ['pieces of all calls by turns', { callOrder: 'alternating' }],
-    [
-      'pieces of all calls by turns, known by id',
-      { callOrder: 'alternating', callIndexes: 'missing', callIds: 'every_chunk' },
-    ],
-    ['pieces of all calls in the same chunks', { callOrder: 'together' }],
-    ['the type in every piece', { callTypes: 'every_chunk' }],
-    ['the type in no piece', { callTypes: 'missing' }],
-    ['empty content beside', { silentContent: 'empty' }],
-    ['null content beside', { silentContent: 'null' }],
-    ['messages instead of deltas', { message: true }],
-    ['the finish reason in the last piece', { finishWithContent: true }],
-    ['one body', { json: true }],
-    ['one body with arguments as objects', { json: true, callArguments: 'object' }],
-    ['one body without ids and indexes', { json: true, callIds: 'missing', callIndexes: 'missing' }],
-  ])('come through as %s', async (_, quirks) => {
-    const { response } = await runTurn(service, CALLS, quirks, TOOLS);
-    expect(response.status).toBe('completed');
-    expect(saidIn(response)).toEqual(SAID);
-    expect(callIdsIn(response)).toHaveLength(SAID.length);
-  });
+    it.each<[string, Quirks]>([
+      ['known by index', { callIds: 'missing' }],
+      ['known by index, with the same id', { callIds: 'same' }],
+      ['known by id', { callIndexes: 'missing' }],
+      ['known by id, all with index 0', { callIndexes: 'zero' }],
+      ['known by id, whole', { callIndexes: 'zero', callArguments: 'whole' }],
+      [
+        'whole, with empty ids and without indexes',
+        { callIndexes: 'missing', callIds: 'empty', callArguments: 'whole' },
+      ],
+      ['whole, without ids and all with index 0', { callIndexes: 'zero', callIds: 'missing', callArguments: 'whole' }],
+      ['in one body without ids and indexes', { json: true, callIds: 'missing', callIndexes: 'missing' }],
+    ])('of the same function stay two: %s', async (_, quirks) => {
+      const { response } = await runTurn(service, TWICE, quirks, TOOLS);
+      expect(saidIn(response)).toEqual(SAID_TWICE);
+      expect(callIdsIn(response)).toHaveLength(2);
+    });
 
-  it.each<[string, Quirks]>([
-    ['known by index', { callIds: 'missing' }],
-    ['known by index, with the same id', { callIds: 'same' }],
-    ['known by id', { callIndexes: 'missing' }],
-    ['known by id, all with index 0', { callIndexes: 'zero' }],
-    ['known by id, whole', { callIndexes: 'zero', callArguments: 'whole' }],
-    ['whole, with empty ids and without indexes', { callIndexes: 'missing', callIds: 'empty', callArguments: 'whole' }],
-    ['whole, without ids and all with index 0', { callIndexes: 'zero', callIds: 'missing', callArguments: 'whole' }],
-    ['in one body without ids and indexes', { json: true, callIds: 'missing', callIndexes: 'missing' }],
-  ])('of the same function stay two: %s', async (_, quirks) => {
-    const { response } = await runTurn(service, TWICE, quirks, TOOLS);
-    expect(saidIn(response)).toEqual(SAID_TWICE);
-    expect(callIdsIn(response)).toHaveLength(2);
-  });
+    it('keep the ids that the upstream gives', async () => {
+      const toolCalls = [
+        { name: 'get_time', id: 'chatcmpl-tool-1' },
+        { name: 'get', id: 'functions.get:1' },
+      ];
+      const { response } = await runTurn(service, { toolCalls }, {}, TOOLS);
+      expect(callIdsIn(response)).toEqual(['chatcmpl-tool-1', 'functions.get:1']);
+    });
 
-  it('keep the ids that the upstream gives', async () => {
-    const toolCalls = [
-      { name: 'get_time', id: 'chatcmpl-tool-1' },
-      { name: 'get', id: 'functions.get:1' },
-    ];
-    const { response } = await runTurn(service, { toolCalls }, {}, TOOLS);
-    expect(callIdsIn(response)).toEqual(['chatcmpl-tool-1', 'functions.get:1']);
-  });
+    it('get another id when the conversation has theirs already', async () => {
+      const before = [
+        { role: 'user', content: 'What time is it?' },
+        { type: 'function_call', call_id: 'call_1', name: 'get_time', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'call_1', output: 'noon' },
+      ];
+      const { response } = await runTurn(
+        service,
+        { toolCalls: [{ name: 'get_time' }] },
+        {},
+        { ...TOOLS, input: before },
+      );
+      expect(callIdsIn(response)).toEqual([expect.not.stringMatching(/^call_1$/)]);
+    });
 
-  it('get another id when the conversation has theirs already', async () => {
-    const before = [
-      { role: 'user', content: 'What time is it?' },
-      { type: 'function_call', call_id: 'call_1', name: 'get_time', arguments: '{}' },
-      { type: 'function_call_output', call_id: 'call_1', output: 'noon' },
-    ];
-    const { response } = await runTurn(service, { toolCalls: [{ name: 'get_time' }] }, {}, { ...TOOLS, input: before });
-    expect(callIdsIn(response)).toEqual([expect.not.stringMatching(/^call_1$/)]);
-  });
+    it.each<[string, Quirks]>([
+      ['null', { callArguments: 'null' }],
+      ['missing', { callArguments: 'missing' }],
+      ['null in one body', { callArguments: 'null', json: true }],
+    ])('have arguments that can be parsed when they are %s', async (_, quirks) => {
+      const { response } = await runTurn(service, { toolCalls: [{ name: 'get_time' }] }, quirks, TOOLS);
+      expect(saidIn(response)).toEqual([{ call: 'get_time', arguments: '{}' }]);
+    });
 
-  it.each<[string, Quirks]>([
-    ['null', { callArguments: 'null' }],
-    ['missing', { callArguments: 'missing' }],
-    ['null in one body', { callArguments: 'null', json: true }],
-  ])('have arguments that can be parsed when they are %s', async (_, quirks) => {
-    const { response } = await runTurn(service, { toolCalls: [{ name: 'get_time' }] }, quirks, TOOLS);
-    expect(saidIn(response)).toEqual([{ call: 'get_time', arguments: '{}' }]);
-  });
+    it('stream their arguments as they come', async () => {
+      const turn = await runTurn(service, { toolCalls: CALLS.toolCalls.slice(0, 1) }, {}, TOOLS);
+      expect(deltasOf(turn, 'response.function_call_arguments.delta')).toEqual(['{"city":', '"Bern"', '}']);
+    });
 
-  it('stream their arguments as they come', async () => {
-    const turn = await runTurn(service, { toolCalls: CALLS.toolCalls.slice(0, 1) }, {}, TOOLS);
-    expect(deltasOf(turn, 'response.function_call_arguments.delta')).toEqual(['{"city":', '"Bern"', '}']);
-  });
+    it('follow the text that was said before them', async () => {
+      const { response } = await runTurn(service, { text: ['Let me', ' look.'], ...CALLS }, {}, TOOLS);
+      expect(saidIn(response)).toEqual([{ text: 'Let me look.' }, ...SAID]);
+    });
 
-  it('follow the text that was said before them', async () => {
-    const { response } = await runTurn(service, { text: ['Let me', ' look.'], ...CALLS }, {}, TOOLS);
-    expect(saidIn(response)).toEqual([{ text: 'Let me look.' }, ...SAID]);
-  });
+    it('keep their place among the texts between them', async () => {
+      const [first = { name: '' }, ...others] = CALLS.toolCalls;
+      const { response } = await runTurn(
+        service,
+        [{ toolCalls: [first] }, { text: 'And' }, { toolCalls: others }],
+        {},
+        TOOLS,
+      );
+      expect(saidIn(response)).toEqual([SAID[0], { text: 'And' }, ...SAID.slice(1)]);
+    });
 
-  it('keep their place among the texts between them', async () => {
-    const [first = { name: '' }, ...others] = CALLS.toolCalls;
-    const { response } = await runTurn(
-      service,
-      [{ toolCalls: [first] }, { text: 'And' }, { toolCalls: others }],
-      {},
-      TOOLS,
-    );
-    expect(saidIn(response)).toEqual([SAID[0], { text: 'And' }, ...SAID.slice(1)]);
-  });
+    it('get another id when theirs is longer than clients may send back', async () => {
+      const toolCalls = [{ name: 'get_time', id: `call_${'x'.repeat(100)}` }];
+      const { response } = await runTurn(service, { toolCalls }, {}, TOOLS);
+      expect(callIdsIn(response)).toEqual([expect.stringMatching(/^.{1,64}$/)]);
+    });
 
-  it('get another id when theirs is longer than clients may send back', async () => {
-    const toolCalls = [{ name: 'get_time', id: `call_${'x'.repeat(100)}` }];
-    const { response } = await runTurn(service, { toolCalls }, {}, TOOLS);
-    expect(callIdsIn(response)).toEqual([expect.stringMatching(/^.{1,64}$/)]);
-  });
+    it('count as an ordinary end whatever the finish reason says', async () => {
+      const { response } = await runTurn(service, { ...CALLS, finish: 'stop' }, {}, TOOLS);
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual(SAID);
+    });
 
-  it('count as an ordinary end whatever the finish reason says', async () => {
-    const { response } = await runTurn(service, { ...CALLS, finish: 'stop' }, {}, TOOLS);
-    expect(response.status).toBe('completed');
-    expect(saidIn(response)).toEqual(SAID);
-  });
+    it('are shown although nobody offered their function', async () => {
+      const { response } = await runTurn(
+        service,
+        { toolCalls: [{ name: 'invented', arguments: '{"a":1}' }] },
+        {},
+        TOOLS,
+      );
+      expect(saidIn(response)).toEqual([{ call: 'invented', arguments: '{"a":1}' }]);
+    });
 
-  it('are shown although nobody offered their function', async () => {
-    const { response } = await runTurn(service, { toolCalls: [{ name: 'invented', arguments: '{"a":1}' }] }, {}, TOOLS);
-    expect(saidIn(response)).toEqual([{ call: 'invented', arguments: '{"a":1}' }]);
-  });
+    it('come through in the old member for a single call', async () => {
+      const toolCalls = CALLS.toolCalls.slice(0, 1);
+      const { response } = await runTurn(
+        service,
+        { toolCalls, finish: 'function_call' },
+        { oldFunctionCall: true },
+        TOOLS,
+      );
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual(SAID.slice(0, 1));
+    });
 
-  it('come through in the old member for a single call', async () => {
-    const toolCalls = CALLS.toolCalls.slice(0, 1);
-    const { response } = await runTurn(
-      service,
-      { toolCalls, finish: 'function_call' },
-      { oldFunctionCall: true },
-      TOOLS,
-    );
-    expect(response.status).toBe('completed');
-    expect(saidIn(response)).toEqual(SAID.slice(0, 1));
-  });
-
-  it('are incomplete where the tokens ran out within them', async () => {
-    const toolCalls = [...CALLS.toolCalls.slice(0, 1), { name: 'get_time', arguments: ['{"zo'] }];
-    const { response } = await runTurn(service, { toolCalls, finish: 'length' }, {}, TOOLS);
-    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
-    expect(response['output']).toMatchObject([
-      { name: 'get_weather', status: 'completed' },
-      { name: 'get_time', arguments: '{"zo', status: 'incomplete' },
-    ]);
-  });
-});
+    it('are incomplete where the tokens ran out within them', async () => {
+      const toolCalls = [...CALLS.toolCalls.slice(0, 1), { name: 'get_time', arguments: ['{"zo'] }];
+      const { response } = await runTurn(service, { toolCalls, finish: 'length' }, {}, TOOLS);
+      expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
+      expect(response['output']).toMatchObject([
+        { name: 'get_weather', status: 'completed' },
+        { name: 'get_time', arguments: '{"zo', status: 'incomplete' },
+      ]);
+    });
+  },
+);

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { describeService } from '../support/describe-service.js';
 
 const ANSWER = {
   reasoning: ['Ein Gedanke: ', '思考', ' 💭'],
@@ -38,58 +39,54 @@ const FRAMINGS: readonly (readonly [framing: string, quirks: Quirks])[] = [
   ['the media type of plain text', { headers: { 'content-type': 'text/plain' } }],
 ];
 
-describe('the stream of an upstream', () => {
-  let service: ChatService;
+describeService(
+  'the stream of an upstream',
+  () => startChatService(),
+  (service) => {
+    const expectWhole = async (quirks: Quirks): Promise<void> => {
+      const { response } = await runTurn(service, ANSWER, quirks);
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual(SAID);
+      expect(response['usage']).toMatchObject({ input_tokens: 11, output_tokens: 7 });
+    };
 
-  beforeAll(async () => {
-    service = await startChatService();
-  });
-
-  afterAll(() => service.close());
-
-  const expectWhole = async (quirks: Quirks): Promise<void> => {
-    const { response } = await runTurn(service, ANSWER, quirks);
-    expect(response.status).toBe('completed');
-    expect(saidIn(response)).toEqual(SAID);
-    expect(response['usage']).toMatchObject({ input_tokens: 11, output_tokens: 7 });
-  };
-
-  it.each(FRAMINGS)('is read with %s', async (_, quirks) => {
-    await expectWhole(quirks);
-  });
-
-  it.each(FRAMINGS)('is read with %s in packets of single bytes', async (_, quirks) => {
-    await expectWhole({ ...quirks, packetBytes: 1 });
-  });
-
-  it.each([2, 3, 5, 64, 1000])('is read in packets of %i bytes', async (packetBytes) => {
-    await expectWhole({ packetBytes, lineEnd: '\r\n' });
-  });
-
-  it('is read with everything at once', async () => {
-    await expectWhole({
-      lineEnd: '\r\n',
-      comments: true,
-      blankLines: true,
-      eventName: 'message',
-      idLines: true,
-      noSpace: true,
-      multiLine: true,
-      byteOrderMark: true,
-      afterDone: true,
-      packetBytes: 7,
+    it.each(FRAMINGS)('is read with %s', async (_, quirks) => {
+      await expectWhole(quirks);
     });
-  });
 
-  it('may be one body in packets of single bytes', async () => {
-    await expectWhole({ json: true, packetBytes: 1 });
-  });
+    it.each(FRAMINGS)('is read with %s in packets of single bytes', async (_, quirks) => {
+      await expectWhole({ ...quirks, packetBytes: 1 });
+    });
 
-  it('is asked for without compression, and with events as the wanted form', async () => {
-    await expectWhole({});
-    const { headers, body } = service.upstream.requests.at(-1) ?? {};
-    expect(body).toMatchObject({ stream: true });
-    expect(headers?.['accept']).toContain('text/event-stream');
-    expect(headers?.['content-type']).toMatch(/^application\/json/);
-  });
-});
+    it.each([2, 3, 5, 64, 1000])('is read in packets of %i bytes', async (packetBytes) => {
+      await expectWhole({ packetBytes, lineEnd: '\r\n' });
+    });
+
+    it('is read with everything at once', async () => {
+      await expectWhole({
+        lineEnd: '\r\n',
+        comments: true,
+        blankLines: true,
+        eventName: 'message',
+        idLines: true,
+        noSpace: true,
+        multiLine: true,
+        byteOrderMark: true,
+        afterDone: true,
+        packetBytes: 7,
+      });
+    });
+
+    it('may be one body in packets of single bytes', async () => {
+      await expectWhole({ json: true, packetBytes: 1 });
+    });
+
+    it('is asked for without compression, and with events as the wanted form', async () => {
+      await expectWhole({});
+      const { headers, body } = service.upstream.requests.at(-1) ?? {};
+      expect(body).toMatchObject({ stream: true });
+      expect(headers?.['accept']).toContain('text/event-stream');
+      expect(headers?.['content-type']).toMatch(/^application\/json/);
+    });
+  },
+);

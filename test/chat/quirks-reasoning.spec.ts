@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { describeService } from '../support/describe-service.js';
 
 const THOUGHTS = ['Two and', ' two', ' make…'];
 const ANSWER = { reasoning: THOUGHTS, text: ['Four', '.'] };
@@ -22,70 +23,66 @@ const WORDINGS: readonly (readonly [wording: string, quirks: Quirks])[] = [
   ['with a second choice between', { secondChoice: true }],
 ];
 
-describe('reasoning of an upstream', () => {
-  let service: ChatService;
-
-  beforeAll(async () => {
-    service = await startChatService();
-  });
-
-  afterAll(() => service.close());
-
-  it.each(WORDINGS)('is an item of its own before the text when it is said %s', async (_, quirks) => {
-    const turn = await runTurn(service, ANSWER, quirks);
-    expect(turn.response.status).toBe('completed');
-    expect(saidIn(turn.response)).toEqual(SAID);
-    expect(deltasOf(turn, 'response.reasoning_text.delta')).toEqual(THOUGHTS);
-  });
-
-  it.each(WORDINGS)('comes through in one body when it is said %s', async (_, quirks) => {
-    const { response } = await runTurn(service, ANSWER, { ...quirks, json: true });
-    expect(saidIn(response)).toEqual(SAID);
-  });
-
-  it('stays in its place between texts and calls', async () => {
-    const { response } = await runTurn(service, [
-      { reasoning: 'One.', text: 'First.' },
-      { reasoning: 'Two.', text: 'Second.' },
-      { reasoning: 'Three.', toolCalls: [{ name: 'look', arguments: '{"at":1}' }] },
-    ]);
-    expect(saidIn(response)).toEqual([
-      { reasoning: 'One.' },
-      { text: 'First.' },
-      { reasoning: 'Two.' },
-      { text: 'Second.' },
-      { reasoning: 'Three.' },
-      { call: 'look', arguments: '{"at":1}' },
-    ]);
-  });
-
-  it('makes no item of thoughts that are empty', async () => {
-    const { response } = await runTurn(service, { reasoning: ['', ''], text: 'Plain.' });
-    expect(saidIn(response)).toEqual([{ text: 'Plain.' }]);
-  });
-
-  it('is kept when the tokens run out before a word is said', async () => {
-    const { response } = await runTurn(service, { reasoning: 'Endless', finish: 'length' });
-    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
-    expect(saidIn(response)).toEqual([{ reasoning: 'Endless' }]);
-  });
-
-  it('is given to stateless clients in the form in which they carry it back', async () => {
-    const include = { include: ['reasoning.encrypted_content'] };
-    const { response } = await runTurn(service, ANSWER, {}, include);
-    const [item] = response['output'] as readonly { readonly encrypted_content?: unknown }[];
-    expect(item?.encrypted_content).toEqual(expect.stringMatching(/./));
-    const { response: plain } = await runTurn(service, ANSWER);
-    expect((plain['output'] as readonly object[])[0]).not.toHaveProperty('encrypted_content', expect.any(String));
-  });
-
-  it('counts its tokens as part of the output', async () => {
-    const usage = { prompt_tokens: 5, completion_tokens: 30, completion_tokens_details: { reasoning_tokens: 20 } };
-    const { response } = await runTurn(service, { ...ANSWER, usage });
-    expect(response['usage']).toMatchObject({
-      output_tokens: 30,
-      output_tokens_details: { reasoning_tokens: 20 },
-      total_tokens: 35,
+describeService(
+  'reasoning of an upstream',
+  () => startChatService(),
+  (service) => {
+    it.each(WORDINGS)('is an item of its own before the text when it is said %s', async (_, quirks) => {
+      const turn = await runTurn(service, ANSWER, quirks);
+      expect(turn.response.status).toBe('completed');
+      expect(saidIn(turn.response)).toEqual(SAID);
+      expect(deltasOf(turn, 'response.reasoning_text.delta')).toEqual(THOUGHTS);
     });
-  });
-});
+
+    it.each(WORDINGS)('comes through in one body when it is said %s', async (_, quirks) => {
+      const { response } = await runTurn(service, ANSWER, { ...quirks, json: true });
+      expect(saidIn(response)).toEqual(SAID);
+    });
+
+    it('stays in its place between texts and calls', async () => {
+      const { response } = await runTurn(service, [
+        { reasoning: 'One.', text: 'First.' },
+        { reasoning: 'Two.', text: 'Second.' },
+        { reasoning: 'Three.', toolCalls: [{ name: 'look', arguments: '{"at":1}' }] },
+      ]);
+      expect(saidIn(response)).toEqual([
+        { reasoning: 'One.' },
+        { text: 'First.' },
+        { reasoning: 'Two.' },
+        { text: 'Second.' },
+        { reasoning: 'Three.' },
+        { call: 'look', arguments: '{"at":1}' },
+      ]);
+    });
+
+    it('makes no item of thoughts that are empty', async () => {
+      const { response } = await runTurn(service, { reasoning: ['', ''], text: 'Plain.' });
+      expect(saidIn(response)).toEqual([{ text: 'Plain.' }]);
+    });
+
+    it('is kept when the tokens run out before a word is said', async () => {
+      const { response } = await runTurn(service, { reasoning: 'Endless', finish: 'length' });
+      expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
+      expect(saidIn(response)).toEqual([{ reasoning: 'Endless' }]);
+    });
+
+    it('is given to stateless clients in the form in which they carry it back', async () => {
+      const include = { include: ['reasoning.encrypted_content'] };
+      const { response } = await runTurn(service, ANSWER, {}, include);
+      const [item] = response['output'] as readonly { readonly encrypted_content?: unknown }[];
+      expect(item?.encrypted_content).toEqual(expect.stringMatching(/./));
+      const { response: plain } = await runTurn(service, ANSWER);
+      expect((plain['output'] as readonly object[])[0]).not.toHaveProperty('encrypted_content', expect.any(String));
+    });
+
+    it('counts its tokens as part of the output', async () => {
+      const usage = { prompt_tokens: 5, completion_tokens: 30, completion_tokens_details: { reasoning_tokens: 20 } };
+      const { response } = await runTurn(service, { ...ANSWER, usage });
+      expect(response['usage']).toMatchObject({
+        output_tokens: 30,
+        output_tokens_details: { reasoning_tokens: 20 },
+        total_tokens: 35,
+      });
+    });
+  },
+);

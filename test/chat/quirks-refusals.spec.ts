@@ -1,31 +1,28 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { type RefusalForm } from '../support/chat-upstream/refusals.js';
+import type { RefusalForm } from '../support/chat-upstream/refusals.js';
 import { textReply } from '../support/chat-upstream/reply.js';
 import { sendTurn } from '../support/chat-upstream/run-turn.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { CollectedLog } from '../support/collected-log.js';
+import { useService } from '../support/describe-service.js';
 
 const KEY = 'sk-upstream-0123456789abcdef';
 
 describe('refusals of an upstream', () => {
   const clock = new FakeClock(Date.UTC(2026, 0, 1));
-  let service: ChatService;
+  const service = useService(() =>
+    startChatService({ provider: { retries: 0, api_key: KEY }, overrides: [[Clock, clock]] }),
+  );
   let log: CollectedLog;
-
-  beforeAll(async () => {
-    service = await startChatService({ provider: { retries: 0, api_key: KEY }, overrides: [[Clock, clock]] });
-  });
 
   beforeEach(() => {
     log = CollectedLog.begin();
   });
 
   afterEach(() => log[Symbol.dispose]());
-
-  afterAll(() => service.close());
 
   describe('instead of an answer', () => {
     it.each<RefusalForm>([

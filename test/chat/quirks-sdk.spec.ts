@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { APIError } from 'openai';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { useService } from '../support/describe-service.js';
 
 const ANSWER = {
   reasoning: ['Let me', ' see.'],
@@ -24,13 +25,7 @@ const UPSTREAMS: readonly (readonly [name: string, quirks: Quirks])[] = [
 ];
 
 describe('the official SDK in front of an upstream', () => {
-  let service: ChatService;
-
-  beforeAll(async () => {
-    service = await startChatService({ provider: { retries: 0 } });
-  });
-
-  afterAll(() => service.close());
+  const service = useService(() => startChatService({ provider: { retries: 0 } }));
 
   it.each(UPSTREAMS)('gathers the stream of one that is %s', async (_, quirks) => {
     service.upstream.answer(ANSWER, quirks);

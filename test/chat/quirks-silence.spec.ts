@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
-import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import type { UpstreamRequest } from '../support/chat-upstream/upstream-request.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
+import { useService } from '../support/describe-service.js';
 import { openRawStream } from '../support/sse.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
@@ -17,20 +18,15 @@ const IDLE_MS = 20_000;
 
 describe('an upstream that falls silent', () => {
   const clock = new WatchedClock();
-  let service: ChatService;
-
-  beforeAll(async () => {
-    service = await startChatService({
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService(() =>
+    startChatService({
       provider: { retries: 0, timeouts: { first_byte_ms: FIRST_BYTE_MS, idle_ms: IDLE_MS } },
       environment: { MODEL_ACCEPT_TIMEOUT_MS: 3_600_000, MODEL_IDLE_TIMEOUT_MS: 0, SSE_KEEPALIVE_MS: 100_000 },
       overrides: [[Clock, clock]],
-    });
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
-  });
+    }),
+  );
 
   it.each(['ignore', 'answerHeadOnly'] as const)('before its first byte is given up: %s', async (how) => {
     const { upstream } = service;

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 
 import type { ChatLogprob } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { describeService } from '../support/describe-service.js';
 
 const TEXT = ['Grüezi', ' mit', 'enand ', '🏔️'];
 
@@ -46,88 +47,84 @@ const WORDINGS: readonly (readonly [wording: string, quirks: Quirks])[] = [
   ],
 ];
 
-describe('text of an upstream', () => {
-  let service: ChatService;
-
-  beforeAll(async () => {
-    service = await startChatService();
-  });
-
-  afterAll(() => service.close());
-
-  it.each(WORDINGS)('is streamed piece by piece when it is said %s', async (_, quirks) => {
-    const turn = await runTurn(service, { text: TEXT }, quirks);
-    expect(turn.response.status).toBe('completed');
-    expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
-    expect(deltasOf(turn, 'response.output_text.delta')).toEqual(TEXT);
-  });
-
-  it.each<[string, Quirks]>([
-    ['as a whole', {}],
-    ['as a whole, in parts', { contentParts: true }],
-  ])('comes through when the upstream does not stream and says it %s', async (_, quirks) => {
-    const turn = await runTurn(service, { text: TEXT }, { json: true, ...quirks });
-    expect(turn.response.status).toBe('completed');
-    expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
-  });
-
-  it('makes no item of pieces that are empty', async () => {
-    const { response } = await runTurn(service, [{ text: ['', ''] }, { toolCalls: [{ name: 'look' }] }]);
-    expect(saidIn(response)).toEqual([{ call: 'look', arguments: '{}' }]);
-  });
-
-  it('completes an answer that says nothing', async () => {
-    const { response } = await runTurn(service, {});
-    expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11 } });
-    expect(saidIn(response).filter((said) => !('text' in said && said.text === ''))).toEqual([]);
-  });
-
-  it('streams refusals as refusals', async () => {
-    const turn = await runTurn(service, { refusal: ['I will', ' not.'] });
-    expect(saidIn(turn.response)).toEqual([{ refusal: 'I will not.' }]);
-    expect(deltasOf(turn, 'response.refusal.delta')).toEqual(['I will', ' not.']);
-  });
-
-  it('keeps text and a refusal behind it apart', async () => {
-    const { response } = await runTurn(service, { text: 'Well.', refusal: 'No.' });
-    expect(saidIn(response)).toEqual([{ text: 'Well.' }, { refusal: 'No.' }]);
-  });
-
-  it('hands on logprobs with the pieces they belong to', async () => {
-    const first: ChatLogprob = {
-      token: 'Hel',
-      logprob: -0.1,
-      bytes: [72, 101, 108],
-      top_logprobs: [{ token: 'Hal', logprob: -2, bytes: null }],
-    };
-    const second: ChatLogprob = { token: 'lo', logprob: -0.2, bytes: null, top_logprobs: [] };
-    const turn = await runTurn(service, { text: ['Hel', 'lo'], logprobs: [[first], [second]] }, undefined, {
-      include: ['message.output_text.logprobs'],
-      top_logprobs: 1,
+describeService(
+  'text of an upstream',
+  () => startChatService(),
+  (service) => {
+    it.each(WORDINGS)('is streamed piece by piece when it is said %s', async (_, quirks) => {
+      const turn = await runTurn(service, { text: TEXT }, quirks);
+      expect(turn.response.status).toBe('completed');
+      expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
+      expect(deltasOf(turn, 'response.output_text.delta')).toEqual(TEXT);
     });
-    const whole = [
-      { token: 'Hel', logprob: -0.1, bytes: [72, 101, 108], top_logprobs: [{ token: 'Hal', logprob: -2 }] },
-      { token: 'lo', logprob: -0.2, top_logprobs: [] },
-    ];
-    expect(turn.response['output']).toMatchObject([{ content: [{ text: 'Hello', logprobs: whole }] }]);
-    const deltas = turn.events?.filter(({ type }) => type === 'response.output_text.delta');
-    expect(deltas).toMatchObject([
-      { delta: 'Hel', logprobs: [{ token: 'Hel', logprob: -0.1 }] },
-      { delta: 'lo', logprobs: [{ token: 'lo', logprob: -0.2 }] },
-    ]);
-  });
 
-  it('comes through whole when it comes all at once', async () => {
-    const turn = await runTurn(service, { text: TEXT }, { together: true });
-    expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
-  });
+    it.each<[string, Quirks]>([
+      ['as a whole', {}],
+      ['as a whole, in parts', { contentParts: true }],
+    ])('comes through when the upstream does not stream and says it %s', async (_, quirks) => {
+      const turn = await runTurn(service, { text: TEXT }, { json: true, ...quirks });
+      expect(turn.response.status).toBe('completed');
+      expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
+    });
 
-  it.each<[string, Quirks]>([
-    ['its finish reason', { afterDone: true, done: false }],
-    ['[DONE]', { afterDone: true }],
-    ['[DONE], all in one packet', { afterDone: true, together: true }],
-  ])('is nothing that the upstream says behind %s', async (_, quirks) => {
-    const { response } = await runTurn(service, { text: 'All.' }, quirks);
-    expect(saidIn(response)).toEqual([{ text: 'All.' }]);
-  });
-});
+    it('makes no item of pieces that are empty', async () => {
+      const { response } = await runTurn(service, [{ text: ['', ''] }, { toolCalls: [{ name: 'look' }] }]);
+      expect(saidIn(response)).toEqual([{ call: 'look', arguments: '{}' }]);
+    });
+
+    it('completes an answer that says nothing', async () => {
+      const { response } = await runTurn(service, {});
+      expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11 } });
+      expect(saidIn(response).filter((said) => !('text' in said && said.text === ''))).toEqual([]);
+    });
+
+    it('streams refusals as refusals', async () => {
+      const turn = await runTurn(service, { refusal: ['I will', ' not.'] });
+      expect(saidIn(turn.response)).toEqual([{ refusal: 'I will not.' }]);
+      expect(deltasOf(turn, 'response.refusal.delta')).toEqual(['I will', ' not.']);
+    });
+
+    it('keeps text and a refusal behind it apart', async () => {
+      const { response } = await runTurn(service, { text: 'Well.', refusal: 'No.' });
+      expect(saidIn(response)).toEqual([{ text: 'Well.' }, { refusal: 'No.' }]);
+    });
+
+    it('hands on logprobs with the pieces they belong to', async () => {
+      const first: ChatLogprob = {
+        token: 'Hel',
+        logprob: -0.1,
+        bytes: [72, 101, 108],
+        top_logprobs: [{ token: 'Hal', logprob: -2, bytes: null }],
+      };
+      const second: ChatLogprob = { token: 'lo', logprob: -0.2, bytes: null, top_logprobs: [] };
+      const turn = await runTurn(service, { text: ['Hel', 'lo'], logprobs: [[first], [second]] }, undefined, {
+        include: ['message.output_text.logprobs'],
+        top_logprobs: 1,
+      });
+      const whole = [
+        { token: 'Hel', logprob: -0.1, bytes: [72, 101, 108], top_logprobs: [{ token: 'Hal', logprob: -2 }] },
+        { token: 'lo', logprob: -0.2, top_logprobs: [] },
+      ];
+      expect(turn.response['output']).toMatchObject([{ content: [{ text: 'Hello', logprobs: whole }] }]);
+      const deltas = turn.events?.filter(({ type }) => type === 'response.output_text.delta');
+      expect(deltas).toMatchObject([
+        { delta: 'Hel', logprobs: [{ token: 'Hel', logprob: -0.1 }] },
+        { delta: 'lo', logprobs: [{ token: 'lo', logprob: -0.2 }] },
+      ]);
+    });
+
+    it('comes through whole when it comes all at once', async () => {
+      const turn = await runTurn(service, { text: TEXT }, { together: true });
+      expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
+    });
+
+    it.each<[string, Quirks]>([
+      ['its finish reason', { afterDone: true, done: false }],
+      ['[DONE]', { afterDone: true }],
+      ['[DONE], all in one packet', { afterDone: true, together: true }],
+    ])('is nothing that the upstream says behind %s', async (_, quirks) => {
+      const { response } = await runTurn(service, { text: 'All.' }, quirks);
+      expect(saidIn(response)).toEqual([{ text: 'All.' }]);
+    });
+  },
+);

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
-import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { trustTestCertificate } from '../support/chat-upstream/upstream-server.js';
+import { useService } from '../support/describe-service.js';
 import { openStream } from '../support/sse.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
@@ -12,16 +13,13 @@ const TURN = { model: MODEL, input: 'Go on.' };
 
 describe('an upstream over TLS', () => {
   let upstream: ChatUpstream;
-  let service: ChatService;
-
-  beforeAll(async () => {
+  const service = useService(async () => {
     trustTestCertificate();
     upstream = await ChatUpstream.start('https');
-    service = await startChatService({ upstream, provider: { retries: 0 } });
+    return startChatService({ upstream, provider: { retries: 0 } });
   });
 
   afterAll(async () => {
-    await service.close();
     await upstream.close();
   });
 

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import type { ChatAnswer } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
 import { callIdsIn, saidIn } from '../support/chat-upstream/said.js';
-import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { describeService } from '../support/describe-service.js';
 
 const NAMES = ['get', 'get_weather', 'get_weather_alerts', 'set', 'run'];
 const TOOLS = NAMES.map((name) => ({ type: 'function', name, strict: false, parameters: { type: 'object' } }));
@@ -96,28 +97,24 @@ const identity: fc.Arbitrary<Quirks> = fc.oneof(
   }),
 );
 
-describe('any answer in any wording', () => {
-  let service: ChatService;
-
-  beforeAll(async () => {
-    service = await startChatService({ provider: { retries: 0 } });
-  });
-
-  afterAll(() => service.close());
-
-  it('comes through as it was said', async () => {
-    await fc.assert(
-      fc.asyncProperty(answer, wording, identity, async (said, how, known) => {
-        const turn = await runTurn(service, said, { ...how, ...known }, { tools: TOOLS });
-        expect(turn.response).toMatchObject({ status: 'completed', usage: { input_tokens: 11, output_tokens: 7 } });
-        expect(saidIn(turn.response)).toEqual(expected(said));
-        expect(callIdsIn(turn.response)).toHaveLength(said.toolCalls?.length ?? 0);
-        expect(deltasOf(turn, 'response.output_text.delta').join('')).toBe(join(said.text));
-      }),
-      { seed: SEED, numRuns: 150 },
-    );
-  });
-});
+describeService(
+  'any answer in any wording',
+  () => startChatService({ provider: { retries: 0 } }),
+  (service) => {
+    it('comes through as it was said', async () => {
+      await fc.assert(
+        fc.asyncProperty(answer, wording, identity, async (said, how, known) => {
+          const turn = await runTurn(service, said, { ...how, ...known }, { tools: TOOLS });
+          expect(turn.response).toMatchObject({ status: 'completed', usage: { input_tokens: 11, output_tokens: 7 } });
+          expect(saidIn(turn.response)).toEqual(expected(said));
+          expect(callIdsIn(turn.response)).toHaveLength(said.toolCalls?.length ?? 0);
+          expect(deltasOf(turn, 'response.output_text.delta').join('')).toBe(join(said.text));
+        }),
+        { seed: SEED, numRuns: 150 },
+      );
+    });
+  },
+);
 
 function expected({ reasoning, text: words, toolCalls = [] }: ChatAnswer): readonly object[] {
   const [thought, content] = [join(reasoning), join(words)];

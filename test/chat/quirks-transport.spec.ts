@@ -1,25 +1,22 @@
 import { once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
-import { type ChatService, MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
+import { useService } from '../support/describe-service.js';
 import { openRawStream, openStream } from '../support/sse.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
 const TURN = { model: MODEL, input: 'Go on.' };
 
 describe('the connection to an upstream', () => {
-  let service: ChatService;
-
-  beforeAll(async () => {
+  const service = useService(async () => {
     const environment = { MAX_OUTPUT_CHARACTERS: 64 * 1024 * 1024 };
-    service = await startChatService({ provider: { retries: 0 }, environment });
+    return startChatService({ provider: { retries: 0 }, environment });
   });
-
-  afterAll(() => service.close());
 
   it('hands on every piece as it comes', async () => {
     const { upstream } = service;

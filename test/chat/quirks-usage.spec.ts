@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { describeService } from '../support/describe-service.js';
 
 const ANSWER = { text: ['One', ' two', ' three', ' four'] };
 
@@ -14,116 +15,116 @@ const usage = (input: number, output: number, cached = 0, reasoning = 0): object
   total_tokens: input + output,
 });
 
-describe('usage of an upstream', () => {
-  let service: ChatService;
-  /** With an upstream that does not take `stream_options`. */
-  let unasking: ChatService;
+describeService(
+  'usage of an upstream',
+  () => startChatService(),
+  (service) => {
+    /** With an upstream that does not take `stream_options`. */
+    let unasking: ChatService;
 
-  beforeAll(async () => {
-    service = await startChatService();
-    unasking = await startChatService({ provider: { capabilities: { stream_usage: false } } });
-  });
+    beforeAll(async () => {
+      unasking = await startChatService({ provider: { capabilities: { stream_usage: false } } });
+    });
+    afterAll(async () => {
+      await unasking.close();
+    });
 
-  afterAll(async () => {
-    await service.close();
-    await unasking.close();
-  });
+    it.each<[string, Quirks]>([
+      ['in a last chunk of its own', { usage: 'own_chunk' }],
+      ['in a last chunk of its own when asked', { usage: 'asked' }],
+      ['in a last chunk of its own, and null before', { usage: 'own_chunk', nullUsage: true }],
+      ['in the last chunk that says something', { usage: 'with_content' }],
+      ['in the chunk with the finish reason', { usage: 'with_finish' }],
+      ['in every chunk, growing', { usage: 'cumulative' }],
+      ['in every chunk, growing, and behind CRLF', { usage: 'cumulative', lineEnd: '\r\n' }],
+      ['in a body that is not streamed', { json: true }],
+      ['with the finish reason, and the stream has no [DONE]', { usage: 'with_finish', done: false }],
+      ['in a last chunk, and the stream has no [DONE]', { usage: 'own_chunk', done: false }],
+    ])('is counted once when it comes %s', async (_, quirks) => {
+      const { response } = await runTurn(service, ANSWER, quirks);
+      expect(response['usage']).toEqual(usage(11, 7));
+    });
 
-  it.each<[string, Quirks]>([
-    ['in a last chunk of its own', { usage: 'own_chunk' }],
-    ['in a last chunk of its own when asked', { usage: 'asked' }],
-    ['in a last chunk of its own, and null before', { usage: 'own_chunk', nullUsage: true }],
-    ['in the last chunk that says something', { usage: 'with_content' }],
-    ['in the chunk with the finish reason', { usage: 'with_finish' }],
-    ['in every chunk, growing', { usage: 'cumulative' }],
-    ['in every chunk, growing, and behind CRLF', { usage: 'cumulative', lineEnd: '\r\n' }],
-    ['in a body that is not streamed', { json: true }],
-    ['with the finish reason, and the stream has no [DONE]', { usage: 'with_finish', done: false }],
-    ['in a last chunk, and the stream has no [DONE]', { usage: 'own_chunk', done: false }],
-  ])('is counted once when it comes %s', async (_, quirks) => {
-    const { response } = await runTurn(service, ANSWER, quirks);
-    expect(response['usage']).toEqual(usage(11, 7));
-  });
+    it.each<[string, object, object]>([
+      [
+        'cached tokens',
+        { prompt_tokens: 50, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 40 } },
+        usage(50, 5, 40),
+      ],
+      ['cache hits', { prompt_tokens: 50, completion_tokens: 5, prompt_cache_hit_tokens: 32 }, usage(50, 5, 32)],
+      [
+        'reasoning tokens',
+        { prompt_tokens: 5, completion_tokens: 50, completion_tokens_details: { reasoning_tokens: 40 } },
+        usage(5, 50, 0, 40),
+      ],
+      [
+        'reasoning tokens beside the counts',
+        { prompt_tokens: 5, completion_tokens: 50, reasoning_tokens: 8 },
+        usage(5, 50, 0, 8),
+      ],
+      [
+        'reasoning tokens that only the total contains',
+        {
+          prompt_tokens: 5,
+          completion_tokens: 50,
+          total_tokens: 95,
+          completion_tokens_details: { reasoning_tokens: 40 },
+        },
+        usage(5, 90, 0, 40),
+      ],
+      [
+        'details that are null',
+        { prompt_tokens: 5, completion_tokens: 6, prompt_tokens_details: null, completion_tokens_details: null },
+        usage(5, 6),
+      ],
+      [
+        'more than it can be',
+        {
+          prompt_tokens: 5,
+          completion_tokens: 6,
+          prompt_tokens_details: { cached_tokens: 9 },
+          completion_tokens_details: { reasoning_tokens: 9 },
+        },
+        usage(5, 6, 5, 6),
+      ],
+    ])('tells of %s', async (_, given, expected) => {
+      const { response } = await runTurn(service, { ...ANSWER, usage: given });
+      expect(response['usage']).toEqual(expected);
+    });
 
-  it.each<[string, object, object]>([
-    [
-      'cached tokens',
-      { prompt_tokens: 50, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 40 } },
-      usage(50, 5, 40),
-    ],
-    ['cache hits', { prompt_tokens: 50, completion_tokens: 5, prompt_cache_hit_tokens: 32 }, usage(50, 5, 32)],
-    [
-      'reasoning tokens',
-      { prompt_tokens: 5, completion_tokens: 50, completion_tokens_details: { reasoning_tokens: 40 } },
-      usage(5, 50, 0, 40),
-    ],
-    [
-      'reasoning tokens beside the counts',
-      { prompt_tokens: 5, completion_tokens: 50, reasoning_tokens: 8 },
-      usage(5, 50, 0, 8),
-    ],
-    [
-      'reasoning tokens that only the total contains',
-      {
-        prompt_tokens: 5,
-        completion_tokens: 50,
-        total_tokens: 95,
-        completion_tokens_details: { reasoning_tokens: 40 },
-      },
-      usage(5, 90, 0, 40),
-    ],
-    [
-      'details that are null',
-      { prompt_tokens: 5, completion_tokens: 6, prompt_tokens_details: null, completion_tokens_details: null },
-      usage(5, 6),
-    ],
-    [
-      'more than it can be',
-      {
-        prompt_tokens: 5,
-        completion_tokens: 6,
-        prompt_tokens_details: { cached_tokens: 9 },
-        completion_tokens_details: { reasoning_tokens: 9 },
-      },
-      usage(5, 6, 5, 6),
-    ],
-  ])('tells of %s', async (_, given, expected) => {
-    const { response } = await runTurn(service, { ...ANSWER, usage: given });
-    expect(response['usage']).toEqual(expected);
-  });
+    it('is found where Groq puts it', async () => {
+      const usageBeside = { prompt_tokens: 21, completion_tokens: 9, total_tokens: 30 };
+      const quirks: Quirks = { usage: 'absent', chunkMembers: { x_groq: { id: 'req_1', usage: usageBeside } } };
+      const { response } = await runTurn(service, ANSWER, quirks);
+      expect(response['usage']).toEqual(usage(21, 9));
+    });
 
-  it('is found where Groq puts it', async () => {
-    const usageBeside = { prompt_tokens: 21, completion_tokens: 9, total_tokens: 30 };
-    const quirks: Quirks = { usage: 'absent', chunkMembers: { x_groq: { id: 'req_1', usage: usageBeside } } };
-    const { response } = await runTurn(service, ANSWER, quirks);
-    expect(response['usage']).toEqual(usage(21, 9));
-  });
+    it.each<[string, object | undefined]>([
+      ['absent', undefined],
+      ['empty', {}],
+      ['a text in every member', { prompt_tokens: '11', completion_tokens: '7' }],
+      ['negative', { prompt_tokens: -1, completion_tokens: -1 }],
+      ['a fraction', { prompt_tokens: 1.5, completion_tokens: 2 }],
+    ])('is counted here when it is %s', async (_, given) => {
+      const answer = { ...ANSWER, ...(given === undefined ? {} : { usage: given }) };
+      const { response } = await runTurn(service, answer, { usage: given === undefined ? 'absent' : 'own_chunk' });
+      const counted = response['usage'] as Readonly<Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>>;
+      expect(counted.input_tokens).toBeGreaterThan(0);
+      // Four words are four tokens; a message costs a few more.
+      expect(counted.output_tokens).toBeGreaterThanOrEqual(4);
+      expect(counted.output_tokens).toBeLessThan(11);
+      expect(counted.total_tokens).toBe(counted.input_tokens + counted.output_tokens);
+    });
 
-  it.each<[string, object | undefined]>([
-    ['absent', undefined],
-    ['empty', {}],
-    ['a text in every member', { prompt_tokens: '11', completion_tokens: '7' }],
-    ['negative', { prompt_tokens: -1, completion_tokens: -1 }],
-    ['a fraction', { prompt_tokens: 1.5, completion_tokens: 2 }],
-  ])('is counted here when it is %s', async (_, given) => {
-    const answer = { ...ANSWER, ...(given === undefined ? {} : { usage: given }) };
-    const { response } = await runTurn(service, answer, { usage: given === undefined ? 'absent' : 'own_chunk' });
-    const counted = response['usage'] as Readonly<Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>>;
-    expect(counted.input_tokens).toBeGreaterThan(0);
-    // Four words are four tokens; a message costs a few more.
-    expect(counted.output_tokens).toBeGreaterThanOrEqual(4);
-    expect(counted.output_tokens).toBeLessThan(11);
-    expect(counted.total_tokens).toBe(counted.input_tokens + counted.output_tokens);
-  });
+    it('is asked for', async () => {
+      await runTurn(service, ANSWER);
+      expect(service.upstream.requests.at(-1)?.body).toMatchObject({ stream_options: { include_usage: true } });
+    });
 
-  it('is asked for', async () => {
-    await runTurn(service, ANSWER);
-    expect(service.upstream.requests.at(-1)?.body).toMatchObject({ stream_options: { include_usage: true } });
-  });
-
-  it('is not asked for where the upstream does not understand it, and read all the same', async () => {
-    const { response } = await runTurn(unasking, ANSWER, { usage: 'with_finish' });
-    expect(unasking.upstream.requests.at(-1)?.body).not.toHaveProperty('stream_options');
-    expect(response['usage']).toEqual(usage(11, 7));
-  });
-});
+    it('is not asked for where the upstream does not understand it, and read all the same', async () => {
+      const { response } = await runTurn(unasking, ANSWER, { usage: 'with_finish' });
+      expect(unasking.upstream.requests.at(-1)?.body).not.toHaveProperty('stream_options');
+      expect(response['usage']).toEqual(usage(11, 7));
+    });
+  },
+);

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ApiError, asTenant, Authenticator, type Tenant } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { roundTrip } from '../support/socket-round-trip.js';
@@ -28,17 +28,11 @@ class ChangingKeys extends Authenticator {
 
 describe('the key of a connection', () => {
   const keys = new ChangingKeys();
-  let service: Service;
-  let provider: ScriptedProvider;
+  const service = useService({ providers: [ScriptedProvider], overrides: [[Authenticator, keys]] });
   let client: SocketClient;
 
   const give = (tenant: string): void => void keys.tenants.set(ALPHA.authorization, asTenant(tenant));
   const revoke = (): void => void keys.tenants.delete(ALPHA.authorization);
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], overrides: [[Authenticator, keys]] });
-    provider = service.app.get(ScriptedProvider);
-  });
 
   beforeEach(async () => {
     keys.broken = null;
@@ -47,7 +41,6 @@ describe('the key of a connection', () => {
   });
 
   afterEach(() => client[Symbol.asyncDispose]());
-  afterAll(() => service.close());
 
   const expectUnauthorized = (frame: WireEvent): void => {
     expect(frame).toMatchObject({
@@ -64,7 +57,7 @@ describe('the key of a connection', () => {
   };
 
   it('is checked again at the next turn: revoked, the running one ends well, and back it works again', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ input: 'running' });
     await held.whenBegun(1);
     revoke();
@@ -81,7 +74,7 @@ describe('the key of a connection', () => {
   });
 
   it('is checked when a turn begins, not when it is queued', async () => {
-    const held = new HeldTurns(provider).hold(2);
+    const held = new HeldTurns(service.provider).hold(2);
     for (const input of ['first', 'second', 'third']) client.create({ stream_id: 'a', input });
     await held.whenBegun(1);
     await roundTrip(client);

@@ -5,7 +5,7 @@ import { asTenant, Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { frameOf, RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
@@ -15,18 +15,19 @@ const WS_MAX_BUFFERED_BYTES = 32 * 1024;
 const NO_JSON = frameOf('text', 'no JSON');
 
 const clock = new WatchedClock();
-let service: Service;
+// Before it closes.
+afterAll(() => clock.letGo());
+const service = useService({
+  providers: [ScriptedProvider],
+  // No heartbeat wakes what should be woken by what is written.
+  overrides: [[Clock, clock]],
+  environment: { WS_MAX_BUFFERED_BYTES },
+});
 let tracker: ConnectionTracker;
 let client: RawSocketClient;
 let connection: Connection;
 
-beforeAll(async () => {
-  service = await startService({
-    providers: [ScriptedProvider],
-    // No heartbeat wakes what should be woken by what is written.
-    overrides: [[Clock, clock]],
-    environment: { WS_MAX_BUFFERED_BYTES },
-  });
+beforeAll(() => {
   tracker = new ConnectionTracker(service);
 });
 
@@ -38,11 +39,6 @@ beforeEach(async () => {
 afterEach(async () => {
   client.socket.destroy();
   await tracker.whenSockets(0);
-});
-
-afterAll(async () => {
-  clock.letGo();
-  await service.close();
 });
 
 /** The service's side of the only connection. */

@@ -4,8 +4,9 @@ import { Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { frameOf, RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
+import { useFreshService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
 const LIMIT = 2048;
@@ -21,29 +22,29 @@ const WAYS: readonly (readonly [name: string, bytes: Buffer, code: number])[] = 
 
 describe('a client that ends the WebSocket, but keeps the line open', () => {
   let clock: WatchedClock;
-  let service: Service;
-  let observer: RecordingObserver;
-  let tracker: ConnectionTracker;
-  let client: RawSocketClient;
-
-  beforeEach(async () => {
+  // Before it closes.
+  afterEach(() => {
+    client.socket.destroy();
+    clock.letGo();
+  });
+  const service = useFreshService(async () => {
     clock = new WatchedClock();
     observer = new RecordingObserver();
-    service = await startService({
+    return startService({
       providers: [ScriptedProvider],
       imports: [observer.asModule()],
       overrides: [[Clock, clock]],
       environment: { WS_MAX_MESSAGE_BYTES: LIMIT },
     });
+  });
+  let observer: RecordingObserver;
+  let tracker: ConnectionTracker;
+  let client: RawSocketClient;
+
+  beforeEach(async () => {
     tracker = new ConnectionTracker(service);
     client = await RawSocketClient.open(service);
     client.socket.allowHalfOpen = true;
-  });
-
-  afterEach(async () => {
-    client.socket.destroy();
-    clock.letGo();
-    await service.close();
   });
 
   it.each(WAYS)('has its turns stopped at once: one that %s', async (_name, bytes, code) => {

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { roundTrip } from '../support/socket-round-trip.js';
@@ -22,16 +22,14 @@ async function idsOf(answer: Response): Promise<readonly string[]> {
 
 describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefix) => {
   const clock = new WatchedClock(Date.UTC(2026, 0, 1, 12, 0, 0, 987));
-  let service: Service;
-  let clients: SocketClient[];
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      overrides: [[Clock, clock]],
-      environment: { API_KEYS: 'alpha:sk-alpha,beta:sk-beta' },
-    });
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService({
+    providers: [ScriptedProvider],
+    overrides: [[Clock, clock]],
+    environment: { API_KEYS: 'alpha:sk-alpha,beta:sk-beta' },
   });
+  let clients: SocketClient[];
 
   beforeEach(() => {
     clients = [];
@@ -40,11 +38,6 @@ describe.each(['/v1', '/openai/v1'])('the connections of a tenant at %s', (prefi
   afterEach(async () => {
     for (const client of clients) await client.close();
     while ((await list(ALPHA)).length + (await list(BETA)).length > 0);
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
   });
 
   const open = async (headers: Readonly<Record<string, string>>): Promise<SocketClient> => {

@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
+import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { roundTrip } from '../support/socket-round-trip.js';
@@ -21,22 +22,21 @@ const WAYS: readonly (readonly [name: string, leave: (client: SocketClient) => v
 ];
 
 describe('a client that goes away', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+  const service = useService(async () => {
+    observer = new RecordingObserver();
+    return startService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
+  });
   let observer: RecordingObserver;
   let tracker: ConnectionTracker;
   let client: SocketClient;
 
-  beforeAll(async () => {
-    observer = new RecordingObserver();
-    service = await startService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
-    provider = service.app.get(ScriptedProvider);
+  beforeAll(() => {
     tracker = new ConnectionTracker(service);
   });
 
   beforeEach(async () => {
     observer.records.length = 0;
-    provider.turns.length = 0;
+    service.provider.turns.length = 0;
     client = await SocketClient.open(service);
   });
 
@@ -45,12 +45,10 @@ describe('a client that goes away', () => {
     await tracker.whenSockets(0);
   });
 
-  afterAll(() => service.close());
-
   /** A turn that says a word, and then notes the abort of its signal and nothing else. */
   const listenTo = (): Promise<unknown> => {
     const aborted = Promise.withResolvers<unknown>();
-    provider.play(async function* (_turn, { signal }) {
+    service.provider.play(async function* (_turn, { signal }) {
       signal.addEventListener('abort', () => aborted.resolve(signal.reason));
       yield { type: 'text', delta: 'before' };
       await new Promise(() => undefined);
@@ -88,7 +86,7 @@ describe('a client that goes away', () => {
   });
 
   it.each(WAYS)('leaves what waits unasked when it %s', async (_name, leave) => {
-    const held = new HeldTurns(provider).hold(MAX_IN_FLIGHT);
+    const held = new HeldTurns(service.provider).hold(MAX_IN_FLIGHT);
     for (let lane = 0; lane < MAX_IN_FLIGHT; lane += 1) {
       client.create({ stream_id: `lane-${lane}`, input: `running ${lane}` });
     }
@@ -104,7 +102,7 @@ describe('a client that goes away', () => {
     await using other = await SocketClient.open(service);
     await other.turn({ input: 'Hi' });
     expect(records.slice(0, -1).map(({ status }) => status)).toEqual(records.slice(0, -1).map(() => 'disconnected'));
-    expect(provider.turns).toHaveLength(MAX_IN_FLIGHT + 1);
+    expect(service.provider.turns).toHaveLength(MAX_IN_FLIGHT + 1);
     expect(observer.records).toHaveLength(MAX_IN_FLIGHT + 1);
     expect(held.begun).not.toContain('waiting');
     await other.close();
@@ -141,14 +139,14 @@ describe('a client that goes away', () => {
   });
 
   it('goes on over another connection from what was stored', async () => {
-    provider.reply({ type: 'text', delta: 'Stored.' });
+    service.provider.reply({ type: 'text', delta: 'Stored.' });
     const { response } = await client.turn({ input: 'Remember.', store: true });
     client.socket.terminate();
     await tracker.whenSockets(0);
     await using again = await SocketClient.open(service);
     const next = await again.turn({ input: 'What?', previous_response_id: response.id });
     expect(next.response).toMatchObject({ status: 'completed', previous_response_id: response.id });
-    const asked = transcript(provider.turns.at(-1)?.context ?? []);
+    const asked = transcript(service.provider.turns.at(-1)?.context ?? []);
     expect(asked).toEqual(['user: Remember.', 'assistant: Stored.', 'user: What?']);
     await again.close();
   });
@@ -164,7 +162,7 @@ describe('a client that goes away', () => {
     await using again = await SocketClient.open(service);
     const next = await again.turn({ input: 'Again.', previous_response_id: response.id });
     expect(next.response.status).toBe('completed');
-    const asked = transcript(provider.turns.at(-1)?.context ?? []);
+    const asked = transcript(service.provider.turns.at(-1)?.context ?? []);
     expect(asked).toEqual(['user: Remember.', 'assistant: ok', 'user: Again.']);
     await again.close();
   });

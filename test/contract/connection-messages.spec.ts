@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ClientOptions } from 'ws';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { RawSocketClient } from '../support/connection-raw.js';
+import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 
@@ -41,19 +41,11 @@ function sendInFragments({ socket }: SocketClient, message: Buffer): void {
 
 describe('a message of a client', () => {
   const observer = new RecordingObserver();
-  let service: Service;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      imports: [observer.asModule()],
-      environment: { WS_MAX_MESSAGE_BYTES: LIMIT },
-    });
-    provider = service.app.get(ScriptedProvider);
+  const service = useService({
+    providers: [ScriptedProvider],
+    imports: [observer.asModule()],
+    environment: { WS_MAX_MESSAGE_BYTES: LIMIT },
   });
-
-  afterAll(() => service.close());
 
   it.each(WAYS)('may be as long as WS_MAX_MESSAGE_BYTES: %s', async (_name, options, send) => {
     await using client = await SocketClient.open(service, options);
@@ -66,11 +58,11 @@ describe('a message of a client', () => {
   it.each(WAYS)('closes the connection with 1009 when it is longer: %s', async (_name, options, send) => {
     await using other = await SocketClient.open(service);
     await using client = await SocketClient.open(service, options);
-    const before = provider.turns.length;
+    const before = service.provider.turns.length;
     send(client, messageOf(LIMIT + 1));
     expect(await client.closed).toMatchObject({ code: 1009 });
     expect(client.unread).toEqual([]);
-    expect(provider.turns).toHaveLength(before);
+    expect(service.provider.turns).toHaveLength(before);
     expect((await other.turn({ input: 'Hi' })).response.status).toBe('completed');
   });
 
@@ -89,7 +81,7 @@ describe('a message of a client', () => {
 
   it('that is too long ends the turns of its connection', async () => {
     const { length } = observer.records;
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     await using client = await SocketClient.open(service, PLAIN);
     client.create({ input: 'running' });
     await held.whenBegun(1);

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useFreshService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { roundTrip } from '../support/socket-round-trip.js';
@@ -13,23 +14,21 @@ const GRACE = 30_000;
 const LIFETIME = 3_600_000;
 
 describe('a connection that its tenant retires', () => {
-  let service: Service;
-  let clock: WatchedClock;
-  let held: HeldTurns;
-
-  beforeEach(async () => {
+  // Before it closes.
+  afterEach(() => clock.letGo());
+  const service = useFreshService(async () => {
     clock = new WatchedClock();
-    service = await startService({
+    return startService({
       providers: [ScriptedProvider],
       overrides: [[Clock, clock]],
       environment: { WS_EXPIRY_GRACE_MS: GRACE, WS_PING_INTERVAL_MS: 10 * LIFETIME, WS_EXPIRY_NOTICE_MS: 0 },
     });
-    held = new HeldTurns(service.app.get(ScriptedProvider));
   });
+  let clock: WatchedClock;
+  let held: HeldTurns;
 
-  afterEach(async () => {
-    clock.letGo();
-    await service.close();
+  beforeEach(() => {
+    held = new HeldTurns(service.app.get(ScriptedProvider));
   });
 
   const retire = async (): Promise<void> => {

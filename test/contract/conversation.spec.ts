@@ -1,37 +1,32 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { BadRequestError, NotFoundError } from 'openai';
 
 import { ModelError, type Item } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
-import type { Service } from '../support/service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('a conversation with the official SDK in $state', ({ open }) => {
-  let service: Service;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let client: OpenAI;
-  let provider: ScriptedProvider;
 
-  beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
+  beforeAll(() => {
     client = service.client();
-    provider = service.app.get(ScriptedProvider);
   });
 
-  beforeEach(() => void (provider.turns.length = 0));
-
-  afterAll(() => service.close());
+  beforeEach(() => void (service.provider.turns.length = 0));
 
   const say = (
     input: OpenAI.Responses.ResponseInput | string,
     more: Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming> = {},
   ): Promise<OpenAI.Responses.Response> => client.responses.create({ model: 'scripted', input, ...more });
 
-  const answer = (text: string): ScriptedProvider => provider.reply({ type: 'text', delta: text });
+  const answer = (text: string): ScriptedProvider => service.provider.reply({ type: 'text', delta: text });
 
   /** What the model saw in its latest turn, as `role: text`. */
-  const seen = (): readonly string[] => (provider.turns.at(-1)?.context ?? []).map(describeItem);
+  const seen = (): readonly string[] => (service.provider.turns.at(-1)?.context ?? []).map(describeItem);
 
   it('creates', async () => {
     answer('Hello.');
@@ -44,7 +39,7 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
   });
 
   it('streams with create', async () => {
-    provider.reply({ type: 'text', delta: 'Hel' }, { type: 'text', delta: 'lo.' });
+    service.provider.reply({ type: 'text', delta: 'Hel' }, { type: 'text', delta: 'lo.' });
     const events = await Array.fromAsync(
       await client.responses.create({ model: 'scripted', input: 'Hi', stream: true }),
     );
@@ -56,7 +51,7 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
   });
 
   it('streams with the helper, which rebuilds the response from its events', async () => {
-    provider.reply(
+    service.provider.reply(
       { type: 'reasoning_summary', delta: 'Hm.' },
       { type: 'text', delta: 'Hel' },
       { type: 'text', delta: 'lo.' },
@@ -81,8 +76,11 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
     const third = await say([{ role: 'user', content: 'Five?' }], { previous_response_id: second.id });
     expect(third.previous_response_id).toBe(second.id);
     expect(seen()).toEqual(['user: One?', 'assistant: Two.', 'user: Three?', 'assistant: Four.', 'user: Five?']);
-    expect(provider.turns.at(-1)?.input.map(describeItem)).toEqual(['user: Five?']);
-    expect(provider.turns.at(-1)?.parent).toMatchObject({ responseId: second.id, origin: { provider: 'scripted' } });
+    expect(service.provider.turns.at(-1)?.input.map(describeItem)).toEqual(['user: Five?']);
+    expect(service.provider.turns.at(-1)?.parent).toMatchObject({
+      responseId: second.id,
+      origin: { provider: 'scripted' },
+    });
   });
 
   it('continues from a stream, and streams a continuation', async () => {
@@ -129,7 +127,7 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
     });
     const second = await say('Again', { previous_response_id: first.id });
     expect(second).toMatchObject({ instructions: null, temperature: 1, tools: [] });
-    expect(provider.turns.at(-1)?.settings).toMatchObject({ instructions: null, temperature: 1, tools: [] });
+    expect(service.provider.turns.at(-1)?.settings).toMatchObject({ instructions: null, temperature: 1, tools: [] });
     expect(seen().join()).not.toContain('pirate');
   });
 
@@ -148,7 +146,7 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
   });
 
   it('keeps a failed response to look at, not to continue', async () => {
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       yield { type: 'text', delta: 'I was' };
       throw new ModelError('server_error', 'The model broke.');
     });
@@ -159,7 +157,7 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
   });
 
   it('continues an incomplete response', async () => {
-    provider.reply({ type: 'text', delta: 'I was' }, { type: 'finish', reason: 'length' });
+    service.provider.reply({ type: 'text', delta: 'I was' }, { type: 'finish', reason: 'length' });
     const first = await say('Hi');
     expect(first.status).toBe('incomplete');
     await say('Go on', { previous_response_id: first.id });
@@ -170,7 +168,7 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
     const refused = say('Hi', { previous_response_id: id });
     await expect(refused).rejects.toBeInstanceOf(BadRequestError);
     await expect(refused).rejects.toMatchObject(notFound(id));
-    expect(provider.turns).toHaveLength(0);
+    expect(service.provider.turns).toHaveLength(0);
   });
 
   it('accepts empty input behind a parent', async () => {
@@ -181,18 +179,18 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
   });
 
   it('gives the model its reasoning back, in a chain and replayed by the client', async () => {
-    provider.reply(
+    service.provider.reply(
       { type: 'reasoning_summary', delta: 'Hm.' },
       { type: 'reasoning_encrypted', content: 'gAAAA' },
       ...two,
     );
     const first = await say('One?');
     await say('Three?', { previous_response_id: first.id });
-    expect(provider.turns.at(-1)?.context[1]).toMatchObject({ type: 'reasoning', encrypted_content: 'gAAAA' });
+    expect(service.provider.turns.at(-1)?.context[1]).toMatchObject({ type: 'reasoning', encrypted_content: 'gAAAA' });
     await say([{ role: 'user', content: 'One?' }, ...first.output, { role: 'user', content: 'Three?' }] as never, {
       store: false,
     });
-    expect(provider.turns.at(-1)?.context[1]).toEqual(first.output[0]);
+    expect(service.provider.turns.at(-1)?.context[1]).toEqual(first.output[0]);
     expect(seen()).toEqual(['user: One?', 'reasoning', 'assistant: Two.', 'user: Three?']);
   });
 });

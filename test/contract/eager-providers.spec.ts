@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { type ModelInfo, ModelProvider, type ModelSink, PushingProvider, type Turn } from '../../src/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const PIECE = 'x'.repeat(1024);
@@ -31,16 +31,10 @@ class EagerProvider extends PushingProvider {
 }
 
 describe.each(TRANSPORTS)('a provider that writes on, over $name', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [EagerProvider],
-      environment: { MAX_OUTPUT_CHARACTERS: 2 * PIECES * PIECE.length },
-    });
+  const service = useService({
+    providers: [EagerProvider],
+    environment: { MAX_OUTPUT_CHARACTERS: 2 * PIECES * PIECE.length },
   });
-
-  afterAll(() => service.close());
 
   it('loses nothing and keeps the order, though it never waits', async () => {
     const { response } = await transport.run(service, { model: 'never waits', input: 'x' });

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { AuthenticationError } from 'openai';
 
 import { ModelProvider } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { type Expected, MINIMAL, REFUSED, THROWN } from './refusals.js';
 
 /** Serves the model `only` and no other. */
@@ -21,19 +22,18 @@ class PickyProvider extends ScriptedProvider {
 }
 
 describe.each([false, true])('errors with stream: %s', (stream) => {
-  let service: Service;
-  let provider: PickyProvider;
-
-  beforeAll(async () => {
+  const service = useService(async () => {
     const digest = createHash('sha256').update('sk-hashed').digest('hex');
-    service = await startService({
+    return startService({
       providers: [PickyProvider],
       environment: { UNKNOWN_PARAMETERS: 'reject', API_KEYS: `one:sk-plain,two:sha256:${digest}` },
     });
+  });
+  let provider: PickyProvider;
+
+  beforeAll(() => {
     provider = service.app.get(PickyProvider);
   });
-
-  afterAll(() => service.close());
 
   /** The same fault for the SDK and for a client that looks at the wire. */
   const expectError = async (

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { type ModelEvent, ResponseStore, StoreUnavailableError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
 import { collectStream, openStream, postJson } from '../support/sse.js';
 
 const MESSAGE = 'The response could not be saved. Please retry your request.';
@@ -15,19 +15,16 @@ const answer: readonly ModelEvent[] = [
 
 describe('a store that fails', () => {
   const observer = new RecordingObserver();
-  let service: Service;
+  const service = useService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
   let store: ResponseStore;
   let url: string;
 
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
+  beforeAll(() => {
     store = service.app.get(ResponseStore);
     url = `${service.baseURL}/responses`;
   });
 
   beforeEach(() => void (observer.records.length = 0));
-
-  afterAll(() => service.close());
 
   const body = { model: 'scripted', input: 'Go on.' };
 

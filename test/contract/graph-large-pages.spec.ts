@@ -1,37 +1,33 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 const MEGABYTE = 1024 * 1024;
 type Entries = readonly { readonly id: string }[];
 
 describe.each(STATES)('large responses in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
+  const service = useService(() =>
+    startServiceIn(open, {
+      providers: [ScriptedProvider],
+      environment: { BODY_LIMIT_BYTES: 16 * MEGABYTE },
+    }),
+  );
   /** A root and three children of which no two fit on a page. */
   let ids: readonly string[];
 
   beforeAll(async () => {
-    service = await startServiceIn(open, {
-      providers: [ScriptedProvider],
-      environment: { BODY_LIMIT_BYTES: 16 * MEGABYTE },
-    });
-    api = new ApiClient(service.baseURL);
-    const root = (await api.create({})).id;
+    const root = (await service.api.create({})).id;
     const instructions = 'x'.repeat(9 * MEGABYTE);
     const made = [root];
     for (let child = 0; child < 3; child += 1) {
       // Tokens that the model has counted need not be counted here.
       service.app.get(ScriptedProvider).reply({ type: 'usage', input: 1, output: 1 });
-      made.push((await api.create({ instructions, previous_response_id: root })).id);
+      made.push((await service.api.create({ instructions, previous_response_id: root })).id);
     }
     ids = made;
   });
-
-  afterAll(() => service.close());
 
   const lettersOf = (entries: unknown): string =>
     (entries as Entries).map(({ id }) => 'abcd'[ids.indexOf(id)]).join('');
@@ -45,7 +41,7 @@ describe.each(STATES)('large responses in $state', ({ open }) => {
     const query = `${path.replace('<root>', ids[0] ?? '')}${path.includes('?') ? '&' : '?'}order=${order}`;
     let after = '';
     for (let more = true; more;) {
-      const { body } = await api.get(query + after);
+      const { body } = await service.api.get(query + after);
       pages.push(lettersOf(body['data']));
       after = `&after=${String(body['last_id'])}`;
       more = body['has_more'] as boolean;
@@ -55,13 +51,13 @@ describe.each(STATES)('large responses in $state', ({ open }) => {
   });
 
   it('fill the page in front of a cursor from its end', async () => {
-    const { body } = await api.get(`responses?order=asc&before=${ids[3] ?? ''}`);
+    const { body } = await service.api.get(`responses?order=asc&before=${ids[3] ?? ''}`);
     expect(lettersOf(body['data'])).toBe('c');
     expect(body['has_more']).toBe(true);
   });
 
   it('cut a tree short', async () => {
-    const { body } = await api.get(`responses/${ids[3] ?? ''}/tree`);
+    const { body } = await service.api.get(`responses/${ids[3] ?? ''}/tree`);
     const { children } = body['root'] as { readonly children: { readonly data: Entries } };
     expect('bcd'.startsWith(lettersOf(children.data))).toBe(true);
     expect(children).toMatchObject({ has_more: true });

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 const START = Date.UTC(2026, 5, 1) / 1000;
@@ -21,16 +21,17 @@ const LETTERS = MADE.map(([letter]) => letter).join('');
 
 describe.each(STATES)('the list of all responses in $state', ({ open }) => {
   const clock = new FakeClock(START * 1000);
-  let service: Service;
+  const service = useService(() =>
+    startServiceIn(open, {
+      providers: [ScriptedProvider],
+      environment: { API_KEYS: 'me:sk-me,you:sk-you' },
+      overrides: [[Clock, clock]],
+    }),
+  );
   let api: ApiClient;
   let ids: readonly string[];
 
   beforeAll(async () => {
-    service = await startServiceIn(open, {
-      providers: [ScriptedProvider],
-      environment: { API_KEYS: 'me:sk-me,you:sk-you' },
-      overrides: [[Clock, clock]],
-    });
     api = new ApiClient(service.baseURL, { authorization: 'Bearer sk-me' });
     const provider = service.app.get(ScriptedProvider);
     const made: string[] = [];
@@ -50,8 +51,6 @@ describe.each(STATES)('the list of all responses in $state', ({ open }) => {
     await api.create({ store: false });
     await new ApiClient(service.baseURL, { authorization: 'Bearer sk-you' }).create({ metadata: { team: 'x' } });
   });
-
-  afterAll(() => service.close());
 
   const pathOf = (query: string): string =>
     `responses?${query.replaceAll(/@(\w)/g, (_, letter: string) => ids[LETTERS.indexOf(letter)] ?? '')}`;

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 const PREFIXES = ['/v1', '/openai/v1'];
@@ -18,15 +18,12 @@ const READABLE = [
 ];
 
 describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) => {
-  let service: Service;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let id: string;
 
   beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
     ({ id } = await new ApiClient(service.baseURL, { 'x-session-id': 'mine' }).create({}));
   });
-
-  afterAll(() => service.close());
 
   const send = (prefix: string, path: string, init: RequestInit = {}): Promise<Response> =>
     fetch(`${service.origin}${prefix}/${path.replace('<id>', id)}`, init);

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 /** Each letter with what it continues, oldest first. */
@@ -17,27 +16,22 @@ interface TreeNode {
 }
 
 describe.each(STATES)('what hangs together in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   const ids = new Map<string, string>();
 
   beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
     for (const [letter, parent] of Object.entries(PARENTS)) {
       const previous_response_id = parent === null ? null : ids.get(parent);
-      ids.set(letter, (await api.create({ input: letter, previous_response_id })).id);
+      ids.set(letter, (await service.api.create({ input: letter, previous_response_id })).id);
     }
   });
-
-  afterAll(() => service.close());
 
   const idOf = (letter: string): string => ids.get(letter) ?? letter;
   const letterOf = (id: string): string => LETTERS.find((letter) => ids.get(letter) === id) ?? '?';
   const pathOf = (letter: string, route: string): string =>
     `responses/${idOf(letter)}/${route.replaceAll(/@(\w)/g, (_, other: string) => idOf(other))}`;
   const lettersOf = async (letter: string, route: string): Promise<string> =>
-    (await api.idsOf(pathOf(letter, route))).map(letterOf).join('');
+    (await service.api.idsOf(pathOf(letter, route))).map(letterOf).join('');
 
   /** A tree as `a(b(d)c)`, with a `+` where more was left out. */
   const draw = ({ id, children }: TreeNode): string => {
@@ -45,7 +39,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     return letterOf(id) + (inside === '' ? '' : `(${inside})`);
   };
   const treeOf = async (letter: string, query = ''): Promise<TreeNode> => {
-    const { status, body } = await api.get(pathOf(letter, `tree${query}`));
+    const { status, body } = await service.api.get(pathOf(letter, `tree${query}`));
     expect({ status, object: body['object'], keys: Object.keys(body) }).toEqual({
       status: 200,
       object: 'response.tree',
@@ -82,11 +76,11 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
   });
 
   it.each(['children', 'siblings', 'leaves'])('is a list like every other: %s', async (route) => {
-    const { body } = await api.get(pathOf(route === 'siblings' ? 'b' : 'a', `${route}?limit=1`));
+    const { body } = await service.api.get(pathOf(route === 'siblings' ? 'b' : 'a', `${route}?limit=1`));
     const [first] = body['data'] as readonly { readonly id: string }[];
     expect(body).toEqual({ object: 'list', data: [first], first_id: first?.id, last_id: first?.id, has_more: true });
-    expect(first).toEqual((await api.get(`responses/${first?.id ?? ''}`)).body);
-    const { body: none } = await api.get(pathOf('f', route === 'leaves' ? `leaves?after=@f` : route));
+    expect(first).toEqual((await service.api.get(`responses/${first?.id ?? ''}`)).body);
+    const { body: none } = await service.api.get(pathOf('f', route === 'leaves' ? `leaves?after=@f` : route));
     expect(none).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false });
   });
 
@@ -112,7 +106,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
 
   it('is a tree of responses as they are when they are retrieved', async () => {
     const root = await treeOf('f');
-    const { body } = await api.get(`responses/${idOf('a')}`);
+    const { body } = await service.api.get(`responses/${idOf('a')}`);
     expect(root).toMatchObject({ id: idOf('a'), object: 'response.tree_node', response: body });
     expect(Object.keys(root)).toEqual(['id', 'object', 'response', 'children']);
     const nodes = root.children.data;
@@ -124,7 +118,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
       has_more: false,
     });
     const [leaf] = nodes[1]?.children.data ?? [];
-    expect(leaf?.response).toEqual((await api.get(`responses/${idOf('g')}`)).body);
+    expect(leaf?.response).toEqual((await service.api.get(`responses/${idOf('g')}`)).body);
     expect(leaf?.children).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false });
   });
 
@@ -139,7 +133,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
     ['limit=1001', 'limit', 'integer_above_max_value'],
     ['limit=all', 'limit', 'invalid_type'],
   ])('is no tree with ?%s', async (query, param, code) => {
-    expect(await api.get(pathOf('a', `tree?${query}`))).toMatchObject({
+    expect(await service.api.get(pathOf('a', `tree?${query}`))).toMatchObject({
       status: 400,
       body: { error: { param, code } },
     });
@@ -159,7 +153,7 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
       ['after=resp_unknown', 'after'],
       ['before=%00', 'before'],
     ] as const) {
-      expect(await api.get(pathOf('b', `${route}?${query}`))).toMatchObject({
+      expect(await service.api.get(pathOf('b', `${route}?${query}`))).toMatchObject({
         status: 400,
         body: { error: { type: 'invalid_request_error', param } },
       });
@@ -167,9 +161,9 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
   });
 
   it.each(['children', 'siblings', 'leaves', 'tree'])('has nothing for what is not there: %s', async (route) => {
-    const unstored = (await api.create({ store: false })).id;
+    const unstored = (await service.api.create({ store: false })).id;
     for (const id of ['resp_0123456789abcdef0123456789abcdef', 'anything', '%00', 'a%2Fb', '%F0%9F%98%80', unstored]) {
-      const { status, body } = await api.get(`responses/${id}/${route}`);
+      const { status, body } = await service.api.get(`responses/${id}/${route}`);
       const message = `Response with id '${decodeURIComponent(id)}' not found.`;
       expect({ status, body }).toEqual({
         status: 404,
@@ -181,12 +175,12 @@ describe.each(STATES)('what hangs together in $state', ({ open }) => {
   it('goes down and up a long chain', async () => {
     const chain: string[] = [];
     for (let turn = 0; turn < 110; turn += 1) {
-      chain.push((await api.create({ previous_response_id: chain.at(-1) ?? null })).id);
+      chain.push((await service.api.create({ previous_response_id: chain.at(-1) ?? null })).id);
     }
     const last = chain.at(-1) ?? '';
-    expect(await api.idsOf(`responses/${chain[0] ?? ''}/leaves`)).toEqual([last]);
+    expect(await service.api.idsOf(`responses/${chain[0] ?? ''}/leaves`)).toEqual([last]);
     const found: string[] = [];
-    const { body } = await api.get(`responses/${last}/tree?depth=100&limit=1000`);
+    const { body } = await service.api.get(`responses/${last}/tree?depth=100&limit=1000`);
     let node = body['root'] as TreeNode | undefined;
     for (; node !== undefined; [node] = node.children.data) {
       found.push(node.id);

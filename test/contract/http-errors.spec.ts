@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 
 import { ModelError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const body = (members: object = {}): string => JSON.stringify({ model: 'scripted', input: 'Hi', ...members });
@@ -51,15 +51,7 @@ const REFUSED: readonly (readonly [
   ['a text', '/v1/responses', post('"Hi"'), 400, 'invalid_type'],
 ];
 
-describe('HTTP', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], environment: { BODY_LIMIT_BYTES: 4096 } });
-  });
-
-  afterAll(() => service.close());
-
+describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIMIT_BYTES: 4096 } }, (service) => {
   const send = (path: string, init: RequestInit = {}): Promise<Response> => fetch(`${service.origin}${path}`, init);
 
   it.each(REFUSED)('refuses %s', async (_, path, init, status, code) => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 
 import { ScriptedProvider, type Script } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
 import { Refusal, type TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { ENDLESS, FALSE_STARTS, NONSENSE, SILENT_ENDS, startsWellThen, yieldsThen } from './misbehaviours.js';
@@ -12,26 +12,18 @@ const MOST_CHARACTERS = 1000;
 
 describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
   const observer = new RecordingObserver();
-  let service: Service;
-  let provider: ScriptedProvider;
-  let turns = 0;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      imports: [observer.asModule()],
-      environment: { MAX_OUTPUT_CHARACTERS: MOST_CHARACTERS },
-    });
-    provider = service.app.get(ScriptedProvider);
+  const service = useService({
+    providers: [ScriptedProvider],
+    imports: [observer.asModule()],
+    environment: { MAX_OUTPUT_CHARACTERS: MOST_CHARACTERS },
   });
-
-  afterAll(() => service.close());
+  let turns = 0;
 
   /** What an internal cause is called before a response has begun. */
   const internal = transport.name === 'ws' ? 'processing_error' : 'server_error';
 
   const run = async (script: Script): Promise<TurnResult> => {
-    provider.play(script);
+    service.provider.play(script);
     turns += 1;
     return transport.run(service, { model: 'scripted', input: 'Go on.' });
   };
@@ -143,7 +135,7 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
       ]);
     const { usage: honestUsage } = await expectEnd(script, 'completed', null);
     for (const method of ['countTokens', 'countOutputTokens'] as const) {
-      const spy = jest.spyOn(provider, method).mockImplementation(count);
+      const spy = jest.spyOn(service.provider, method).mockImplementation(count);
       const response = await expectEnd(script, 'completed', null).finally(() => spy.mockRestore());
       expect(response['usage']).toEqual(honestUsage);
     }

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, IdGenerator } from '../../src/index.js';
 import { ScriptedProvider, SequentialIdGenerator } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { withoutIds } from '../support/normalise.js';
-import { type Service, startService } from '../support/service.js';
-import { type TurnResult, type WireResponse } from '../support/transport.js';
+import type { TurnResult, WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { WatchedClock } from '../support/watched-clock.js';
 import type { ParityTurn } from './parity-turn.js';
@@ -12,21 +12,14 @@ import { PARITY_TURNS } from './parity-turns.js';
 
 describe('the same turn on every transport', () => {
   const clock = new WatchedClock();
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      overrides: [
-        [Clock, clock],
-        [IdGenerator, new SequentialIdGenerator()],
-      ],
-    });
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService({
+    providers: [ScriptedProvider],
+    overrides: [
+      [Clock, clock],
+      [IdGenerator, new SequentialIdGenerator()],
+    ],
   });
 
   const runEverywhere = (turn: ParityTurn): Promise<readonly TurnResult[]> =>

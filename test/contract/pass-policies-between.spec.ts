@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { openStream } from '../support/sse.js';
 import { runTools, TestPolicy, WORDS } from '../support/test-policy.js';
@@ -10,15 +10,7 @@ import { runTools, TestPolicy, WORDS } from '../support/test-policy.js';
 describe('a turn between two passes', () => {
   const policy = new TestPolicy();
   const observer = new RecordingObserver();
-  let service: Service;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], imports: [policy.asModule(), observer.asModule()] });
-    provider = service.app.get(ScriptedProvider);
-  });
-
-  afterAll(() => service.close());
+  const service = useService({ providers: [ScriptedProvider], imports: [policy.asModule(), observer.asModule()] });
 
   const leaving = {
     json: async (left: Promise<unknown>): Promise<void> => {
@@ -55,13 +47,13 @@ describe('a turn between two passes', () => {
         return new Promise(() => undefined);
       },
     });
-    provider.turns.length = 0;
+    service.provider.turns.length = 0;
     const before = observer.records.length;
-    provider.reply({ type: 'function_call', name: 'weather' });
+    service.provider.reply({ type: 'function_call', name: 'weather' });
     await leave(asked.promise);
     await stopped.promise;
     expect((await observer.whenSettled(before + 1)).at(-1)).toMatchObject({ status: 'disconnected' });
-    expect(provider.turns).toHaveLength(1);
+    expect(service.provider.turns).toHaveLength(1);
   });
 
   it('shows the client what the first pass said before the policy has answered', async () => {
@@ -72,7 +64,7 @@ describe('a turn between two passes', () => {
         return runTools('weather').answer?.(pass);
       },
     });
-    provider.reply({ type: 'function_call', name: 'weather' }).reply(...WORDS);
+    service.provider.reply({ type: 'function_call', name: 'weather' }).reply(...WORDS);
     const answer = await openStream(`${service.baseURL}/responses`, { model: 'm', input: 'x', stream: true });
     if (!answer.streams) throw new Error('no stream');
     const types: unknown[] = [];
@@ -85,11 +77,11 @@ describe('a turn between two passes', () => {
 
   it('is remembered by its socket with what the model was given', async () => {
     policy.follow = () => runTools('weather');
-    provider.reply({ type: 'function_call', name: 'weather', callId: 'call_0' }).reply(...WORDS);
+    service.provider.reply({ type: 'function_call', name: 'weather', callId: 'call_0' }).reply(...WORDS);
     await using client = await SocketClient.open(service);
     const { response } = await client.turn({ model: 'm', input: 'x', store: false });
     await client.turn({ model: 'm', input: 'y', store: false, previous_response_id: response.id });
-    expect(provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual([
+    expect(service.provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual([
       'message',
       'function_call',
       'function_call_output',

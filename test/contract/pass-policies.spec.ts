@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
 import { runTools, TestPolicy, WORDS } from '../support/test-policy.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -23,23 +23,15 @@ function twoCalls(...names: readonly [string, string]): readonly ModelEvent[] {
 describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (transport) => {
   const policy = new TestPolicy();
   const observer = new RecordingObserver();
-  let service: Service;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      imports: [policy.asModule(), observer.asModule()],
-      environment: { MAX_PASSES },
-    });
-    provider = service.app.get(ScriptedProvider);
+  const service = useService({
+    providers: [ScriptedProvider],
+    imports: [policy.asModule(), observer.asModule()],
+    environment: { MAX_PASSES },
   });
-
-  afterAll(() => service.close());
 
   beforeEach(() => {
     policy.follow = () => runTools('weather', 'time');
-    provider.turns.length = 0;
+    service.provider.turns.length = 0;
   });
 
   const run = async (body: object = {}): Promise<{ id: string; status: string; output: readonly Item[] } & Item> => {
@@ -50,13 +42,13 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     items?.map(({ type }) => type);
 
   it('asks the model again in the same response, and goes on with indexes, numbers and usage', async () => {
-    provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
+    service.provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
     const { id, status, output, usage } = await run();
     expect(status).toBe('completed');
     expect(typesOf(output)).toEqual(['function_call', 'function_call', 'message']);
     expect(usage).toMatchObject({ input_tokens: 25, output_tokens: 5, total_tokens: 30 });
-    const [first, second] = provider.turns;
-    expect(provider.turns).toHaveLength(2);
+    const [first, second] = service.provider.turns;
+    expect(service.provider.turns).toHaveLength(2);
     expect(typesOf(second?.context)).toEqual([
       'message',
       'function_call',
@@ -74,10 +66,10 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
   });
 
   it('lets the next turn go on from what the model was given', async () => {
-    provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
+    service.provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
     const { id } = await run();
     await run({ previous_response_id: id, input: 'And tomorrow?' });
-    expect(typesOf(provider.turns.at(-1)?.context)).toEqual([
+    expect(typesOf(service.provider.turns.at(-1)?.context)).toEqual([
       'message',
       'function_call',
       'function_call',
@@ -108,11 +100,11 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
         },
       };
     };
-    provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
+    service.provider.reply(...twoCalls('weather', 'time')).reply(...WORDS);
     const { id, output } = await run();
     expect(typesOf(output)).toEqual(['message']);
     await run({ previous_response_id: id, input: 'And tomorrow?' });
-    expect(typesOf(provider.turns.at(-1)?.context)).toHaveLength(1 + 4 + 1 + 1);
+    expect(typesOf(service.provider.turns.at(-1)?.context)).toHaveLength(1 + 4 + 1 + 1);
   });
 
   it('may hold text back, and change it', async () => {
@@ -126,7 +118,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
         },
       };
     };
-    provider.reply(...WORDS);
+    service.provider.reply(...WORDS);
     const { output } = await run();
     expect(output).toMatchObject([
       {
@@ -139,16 +131,16 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
   });
 
   it('leaves the calls of other tools to the client, whose next turn goes on with all outputs', async () => {
-    provider.reply(...twoCalls('weather', 'ask_user'));
+    service.provider.reply(...twoCalls('weather', 'ask_user'));
     const { id, status, output } = await run();
     expect({ status, types: typesOf(output) }).toEqual({
       status: 'completed',
       types: ['function_call', 'function_call'],
     });
-    expect(provider.turns).toHaveLength(1);
+    expect(service.provider.turns).toHaveLength(1);
     const answer = { type: 'function_call_output', call_id: 'call_1', output: 'yes' };
     await run({ previous_response_id: id, input: [answer] });
-    expect(provider.turns.at(-1)?.context).toMatchObject([
+    expect(service.provider.turns.at(-1)?.context).toMatchObject([
       { type: 'message' },
       { type: 'function_call', call_id: 'call_0' },
       { type: 'function_call', call_id: 'call_1' },
@@ -158,20 +150,20 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
   });
 
   it('ends the turn where max_tool_calls would be exceeded, and counts over all passes', async () => {
-    provider.reply(...twoCalls('weather', 'time'));
+    service.provider.reply(...twoCalls('weather', 'time'));
     expect(typesOf((await run({ max_tool_calls: 1 })).output)).toEqual(['function_call', 'function_call']);
-    expect(provider.turns).toHaveLength(1);
-    provider.reply(...twoCalls('weather', 'time')).reply({ type: 'function_call', name: 'weather' });
+    expect(service.provider.turns).toHaveLength(1);
+    service.provider.reply(...twoCalls('weather', 'time')).reply({ type: 'function_call', name: 'weather' });
     const { status, output } = await run({ max_tool_calls: 2 });
     expect(status).toBe('completed');
     expect(typesOf(output)).toEqual(['function_call', 'function_call', 'function_call']);
-    expect(provider.turns).toHaveLength(1 + 2);
+    expect(service.provider.turns).toHaveLength(1 + 2);
   });
 
   it('ends the turn with the last of MAX_PASSES', async () => {
-    for (let pass = 0; pass < MAX_PASSES; pass++) provider.reply({ type: 'function_call', name: 'weather' });
+    for (let pass = 0; pass < MAX_PASSES; pass++) service.provider.reply({ type: 'function_call', name: 'weather' });
     const { status, output } = await run();
-    expect({ status, calls: output.length, asked: provider.turns.length }).toEqual({
+    expect({ status, calls: output.length, asked: service.provider.turns.length }).toEqual({
       status: 'completed',
       calls: MAX_PASSES,
       asked: MAX_PASSES,
@@ -179,18 +171,18 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
   });
 
   it('is not asked about an answer that was cut off', async () => {
-    provider.reply({ type: 'function_call', name: 'weather' }, { type: 'finish', reason: 'length' });
+    service.provider.reply({ type: 'function_call', name: 'weather' }, { type: 'finish', reason: 'length' });
     expect(await run()).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'max_output_tokens' },
       output: [{ type: 'function_call', status: 'incomplete' }],
     });
-    expect(provider.turns).toHaveLength(1);
+    expect(service.provider.turns).toHaveLength(1);
   });
 
   it('fails the response when it fails itself, and says nothing of why', async () => {
     policy.follow = () => ({ answer: () => Promise.reject(new Error('a secret')) });
-    provider.reply(...WORDS);
+    service.provider.reply(...WORDS);
     const { status, error, output, usage } = await run();
     expect({ status, code: (error as Item).code }).toEqual({ status: 'failed', code: 'server_error' });
     expect(JSON.stringify(error)).not.toContain('secret');
@@ -210,9 +202,9 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
     ['what is no item', [null]],
   ])('fails the response when it gives %s', async (_, items) => {
     policy.follow = () => ({ answer: () => items as never });
-    provider.reply(...WORDS);
+    service.provider.reply(...WORDS);
     expect(await run()).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-    expect(provider.turns).toHaveLength(1);
+    expect(service.provider.turns).toHaveLength(1);
   });
 
   it('cannot change what was said', async () => {
@@ -222,12 +214,12 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
         return undefined;
       },
     });
-    provider.reply(...WORDS);
+    service.provider.reply(...WORDS);
     expect((await run()).output).toMatchObject([{ content: [{ text: 'It is sunny.' }] }]);
   });
 
   it('keeps what the first pass said and cost when the model fails in the second', async () => {
-    provider.reply(...twoCalls('weather', 'time')).play(async function* () {
+    service.provider.reply(...twoCalls('weather', 'time')).play(async function* () {
       yield { type: 'text', delta: 'It is' };
       throw new Error('a secret');
     });
@@ -243,7 +235,7 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
 
   it('costs nothing where it has nothing to do with a turn', async () => {
     policy.follow = () => undefined;
-    provider.reply({ type: 'function_call', name: 'weather' });
+    service.provider.reply({ type: 'function_call', name: 'weather' });
     expect(typesOf((await run()).output)).toEqual(['function_call']);
   });
 });

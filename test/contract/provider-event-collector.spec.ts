@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { EventCollector, EventOrderError, ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const BODY = { model: 'scripted', input: 'How is the weather?', stream: true } as const;
 
 describe(EventCollector.name, () => {
-  let service: Service;
+  const service = useService({ providers: [ScriptedProvider] });
 
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
+  beforeAll(() => {
     service.app.get(ScriptedProvider).otherwise(async function* () {
       yield { type: 'reasoning_summary', delta: 'First this.', part: 0 };
       yield { type: 'reasoning_summary', delta: 'Then that.', part: 1 };
@@ -26,8 +25,6 @@ describe(EventCollector.name, () => {
       yield { type: 'finish', reason: 'stop' };
     });
   });
-
-  afterAll(() => service.close());
 
   const post = (body: object): Promise<Response> =>
     fetch(`${service.baseURL}/responses`, {

@@ -1,27 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('references to stored items in $state', ({ open }) => {
-  let service: Service;
-  let alice: OpenAI;
-  let bob: OpenAI;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startServiceIn(open, {
+  const service = useService(() =>
+    startServiceIn(open, {
       environment: { API_KEYS: 'alice:sk-a,bob:sk-b' },
       providers: [ScriptedProvider],
-    });
+    }),
+  );
+  let alice: OpenAI;
+  let bob: OpenAI;
+
+  beforeAll(() => {
     alice = service.client({ apiKey: 'sk-a' });
     bob = service.client({ apiKey: 'sk-b' });
-    provider = service.app.get(ScriptedProvider);
   });
-
-  afterAll(() => service.close());
 
   const reference = (id: string): OpenAI.Responses.ResponseInputItem => ({ type: 'item_reference', id });
   const missing = (id: string): object => ({
@@ -32,7 +29,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
   });
 
   it('are what they refer to: for the model, for pairing, and for what comes after', async () => {
-    provider.reply(
+    service.provider.reply(
       { type: 'reasoning_summary', delta: 'I look it up.' },
       { type: 'function_call', name: 'look', callId: 'call_1' },
     );
@@ -45,15 +42,15 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
         { type: 'function_call_output', call_id: 'call_1', output: 'nothing' },
       ],
     });
-    expect(provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual([
+    expect(service.provider.turns.at(-1)?.context.map(({ type }) => type)).toEqual([
       'message',
       'reasoning',
       'function_call',
       'function_call_output',
     ]);
-    expect(provider.turns.at(-1)?.context[2]).toMatchObject(first.output[1] ?? {});
+    expect(service.provider.turns.at(-1)?.context[2]).toMatchObject(first.output[1] ?? {});
     await alice.responses.create({ model: 'm', previous_response_id: second.id, input: 'And now?' });
-    expect(provider.turns.at(-1)?.context.map(({ id }) => id)).toEqual(
+    expect(service.provider.turns.at(-1)?.context.map(({ id }) => id)).toEqual(
       expect.arrayContaining(first.output.map(({ id }) => id)),
     );
   });
@@ -63,7 +60,7 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     const [item] = (await alice.responses.inputItems.list(response.id)).data;
     const bare = { id: String(item?.id) } as OpenAI.Responses.ResponseInputItem;
     await alice.responses.create({ model: 'm', input: [bare] });
-    expect(provider.turns.at(-1)?.context).toEqual([item]);
+    expect(service.provider.turns.at(-1)?.context).toEqual([item]);
   });
 
   it('to nothing, to what was not stored, was deleted or is another tenant’s are refused alike', async () => {

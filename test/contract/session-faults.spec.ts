@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { startServiceIn, STATES } from '../support/states.js';
@@ -33,17 +33,7 @@ const IN_FRAMES: readonly (readonly [name: unknown, code: string])[] = [
 ];
 
 describe.each(STATES)('the name of a session in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
-    provider = service.app.get(ScriptedProvider);
-  });
-
-  afterAll(() => service.close());
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   const violationOf = (param: string, code: string): object => ({
     status: 400,
@@ -61,9 +51,9 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
     const names = param === 'session_id' ? IN_FRAMES : IN_HEADERS;
 
     it.each(names)('cannot be %j', async (name, code) => {
-      const asked = provider.turns.length;
+      const asked = service.provider.turns.length;
       await expect(turn(service, name as string)).rejects.toMatchObject(violationOf(param, code));
-      expect(provider.turns).toHaveLength(asked);
+      expect(service.provider.turns).toHaveLength(asked);
     });
   });
 
@@ -72,7 +62,7 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
     expect(await client.refusal({ input: 'Hi' })).toMatchObject({ status: 400, error: { param: 'x-session-id' } });
     const named = await client.turn({ input: 'Hi', session_id: 'one-word' });
     expect(named.response.status).toBe('completed');
-    expect(await api.idsOf('sessions/one-word/responses')).toEqual([named.response.id]);
+    expect(await service.api.idsOf('sessions/one-word/responses')).toEqual([named.response.id]);
   });
 
   describe.each([
@@ -101,23 +91,17 @@ describe.each(STATES)('the name of a session in $state', ({ open }) => {
   });
 
   it('is an unknown parameter in the body of a request', async () => {
-    const { id } = await api.create({ session_id: 'of-a-body' });
-    expect((await api.get('sessions/of-a-body/responses')).status).toBe(404);
-    expect(await api.idsOf(`sessions/${id}/responses`)).toEqual([id]);
+    const { id } = await service.api.create({ session_id: 'of-a-body' });
+    expect((await service.api.get('sessions/of-a-body/responses')).status).toBe(404);
+    expect(await service.api.idsOf(`sessions/${id}/responses`)).toEqual([id]);
   });
 });
 
 describe('a service that refuses unknown parameters', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      environment: { UNKNOWN_PARAMETERS: 'reject' },
-    });
+  const service = useService({
+    providers: [ScriptedProvider],
+    environment: { UNKNOWN_PARAMETERS: 'reject' },
   });
-
-  afterAll(() => service.close());
 
   it('refuses session_id in a body, and knows it in a frame', async () => {
     const api = new ApiClient(service.baseURL);

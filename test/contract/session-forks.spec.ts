@@ -1,55 +1,45 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { transcript } from '../support/socket-transcript.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('a fork of a session in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
-  let provider: ScriptedProvider;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let count = 0;
   /** A source of three responses, oldest first, and the name of a session that is not there yet. */
   let source: string;
   let target: string;
   let ids: readonly [string, string, string];
 
-  beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
-    provider = service.app.get(ScriptedProvider);
-  });
-
   beforeEach(async () => {
     count += 1;
     source = `source-${count}`;
     target = `target-${count}`;
-    const { id: first } = await api.with({ 'x-session-id': source }).create({ input: 'One?' });
-    const { id: second } = await api.create({ input: 'Two?', previous_response_id: first });
-    const { id: third } = await api.create({ input: 'Three?', previous_response_id: second });
+    const { id: first } = await service.api.with({ 'x-session-id': source }).create({ input: 'One?' });
+    const { id: second } = await service.api.create({ input: 'Two?', previous_response_id: first });
+    const { id: third } = await service.api.create({ input: 'Three?', previous_response_id: second });
     ids = [first, second, third];
   });
 
-  afterAll(() => service.close());
-
-  const fork = (body: unknown, of = source) => api.post(`sessions/${of}/fork`, body);
-  const membersOf = (name: string): Promise<readonly string[]> => api.idsOf(`sessions/${name}/responses?order=asc`);
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const fork = (body: unknown, of = source) => service.api.post(`sessions/${of}/fork`, body);
+  const membersOf = (name: string): Promise<readonly string[]> =>
+    service.api.idsOf(`sessions/${name}/responses?order=asc`);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   it('shares all responses', async () => {
-    const asked = provider.turns.length;
+    const asked = service.provider.turns.length;
     expect(await fork({ target_session_id: target })).toMatchObject({
       status: 200,
       body: { id: target, object: 'session', forked_from: source, responses: 3 },
     });
     expect(await membersOf(target)).toEqual(ids);
     expect(await membersOf(source)).toEqual(ids);
-    const lists = await Promise.all([source, target].map((name) => api.get(`sessions/${name}/responses`)));
+    const lists = await Promise.all([source, target].map((name) => service.api.get(`sessions/${name}/responses`)));
     expect(lists[0]?.body).toEqual(lists[1]?.body);
-    expect(provider.turns).toHaveLength(asked);
+    expect(service.provider.turns).toHaveLength(asked);
   });
 
   it('answers with nothing but what it made', async () => {
@@ -62,12 +52,12 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     const forked = await fork({ target_session_id: target, up_to_response_id: second });
     expect(forked).toMatchObject({ status: 200, body: { responses: 2 } });
     expect(await membersOf(target)).toEqual([first, second]);
-    expect((await api.with({ 'x-session-id': target }).get(`responses/${ids[2]}`)).status).toBe(404);
+    expect((await service.api.with({ 'x-session-id': target }).get(`responses/${ids[2]}`)).status).toBe(404);
   });
 
   it('shares the session of a chain that nobody named', async () => {
-    const root = await api.create({});
-    const child = await api.create({ previous_response_id: root.id });
+    const root = await service.api.create({});
+    const child = await service.api.create({ previous_response_id: root.id });
     expect(await fork({ target_session_id: target, up_to_response_id: null }, root.id)).toMatchObject({
       status: 200,
       body: { forked_from: root.id, responses: 2 },
@@ -89,19 +79,19 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
       body: { error: { code: 'previous_response_not_found' } },
     });
     // What names no session stays where its parent was made.
-    const last = await api.create({ previous_response_id: there.id });
+    const last = await service.api.create({ previous_response_id: there.id });
     expect(await membersOf(target)).toEqual([...ids, there.id, last.id]);
   });
 
   it('can be forked again', async () => {
     await fork({ target_session_id: target, up_to_response_id: ids[1] });
-    const own = await api.with({ 'x-session-id': target }).create({ previous_response_id: ids[0] });
+    const own = await service.api.with({ 'x-session-id': target }).create({ previous_response_id: ids[0] });
     expect((await fork({ target_session_id: `${target}-2` }, target)).body).toMatchObject({ responses: 3 });
     expect(await membersOf(`${target}-2`)).toEqual([ids[0], ids[1], own.id]);
   });
 
   it('is refused into itself and into a session that has responses', async () => {
-    await api.with({ 'x-session-id': target }).create({});
+    await service.api.with({ 'x-session-id': target }).create({});
     for (const target_session_id of [source, target]) {
       const { status, body } = await fork({ target_session_id });
       expect(status).toBe(409);
@@ -120,7 +110,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
 
   it('can be made anew where a session was deleted', async () => {
     await fork({ target_session_id: target });
-    expect((await api.delete(`sessions/${target}`)).status).toBe(200);
+    expect((await service.api.delete(`sessions/${target}`)).status).toBe(200);
     expect((await fork({ target_session_id: target, up_to_response_id: ids[0] })).body).toMatchObject({ responses: 1 });
     expect(await membersOf(target)).toEqual([ids[0]]);
   });
@@ -135,19 +125,19 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
     const { status, body } = await fork({ target_session_id: target, up_to_response_id: ids[0] }, 'nobody');
     expect(status).toBe(404);
     expect(body).toMatchObject({ error: { code: null, param: null, message: "Session with id 'nobody' not found." } });
-    expect((await api.get(`sessions/${target}/responses`)).status).toBe(404);
+    expect((await service.api.get(`sessions/${target}/responses`)).status).toBe(404);
   });
 
   it('up to a response that is not in the session is refused', async () => {
-    const elsewhere = (await api.create({})).id;
-    const deleted = (await api.with({ 'x-session-id': source }).create({})).id;
-    await api.delete(`responses/${deleted}`);
+    const elsewhere = (await service.api.create({})).id;
+    const deleted = (await service.api.with({ 'x-session-id': source }).create({})).id;
+    await service.api.delete(`responses/${deleted}`);
     for (const id of [elsewhere, deleted, 'resp_unknown', 'a\0b', '\ud800', 'x'.repeat(10_000)]) {
       const { status, body } = await fork({ target_session_id: target, up_to_response_id: id });
       expect(status).toBe(400);
       expect(body).toMatchObject({ error: { code: 'invalid_value', param: 'up_to_response_id' } });
     }
-    expect((await api.get(`sessions/${target}/responses`)).status).toBe(404);
+    expect((await service.api.get(`sessions/${target}/responses`)).status).toBe(404);
   });
 
   it.each([

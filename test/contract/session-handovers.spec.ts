@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ModelError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { slowDownReleases } from '../support/session-waiting.js';
 import { SocketClient } from '../support/socket-client.js';
 import { nextEnd } from '../support/socket-next-end.js';
@@ -16,21 +16,18 @@ const ROUNDS = 10;
 const ENVIRONMENT = { SESSION_LOCK_TIMEOUT_MS: 0, SESSION_MAX_RESPONSES: 0, WS_SESSION_LOCK: true };
 
 describe.each(STATES)('a session in $state', ({ open }) => {
-  let service: Service;
-  let mine: ApiClient;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startServiceIn(open, {
+  const service = useService(() =>
+    startServiceIn(open, {
       providers: [ScriptedProvider],
       environment: ENVIRONMENT,
-    });
+    }),
+  );
+  let mine: ApiClient;
+
+  beforeAll(() => {
     mine = new ApiClient(service.baseURL, { 'x-session-id': 'mine' });
-    provider = service.app.get(ScriptedProvider);
     slowDownReleases(service);
   });
-
-  afterAll(() => service.close());
 
   /** Runs a turn as a stream and gives its response the instant the terminal event is there. */
   const streamToEnd = async (body: object = {}): Promise<{ readonly id: string; readonly status: string }> => {
@@ -69,8 +66,8 @@ describe.each(STATES)('a session in $state', ({ open }) => {
   });
 
   it.each([
-    ['fails', () => provider.play(failing), 'failed'],
-    ['is incomplete', () => provider.reply({ type: 'finish', reason: 'length' }), 'incomplete'],
+    ['fails', () => service.provider.play(failing), 'failed'],
+    ['is incomplete', () => service.provider.reply({ type: 'finish', reason: 'length' }), 'incomplete'],
   ])('is free when a turn %s', async (_, script, status) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       script();
@@ -102,7 +99,7 @@ describe.each(STATES)('a session in $state', ({ open }) => {
 
   it('is free when a model refuses', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
-      provider.play(() => {
+      service.provider.play(() => {
         throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429 });
       });
       expect((await mine.post('responses', { model: 'scripted', input: 'Hi' })).status).toBe(429);

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type ApiAnswer, ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import type { ApiClient } from '../support/api-client.js';
+import { type ApiAnswer } from '../support/api-client.js';
+import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
@@ -23,20 +24,15 @@ const LOOKUPS: readonly (readonly [name: string, ask: (api: ApiClient, id: strin
 ];
 
 describe.each(STATES)('a look-up that names a session in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let mine: ApiClient;
   let other: ApiClient;
 
   beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
-    mine = api.with({ 'x-session-id': 'mine' });
-    other = api.with({ 'x-session-id': 'other' });
+    mine = service.api.with({ 'x-session-id': 'mine' });
+    other = service.api.with({ 'x-session-id': 'other' });
     await other.create({});
   });
-
-  afterAll(() => service.close());
 
   const itemOf = ({ output }: WireResponse): string => (output as [{ readonly id: string }])[0].id;
 
@@ -54,7 +50,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
         },
       },
     });
-    expect((await api.get(`responses/${id}`)).status).toBe(200);
+    expect((await service.api.get(`responses/${id}`)).status).toBe(200);
   });
 
   it.each(LOOKUPS)('finds what is in it: %s', async (name, ask) => {
@@ -63,10 +59,10 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
   });
 
   it.each(LOOKUPS)('finds in the session of a chain what nobody put in another: %s', async (name, ask) => {
-    const root = await api.create({});
-    const child = await api.create({ previous_response_id: root.id });
-    expect((await ask(api.with({ 'x-session-id': child.id }), child.id)).status).toBe(404);
-    const answer = await ask(api.with({ 'x-session-id': root.id }), child.id);
+    const root = await service.api.create({});
+    const child = await service.api.create({ previous_response_id: root.id });
+    expect((await ask(service.api.with({ 'x-session-id': child.id }), child.id)).status).toBe(404);
+    const answer = await ask(service.api.with({ 'x-session-id': root.id }), child.id);
     expect(answer.status).toBe(name === 'cancel' ? 400 : 200);
   });
 
@@ -78,7 +74,7 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
       body: { error: { code: null, param: 'input' } },
     });
     await expect(turn(service, 'mine', { input })).resolves.toMatchObject({ status: 'completed' });
-    await expect(api.create({ input })).resolves.toMatchObject({ status: 'completed' });
+    await expect(service.api.create({ input })).resolves.toMatchObject({ status: 'completed' });
   });
 
   it.each(SESSION_TURNS)('finds parents of no other session: %s', async (_, turn) => {
@@ -116,14 +112,14 @@ describe.each(STATES)('a look-up that names a session in $state', ({ open }) => 
   });
 
   it('sees of a graph what is in the session', async () => {
-    const root = await api.with({ 'x-session-id': 'source' }).create({});
-    const inSource = await api.create({ previous_response_id: root.id });
-    expect((await api.post('sessions/source/fork', { target_session_id: 'copy' })).status).toBe(200);
-    const copy = api.with({ 'x-session-id': 'copy' });
+    const root = await service.api.with({ 'x-session-id': 'source' }).create({});
+    const inSource = await service.api.create({ previous_response_id: root.id });
+    expect((await service.api.post('sessions/source/fork', { target_session_id: 'copy' })).status).toBe(200);
+    const copy = service.api.with({ 'x-session-id': 'copy' });
     const inCopy = await copy.create({ previous_response_id: root.id });
-    expect(await api.idsOf(`responses/${root.id}/children?order=asc`)).toEqual([inSource.id, inCopy.id]);
+    expect(await service.api.idsOf(`responses/${root.id}/children?order=asc`)).toEqual([inSource.id, inCopy.id]);
     expect(await copy.idsOf(`responses/${root.id}/children?order=asc`)).toEqual([inSource.id, inCopy.id]);
-    const source = api.with({ 'x-session-id': 'source' });
+    const source = service.api.with({ 'x-session-id': 'source' });
     expect(await source.idsOf(`responses/${root.id}/children`)).toEqual([inSource.id]);
     expect(await source.idsOf(`responses/${inSource.id}/siblings`)).toEqual([]);
     expect(await copy.idsOf(`responses/${inSource.id}/siblings`)).toEqual([inCopy.id]);

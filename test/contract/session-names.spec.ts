@@ -1,29 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('the session of a response in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
-  let provider: ScriptedProvider;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let count = 0;
-
-  beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
-    provider = service.app.get(ScriptedProvider);
-  });
-
-  afterAll(() => service.close());
 
   const freshName = (): string => `session-${(count += 1)}`;
   const membersOf = (sessionId: string): Promise<readonly string[]> =>
-    api.idsOf(`sessions/${encodeURIComponent(sessionId)}/responses?order=asc`);
+    service.api.idsOf(`sessions/${encodeURIComponent(sessionId)}/responses?order=asc`);
 
   it.each(SESSION_TURNS)('is the one that its turn names: %s', async (_, turn) => {
     const name = freshName();
@@ -38,7 +27,7 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
   it.each(SESSION_TURNS)('is another one for another name: %s', async (_, turn) => {
     const [name, other] = [freshName(), freshName()];
     const response = await turn(service, name);
-    const asked = provider.turns.length;
+    const asked = service.provider.turns.length;
     await expect(turn(service, other, { previous_response_id: response.id })).rejects.toMatchObject({
       status: 400,
       body: {
@@ -49,9 +38,9 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
         },
       },
     });
-    expect(provider.turns).toHaveLength(asked);
+    expect(service.provider.turns).toHaveLength(asked);
     expect(await membersOf(name)).toEqual([response.id]);
-    expect((await api.get(`sessions/${other}/responses`)).status).toBe(404);
+    expect((await service.api.get(`sessions/${other}/responses`)).status).toBe(404);
   });
 
   it('is on a socket the one of the frame before that of the upgrade', async () => {
@@ -77,8 +66,8 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
 
   it('is that of the parent for a turn that names none', async () => {
     const name = freshName();
-    const root = await api.with({ 'x-session-id': name }).create({});
-    const child = await api.create({ previous_response_id: root.id });
+    const root = await service.api.with({ 'x-session-id': name }).create({});
+    const child = await service.api.create({ previous_response_id: root.id });
     await using client = await SocketClient.open(service);
     const grandchild = (await client.turn({ input: 'Hi', previous_response_id: child.id })).response;
     const last = (await client.turn({ input: 'Hi', previous_response_id: grandchild.id })).response;
@@ -86,21 +75,22 @@ describe.each(STATES)('the session of a response in $state', ({ open }) => {
   });
 
   it('is named like the first response of its chain when nobody named one', async () => {
-    const root = await api.create({});
-    const left = await api.create({ previous_response_id: root.id });
-    const right = await api.create({ previous_response_id: root.id });
-    const leaf = await api.create({ previous_response_id: right.id });
+    const root = await service.api.create({});
+    const left = await service.api.create({ previous_response_id: root.id });
+    const right = await service.api.create({ previous_response_id: root.id });
+    const leaf = await service.api.create({ previous_response_id: right.id });
     expect(await membersOf(root.id)).toEqual([root.id, left.id, right.id, leaf.id]);
-    for (const { id } of [left, right, leaf]) expect((await api.get(`sessions/${id}/responses`)).status).toBe(404);
-    const named = await api.with({ 'x-session-id': root.id }).create({ previous_response_id: left.id });
+    for (const { id } of [left, right, leaf])
+      expect((await service.api.get(`sessions/${id}/responses`)).status).toBe(404);
+    const named = await service.api.with({ 'x-session-id': root.id }).create({ previous_response_id: left.id });
     expect(await membersOf(root.id)).toEqual([root.id, left.id, right.id, leaf.id, named.id]);
   });
 
   it('has no response that is not stored, but what is stored behind one', async () => {
     const name = freshName();
-    const unstored = await api.with({ 'x-session-id': name }).create({ store: false });
-    expect((await api.get(`sessions/${name}/responses`)).status).toBe(404);
-    expect((await api.get(`sessions/${unstored.id}/responses`)).status).toBe(404);
+    const unstored = await service.api.with({ 'x-session-id': name }).create({ store: false });
+    expect((await service.api.get(`sessions/${name}/responses`)).status).toBe(404);
+    expect((await service.api.get(`sessions/${unstored.id}/responses`)).status).toBe(404);
     await using client = await SocketClient.open(service);
     const root = (await client.turn({ input: 'One', store: false })).response;
     const child = (await client.turn({ input: 'Two', previous_response_id: root.id })).response;

@@ -1,30 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('the responses of a session in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   /** Seven responses, oldest first: `a` to `g`. */
   let ids: readonly string[];
 
   beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
-    const inSession = api.with({ 'x-session-id': 'seven' });
+    const inSession = service.api.with({ 'x-session-id': 'seven' });
     const made: string[] = [];
     for (const letter of 'abcdefg') {
       made.push((await inSession.create({ input: letter })).id);
       // What belongs elsewhere has no place in between.
-      await api.create({});
+      await service.api.create({});
     }
     ids = made;
   });
-
-  afterAll(() => service.close());
 
   const idOf = (letter: string): string => ids['abcdefg'.indexOf(letter)] ?? letter;
   const letterOf = (id: string): string => 'abcdefg'[ids.indexOf(id)] ?? id;
@@ -57,7 +51,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     ['before=@a&order=asc', '', false],
     ['unknown=x', 'gfedcba', false],
   ])('are paged: ?%s', async (query, expected, hasMore) => {
-    const { status, body } = await api.get(pathOf(query));
+    const { status, body } = await service.api.get(pathOf(query));
     expect(status).toBe(200);
     const { data, ...envelope } = body as { readonly data: readonly { readonly id: string }[] };
     expect(data.map(({ id }) => letterOf(id)).join('')).toBe(expected);
@@ -76,7 +70,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
         const pages: string[] = [];
         let next = cursor === 'after' ? '' : `&before=${idOf(inOrder.at(-1) ?? '')}`;
         for (let more = true; more;) {
-          const { body } = await api.get(pathOf(`order=${order}&limit=${limit}${next}`));
+          const { body } = await service.api.get(pathOf(`order=${order}&limit=${limit}${next}`));
           const data = body['data'] as readonly { readonly id: string }[];
           pages.push(data.map(({ id }) => letterOf(id)).join(''));
           next = `&${cursor}=${String(body[cursor === 'after' ? 'last_id' : 'first_id'])}`;
@@ -89,8 +83,8 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
   });
 
   it('are shown as they are when they are retrieved', async () => {
-    const { body } = await api.get(pathOf('limit=1'));
-    expect((body['data'] as unknown[])[0]).toEqual((await api.get(`responses/${idOf('g')}`)).body);
+    const { body } = await service.api.get(pathOf('limit=1'));
+    expect((body['data'] as unknown[])[0]).toEqual((await service.api.get(`responses/${idOf('g')}`)).body);
   });
 
   it.each([
@@ -112,7 +106,7 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
     ['after=%00', 'after', 'invalid_value'],
     [`before=${'x'.repeat(10_000)}`, 'before', 'invalid_value'],
   ])('are refused: ?%s', async (query, param, code) => {
-    const { status, body } = await api.get(pathOf(query));
+    const { status, body } = await service.api.get(pathOf(query));
     expect(status).toBe(400);
     expect(body).toEqual({
       error: {
@@ -125,8 +119,8 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
   });
 
   it.each(['after', 'before'])('have no cursor in another list (%s)', async (cursor) => {
-    const elsewhere = await api.with({ 'x-session-id': 'elsewhere' }).create({});
-    const { status, body } = await api.get(pathOf(`${cursor}=${elsewhere.id}`));
+    const elsewhere = await service.api.with({ 'x-session-id': 'elsewhere' }).create({});
+    const { status, body } = await service.api.get(pathOf(`${cursor}=${elsewhere.id}`));
     expect(status).toBe(400);
     expect(body).toMatchObject({
       error: {
@@ -137,18 +131,20 @@ describe.each(STATES)('the responses of a session in $state', ({ open }) => {
   });
 
   it('do not move while others are added', async () => {
-    const inSession = api.with({ 'x-session-id': 'growing' });
+    const inSession = service.api.with({ 'x-session-id': 'growing' });
     const first = [await inSession.create({}), await inSession.create({}), await inSession.create({})];
-    const firstPage = await api.idsOf('sessions/growing/responses?limit=2');
+    const firstPage = await service.api.idsOf('sessions/growing/responses?limit=2');
     expect(firstPage).toEqual([first[2]?.id, first[1]?.id]);
     await inSession.create({});
-    expect(await api.idsOf(`sessions/growing/responses?limit=2&after=${firstPage[1] ?? ''}`)).toEqual([first[0]?.id]);
+    expect(await service.api.idsOf(`sessions/growing/responses?limit=2&after=${firstPage[1] ?? ''}`)).toEqual([
+      first[0]?.id,
+    ]);
   });
 
   it.each(['nobody', 'resp_0123456789abcdef0123456789abcdef', '%00', '%20', 'x'.repeat(5000), '%F0%9F%98%80'])(
     'are none of the unknown session %s',
     async (name) => {
-      const { status, body } = await api.get(`sessions/${name}/responses`);
+      const { status, body } = await service.api.get(`sessions/${name}/responses`);
       expect(status).toBe(404);
       const message = expect.stringMatching(/^Session with id '.*(?:' not found\.|…)$/s) as unknown;
       expect(body).toEqual({ error: { type: 'invalid_request_error', code: null, param: null, message } });

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { notFound } from '../support/socket-not-found.js';
@@ -38,27 +38,24 @@ const ABOUT: readonly (readonly [
 ];
 
 describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
-  let service: Service;
-  let provider: ScriptedProvider;
-  let clients: Readonly<Record<Tenant, ApiClient>>;
-  let count = 0;
-
-  beforeAll(async () => {
-    service = await startServiceIn(open, {
+  const service = useService(() =>
+    startServiceIn(open, {
       providers: [ScriptedProvider],
       environment: {
         API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}`,
         SESSION_MAX_RESPONSES: 3,
         SESSION_LOCK_TIMEOUT_MS: 0,
       },
-    });
-    provider = service.app.get(ScriptedProvider);
+    }),
+  );
+  let clients: Readonly<Record<Tenant, ApiClient>>;
+  let count = 0;
+
+  beforeAll(() => {
     const clientOf = (tenant: Tenant): ApiClient =>
       new ApiClient(service.baseURL, { authorization: `Bearer ${KEYS[tenant]}` });
     clients = { alice: clientOf('alice'), bob: clientOf('bob') };
   });
-
-  afterAll(() => service.close());
 
   const freshName = (): string => `session-${(count += 1)}`;
   const make = async (tenant: Tenant, name: string): Promise<string> =>
@@ -80,13 +77,13 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
     it.each(ABOUT)('is to the other like one that does not exist: %s', async (_, ask) => {
       const name = freshName();
       const id = await make(tenant, name);
-      const asked = provider.turns.length;
+      const asked = service.provider.turns.length;
       const foreign = observe(await ask(clients[stranger], name, id), name, id);
       const [noName, noId] = [freshName(), 'resp_0123456789abcdef0123456789abcdef'];
       const missing = observe(await ask(clients[stranger], noName, noId), noName, noId);
       expect(foreign).toEqual(missing);
       expect(JSON.stringify(foreign)).not.toContain(id);
-      expect(provider.turns).toHaveLength(asked);
+      expect(service.provider.turns).toHaveLength(asked);
       expect(await membersOf(tenant, name)).toEqual([id]);
     });
 
@@ -124,7 +121,7 @@ describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
 
   it('do not lock each other', async () => {
     const name = freshName();
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     const running = clients.alice.with({ 'x-session-id': name }).create({ input: 'slow' });
     await held.whenBegun(1);
     await make('bob', name);

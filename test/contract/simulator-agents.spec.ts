@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { AGENT_TRANSPORTS, createAgent, forecastParameters, type WeatherAgent } from '../support/weather-agent.js';
 
 const ROUNDS = 20;
@@ -61,15 +62,7 @@ describe('the Agents SDK with the simulator', () => {
     });
   });
 
-  describe('in one service', () => {
-    let service: Service;
-
-    beforeAll(async () => {
-      service = await startService({ environment: { SIMULATOR_CONTROL: true } });
-    });
-
-    afterAll(() => service.close());
-
+  describeService('in one service', { environment: { SIMULATOR_CONTROL: true } }, (service) => {
     const simulate = (control: string) => service.client({ defaultHeaders: { 'x-simulate': control } });
 
     it.each(['json', 'sse'] as const)('goes on with the chain instead of the whole history: %s', async (transport) => {

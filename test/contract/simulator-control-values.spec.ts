@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
+import { useService } from '../support/describe-service.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { say } from '../support/say.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 import { openStream, postJson } from '../support/sse.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
@@ -37,17 +38,12 @@ const CASES = BAD_VALUES.flatMap(([key, values, expected]) =>
 
 describe('x-simulate', () => {
   const clock = new PausingClock();
-  let service: Service;
-
-  beforeAll(async () => {
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService(
     // What is wrongly let through must not keep the test waiting.
-    service = await startService({ environment: { SIMULATOR_CONTROL: true }, overrides: [[Clock, clock]] });
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
-  });
+    { environment: { SIMULATOR_CONTROL: true }, overrides: [[Clock, clock]] },
+  );
 
   const refusal = (message: RegExp): object => ({
     status: 400,

@@ -5,6 +5,7 @@ import type { ClientOptions } from 'ws';
 
 import { CollectedLog } from '../support/collected-log.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
+import { useService } from '../support/describe-service.js';
 import { openSocket, receiveAll } from '../support/raw-socket.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import type { WireEvent } from '../support/rule.js';
@@ -33,16 +34,19 @@ const deltas = (count: number): readonly string[] => Array<string>(count).fill('
 
 describe('a connection that a fault cuts', () => {
   let observer: RecordingObserver;
-  let service: Service;
-  let tracker: ConnectionTracker;
-  let log: CollectedLog;
-
-  beforeAll(async () => {
+  // Before it closes.
+  afterAll(() => log[Symbol.dispose]());
+  const service = useService(async () => {
     observer = new RecordingObserver();
-    service = await startService({
+    return startService({
       imports: [observer.asModule()],
       environment: { SIMULATOR_CONTROL: true, MAX_RUNNING_TURNS: 2 },
     });
+  });
+  let tracker: ConnectionTracker;
+  let log: CollectedLog;
+
+  beforeAll(() => {
     tracker = new ConnectionTracker(service);
     log = CollectedLog.begin();
   });
@@ -65,11 +69,6 @@ describe('a connection that a fault cuts', () => {
       expect(response.status).toBe('completed');
     }
     expect(log.complaints).toEqual([]);
-  });
-
-  afterAll(async () => {
-    log[Symbol.dispose]();
-    await service.close();
   });
 
   it.each([1, 3, 30])('breaks a stream after %i deltas, and not before', async (after) => {

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { CollectedLog } from '../support/collected-log.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const LIMITED = { status: 429 };
 
 describe.each(TRANSPORTS)('faults that come and go ($name)', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ environment: { SIMULATOR_CONTROL: true, SIMULATOR_FAULTS: 'rate_limit=1' } });
-  });
-
-  afterAll(() => service.close());
+  const service = useService({ environment: { SIMULATOR_CONTROL: true, SIMULATOR_FAULTS: 'rate_limit=1' } });
 
   const ask = (input: string, control: string): Promise<unknown> =>
     transport.run(service, { model: 'gpt-4.1', input, client_metadata: { 'x-simulate': control } });

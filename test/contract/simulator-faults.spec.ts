@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 
 import { FAULT_KINDS } from '../../src/simulator/fault-kinds.js';
 import { CollectedLog } from '../support/collected-log.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { postJson } from '../support/sse.js';
 import { askFor, BREAKS, deltasOf, REFUSALS, REFUSALS_BY_TRANSPORT, STREAMING } from '../support/simulated-faults.js';
 import { SSE_TRANSPORT, TRANSPORTS, WS_TRANSPORT } from '../support/transports.js';
@@ -15,15 +16,7 @@ function failing(kind: string): { readonly kind: string; readonly code: string }
   return { kind, code: 'server_error' };
 }
 
-describe('a fault that a request asks for', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ environment: { SIMULATOR_CONTROL: true } });
-  });
-
-  afterAll(() => service.close());
-
+describeService('a fault that a request asks for', { environment: { SIMULATOR_CONTROL: true } }, (service) => {
   const textOf = async (): Promise<string> => {
     const { response } = await WS_TRANSPORT.run(service, askFor(''));
     return JSON.stringify(response['output']);

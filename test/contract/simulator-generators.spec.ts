@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { countTokens } from '../../src/providers/tokens/index.js';
+import { describeService } from '../support/describe-service.js';
 import { say } from '../support/say.js';
 import { startFaultsOf } from '../support/script-faults.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
 const MODEL = 'gpt-4.1';
@@ -91,15 +92,7 @@ describe.each(WAYS)('a generator chosen $way', ({ environment, request }) => {
   });
 });
 
-describe('echo', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ environment: { SIMULATOR_GENERATOR: 'echo' } });
-  });
-
-  afterAll(() => service.close());
-
+describeService('echo', { environment: { SIMULATOR_GENERATOR: 'echo' } }, (service) => {
   /** A message whose last character within the limit would be torn. */
   const torn = `a${'😀'.repeat(LONGEST_ECHO / 2)}`;
 

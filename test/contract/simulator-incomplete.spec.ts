@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-
-import { type Service, startService } from '../support/service.js';
+import { describe, expect, it } from '@jest/globals';
+import { useService } from '../support/describe-service.js';
 import { closed, formatOf, itemsOf, writtenIn } from '../support/simulated-output.js';
 import type { TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -40,13 +39,7 @@ const REQUESTS: readonly (readonly [name: string, body: object, types: readonly 
 ];
 
 describe.each(TRANSPORTS)('answers that max_output_tokens cuts ($name)', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  afterAll(() => service.close());
+  const service = useService({});
 
   const ask = (body: object): Promise<TurnResult> =>
     transport.run(service, { model: 'gpt-4.1', input: 'Go on.', ...body });

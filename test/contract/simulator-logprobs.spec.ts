@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-
-import { type Service, startService } from '../support/service.js';
+import { describe, expect, it } from '@jest/globals';
+import { useService } from '../support/describe-service.js';
 import type { TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -40,13 +39,7 @@ const TURNS: readonly (readonly [name: string, body: object])[] = [
 ];
 
 describe.each(TRANSPORTS)('log probabilities of the simulator ($name)', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ environment: { SIMULATOR_CONTROL: true } });
-  });
-
-  afterAll(() => service.close());
+  const service = useService({ environment: { SIMULATOR_CONTROL: true } });
 
   const ask = (body: object): Promise<TurnResult> =>
     transport.run(service, { model: 'gpt-4.1', input: 'Go on.', ...body });

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
 import { type LoopSettings, runLoop, type RunTurn, withOneSocket } from '../support/agent-loop.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
+import type { Service } from '../support/service.js';
 
 const ROUNDS = 20;
 const PROMPT = 'How is the weather on my way?';
@@ -49,14 +50,8 @@ const WAYS: readonly Way[] = [
 ];
 
 describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settings, use }) => {
-  let service: Service;
+  const service = useService({ environment: { SIMULATOR_TOOL_ROUNDS: ROUNDS } });
   const fits = new Ajv2020().compile(forecast.parameters);
-
-  beforeAll(async () => {
-    service = await startService({ environment: { SIMULATOR_TOOL_ROUNDS: ROUNDS } });
-  });
-
-  afterAll(() => service.close());
 
   const run = (more: Partial<LoopSettings>, prompt = PROMPT) =>
     use(service, (turn) =>

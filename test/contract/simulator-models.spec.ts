@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import OpenAI from 'openai';
 
 import { SimulatorModule } from '../../src/index.js';
 import { ClosedProvider } from '../support/closed-provider.js';
-import { type Service, type ServiceOptions, startService } from '../support/service.js';
+import { describeService, useService } from '../support/describe-service.js';
+import type { Service, ServiceOptions } from '../support/service.js';
 import { Refusal, type Transport } from '../support/transport.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 
@@ -58,15 +59,7 @@ async function retrieve(service: Service, model: string): Promise<{ readonly sta
   return { status: answer.status, body: await answer.json() };
 }
 
-describe('the catalogue of the simulator', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  afterAll(() => service.close());
-
+describeService('the catalogue of the simulator', {}, (service) => {
   it.each(['/v1', '/openai/v1'])('is listed at GET %s/models', async (prefix) => {
     const answer = await fetch(`${service.origin}${prefix}/models`);
     const list = (await answer.json()) as { readonly data: readonly { readonly id: string }[] };
@@ -152,13 +145,7 @@ describe.each<[name: string, options: ServiceOptions]>([
   ['another provider before it', { providers: [ClosedProvider], imports: [SimulatorModule] }],
   ['another provider after it', { providers: [], imports: [SimulatorModule, ClosedModule] }],
 ])('the simulator with %s', (_, options) => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService(options);
-  });
-
-  afterAll(() => service.close());
+  const service = useService(options);
 
   it.each(TRANSPORTS)('answers no names but its own over $name', async (transport) => {
     for (const model of UNKNOWN) {
@@ -179,17 +166,11 @@ describe.each<[name: string, options: ServiceOptions]>([
 });
 
 describe('the simulator with SIMULATOR_ANY_MODEL=true and another provider', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ClosedProvider],
-      imports: [SimulatorModule],
-      environment: { SIMULATOR_ANY_MODEL: 'true' },
-    });
+  const service = useService({
+    providers: [ClosedProvider],
+    imports: [SimulatorModule],
+    environment: { SIMULATOR_ANY_MODEL: 'true' },
   });
-
-  afterAll(() => service.close());
 
   it.each(TRANSPORTS)('answers any name but the other’s over $name', async (transport) => {
     for (const model of UNKNOWN) {

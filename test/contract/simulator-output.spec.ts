@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { closed, formatOf, inputTokens, itemsOf, type OutputItem, textOf } from '../support/simulated-output.js';
 import type { TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -24,13 +23,7 @@ const walk = { type: 'function', name: 'walk', parameters: closed({}), strict: t
 const OPAQUE: unknown = expect.stringMatching(/^[\w+/=-]{32,}$/);
 
 describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ environment: { SIMULATOR_CONTROL: true } });
-  });
-
-  afterAll(() => service.close());
+  const service = useService({ environment: { SIMULATOR_CONTROL: true } });
 
   const ask = (body: object): Promise<TurnResult> =>
     transport.run(service, { model: 'gpt-4.1', input: 'Go on.', ...body });

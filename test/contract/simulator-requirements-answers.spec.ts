@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { type SimulatorRequests, simulatorRequests, splitOutput, tokensOf } from '../support/simulator-requests.js';
 
 const REASONING_MODELS = [
@@ -19,15 +19,12 @@ const EFFORTS = [
   ['xhigh', 'gpt-5.2', 10],
 ] as const;
 
-let service: Service;
+const service = useService({});
 let simulator: SimulatorRequests;
 
-beforeAll(async () => {
-  service = await startService();
+beforeAll(() => {
   simulator = simulatorRequests(service);
 });
-
-afterAll(() => service.close());
 
 describe('R3: output item types', () => {
   it('R3.1: answers with a message (ids are msg_ and 32 hex digits)', async () => {

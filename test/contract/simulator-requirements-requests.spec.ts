@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-
-import { type Service, startService } from '../support/service.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { useService } from '../support/describe-service.js';
 import { type SimulatorRequests, simulatorRequests, splitOutput, tokensOf } from '../support/simulator-requests.js';
 import { postJson } from '../support/sse.js';
 
@@ -23,15 +22,12 @@ const LOOKUP = {
   strict: true,
 } as const;
 
-let service: Service;
+const service = useService({});
 let simulator: SimulatorRequests;
 
-beforeAll(async () => {
-  service = await startService();
+beforeAll(() => {
   simulator = simulatorRequests(service);
 });
-
-afterAll(() => service.close());
 
 describe('R1: core endpoint', () => {
   it.each(['/openai/v1', '/v1'])('R1.1: answers POST %s/responses', async (prefix) => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 
+import { describeService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { outline, type SimulatorRequests, simulatorRequests } from '../support/simulator-requests.js';
 
 const MESSAGE = ['response.output_item.added', 'response.content_part.added', 'response.output_text.delta'].concat([
@@ -10,16 +10,12 @@ const MESSAGE = ['response.output_item.added', 'response.content_part.added', 'r
 const START = ['response.created', 'response.in_progress'];
 const END = ['response.completed'];
 
-describe('R5: streaming', () => {
-  let service: Service;
+describeService('R5: streaming', {}, (service) => {
   let simulator: SimulatorRequests;
 
-  beforeAll(async () => {
-    service = await startService();
+  beforeAll(() => {
     simulator = simulatorRequests(service);
   });
-
-  afterAll(() => service.close());
 
   const deltasOf = (events: readonly WireEvent[], type: string): readonly string[] =>
     events.flatMap((event) => (event.type === `${type}.delta` ? [event['delta'] as string] : []));

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
 import { Clock } from '../../src/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { type SimulatorRequests, simulatorRequests } from '../support/simulator-requests.js';
 import { SkippingClock } from '../support/skipping-clock.js';
 import { Refusal } from '../support/transport.js';
@@ -32,15 +33,12 @@ const TOOLS: readonly Tool[] = [
   { type: 'image_generation' },
 ];
 
-let service: Service;
+const service = useService({});
 let simulator: SimulatorRequests;
 
-beforeAll(async () => {
-  service = await startService();
+beforeAll(() => {
   simulator = simulatorRequests(service);
 });
-
-afterAll(() => service.close());
 
 describe('R7: error handling', () => {
   const FAULTS = [

@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 
 import { Clock } from '../../src/index.js';
+import { describeService, useFreshService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { withoutIds } from '../support/normalise.js';
 import type { WireEvent } from '../support/rule.js';
@@ -29,15 +30,7 @@ const notFound = (id: string): object => ({
   error: { type: 'invalid_request_error', code: 'previous_response_not_found', message: expect.stringContaining(id) },
 });
 
-describe('R10: WebSocket mode', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService();
-  });
-
-  afterAll(() => service.close());
-
+describeService('R10: WebSocket mode', {}, (service) => {
   it('R10.1: serves the SDK on the path of POST /openai/v1/responses', async () => {
     const ws = new ResponsesWS(simulatorRequests(service).client);
     const closed = new Promise((resolve) => ws.on('close', resolve));
@@ -158,22 +151,17 @@ describe('R10: WebSocket mode', () => {
 });
 
 describe('R10: WebSocket mode, on a clock', () => {
-  let service: Service;
-  let clock: WatchedClock;
-
-  beforeEach(async () => {
+  // Before it closes.
+  afterEach(() => clock.letGo());
+  const service = useFreshService(async () => {
     clock = new WatchedClock();
-    service = await startService({
+    return startService({
       // They run on the same clock; only the turn and the age of the connection are to count here.
       environment: { SIMULATOR_CONTROL: true, WS_PING_INTERVAL_MS: 10 * HOUR, WS_KEEPALIVE_MS: 10 * HOUR },
       overrides: [[Clock, clock]],
     });
   });
-
-  afterEach(async () => {
-    clock.letGo();
-    await service.close();
-  });
+  let clock: WatchedClock;
 
   it('R10.4: runs one response at a time (a second one is refused with concurrent_request)', async () => {
     await using client = await open(service);

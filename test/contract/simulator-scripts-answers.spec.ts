@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import { type ScriptFiles, startWithScripts } from '../support/script-files.js';
-import type { Service } from '../support/service.js';
 import { TRANSPORTS } from '../support/transports.js';
 import { message, outputText } from './parity-turn.js';
 import { ANSWERS, call } from './scripted-answers.js';
 
 describe.each(TRANSPORTS)('a turn of a script over $name', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
+  const service = useService(async () => {
     const endings = ['yaml', 'json', 'jsonl'];
     const files = ANSWERS.map(({ turn }, index) => [`answer-${index}.${endings[index % 3] ?? ''}`, { turns: [turn] }]);
-    service = await startWithScripts(Object.fromEntries(files) as ScriptFiles);
-  });
 
-  afterAll(() => service.close());
+    return startWithScripts(Object.fromEntries(files) as ScriptFiles);
+  });
 
   it.each(ANSWERS.map((answer, index) => ({ ...answer, model: `answer-${index}` })))(
     'says $name',

@@ -1,12 +1,12 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
+import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startWithScripts } from '../support/script-files.js';
-import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { readEvents } from '../support/sse.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -30,11 +30,12 @@ const FILES = {
 describe('a script that breaks the connection or falls silent', () => {
   const observer = new RecordingObserver();
   let clock: WatchedClock;
-  let service: Service;
-
-  beforeAll(async () => {
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService(async () => {
     clock = new WatchedClock();
-    service = await startWithScripts(FILES, {
+
+    return startWithScripts(FILES, {
       imports: [observer.asModule()],
       overrides: [[Clock, clock]],
       environment: { MODEL_IDLE_TIMEOUT_MS: IDLE_MS },
@@ -43,11 +44,6 @@ describe('a script that breaks the connection or falls silent', () => {
 
   beforeEach(() => {
     observer.records.length = 0;
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
   });
 
   const post = (body: object, signal?: AbortSignal): Promise<Response> =>

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import { type ScriptFiles, startWithScripts } from '../support/script-files.js';
 import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -104,18 +105,15 @@ const ERRORS: readonly (readonly [name: string, error: unknown, seen: SeenRefusa
 const model = (index: number, place: string): string => `error-${index}-${place}`;
 
 describe.each(TRANSPORTS)('an error in a script over $name', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
+  const service = useService(async () => {
     const files = ERRORS.flatMap(([, error], index) => [
       [`${model(index, 'first')}.yaml`, { turns: [{ error }] }],
       [`${model(index, 'later')}.json`, { turns: [{ text: ['I was ', 'about to'], error }] }],
       [`${model(index, 'among')}.jsonl`, { turns: [{ steps: [{ text: ['Then'] }, { error }, { text: 'never' }] }] }],
     ]);
-    service = await startWithScripts(Object.fromEntries(files) as ScriptFiles);
-  });
 
-  afterAll(() => service.close());
+    return startWithScripts(Object.fromEntries(files) as ScriptFiles);
+  });
 
   const cases = ERRORS.map(([name, , seen], index) => ({ name, seen, index }));
 

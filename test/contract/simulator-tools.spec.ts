@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { answerCalls, listCalls, listItemTypes, simulate, tellCalls } from '../support/simulated-calls.js';
 import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -88,13 +89,7 @@ const COUNTS: readonly (readonly [name: string, control: string, named: number, 
 ];
 
 describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ environment: { SIMULATOR_CONTROL: true } });
-  });
-
-  afterAll(() => service.close());
+  const service = useService({ environment: { SIMULATOR_CONTROL: true } });
 
   const ask = (control: string, body: object): Promise<WireResponse> => simulate(transport, service, control, body);
 

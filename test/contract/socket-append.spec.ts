@@ -1,33 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/socket-transcript.js';
 import type { WireResponse } from '../support/transport.js';
 
 const user = (content: string): object => ({ role: 'user', content });
 
-describe('response.append', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('response.append', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
 
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
-
   beforeEach(async () => {
-    provider.turns.length = 0;
+    service.provider.turns.length = 0;
     client = await SocketClient.open(service);
   });
 
   afterEach(() => client[Symbol.asyncDispose]());
 
-  afterAll(() => service.close());
-
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   const append = async (input: unknown, stream_id?: string): Promise<WireResponse> => {
     client.send({ type: 'response.append', input, ...(stream_id === undefined ? {} : { stream_id }) });
@@ -100,7 +91,7 @@ describe('response.append', () => {
   });
 
   it('adds to a request whose turn failed', async () => {
-    provider.play(() => {
+    service.provider.play(() => {
       throw new Error('broken');
     });
     expect(await client.refusal({ input: 'One?' })).toMatchObject({ status: 500 });
@@ -161,7 +152,7 @@ describe('response.append', () => {
       status: 400,
       error: { type: 'invalid_request_error', param: 'type', message: expect.stringContaining('response.create') },
     });
-    expect(provider.turns).toHaveLength(0);
+    expect(service.provider.turns).toHaveLength(0);
   });
 
   it('does not know what another connection asked', async () => {

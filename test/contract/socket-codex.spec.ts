@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/socket-transcript.js';
 
@@ -49,35 +49,27 @@ const message = (role: string, text: string): object => ({
 });
 
 describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', (unknownParameters) => {
-  let service: Service;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      environment: { UNKNOWN_PARAMETERS: unknownParameters },
-    });
-    provider = service.app.get(ScriptedProvider);
+  const service = useService({
+    providers: [ScriptedProvider],
+    environment: { UNKNOWN_PARAMETERS: unknownParameters },
   });
 
-  beforeEach(() => void (provider.turns.length = 0));
-
-  afterAll(() => service.close());
+  beforeEach(() => void (service.provider.turns.length = 0));
 
   const open = (): Promise<SocketClient> =>
     SocketClient.open(service, {
       headers: { 'openai-beta': 'responses_websockets=2026-02-06', originator: 'codex_exec', 'session-id': 's' },
     });
 
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   it('is a warm-up, then only what is new, with calls of its tools between', async () => {
     await using client = await open();
     client.send({ ...FRAME, generate: false, input: [message('developer', 'Base.')], tools: TOOLS });
     const warm = (await client.finish(undefined, { warmUp: true })).response;
-    expect(provider.turns).toHaveLength(0);
+    expect(service.provider.turns).toHaveLength(0);
 
-    provider.reply(
+    service.provider.reply(
       { type: 'reasoning_summary', delta: 'Hm.' },
       { type: 'reasoning_encrypted', content: 'gAAAA' },
       { type: 'function_call', name: 'exec_command', callId: 'call_1' },
@@ -91,7 +83,7 @@ describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', 
     const asked = (await client.finish()).response;
     const types = ['reasoning', 'function_call', 'custom_tool_call', 'function_call'];
     expect((asked['output'] as readonly { readonly type: string }[]).map(({ type }) => type)).toEqual(types);
-    expect(provider.turns.at(-1)?.settings.tools).toMatchObject(TOOLS);
+    expect(service.provider.turns.at(-1)?.settings.tools).toMatchObject(TOOLS);
 
     const input = [
       { type: 'function_call_output', id: 'fco_019aa6a0', call_id: 'call_1', output: 'a.txt' },
@@ -141,7 +133,7 @@ describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', 
     client.send({ ...FRAME, input, tools: TOOLS });
     const { response } = await client.finish();
     expect(response).toMatchObject({ status: 'completed', previous_response_id: null, store: false });
-    expect(provider.turns.at(-1)?.context).toMatchObject(input);
+    expect(service.provider.turns.at(-1)?.context).toMatchObject(input);
     expect(seen().slice(-2)).toEqual(['assistant: a.txt', 'user: Thanks.']);
   });
 
@@ -157,9 +149,9 @@ describe.each(['ignore', 'reject'])('what Codex sends (UNKNOWN_PARAMETERS=%s)', 
     for (const [turn, text] of ['One?', 'Two?', 'Three?'].entries()) {
       client.send({ ...FRAME, previous_response_id, input: [message('user', text)] });
       previous_response_id = (await client.finish()).response.id;
-      expect(provider.turns.at(-1)?.context[0]).toMatchObject(more);
-      expect(provider.turns.at(-1)?.context).toHaveLength(2 * turn + 2);
-      expect(provider.turns.at(-1)?.settings.tools).toEqual([]);
+      expect(service.provider.turns.at(-1)?.context[0]).toMatchObject(more);
+      expect(service.provider.turns.at(-1)?.context).toHaveLength(2 * turn + 2);
+      expect(service.provider.turns.at(-1)?.settings.tools).toEqual([]);
     }
   });
 

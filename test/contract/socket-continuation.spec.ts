@@ -1,23 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 
 import { ResponseStore, StoreUnavailableError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
 import { postJson } from '../support/sse.js';
 
-describe('continuing a response on a socket', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('continuing a response on a socket', { providers: [ScriptedProvider] }, (service) => {
   let store: ResponseStore;
   let client: SocketClient;
   let url: string;
 
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
+  beforeAll(() => {
     store = service.app.get(ResponseStore);
     url = `${service.baseURL}/responses`;
   });
@@ -31,9 +27,7 @@ describe('continuing a response on a socket', () => {
     await client[Symbol.asyncDispose]();
   });
 
-  afterAll(() => service.close());
-
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   /** One turn on the client's default lane; gives the response's id. */
   const say = async (
@@ -46,38 +40,38 @@ describe('continuing a response on a socket', () => {
   };
 
   it('shows the model the whole chain although nothing is stored', async () => {
-    provider.reply({ type: 'text', delta: 'Two.' }).reply({ type: 'text', delta: 'Four.' });
+    service.provider.reply({ type: 'text', delta: 'Two.' }).reply({ type: 'text', delta: 'Four.' });
     const second = await say('Three?', await say('One?'));
     await say('Five?', second);
     expect(seen()).toEqual(['user: One?', 'assistant: Two.', 'user: Three?', 'assistant: Four.', 'user: Five?']);
-    expect(transcript(provider.turns.at(-1)?.input ?? [])).toEqual(['user: Five?']);
-    expect(provider.turns.at(-1)?.parent).toEqual({ responseId: second, origin: { provider: 'scripted' } });
+    expect(transcript(service.provider.turns.at(-1)?.input ?? [])).toEqual(['user: Five?']);
+    expect(service.provider.turns.at(-1)?.parent).toEqual({ responseId: second, origin: { provider: 'scripted' } });
   });
 
   it('gives a model its own state back, as its upstream calls it', async () => {
-    provider.reply({ type: 'metadata', upstreamId: 'up_1' }, { type: 'text', delta: 'Two.' });
+    service.provider.reply({ type: 'metadata', upstreamId: 'up_1' }, { type: 'text', delta: 'Two.' });
     const id = await say('One?');
     await say('Three?', id);
-    expect(provider.turns.at(-1)?.parent?.origin).toEqual({ provider: 'scripted', upstreamId: 'up_1' });
+    expect(service.provider.turns.at(-1)?.parent?.origin).toEqual({ provider: 'scripted', upstreamId: 'up_1' });
   });
 
   it('does not inherit instructions, tools or other settings', async () => {
     const tools = [{ type: 'function', name: 'look', parameters: null, strict: null }];
     const id = await say('Hi', null, { instructions: 'Speak like a pirate.', temperature: 0.3, tools });
     await say('Again', id);
-    expect(provider.turns.at(-1)?.settings).toMatchObject({ instructions: null, temperature: 1, tools: [] });
+    expect(service.provider.turns.at(-1)?.settings).toMatchObject({ instructions: null, temperature: 1, tools: [] });
     expect(seen()).toEqual(['user: Hi', 'assistant: ok', 'user: Again']);
   });
 
   it('keeps what is not stored to its own connection', async () => {
     const id = await say('Hi');
     await using other = await SocketClient.open(service);
-    const asked = provider.turns.length;
+    const asked = service.provider.turns.length;
     expect(await other.refusal({ input: 'Again', previous_response_id: id })).toMatchObject(notFound(id));
     const http = await postJson(url, { model: 'scripted', input: 'Again', previous_response_id: id });
     expect(http).toMatchObject({ status: 400, body: { error: notFound(id).error } });
     expect((await fetch(`${url}/${id}`)).status).toBe(404);
-    expect(provider.turns).toHaveLength(asked);
+    expect(service.provider.turns).toHaveLength(asked);
     await say('Again', id);
     expect(seen()).toEqual(['user: Hi', 'assistant: ok', 'user: Again']);
   });
@@ -139,7 +133,7 @@ describe('continuing a response on a socket', () => {
   });
 
   it('continues an incomplete response', async () => {
-    provider.reply({ type: 'text', delta: 'I was' }, { type: 'finish', reason: 'length' });
+    service.provider.reply({ type: 'text', delta: 'I was' }, { type: 'finish', reason: 'length' });
     const { response } = await client.turn({ input: 'Hi', store: false });
     expect(response.status).toBe('incomplete');
     await say('Go on', response.id);
@@ -147,7 +141,7 @@ describe('continuing a response on a socket', () => {
   });
 
   it.each([true, false])('does not continue a failed response (store: %s)', async (stored) => {
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       yield { type: 'text', delta: 'I was' };
       throw new Error('broken');
     });

@@ -1,23 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 
 import { ModelError, ResponseStore, StoreUnavailableError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { nextEnd } from '../support/socket-next-end.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
 
-describe('what a failing continuation does to its parent', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('what a failing continuation does to its parent', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
 
   beforeEach(async () => {
     client = await SocketClient.open(service);
@@ -28,9 +22,7 @@ describe('what a failing continuation does to its parent', () => {
     await client[Symbol.asyncDispose]();
   });
 
-  afterAll(() => service.close());
-
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   const parentOn = async (stream_id: string, store = false): Promise<string> =>
     (await client.turn({ stream_id, input: 'Parent?', store })).response.id;
@@ -50,7 +42,7 @@ describe('what a failing continuation does to its parent', () => {
     [
       'a model that refuses',
       () =>
-        provider.play(() => {
+        service.provider.play(() => {
           throw new ModelError('rate_limit_exceeded', 'Slow down.', { status: 429 });
         }),
       { input: 'Hi' },
@@ -59,7 +51,7 @@ describe('what a failing continuation does to its parent', () => {
     [
       'a model that breaks before its first word',
       () =>
-        provider.play(async function* () {
+        service.provider.play(async function* () {
           throw new Error('broken');
         }),
       { input: 'Hi' },
@@ -68,7 +60,7 @@ describe('what a failing continuation does to its parent', () => {
     [
       'a model that breaks in the middle',
       () =>
-        provider.play(async function* () {
+        service.provider.play(async function* () {
           yield { type: 'text', delta: 'I was' };
           throw new ModelError('server_error', 'It broke.');
         }),
@@ -135,7 +127,7 @@ describe('what a failing continuation does to its parent', () => {
 
   it('remembers a continuation that ends incomplete in its place', async () => {
     const parent = await parentOn('a');
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'long', store: false, previous_response_id: parent });
     await held.whenBegun(1);
     // Only until then: afterwards it is no longer the latest of its lane.

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { nextEnd } from '../support/socket-next-end.js';
@@ -9,16 +9,9 @@ import { notFound } from '../support/socket-not-found.js';
 import { roundTrip } from '../support/socket-round-trip.js';
 import { transcript } from '../support/socket-transcript.js';
 
-describe('forks between the lanes of a socket', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('forks between the lanes of a socket', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
   let root: string;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
 
   beforeEach(async () => {
     client = await SocketClient.open(service);
@@ -27,8 +20,6 @@ describe('forks between the lanes of a socket', () => {
 
   afterEach(() => client[Symbol.asyncDispose]());
 
-  afterAll(() => service.close());
-
   /** One turn on a lane that answers `re <input>`; gives the response's id. */
   const say = async (
     stream_id: string,
@@ -36,12 +27,12 @@ describe('forks between the lanes of a socket', () => {
     previous_response_id: string | null = null,
     store = false,
   ): Promise<string> => {
-    provider.reply({ type: 'text', delta: `re ${input}` });
+    service.provider.reply({ type: 'text', delta: `re ${input}` });
     const { response } = await client.turn({ stream_id, input, previous_response_id, store });
     return response.id;
   };
 
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
   const asked = (...texts: readonly string[]): readonly string[] =>
     texts.flatMap((text, index) => [`user: ${text}`, ...(index < texts.length - 1 ? [`assistant: re ${text}`] : [])]);
 
@@ -67,7 +58,7 @@ describe('forks between the lanes of a socket', () => {
   });
 
   it('forks one response many times at once', async () => {
-    const held = new HeldTurns(provider).hold(3);
+    const held = new HeldTurns(service.provider).hold(3);
     for (const lane of ['a', 'b', 'c']) {
       client.create({ stream_id: lane, input: lane, previous_response_id: root, store: false });
     }
@@ -91,7 +82,7 @@ describe('forks between the lanes of a socket', () => {
   });
 
   it('takes its parent when it starts, so that the parent lane may go on from then', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'fork', input: 'Slow?', previous_response_id: root, store: false });
     while ((await client.nextOf('fork')).type !== 'response.in_progress');
     await say('main', 'On?', root);
@@ -112,7 +103,7 @@ describe('forks between the lanes of a socket', () => {
     ['goes on', 'On?', 'response.completed'],
     ['fails', 7, 'error'],
   ])('finds nothing if the parent lane %s while the fork waits', async (_, input, end) => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'fork', input: 'Busy?' });
     client.create({ stream_id: 'fork', input: 'Late?', previous_response_id: root, store: false });
     await held.whenBegun(1);
@@ -124,7 +115,7 @@ describe('forks between the lanes of a socket', () => {
   });
 
   it('finds a parent that is made while the fork waits', async () => {
-    const held = new HeldTurns(provider).hold(2);
+    const held = new HeldTurns(service.provider).hold(2);
     client.create({ stream_id: 'main', input: 'Parent?', store: false });
     const created = await client.nextOf('main');
     const { id } = created['response'] as { readonly id: string };
@@ -141,7 +132,7 @@ describe('forks between the lanes of a socket', () => {
   });
 
   it('does not find a parent that is still running', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'main', input: 'Slow?', store: false });
     const { id } = (await client.nextOf('main'))['response'] as { readonly id: string };
     const refusal = await client.refusal({ stream_id: 'fork', input: 'Early?', previous_response_id: id });

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { nextEnd } from '../support/socket-next-end.js';
@@ -29,15 +29,8 @@ const REFUSED: readonly (readonly [what: string, message: object | string | Buff
   ['a nested list', { type: 'response.create', response: [] }, { code: 'invalid_type', param: 'response' }],
 ];
 
-describe('the frames of a client', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('the frames of a client', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
 
   beforeEach(async () => {
     client = await SocketClient.open(service);
@@ -45,9 +38,7 @@ describe('the frames of a client', () => {
 
   afterEach(() => client[Symbol.asyncDispose]());
 
-  afterAll(() => service.close());
-
-  const lastTurn = (): ScriptedProvider['turns'][number] | undefined => provider.turns.at(-1);
+  const lastTurn = (): ScriptedProvider['turns'][number] | undefined => service.provider.turns.at(-1);
 
   it.each<[what: string, frame: object, lane: string | undefined]>([
     ['flat', { model: 'm', input: 'Hi', temperature: 0.5 }, undefined],
@@ -99,7 +90,7 @@ describe('the frames of a client', () => {
   });
 
   it('cannot disturb a running turn with any of these', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'steady' });
     await held.whenBegun(1);
     for (const [, message, error] of REFUSED) {
@@ -118,7 +109,7 @@ describe('the frames of a client', () => {
     const cut = bytes.indexOf('🙂') + 2;
     client.socket.send(bytes.subarray(0, cut), { binary: false, fin: false });
     client.socket.send(bytes.subarray(cut), { binary: false, fin: true });
-    provider.reply({ type: 'text', delta: text });
+    service.provider.reply({ type: 'text', delta: text });
     const { response } = await client.finish();
     expect(response).toMatchObject({ output: [{ content: [{ text }] }] });
     expect(transcript(lastTurn()?.context ?? [])).toEqual([`user: ${text}`]);
@@ -134,7 +125,7 @@ describe('the frames of a client', () => {
   });
 
   it('is told that steering is not supported, and the running turn goes on', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'steady' });
     const { id } = (await client.nextOf('a'))['response'] as { readonly id: string };
     client.send({ type: 'response.steer', previous_response_id: id, input: 'Left!' });
@@ -156,7 +147,7 @@ describe('the frames of a client', () => {
   });
 
   it('is told that a response cannot be interrupted, and the running turn goes on', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ input: 'steady' });
     const { id } = (await client.next())['response'] as { readonly id: string };
     await held.whenBegun(1);

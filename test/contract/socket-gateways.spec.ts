@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { type OnGatewayDisconnect, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const departure = Promise.withResolvers<undefined>();
@@ -24,13 +24,7 @@ class AuditGateway implements OnGatewayDisconnect {
 class AuditModule {}
 
 describe('a gateway of the embedding program on the path of the service', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], imports: [AuditModule] });
-  });
-
-  afterAll(() => service.close());
+  const service = useService({ providers: [ScriptedProvider], imports: [AuditModule] });
 
   it('hears that a client has left', async () => {
     {

@@ -1,30 +1,21 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { describeService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { isEnd } from '../support/socket-next-end.js';
 import { roundTrip } from '../support/socket-round-trip.js';
 
-describe('lanes of a socket', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('lanes of a socket', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
 
   beforeEach(async () => {
     client = await SocketClient.open(service);
   });
 
   afterEach(() => client[Symbol.asyncDispose]());
-
-  afterAll(() => service.close());
 
   /** Frames of anybody until so many turns have ended. */
   const framesUntil = async (ends: number): Promise<readonly WireEvent[]> => {
@@ -42,7 +33,7 @@ describe('lanes of a socket', () => {
       ?.content[0]?.text;
 
   it('runs the turns of a lane one after the other, in the order they came', async () => {
-    const held = new HeldTurns(provider).hold(3);
+    const held = new HeldTurns(service.provider).hold(3);
     for (const input of ['one', 'two', 'three']) client.create({ stream_id: 'a', input });
     for (const [index, text] of ['one', 'two', 'three'].entries()) {
       await roundTrip(client);
@@ -62,7 +53,7 @@ describe('lanes of a socket', () => {
   });
 
   it('runs lanes side by side, and their events interleave', async () => {
-    const held = new HeldTurns(provider).hold(3);
+    const held = new HeldTurns(service.provider).hold(3);
     client.create({ stream_id: 'a', input: 'one' });
     client.create({ stream_id: 'b', input: 'two' });
     client.create({ input: 'three' });
@@ -81,7 +72,7 @@ describe('lanes of a socket', () => {
   });
 
   it('lets a lane go on while another one waits for its model', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'slow', input: 'wait' });
     await held.whenBegun(1);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -95,10 +86,10 @@ describe('lanes of a socket', () => {
 
   it('names the lane on every event of a named lane, and on none of the default lane', async () => {
     const models = {
-      completed: () => provider.reply({ type: 'metadata', headers: { 'x-codex-turn-state': 'abc' } }),
-      incomplete: () => provider.reply({ type: 'text', delta: 'I' }, { type: 'finish', reason: 'length' }),
+      completed: () => service.provider.reply({ type: 'metadata', headers: { 'x-codex-turn-state': 'abc' } }),
+      incomplete: () => service.provider.reply({ type: 'text', delta: 'I' }, { type: 'finish', reason: 'length' }),
       failed: () =>
-        provider.play(async function* () {
+        service.provider.play(async function* () {
           yield { type: 'text', delta: 'I' };
           throw new Error('broken');
         }),
@@ -120,7 +111,7 @@ describe('lanes of a socket', () => {
   });
 
   it('gives an error in its place of the lane, not before the running turn has ended', async () => {
-    const held = new HeldTurns(provider).hold(2);
+    const held = new HeldTurns(service.provider).hold(2);
     client.create({ stream_id: 'a', input: 'one' });
     client.create({ stream_id: 'a', input: 7 });
     client.create({ stream_id: 'a', input: 'Hi', previous_response_id: 'resp_gone' });
@@ -140,7 +131,7 @@ describe('lanes of a socket', () => {
   });
 
   it('goes on with what waits after a turn that was refused or failed', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: 'a', input: 'breaks' });
     client.create({ stream_id: 'a', input: 'Hi' });
     await held.whenBegun(1);
@@ -154,11 +145,11 @@ describe('lanes of a socket', () => {
     await client.turn({ stream_id: 'a', input: 'Hi' });
     const { response } = await client.turn({ stream_id: 'a', input: 'Again' });
     expect(response).toMatchObject({ previous_response_id: null });
-    expect(provider.turns.at(-1)?.context).toHaveLength(1);
+    expect(service.provider.turns.at(-1)?.context).toHaveLength(1);
   });
 
   it('counts the default lane among the 16 that run at once', async () => {
-    const held = new HeldTurns(provider).hold(17);
+    const held = new HeldTurns(service.provider).hold(17);
     client.create({ input: 'default' });
     for (let lane = 0; lane < 16; lane += 1) client.create({ stream_id: `lane-${lane}`, input: `turn ${lane}` });
     await held.whenBegun(16);
@@ -172,7 +163,7 @@ describe('lanes of a socket', () => {
   });
 
   it('lets turns of lanes go first that waited longest when a 17th place is free', async () => {
-    const held = new HeldTurns(provider).hold(19);
+    const held = new HeldTurns(service.provider).hold(19);
     const names = Array.from({ length: 18 }, (_, index) => `lane-${index}`);
     for (const stream_id of names) client.create({ stream_id, input: stream_id });
     // Another one on a lane that runs: it has to queue behind those that have waited longer.

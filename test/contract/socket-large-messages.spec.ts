@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { WebSocket } from 'ws';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { describeService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { isEnd, nextEnd } from '../support/socket-next-end.js';
 
@@ -18,17 +18,7 @@ interface FrameHead {
   readonly length: number;
 }
 
-describe('large messages', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
-
-  afterAll(() => service.close());
-
+describeService('large messages', { providers: [ScriptedProvider] }, (service) => {
   /** The frames of everything up to the end of one turn, as they are on the wire, uncompressed. */
   const readFrames = async (): Promise<{
     readonly heads: readonly FrameHead[];
@@ -54,11 +44,11 @@ describe('large messages', () => {
 
   it('leave in frames of at most 8 MiB', async () => {
     const large = 'x'.repeat(9 * MEGABYTE);
-    provider.reply({ type: 'text', delta: 'Small.' });
+    service.provider.reply({ type: 'text', delta: 'Small.' });
     const { heads: small } = await readFrames();
     expect(small.every(({ fin, opcode }) => fin && opcode === 1)).toBe(true);
 
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       yield [{ type: 'function_call', name: 'f', callId: 'call_1' }];
       yield [{ type: 'function_call_arguments', delta: large }];
       yield [{ type: 'finish', reason: 'stop' }];
@@ -77,7 +67,7 @@ describe('large messages', () => {
     ['in many', 64],
   ])('reach a client that reads, although one end repeats the whole text several times: %s', async (_, pieces) => {
     const text = 'x'.repeat((9 * MEGABYTE) / pieces);
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       for (let piece = 0; piece < pieces; piece += 1) yield [{ type: 'text', delta: text }];
       yield [{ type: 'finish', reason: 'stop' }];
     });

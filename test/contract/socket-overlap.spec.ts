@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useFreshService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { isEnd, nextEnd } from '../support/socket-next-end.js';
@@ -10,24 +11,22 @@ import { roundTrip } from '../support/socket-round-trip.js';
 import { transcript } from '../support/socket-transcript.js';
 
 describe.each(['reject', 'queue'] as const)('a second request on the default lane (WS_OVERLAP=%s)', (overlap) => {
-  let service: Service;
-  let provider: ScriptedProvider;
+  // Before it closes.
+  afterEach(async () => {
+    await client[Symbol.asyncDispose]();
+  });
+  const service = useFreshService(async () => {
+    // `reject` is what is there without it.
+    const environment = overlap === 'reject' ? {} : { WS_OVERLAP: overlap };
+    return startService({ providers: [ScriptedProvider], environment });
+  });
   let client: SocketClient;
 
   beforeEach(async () => {
-    // `reject` is what is there without it.
-    const environment = overlap === 'reject' ? {} : { WS_OVERLAP: overlap };
-    service = await startService({ providers: [ScriptedProvider], environment });
-    provider = service.app.get(ScriptedProvider);
     client = await SocketClient.open(service);
   });
 
-  afterEach(async () => {
-    await client[Symbol.asyncDispose]();
-    await service.close();
-  });
-
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   /** Answers each terminal frame at once, from within the socket's own handler. */
   const chain = (stream_id: string | undefined, turns: number): Promise<readonly WireEvent[]> =>
@@ -51,7 +50,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
   });
 
   it('is no concern of named lanes, which queue', async () => {
-    const held = new HeldTurns(provider).hold(2);
+    const held = new HeldTurns(service.provider).hold(2);
     client.create({ input: 'default' });
     client.create({ stream_id: 'a', input: 'named' });
     for (let turn = 0; turn < 3; turn += 1) client.create({ stream_id: 'a', input: 'Hi' });
@@ -67,7 +66,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
 
   if (overlap === 'reject') {
     it('is refused at once with 409', async () => {
-      const held = new HeldTurns(provider).hold();
+      const held = new HeldTurns(service.provider).hold();
       client.create({ input: 'one' });
       await held.whenBegun(1);
       client.create({ input: 'two' });
@@ -79,15 +78,15 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
       });
       expect(frame).not.toHaveProperty('stream_id');
       expect(held.running).toBe(1);
-      expect(provider.turns).toHaveLength(1);
+      expect(service.provider.turns).toHaveLength(1);
       held.letGo('one');
       expect(await nextEnd(client)).toMatchObject({ type: 'response.completed' });
     });
 
     it('harms neither the turn that runs nor what it continues', async () => {
-      provider.reply({ type: 'text', delta: 'Two.' });
+      service.provider.reply({ type: 'text', delta: 'Two.' });
       const { response: parent } = await client.turn({ stream_id: 'side', input: 'One?', store: false });
-      const held = new HeldTurns(provider).hold();
+      const held = new HeldTurns(service.provider).hold();
       const more = { store: false, previous_response_id: parent.id };
       client.create({ input: 'three', ...more });
       await held.whenBegun(1);
@@ -107,7 +106,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
 
     it('leaves the parent of the running turn to forks even if it names it and is refused', async () => {
       const { response: parent } = await client.turn({ input: 'One?', store: false });
-      const held = new HeldTurns(provider).hold();
+      const held = new HeldTurns(service.provider).hold();
       client.create({ input: 'two', store: false, previous_response_id: parent.id });
       await held.whenBegun(1);
       client.create({ input: 7, store: false, previous_response_id: parent.id });
@@ -118,7 +117,7 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
     });
   } else {
     it('waits for its turn, and both complete', async () => {
-      const held = new HeldTurns(provider).hold(3);
+      const held = new HeldTurns(service.provider).hold(3);
       for (const input of ['one', 'two', 'three']) client.create({ input });
       await held.whenBegun(1);
       await roundTrip(client);

@@ -1,12 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { ResponsesWebSocketSession } from 'openai/lib/responses/responses-websocket-session';
 import { WebSocketError } from 'openai/resources/responses/internal-base';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { describeService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
-import { type Service, startService } from '../support/service.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { transcript } from '../support/socket-transcript.js';
 
@@ -21,18 +21,11 @@ const weather = {
   strict: true,
 } as const;
 
-describe('the official SDK on a socket', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('the official SDK on a socket', { providers: [ScriptedProvider] }, (service) => {
   let ws: ResponsesWS;
 
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
-
   beforeEach(() => {
-    provider.turns.length = 0;
+    service.provider.turns.length = 0;
     ws = new ResponsesWS(service.client());
   });
 
@@ -42,9 +35,7 @@ describe('the official SDK on a socket', () => {
     await closed;
   });
 
-  afterAll(() => service.close());
-
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   describe('ResponsesWS', () => {
     type Iterator = ReturnType<ResponsesWS['stream']>;
@@ -68,7 +59,7 @@ describe('the official SDK on a socket', () => {
 
     it('keeps a conversation without storing it', async () => {
       const iterator = ws.stream();
-      provider.reply({ type: 'text', delta: 'Two.' }).reply({ type: 'text', delta: 'Four.' });
+      service.provider.reply({ type: 'text', delta: 'Two.' }).reply({ type: 'text', delta: 'Four.' });
       const first = await turn(iterator, { model: 'm', store: false, input: 'One?' });
       const more = { model: 'm', store: false } as const;
       const second = await turn(iterator, { ...more, previous_response_id: first.id, input: 'Three?' });
@@ -83,7 +74,7 @@ describe('the official SDK on a socket', () => {
       let input: Create['input'] = 'Weather in Paris and Rome?';
       let previous: string | null = null;
       for (const callId of ['call_paris', 'call_rome']) {
-        provider.reply({ type: 'function_call', name: 'get_weather', callId });
+        service.provider.reply({ type: 'function_call', name: 'get_weather', callId });
         const response: OpenAI.Responses.Response = await turn(iterator, {
           ...settings,
           input,
@@ -93,7 +84,7 @@ describe('the official SDK on a socket', () => {
         input = [{ type: 'function_call_output', call_id: callId, output: 'sunny' }];
         previous = response.id;
       }
-      provider.reply({ type: 'text', delta: 'Sunny everywhere.' });
+      service.provider.reply({ type: 'text', delta: 'Sunny everywhere.' });
       const last = await turn(iterator, { ...settings, input, previous_response_id: previous });
       expect(last.output).toMatchObject([{ type: 'message', content: [{ text: 'Sunny everywhere.' }] }]);
       const call = ['function_call', 'function_call_output'];
@@ -141,7 +132,7 @@ describe('the official SDK on a socket', () => {
 
     it.each([undefined, 'planner'])('keeps a conversation on one lane (%s)', async (name) => {
       const lane = session.lane(name);
-      provider.reply({ type: 'text', delta: 'Two.' });
+      service.provider.reply({ type: 'text', delta: 'Two.' });
       const first = await ask(lane, { model: 'm', store: false, input: 'One?' });
       expect(first.output_text).toBe('Two.');
       const second = await ask(lane, { model: 'm', store: false, input: 'Three?', previous_response_id: first.id });
@@ -153,13 +144,13 @@ describe('the official SDK on a socket', () => {
       const lane = session.lane('warm');
       const warm = await ask(lane, { model: 'm', store: false, input: 'Be brief.', generate: false });
       expect(warm).toMatchObject({ status: 'completed', output: [], usage: { output_tokens: 0 } });
-      expect(provider.turns).toHaveLength(0);
+      expect(service.provider.turns).toHaveLength(0);
       await ask(lane, { model: 'm', store: false, input: 'Hi', previous_response_id: warm.id });
       expect(seen()).toEqual(['user: Be brief.', 'user: Hi']);
     });
 
     it('runs 16 turns of 32 lanes at once and the others after them, and refuses a 33rd name', async () => {
-      const held = new HeldTurns(provider).hold(32);
+      const held = new HeldTurns(service.provider).hold(32);
       const names = Array.from({ length: 32 }, (_, index) => `lane-${index}`);
       const lanes = names.map((name) => session.lane(name));
       for (const [index, lane] of lanes.entries()) lane.create({ model: 'm', store: false, input: names[index] ?? '' });

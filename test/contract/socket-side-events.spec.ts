@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, ModelError, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { isEnd, nextEnd } from '../support/socket-next-end.js';
@@ -20,29 +20,20 @@ const finish: ModelEvent = { type: 'finish', reason: 'stop' };
 
 describe('what a socket tells besides the events of a response', () => {
   const clock = new WatchedClock();
-  let service: Service;
-  let provider: ScriptedProvider;
-  let client: SocketClient;
-
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      environment: { WS_KEEPALIVE_MS: KEEPALIVE_MS },
-      overrides: [[Clock, clock]],
-    });
-    provider = service.app.get(ScriptedProvider);
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService({
+    providers: [ScriptedProvider],
+    environment: { WS_KEEPALIVE_MS: KEEPALIVE_MS },
+    overrides: [[Clock, clock]],
   });
+  let client: SocketClient;
 
   beforeEach(async () => {
     client = await SocketClient.open(service);
   });
 
   afterEach(() => client[Symbol.asyncDispose]());
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
-  });
 
   const turn = async (stream_id?: string): Promise<readonly WireEvent[]> => {
     client.create({ input: 'Hi', ...(stream_id === undefined ? {} : { stream_id }) });
@@ -61,7 +52,7 @@ describe('what a socket tells besides the events of a response', () => {
       ['without a word', [[metadata, finish]]],
       ['with an answer that is cut off', [[text], [metadata, { type: 'finish', reason: 'length' }]]],
     ])('come in a frame of their own before the terminal event: %s', async (_, batches) => {
-      provider.play(async function* () {
+      service.provider.play(async function* () {
         yield* batches;
       });
       const frames = await turn('a');
@@ -78,7 +69,7 @@ describe('what a socket tells besides the events of a response', () => {
     });
 
     it('come before the terminal event of a response that failed', async () => {
-      provider.play(async function* () {
+      service.provider.play(async function* () {
         yield [text];
         yield [metadata];
         throw new ModelError('server_error', 'It broke.');
@@ -90,7 +81,7 @@ describe('what a socket tells besides the events of a response', () => {
 
     it('are only those that are safe to hand on', async () => {
       const unsafe = { 'openai-model': 'other', 'set-cookie': 'a=b', 'x-line': 'a\r\nb', 'X-Codex-Turn-State': 'abc' };
-      provider.reply({ type: 'metadata', headers: unsafe }, text);
+      service.provider.reply({ type: 'metadata', headers: unsafe }, text);
       const frames = await turn();
       expect(frames.filter(({ type }) => type === 'response.metadata')).toEqual([
         { type: 'response.metadata', headers },
@@ -98,12 +89,12 @@ describe('what a socket tells besides the events of a response', () => {
     });
 
     it('are no frame where there are none', async () => {
-      provider.reply({ type: 'metadata', headers: {} }, { type: 'metadata', upstreamId: 'up_1' }, text);
+      service.provider.reply({ type: 'metadata', headers: {} }, { type: 'metadata', upstreamId: 'up_1' }, text);
       expect((await turn()).map(({ type }) => type)).not.toContain('response.metadata');
     });
 
     it('belong to their own turn', async () => {
-      provider.reply(metadata, text).reply(text);
+      service.provider.reply(metadata, text).reply(text);
       await turn('a');
       expect((await turn('a')).map(({ type }) => type)).not.toContain('response.metadata');
     });
@@ -111,7 +102,7 @@ describe('what a socket tells besides the events of a response', () => {
 
   describe('a keepalive', () => {
     it.each([undefined, 'a'])('comes while a model is silent, again and again (lane %s)', async (stream_id) => {
-      const held = new HeldTurns(provider).hold();
+      const held = new HeldTurns(service.provider).hold();
       client.create({ input: 'Wait.', ...(stream_id === undefined ? {} : { stream_id }) });
       while ((await client.nextOf(stream_id)).type !== 'response.output_text.delta');
       const keepalive = { type: 'keepalive', ...(stream_id === undefined ? {} : { stream_id }) };
@@ -129,7 +120,7 @@ describe('what a socket tells besides the events of a response', () => {
 
     it('comes before the first word of a model too', async () => {
       const held = Promise.withResolvers<undefined>();
-      provider.play(async function* () {
+      service.provider.play(async function* () {
         await held.promise;
         yield [text, finish];
       });
@@ -146,7 +137,7 @@ describe('what a socket tells besides the events of a response', () => {
 
     it('does not come while a model speaks, nor without a turn', async () => {
       const pieces = Array.from({ length: 4 }, () => Promise.withResolvers<undefined>());
-      provider.play(async function* () {
+      service.provider.play(async function* () {
         for (const { promise } of pieces) {
           yield [text];
           await promise;
@@ -173,7 +164,7 @@ describe('what a socket tells besides the events of a response', () => {
     });
 
     it('does not come for a turn that waits in its lane', async () => {
-      const held = new HeldTurns(provider).hold(2);
+      const held = new HeldTurns(service.provider).hold(2);
       client.create({ stream_id: 'a', input: 'one' });
       client.create({ stream_id: 'a', input: 'two' });
       while ((await client.next()).type !== 'response.output_text.delta');
@@ -193,7 +184,7 @@ describe('what a socket tells besides the events of a response', () => {
     ['a cut-off', [text, { type: 'finish', reason: 'length' }, metadata]],
     ['a refusal', [{ type: 'refusal', delta: 'No.' }]],
   ])('says nothing after the terminal event: %s', async (_, model) => {
-    provider.reply(...model);
+    service.provider.reply(...model);
     expect(isEnd((await turn()).at(-1) as WireEvent)).toBe(true);
     clock.advance(KEEPALIVE_MS * 2);
     for (let trip = 0; trip < 3; trip += 1) await roundTrip(client);

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { nextEnd } from '../support/socket-next-end.js';
@@ -14,23 +14,14 @@ const LIMIT =
   'This WebSocket connection has reached its maximum number of distinct stream IDs (32). ' +
   'Reuse an existing stream_id or open a new WebSocket connection.';
 
-describe('the names of lanes', () => {
-  let service: Service;
-  let provider: ScriptedProvider;
+describeService('the names of lanes', { providers: [ScriptedProvider] }, (service) => {
   let client: SocketClient;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
-    provider = service.app.get(ScriptedProvider);
-  });
 
   beforeEach(async () => {
     client = await SocketClient.open(service);
   });
 
   afterEach(() => client[Symbol.asyncDispose]());
-
-  afterAll(() => service.close());
 
   it.each<[what: string, streamId: unknown]>([
     ['an empty one', ''],
@@ -44,7 +35,7 @@ describe('the names of lanes', () => {
     ['an object', { name: 'a' }],
     ['an array', ['a']],
   ])('refuses %s', async (_, stream_id) => {
-    const asked = provider.turns.length;
+    const asked = service.provider.turns.length;
     client.create({ stream_id, input: 'Hi' });
     const frame = await client.next();
     expect(frame).toMatchObject({
@@ -53,12 +44,12 @@ describe('the names of lanes', () => {
       error: { type: 'invalid_request_error', code: 'invalid_stream_id', param: 'stream_id', message: INVALID },
     });
     expect(frame).not.toHaveProperty('stream_id');
-    expect(provider.turns).toHaveLength(asked);
+    expect(service.provider.turns).toHaveLength(asked);
     await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
   });
 
   it('refuses an invalid one at once while the default lane is busy', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ input: 'wait' });
     await held.whenBegun(1);
     client.create({ stream_id: '', input: 'Hi' });
@@ -76,11 +67,11 @@ describe('the names of lanes', () => {
   ])('takes %s', async (_, stream_id) => {
     const { response } = await client.turn({ stream_id, input: 'Hi', store: false });
     await client.turn({ stream_id, input: 'Again', store: false, previous_response_id: response.id });
-    expect(provider.turns.at(-1)?.context).toHaveLength(3);
+    expect(service.provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
   it('takes null for the default lane', async () => {
-    const held = new HeldTurns(provider).hold();
+    const held = new HeldTurns(service.provider).hold();
     client.create({ stream_id: null, input: 'wait' });
     await held.whenBegun(1);
     // The same lane, hence busy.

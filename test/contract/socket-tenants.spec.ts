@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
-import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { startServiceIn, STATES } from '../support/states.js';
@@ -11,18 +11,12 @@ const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
 
 describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) => {
-  let service: Service;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startServiceIn(openState, {
+  const service = useService(() =>
+    startServiceIn(openState, {
       providers: [ScriptedProvider],
       environment: { API_KEYS: `alice:${KEYS.alice},bob:${KEYS.bob}` },
-    });
-    provider = service.app.get(ScriptedProvider);
-  });
-
-  afterAll(() => service.close());
+    }),
+  );
 
   const authorization = (tenant: Tenant): Record<string, string> => ({ authorization: `Bearer ${KEYS[tenant]}` });
   const open = (tenant: Tenant): Promise<SocketClient> =>
@@ -46,13 +40,13 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     await using alice = await open('alice');
     await using bob = await open('bob');
     const { response } = await alice.turn({ input: 'Mine.' });
-    const asked = provider.turns.length;
+    const asked = service.provider.turns.length;
     const foreign = observe(await bob.refusal(body(response.id)), response.id);
     const missing = 'resp_0123456789abcdef0123456789abcdef';
     expect(foreign).toBe(observe(await bob.refusal(body(missing)), missing));
-    expect(provider.turns).toHaveLength(asked);
+    expect(service.provider.turns).toHaveLength(asked);
     await alice.turn({ input: 'Again.', previous_response_id: response.id });
-    expect(provider.turns.at(-1)?.context).toHaveLength(3);
+    expect(service.provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
   it('refuses items of the other by their ids', async () => {
@@ -63,7 +57,7 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     const input = [{ type: 'item_reference', id }];
     expect(await bob.refusal({ input })).toMatchObject({ status: 404, error: { code: null, param: 'input' } });
     await alice.turn({ input });
-    expect(provider.turns.at(-1)?.context).toMatchObject([{ id, role: 'assistant' }]);
+    expect(service.provider.turns.at(-1)?.context).toMatchObject([{ id, role: 'assistant' }]);
   });
 
   it('shares what is stored between the sockets of one tenant', async () => {
@@ -71,7 +65,7 @@ describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) 
     await using two = await open('alice');
     const { response } = await one.turn({ input: 'Mine.' });
     await two.turn({ input: 'Again.', previous_response_id: response.id });
-    expect(provider.turns.at(-1)?.context).toHaveLength(3);
+    expect(service.provider.turns.at(-1)?.context).toHaveLength(3);
   });
 
   it('forgets nothing because somebody else deletes', async () => {

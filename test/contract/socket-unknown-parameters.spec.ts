@@ -1,25 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { postJson } from '../support/sse.js';
 
 describe('UNKNOWN_PARAMETERS=reject', () => {
-  let service: Service;
+  const service = useService({ providers: [ScriptedProvider], environment: { UNKNOWN_PARAMETERS: 'reject' } });
   let client: SocketClient;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], environment: { UNKNOWN_PARAMETERS: 'reject' } });
-  });
 
   beforeEach(async () => {
     client = await SocketClient.open(service);
   });
 
   afterEach(() => client[Symbol.asyncDispose]());
-
-  afterAll(() => service.close());
 
   it('knows generate on sockets', async () => {
     await expect(client.warmUp({})).resolves.toMatchObject({ response: { output: [] } });

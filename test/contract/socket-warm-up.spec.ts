@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
@@ -13,27 +13,22 @@ const tool = { type: 'function', name: 'look', parameters: { type: 'object', pro
 
 describe('a warm-up', () => {
   const observer = new RecordingObserver();
-  let service: Service;
-  let provider: ScriptedProvider;
+  const service = useService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
   let client: SocketClient;
   let url: string;
 
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
-    provider = service.app.get(ScriptedProvider);
+  beforeAll(() => {
     url = `${service.baseURL}/responses`;
   });
 
   beforeEach(async () => {
-    provider.turns.length = 0;
+    service.provider.turns.length = 0;
     client = await SocketClient.open(service);
   });
 
   afterEach(() => client[Symbol.asyncDispose]());
 
-  afterAll(() => service.close());
-
-  const seen = (): readonly string[] => transcript(provider.turns.at(-1)?.context ?? []);
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
 
   /** One turn on the default lane that is not stored; gives the response's id. */
   const say = async (input: unknown, previous_response_id: string | null): Promise<string> =>
@@ -48,7 +43,7 @@ describe('a warm-up', () => {
     const { input_tokens: input, output_tokens: output, total_tokens: total } = usageOf(response);
     expect(input).toBeGreaterThan(0);
     expect({ output, total }).toEqual({ output: 0, total: input });
-    expect(provider.turns).toHaveLength(0);
+    expect(service.provider.turns).toHaveLength(0);
   });
 
   it('counts instructions, tools, input and everything before it', async () => {
@@ -81,7 +76,7 @@ describe('a warm-up', () => {
     const { response } = await client.warmUp({ store: false, ...body });
     await say('Hi', response.id);
     expect(seen()).toEqual([...context, 'user: Hi']);
-    expect(provider.turns.at(-1)?.parent?.responseId).toBe(response.id);
+    expect(service.provider.turns.at(-1)?.parent?.responseId).toBe(response.id);
   });
 
   it('stands anywhere in a chain', async () => {
@@ -99,7 +94,7 @@ describe('a warm-up', () => {
       'assistant: ok',
       'user: Four?',
     ]);
-    expect(provider.turns).toHaveLength(3);
+    expect(service.provider.turns).toHaveLength(3);
   });
 
   it('can be continued with empty input', async () => {
@@ -143,14 +138,14 @@ describe('a warm-up', () => {
     const { response, events = [] } = await client.finish(undefined, { warmUp: true });
     expect(events).toHaveLength(2);
     expect(response).toMatchObject({ output: [], usage: { output_tokens: 0 } });
-    expect(provider.turns).toHaveLength(0);
+    expect(service.provider.turns).toHaveLength(0);
     await say('Hi', response.id);
     expect(seen()).toEqual(['user: Base.', 'user: Hi']);
   });
 
   it.each([true, null])('is none with generate: %s', async (generate) => {
     await client.turn({ input: 'Hi', generate });
-    expect(provider.turns).toHaveLength(1);
+    expect(service.provider.turns).toHaveLength(1);
   });
 
   it.each<[what: string, body: object, error: object]>([
@@ -179,7 +174,7 @@ describe('a warm-up', () => {
   it('is unknown over HTTP, and ignored', async () => {
     const { status, body } = await postJson(url, { model: 'm', input: 'Hi', generate: false });
     expect({ status, body }).toMatchObject({ status: 200, body: { output: [{ type: 'message' }] } });
-    expect(provider.turns).toHaveLength(1);
+    expect(service.provider.turns).toHaveLength(1);
   });
 });
 

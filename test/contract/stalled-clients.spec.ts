@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { OpenReplies } from '../../src/operations/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useFreshService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -14,23 +15,18 @@ const MEGABYTE = 1024 * 1024;
 const LARGE = 'x'.repeat(MEGABYTE);
 
 describe('a client that does not read its answer', () => {
-  let service: Service;
-  let observer: RecordingObserver;
-  let socket: Socket;
-
-  beforeEach(async () => {
+  // Before it closes.
+  afterEach(() => void socket.destroy());
+  const service = useFreshService(async () => {
     observer = new RecordingObserver();
-    service = await startService({
+    return startService({
       environment: { CLIENT_STALL_TIMEOUT_MS: 300, SSE_KEEPALIVE_MS: 100, MAX_OUTPUT_CHARACTERS: 100 * MEGABYTE },
       providers: [ScriptedProvider],
       imports: [observer.asModule()],
     });
   });
-
-  afterEach(async () => {
-    socket.destroy();
-    await service.close();
-  });
+  let observer: RecordingObserver;
+  let socket: Socket;
 
   /** Sends a turn and never reads a byte of what comes back. */
   async function ask(stream: boolean): Promise<void> {

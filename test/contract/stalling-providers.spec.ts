@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import { Clock, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider, type Script } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { openStream, postJson } from '../support/sse.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
@@ -39,32 +39,26 @@ function stallAfter(...batches: readonly ModelEvent[]): Stall {
 describe('a provider that stalls', () => {
   const observer = new RecordingObserver();
   const clock = new WatchedClock();
-  let service: Service;
-  let provider: ScriptedProvider;
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService({
+    providers: [ScriptedProvider],
+    imports: [observer.asModule()],
+    overrides: [[Clock, clock]],
+    environment: { MODEL_ACCEPT_TIMEOUT_MS: ACCEPT_MS, MODEL_IDLE_TIMEOUT_MS: IDLE_MS },
+  });
   let url: string;
   let turns = 0;
 
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      imports: [observer.asModule()],
-      overrides: [[Clock, clock]],
-      environment: { MODEL_ACCEPT_TIMEOUT_MS: ACCEPT_MS, MODEL_IDLE_TIMEOUT_MS: IDLE_MS },
-    });
-    provider = service.app.get(ScriptedProvider);
+  beforeAll(() => {
     url = `${service.baseURL}/responses`;
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
   });
 
   const body = { model: 'scripted', input: 'Go on.' };
 
   const play = (script: Script): void => {
     turns += 1;
-    provider.play(script);
+    service.provider.play(script);
   };
 
   const stream = async (signal?: AbortSignal): Promise<AsyncGenerator<WireEvent, void, undefined>> => {
@@ -169,7 +163,7 @@ describe('a provider that stalls', () => {
 
   it('lets go of a provider that counts tokens for ever when the client leaves', async () => {
     const counting = Promise.withResolvers<undefined>();
-    const spy = jest.spyOn(provider, 'countTokens').mockImplementation(() => {
+    const spy = jest.spyOn(service.provider, 'countTokens').mockImplementation(() => {
       counting.resolve(undefined);
       return never();
     });
@@ -189,7 +183,7 @@ describe('a provider that stalls', () => {
     client.abort();
     await expect(answer).rejects.toThrow('aborted');
     await expectSettled('disconnected');
-    const id = provider.turns.at(-1)?.responseId ?? '';
+    const id = service.provider.turns.at(-1)?.responseId ?? '';
     expect((await fetch(`${url}/${id}`)).status).toBe(404);
   };
 

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 
 import { ResponseStore } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
+import { useService } from '../support/describe-service.js';
 import { REFUSED_TURNS } from '../support/refused-turns.js';
-import type { Service } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
@@ -20,20 +19,10 @@ interface Family {
 }
 
 describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
-    provider = service.app.get(ScriptedProvider);
-  });
-
-  afterAll(() => service.close());
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   const create = async (input: string, parent: string | null = null): Promise<string> =>
-    (await api.create({ input, previous_response_id: parent })).id;
+    (await service.api.create({ input, previous_response_id: parent })).id;
 
   const createFamily = async (): Promise<Family> => {
     const root = await create('Root?');
@@ -43,7 +32,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
   };
 
   const living = async (family: Family): Promise<readonly string[]> => {
-    const statuses = await Promise.all(Object.values(family).map((id: string) => api.get(`responses/${id}`)));
+    const statuses = await Promise.all(Object.values(family).map((id: string) => service.api.get(`responses/${id}`)));
     return Object.keys(family).filter((_, index) => statuses[index]?.status === 200);
   };
 
@@ -53,10 +42,10 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     ['?cascade=true', []],
   ])('takes with it what it says: DELETE %s on the root', async (query, left) => {
     const family = await createFamily();
-    const { status, body } = await api.delete(`responses/${family.root}${query}`);
+    const { status, body } = await service.api.delete(`responses/${family.root}${query}`);
     expect({ status, body }).toEqual({ status: 200, body: { id: family.root, object: 'response', deleted: true } });
     expect(await living(family)).toEqual(left);
-    expect((await api.delete(`responses/${family.root}${query}`)).status).toBe(404);
+    expect((await service.api.delete(`responses/${family.root}${query}`)).status).toBe(404);
   });
 
   it.each([
@@ -64,53 +53,53 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     ['?cascade=true', ['root', 'right']],
   ])('leaves alone what is beside it: DELETE %s on a branch', async (query, left) => {
     const family = await createFamily();
-    await api.delete(`responses/${family.left}${query}`);
+    await service.api.delete(`responses/${family.left}${query}`);
     expect(await living(family)).toEqual(left);
-    expect(await api.idsOf(`sessions/${family.root}/responses`)).toHaveLength(left.length);
+    expect(await service.api.idsOf(`sessions/${family.root}/responses`)).toHaveLength(left.length);
   });
 
   it('takes with it what continues it through one that was deleted before', async () => {
     const family = await createFamily();
-    await api.delete(`responses/${family.left}`);
-    await api.delete(`responses/${family.root}?cascade=true`);
+    await service.api.delete(`responses/${family.left}`);
+    await service.api.delete(`responses/${family.root}?cascade=true`);
     expect(await living(family)).toEqual([]);
   });
 
   it.each(['', '1', 'yes', 'TRUE', 'true&cascade=true'])('is not deleted with cascade=%s', async (value) => {
     const id = await create('Hi');
-    const refused = await api.delete(`responses/${id}?cascade=${value}`);
+    const refused = await service.api.delete(`responses/${id}?cascade=${value}`);
     expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_type', param: 'cascade' } } });
-    expect((await api.get(`responses/${id}`)).status).toBe(200);
+    expect((await service.api.get(`responses/${id}`)).status).toBe(200);
   });
 
   it.each(REFUSED_TURNS)('is not continued any more: %s', async (_, refuse) => {
     const { root, left } = await createFamily();
-    await api.delete(`responses/${left}`);
+    await service.api.delete(`responses/${left}`);
     const body = { model: 'scripted', input: 'On', previous_response_id: left };
     expect(await refuse(service, body)).toMatchObject({
       status: 400,
       error: { code: 'previous_response_not_found', param: 'previous_response_id' },
     });
-    await api.delete(`responses/${root}?cascade=true`);
+    await service.api.delete(`responses/${root}?cascade=true`);
     expect(await refuse(service, { ...body, previous_response_id: root })).toMatchObject({ status: 400 });
   });
 
   it('stays context of what continues it, for ever', async () => {
     const { root, left, leftOne } = await createFamily();
-    await api.delete(`responses/${root}`);
-    await api.delete(`responses/${left}`);
+    await service.api.delete(`responses/${root}`);
+    await service.api.delete(`responses/${left}`);
     const next = await create('Next?', leftOne);
-    await api.delete(`responses/${leftOne}`);
+    await service.api.delete(`responses/${leftOne}`);
     await create('Last?', next);
     const asked = ['Root?', 'Left?', 'One?', 'Next?'].flatMap((text) => [`user: ${text}`, 'assistant: ok']);
-    expect(transcript(provider.turns.at(-1)?.context ?? [])).toEqual([...asked, 'user: Last?']);
+    expect(transcript(service.provider.turns.at(-1)?.context ?? [])).toEqual([...asked, 'user: Last?']);
   });
 
   it('stays context of a turn that runs while it goes', async () => {
     const root = await create('Root?');
     const begun = Promise.withResolvers<undefined>();
     const gate = Promise.withResolvers<undefined>();
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       begun.resolve(undefined);
       await gate.promise;
       yield { type: 'text', delta: 'ok' };
@@ -118,26 +107,26 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     });
     const running = create('Running?', root);
     await begun.promise;
-    expect((await api.delete(`responses/${root}?cascade=true`)).status).toBe(200);
+    expect((await service.api.delete(`responses/${root}?cascade=true`)).status).toBe(200);
     gate.resolve(undefined);
     await create('After?', await running);
-    const context = transcript(provider.turns.at(-1)?.context ?? []);
+    const context = transcript(service.provider.turns.at(-1)?.context ?? []);
     expect(context).toEqual(['user: Root?', 'assistant: ok', 'user: Running?', 'assistant: ok', 'user: After?']);
   });
 
   it('cuts the graph', async () => {
     const { root, left, right, leftOne } = await createFamily();
-    await api.delete(`responses/${left}`);
-    expect(await api.idsOf(`responses/${root}/children`)).toEqual([right]);
-    expect(await api.idsOf(`responses/${root}/leaves`)).toEqual([right]);
-    expect(await api.idsOf(`responses/${right}/siblings`)).toEqual([]);
-    expect((await api.get(`responses/${leftOne}/tree`)).body).toMatchObject({ root: { id: leftOne } });
+    await service.api.delete(`responses/${left}`);
+    expect(await service.api.idsOf(`responses/${root}/children`)).toEqual([right]);
+    expect(await service.api.idsOf(`responses/${root}/leaves`)).toEqual([right]);
+    expect(await service.api.idsOf(`responses/${right}/siblings`)).toEqual([]);
+    expect((await service.api.get(`responses/${leftOne}/tree`)).body).toMatchObject({ root: { id: leftOne } });
     for (const route of ['', '/input_items', '/children', '/siblings', '/leaves', '/tree']) {
-      expect((await api.get(`responses/${left}${route}`)).status).toBe(404);
+      expect((await service.api.get(`responses/${left}${route}`)).status).toBe(404);
     }
-    expect(await api.idsOf('responses?limit=100')).not.toContain(left);
+    expect(await service.api.idsOf('responses?limit=100')).not.toContain(left);
     for (const cursor of ['after', 'before']) {
-      expect(await api.get(`responses?${cursor}=${left}`)).toMatchObject({
+      expect(await service.api.get(`responses?${cursor}=${left}`)).toMatchObject({
         status: 400,
         body: { error: { param: cursor } },
       });
@@ -149,7 +138,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
     await using two = await SocketClient.open(service);
     const root = (await one.turn({ stream_id: 'a', input: 'Root?' })).response.id;
     const child = (await two.turn({ stream_id: 'b', input: 'Child?', previous_response_id: root })).response.id;
-    await api.delete(`responses/${root}${query}`);
+    await service.api.delete(`responses/${root}${query}`);
     expect(await one.refusal({ stream_id: 'a', input: 'On', previous_response_id: root })).toMatchObject(
       notFound(root),
     );
@@ -181,7 +170,7 @@ describe.each(STATES)('a response that is deleted in $state', ({ open }) => {
 
   it('is deleted once when it is asked for ten times at once', async () => {
     const id = await create('Hi');
-    const answers = await Promise.all(Array.from({ length: 10 }, () => api.delete(`responses/${id}`)));
+    const answers = await Promise.all(Array.from({ length: 10 }, () => service.api.delete(`responses/${id}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(404)]);
   });
 });

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -43,21 +42,11 @@ function bodyOf(text: string): object {
 }
 
 describe.each(STATES)('in $state', ({ open }) => {
-  let service: Service;
-  let api: ApiClient;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
-    api = new ApiClient(service.baseURL);
-    provider = service.app.get(ScriptedProvider);
-  });
-
-  afterAll(() => service.close());
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   describe.each(TEXTS)('%s', (_, text) => {
     it.each(TRANSPORTS)('is stored and given back as it came: $name', async (transport) => {
-      provider.reply(
+      service.provider.reply(
         { type: 'reasoning_summary', delta: text },
         { type: 'reasoning_encrypted', content: text },
         { type: 'text', delta: text },
@@ -65,7 +54,7 @@ describe.each(STATES)('in $state', ({ open }) => {
         { type: 'function_call_arguments', delta: text },
       );
       const { response } = await transport.run(service, bodyOf(text));
-      const { body } = await api.get(`responses/${response.id}`);
+      const { body } = await service.api.get(`responses/${response.id}`);
       const { output_text: _text, ...stored } = body;
       const { output_text: _too, ...made } = response;
       expect(stored).toEqual(made);
@@ -79,7 +68,7 @@ describe.each(STATES)('in $state', ({ open }) => {
           { type: 'function_call', name: text, call_id: `2 ${text}`, arguments: text },
         ],
       });
-      const { body: list } = await api.get(`responses/${response.id}/input_items?order=asc`);
+      const { body: list } = await service.api.get(`responses/${response.id}/input_items?order=asc`);
       expect(list['data']).toMatchObject([
         { id: text, content: [{ text }] },
         { id: `fc ${text}`, call_id: text, name: text, arguments: text },
@@ -90,10 +79,10 @@ describe.each(STATES)('in $state', ({ open }) => {
     });
 
     it.each(TRANSPORTS)('is context of what comes after it: $name', async (transport) => {
-      provider.reply({ type: 'text', delta: text });
-      const { id } = await api.create(bodyOf(text));
+      service.provider.reply({ type: 'text', delta: text });
+      const { id } = await service.api.create(bodyOf(text));
       await transport.run(service, { model: 'scripted', input: 'Next', previous_response_id: id });
-      const [question, call, answer, other, reply] = provider.turns.at(-1)?.context ?? [];
+      const [question, call, answer, other, reply] = service.provider.turns.at(-1)?.context ?? [];
       expect([question, call, answer, other, reply]).toMatchObject([
         { id: text, content: [{ text }] },
         { call_id: text, arguments: text },
@@ -104,59 +93,66 @@ describe.each(STATES)('in $state', ({ open }) => {
     });
 
     it('is found as an item', async () => {
-      await api.create(bodyOf(text));
-      await api.create({ input: [{ type: 'item_reference', id: text }] });
-      expect(provider.turns.at(-1)?.context).toMatchObject([{ id: text, role: 'user', content: [{ text }] }]);
+      await service.api.create(bodyOf(text));
+      await service.api.create({ input: [{ type: 'item_reference', id: text }] });
+      expect(service.provider.turns.at(-1)?.context).toMatchObject([{ id: text, role: 'user', content: [{ text }] }]);
       const unknown = { input: [{ type: 'item_reference', id: `no ${text}` }] };
-      await expect(api.create(unknown)).rejects.toMatchObject({ status: 404, body: { error: { param: 'input' } } });
+      await expect(service.api.create(unknown)).rejects.toMatchObject({
+        status: 404,
+        body: { error: { param: 'input' } },
+      });
     });
 
     it('is no parent, and cannot be the name of a session', async () => {
-      await expect(api.create({ previous_response_id: `resp_${text}` })).rejects.toMatchObject({ status: 400 });
-      const forked = await api.post('sessions/x/fork', { target_session_id: 'y', up_to_response_id: text });
+      await expect(service.api.create({ previous_response_id: `resp_${text}` })).rejects.toMatchObject({ status: 400 });
+      const forked = await service.api.post('sessions/x/fork', { target_session_id: 'y', up_to_response_id: text });
       expect(forked).toMatchObject({ status: 404 });
     });
   });
 
   // A URL cannot hold half of a pair.
   it.each(TEXTS.filter(([, text]) => text.isWellFormed()))('%s is listed and filtered by', async (_, text) => {
-    const { id } = await api.create(bodyOf(text));
+    const { id } = await service.api.create(bodyOf(text));
     const encoded = encodeURIComponent(text);
     for (const filter of [`model=${encoded}`, `metadata[${encoded}]=${encoded}`, `metadata[plain]=${encoded}`]) {
-      expect(await api.idsOf(`responses?limit=1&${filter}`)).toEqual([id]);
-      expect(await api.idsOf(`responses?${filter}&status=failed`)).toEqual([]);
-      expect(await api.idsOf(`responses?${filter}x`)).toEqual([]);
+      expect(await service.api.idsOf(`responses?limit=1&${filter}`)).toEqual([id]);
+      expect(await service.api.idsOf(`responses?${filter}&status=failed`)).toEqual([]);
+      expect(await service.api.idsOf(`responses?${filter}x`)).toEqual([]);
     }
-    const page = await api.get(`responses/${id}/input_items?order=asc&limit=1&after=${encoded}`);
+    const page = await service.api.get(`responses/${id}/input_items?order=asc&limit=1&after=${encoded}`);
     expect(page.body).toMatchObject({ data: [{ id: `fc ${text}` }], has_more: true });
     for (const path of [`responses?after=${encoded}`, `responses/${id}/children?before=${encoded}`]) {
-      expect((await api.get(path)).status).toBe(400);
+      expect((await service.api.get(path)).status).toBe(400);
     }
     for (const path of [`responses/${encoded}`, `responses/${encoded}/tree`]) {
-      expect((await api.get(path)).status).toBe(404);
+      expect((await service.api.get(path)).status).toBe(404);
     }
     // Most of these can be the name of no session, and then there is none.
-    expect((await api.delete(`sessions/${encoded}`)).status).toBe(404);
+    expect((await service.api.delete(`sessions/${encoded}`)).status).toBe(404);
   });
 
   it('texts that differ in one half of a pair are two', async () => {
-    const high = await api.create({ model: 'm\ud83d', metadata: { '\ud83d': 'x' } });
-    const low = await api.create({ model: 'm\ud83e', metadata: { '\ud83e': 'x' } });
-    expect((await api.get(`responses/${high.id}`)).body).toMatchObject({ model: 'm\ud83d' });
-    expect((await api.get(`responses/${low.id}`)).body).toMatchObject({ model: 'm\ud83e' });
+    const high = await service.api.create({ model: 'm\ud83d', metadata: { '\ud83d': 'x' } });
+    const low = await service.api.create({ model: 'm\ud83e', metadata: { '\ud83e': 'x' } });
+    expect((await service.api.get(`responses/${high.id}`)).body).toMatchObject({ model: 'm\ud83d' });
+    expect((await service.api.get(`responses/${low.id}`)).body).toMatchObject({ model: 'm\ud83e' });
     // What a URL makes of such a half is another character.
-    expect(await api.idsOf('responses?model=m%EF%BF%BD')).toEqual([]);
+    expect(await service.api.idsOf('responses?model=m%EF%BF%BD')).toEqual([]);
   });
 
   it('long texts are found as well', async () => {
     const model = 'm'.repeat(20_000);
     const metadata = { ['k'.repeat(64)]: 'v'.repeat(512) };
-    const { id } = await api.create({ model, metadata, input: [{ id: 'i'.repeat(256), role: 'user', content: 'Hi' }] });
-    expect((await api.get(`responses/${id}`)).body).toMatchObject({ model, metadata });
-    expect(await api.idsOf(`responses?metadata[${'k'.repeat(64)}]=${'v'.repeat(512)}`)).toEqual([id]);
-    expect(await api.idsOf(`responses?model=${'m'.repeat(10_000)}`)).toEqual([]);
-    await api.create({ input: [{ type: 'item_reference', id: 'i'.repeat(256) }] });
-    const big = await api.create({ model: 'm'.repeat(10_000) });
-    expect(await api.idsOf(`responses?model=${'m'.repeat(10_000)}`)).toEqual([big.id]);
+    const { id } = await service.api.create({
+      model,
+      metadata,
+      input: [{ id: 'i'.repeat(256), role: 'user', content: 'Hi' }],
+    });
+    expect((await service.api.get(`responses/${id}`)).body).toMatchObject({ model, metadata });
+    expect(await service.api.idsOf(`responses?metadata[${'k'.repeat(64)}]=${'v'.repeat(512)}`)).toEqual([id]);
+    expect(await service.api.idsOf(`responses?model=${'m'.repeat(10_000)}`)).toEqual([]);
+    await service.api.create({ input: [{ type: 'item_reference', id: 'i'.repeat(256) }] });
+    const big = await service.api.create({ model: 'm'.repeat(10_000) });
+    expect(await service.api.idsOf(`responses?model=${'m'.repeat(10_000)}`)).toEqual([big.id]);
   });
 });

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
-import type { Service } from '../support/service.js';
+import type { ApiClient } from '../support/api-client.js';
+import { useFreshService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
@@ -13,36 +13,28 @@ import { openStream } from '../support/sse.js';
 const SECOND = 1000;
 
 describe.each(STATES)('how long a response lives in $state', ({ open }) => {
-  let service: Service;
-  let clock: FakeClock;
-  let api: ApiClient;
-  let provider: ScriptedProvider;
-
-  beforeEach(async () => {
+  const service = useFreshService(async () => {
     clock = new FakeClock();
-    service = await startServiceIn(open, {
+    return startServiceIn(open, {
       providers: [ScriptedProvider],
       overrides: [[Clock, clock]],
       environment: { RESPONSE_TTL: 100, RESPONSE_TTL_MAX: 1000, PURGE_INTERVAL_MS: 2 ** 31 - 1 },
     });
-    api = new ApiClient(service.baseURL);
-    provider = service.app.get(ScriptedProvider);
   });
+  let clock: FakeClock;
 
-  afterEach(() => service.close());
-
-  const lasting = (seconds: number): ApiClient => api.with({ 'x-response-ttl': String(seconds) });
-  const statusOf = async (id: string): Promise<number> => (await api.get(`responses/${id}`)).status;
+  const lasting = (seconds: number): ApiClient => service.api.with({ 'x-response-ttl': String(seconds) });
+  const statusOf = async (id: string): Promise<number> => (await service.api.get(`responses/${id}`)).status;
 
   /** Whether a response is there, in every way to ask for it. */
   const expectThere = async (id: string, isThere: boolean): Promise<void> => {
     for (const path of ['', '/input_items', '/children', '/siblings', '/leaves', '/tree']) {
-      expect({ path, status: (await api.get(`responses/${id}${path}`)).status }).toEqual({
+      expect({ path, status: (await service.api.get(`responses/${id}${path}`)).status }).toEqual({
         path,
         status: isThere ? 200 : 404,
       });
     }
-    expect((await api.idsOf('responses')).includes(id)).toBe(isThere);
+    expect((await service.api.idsOf('responses')).includes(id)).toBe(isThere);
   };
 
   it.each([
@@ -52,16 +44,16 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     ['as RESPONSE_TTL says', undefined, 100],
     ['as a number with zeros says', '0007', 7],
   ])('is %s', async (_, ttl, seconds) => {
-    const { id } = await (ttl === undefined ? api : api.with({ 'x-response-ttl': ttl })).create({});
+    const { id } = await (ttl === undefined ? service.api : service.api.with({ 'x-response-ttl': ttl })).create({});
     clock.advance(seconds * SECOND - 1);
     await expectThere(id, true);
-    expect(await api.idsOf(`sessions/${id}/responses`)).toEqual([id]);
+    expect(await service.api.idsOf(`sessions/${id}/responses`)).toEqual([id]);
     clock.advance(1);
     await expectThere(id, false);
-    expect((await api.get(`sessions/${id}/responses`)).status).toBe(404);
-    expect((await api.delete(`responses/${id}`)).status).toBe(404);
-    expect((await api.delete(`sessions/${id}`)).status).toBe(404);
-    expect((await api.post(`sessions/${id}/fork`, { target_session_id: 'late' })).status).toBe(404);
+    expect((await service.api.get(`sessions/${id}/responses`)).status).toBe(404);
+    expect((await service.api.delete(`responses/${id}`)).status).toBe(404);
+    expect((await service.api.delete(`sessions/${id}`)).status).toBe(404);
+    expect((await service.api.post(`sessions/${id}/fork`, { target_session_id: 'late' })).status).toBe(404);
   });
 
   it('is as the header of a stream says', async () => {
@@ -106,7 +98,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     };
     for (const stream of [false, true]) {
       const body = { model: 'scripted', input: 'Hi', stream };
-      expect(await api.with({ 'x-response-ttl': ttl }).post('responses', body)).toMatchObject(refusal);
+      expect(await service.api.with({ 'x-response-ttl': ttl }).post('responses', body)).toMatchObject(refusal);
     }
     await using client = await SocketClient.open(service, { headers: { 'x-response-ttl': ttl } });
     expect(await client.refusal({ input: 'Hi' })).toMatchObject({
@@ -114,7 +106,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
       status: 400,
       error: refusal.body.error,
     });
-    expect(provider.turns).toEqual([]);
+    expect(service.provider.turns).toEqual([]);
   });
 
   it('does not end what a living descendant needs', async () => {
@@ -128,7 +120,7 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
       clock.advance(seconds * SECOND);
       await expectThere(gone.id, false);
       for (const transport of [false, true]) {
-        const refused = await api.post('responses', {
+        const refused = await service.api.post('responses', {
           model: 'scripted',
           input: 'No',
           previous_response_id: gone.id,
@@ -139,12 +131,12 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     }
     const last = await lasting(1000).create({ input: 'Four?', previous_response_id: leaf.id });
     const answered = ['One?', 'Two?', 'Three?'].flatMap((text) => [`user: ${text}`, 'assistant: ok']);
-    expect(transcript(provider.turns.at(-1)?.context ?? [])).toEqual([...answered, 'user: Four?']);
-    expect(await api.get(`responses/${leaf.id}`)).toMatchObject({ body: { previous_response_id: child.id } });
+    expect(transcript(service.provider.turns.at(-1)?.context ?? [])).toEqual([...answered, 'user: Four?']);
+    expect(await service.api.get(`responses/${leaf.id}`)).toMatchObject({ body: { previous_response_id: child.id } });
     // The graph begins at what can be seen.
-    const { body } = await api.get(`responses/${last.id}/tree`);
+    const { body } = await service.api.get(`responses/${last.id}/tree`);
     expect(body).toMatchObject({ root: { id: leaf.id, children: { data: [{ id: last.id }] } } });
-    expect(await api.idsOf(`sessions/${root.id}/responses?order=asc`)).toEqual([leaf.id, last.id]);
+    expect(await service.api.idsOf(`sessions/${root.id}/responses?order=asc`)).toEqual([leaf.id, last.id]);
   });
 
   it('keeps a parent only as long as it says itself', async () => {
@@ -152,19 +144,19 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
     const child = await lasting(1).create({ previous_response_id: parent.id });
     clock.advance(SECOND);
     expect([await statusOf(parent.id), await statusOf(child.id)]).toEqual([200, 404]);
-    expect(await api.idsOf(`responses/${parent.id}/children`)).toEqual([]);
-    expect(await api.idsOf(`responses/${parent.id}/leaves`)).toEqual([parent.id]);
+    expect(await service.api.idsOf(`responses/${parent.id}/children`)).toEqual([]);
+    expect(await service.api.idsOf(`responses/${parent.id}/leaves`)).toEqual([parent.id]);
   });
 
   it('lets items go with it', async () => {
     const { output } = await lasting(5).create({});
     const [{ id }] = output as [{ readonly id: string }];
     const input = [{ type: 'item_reference', id }];
-    await api.create({ input });
+    await service.api.create({ input });
     clock.advance(5 * SECOND);
     // The turn that referred to it has it as its own.
-    await api.create({ input });
+    await service.api.create({ input });
     clock.advance(100 * SECOND);
-    await expect(api.create({ input })).rejects.toMatchObject({ status: 404 });
+    await expect(service.api.create({ input })).rejects.toMatchObject({ status: 404 });
   });
 });

@@ -1,25 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { NotFoundError } from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 type Json = Record<string, unknown>;
 
 describe.each(STATES)('stored responses in $state', ({ open }) => {
-  let service: Service;
+  const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let client: OpenAI;
-  let provider: ScriptedProvider;
 
-  beforeAll(async () => {
-    service = await startServiceIn(open, { providers: [ScriptedProvider] });
+  beforeAll(() => {
     client = service.client();
-    provider = service.app.get(ScriptedProvider);
   });
-
-  afterAll(() => service.close());
 
   const create = (input: OpenAI.Responses.ResponseInput | string, parent: string | null = null): Promise<string> =>
     client.responses.create({ model: 'scripted', input, previous_response_id: parent }).then(({ id }) => id);
@@ -59,11 +54,11 @@ describe.each(STATES)('stored responses in $state', ({ open }) => {
     const child = await create('Two?', root);
     await client.responses.delete(root);
     const grandchild = await create('Three?', child);
-    const context = JSON.stringify(provider.turns.at(-1)?.context);
+    const context = JSON.stringify(service.provider.turns.at(-1)?.context);
     for (const text of ['One?', 'Two?', 'Three?']) expect(context).toContain(text);
     await client.responses.delete(child);
     await create('Four?', grandchild);
-    expect(JSON.stringify(provider.turns.at(-1)?.context)).toContain('One?');
+    expect(JSON.stringify(service.provider.turns.at(-1)?.context)).toContain('One?');
     expect(await client.responses.retrieve(grandchild)).toMatchObject({ previous_response_id: child });
   });
 

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 
 /** Fewer characters than bytes, in each of UTF-8's lengths. */
 const WORDS = ['harbor ', 'café ', '港口 ', '⚓🚢 ', 'end'];
@@ -51,11 +51,8 @@ function textOf(stream: string): string {
   return [...deltas].map(([, data = '']) => (JSON.parse(data) as { readonly delta: string }).delta).join('');
 }
 
-describe('a stream on the wire', () => {
-  let service: Service;
-
+describeService('a stream on the wire', { providers: [ScriptedProvider] }, (service) => {
   beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
     service.app.get(ScriptedProvider).otherwise(async function* () {
       for (const delta of WORDS) {
         yield { type: 'text', delta };
@@ -64,8 +61,6 @@ describe('a stream on the wire', () => {
       yield { type: 'finish', reason: 'stop' };
     });
   });
-
-  afterAll(() => service.close());
 
   it('is made of whole chunks, whose length is in bytes', async () => {
     const { chunks, rest } = unchunk(await exchange(service.port, toRequest('1.1', ['connection: close'])));

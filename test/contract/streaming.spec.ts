@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type Service, startService } from '../support/service.js';
 import { collectStream, openRawStream, openStream, postJson, readEvents, requireWholeFrames } from '../support/sse.js';
 import { WatchedClock } from '../support/watched-clock.js';
 
@@ -18,27 +18,22 @@ const finish: ModelEvent = { type: 'finish', reason: 'stop' };
 
 describe('a stream', () => {
   const observer = new RecordingObserver();
-  let service: Service;
-  let provider: ScriptedProvider;
+  const service = useService({
+    providers: [ScriptedProvider],
+    imports: [observer.asModule()],
+    environment: { MAX_OUTPUT_CHARACTERS: 1_000_000_000 },
+  });
   let url: string;
 
-  beforeAll(async () => {
-    service = await startService({
-      providers: [ScriptedProvider],
-      imports: [observer.asModule()],
-      environment: { MAX_OUTPUT_CHARACTERS: 1_000_000_000 },
-    });
-    provider = service.app.get(ScriptedProvider);
+  beforeAll(() => {
     url = `${service.baseURL}/responses`;
   });
-
-  afterAll(() => service.close());
 
   it.each(['sse', 'json'])('stops the model at once when its client leaves (%s)', async (transport) => {
     const turns = observer.records.length;
     const reached = Promise.withResolvers<undefined>();
     const stopped = Promise.withResolvers<unknown>();
-    provider.play(async function* (_, { signal }) {
+    service.provider.play(async function* (_, { signal }) {
       yield text('before');
       reached.resolve(undefined);
       await once(signal, 'abort');
@@ -53,7 +48,7 @@ describe('a stream', () => {
     await expect(stopped.promise).resolves.toMatchObject({ reason: 'disconnect' });
     const records = await observer.whenSettled(turns + 1);
     expect(records.at(-1)).toMatchObject({ status: 'disconnected', usage: null });
-    const id = provider.turns.at(-1)?.responseId ?? '';
+    const id = service.provider.turns.at(-1)?.responseId ?? '';
     expect((await fetch(`${url}/${id}`)).status).toBe(404);
     const continued = await postJson(url, { ...body, previous_response_id: id });
     expect(continued).toMatchObject({ status: 400, body: { error: { code: 'previous_response_not_found' } } });
@@ -61,7 +56,7 @@ describe('a stream', () => {
 
   it('takes a provider back to its finally when it has finished', async () => {
     const ended = Promise.withResolvers<undefined>();
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       try {
         yield [text('all'), finish];
       } finally {
@@ -76,7 +71,7 @@ describe('a stream', () => {
     const pieces = 200;
     let pulls = 0;
     const exhausted = Promise.withResolvers<undefined>();
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       for (; pulls < pieces; pulls += 1) yield text('x'.repeat(256 * 1024));
       exhausted.resolve(undefined);
       // Reported, so that nobody counts the tokens of all that.
@@ -101,7 +96,7 @@ describe('a stream', () => {
     let pulls = 0;
     let latePulls = 0;
     const closed = Promise.withResolvers<undefined>();
-    provider.play((_, { signal }) => ({
+    service.provider.play((_, { signal }) => ({
       [Symbol.asyncIterator]: () => ({
         next: async () => {
           pulls += 1;
@@ -122,13 +117,13 @@ describe('a stream', () => {
     await closed.promise;
     await observer.whenSettled(turns + 1);
     // Whoever waited for the client has gone on by the next request.
-    provider.reply(text('next'));
+    service.provider.reply(text('next'));
     await collectStream(url, body);
     expect(latePulls).toBe(0);
   });
 
   it('never splits an event over two chunks', async () => {
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       for (let round = 0; round < 30; round += 1) yield [text('ж'.repeat(round * 400)), text('short')];
       yield finish;
     });
@@ -148,7 +143,7 @@ describe('a stream', () => {
     [{}, true],
     [null, true],
   ])('pads deltas as stream_options %j say', async (stream_options, obfuscated) => {
-    provider.reply(text('Hello'), { type: 'function_call', name: 'look' });
+    service.provider.reply(text('Hello'), { type: 'function_call', name: 'look' });
     const events = await collectStream(url, { ...body, stream_options });
     checkEventOrder(events, { transport: 'sse', obfuscated });
     expect(events.some((event) => 'obfuscation' in event)).toBe(obfuscated);
@@ -163,7 +158,7 @@ describe('a stream', () => {
       'x-broken': 'line\r\nbreak',
     };
     for (const stream of [true, false]) {
-      provider.reply({ type: 'metadata', headers }, text('Hello'));
+      service.provider.reply({ type: 'metadata', headers }, text('Hello'));
       const answer = stream ? await openStream(url, body) : await postJson(url, body);
       if ('events' in answer) checkEventOrder(await Array.fromAsync(answer.events), { transport: 'sse' });
       expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe('7');
@@ -174,7 +169,7 @@ describe('a stream', () => {
   });
 
   it('ignores headers that come too late, without harm', async () => {
-    provider.play(async function* () {
+    service.provider.play(async function* () {
       yield text('Hello');
       yield { type: 'metadata', headers: { 'x-late': '1' } };
       yield finish;
@@ -189,7 +184,7 @@ describe('a stream', () => {
     const client = service.client();
     const finals = await Promise.all(
       Array.from({ length: 200 }, async (_, number) => {
-        provider.play(async function* (turn) {
+        service.provider.play(async function* (turn) {
           for (const word of ['You ', 'said ', JSON.stringify(turn.input[0]?.['content'])]) {
             yield text(word);
             await nextLoopTurn();
@@ -207,16 +202,9 @@ describe('a stream', () => {
 
 describe('keepalive', () => {
   const clock = new WatchedClock();
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider], overrides: [[Clock, clock]] });
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
-  });
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService({ providers: [ScriptedProvider], overrides: [[Clock, clock]] });
 
   it('comes after 15 seconds of silence, again after 15 more, and not before', async () => {
     const silent = Promise.withResolvers<undefined>();

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import type { Service } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
@@ -62,19 +62,13 @@ const ALWAYS_REFUSED = new Set([
 ]);
 
 describe.each(STATES)('two tenants in $state', ({ open }) => {
-  let service: Service;
-  let provider: ScriptedProvider;
-
-  beforeAll(async () => {
+  const service = useService(async () => {
     const digest = createHash('sha256').update(KEYS.bob).digest('hex');
-    service = await startServiceIn(open, {
+    return startServiceIn(open, {
       providers: [ScriptedProvider],
       environment: { API_KEYS: `alice:${KEYS.alice},bob:sha256:${digest}` },
     });
-    provider = service.app.get(ScriptedProvider);
   });
-
-  afterAll(() => service.close());
 
   const send = (tenant: Tenant, path: string, init: RequestInit): Promise<Response> =>
     fetch(`${service.baseURL}/${path}`, {
@@ -84,7 +78,7 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
 
   /** A response of the tenant, with an item of a known id and an open call. */
   const make = async (tenant: Tenant): Promise<string> => {
-    provider.reply({ type: 'function_call', name: 'look', callId: 'call_1' });
+    service.provider.reply({ type: 'function_call', name: 'look', callId: 'call_1' });
     const input = [{ id: 'msg_known', role: 'user', content: 'Mine.' }];
     const answer = await send(tenant, 'responses', post({ model: 'scripted', input }));
     expect(answer.status).toBe(200);
@@ -104,7 +98,7 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
   ])('a response of %s', (tenant, stranger) => {
     it.each(PATHS)('is to the other like one that does not exist: %s', async (_, request, refusal) => {
       const foreign = await make(tenant);
-      const turns = provider.turns.length;
+      const turns = service.provider.turns.length;
       const missing = 'resp_0123456789abcdef0123456789abcdef';
       const [foreignPath, foreignInit] = request(foreign);
       const [missingPath, missingInit] = request(missing);
@@ -112,7 +106,7 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
       const missingAnswer = await observe(await send(stranger, missingPath, missingInit), missing);
       expect(foreignAnswer).toEqual(missingAnswer);
       expect(foreignAnswer).toMatchObject({ status: refusal });
-      expect(provider.turns).toHaveLength(turns);
+      expect(service.provider.turns).toHaveLength(turns);
       expect((await send(tenant, `responses/${foreign}`, {})).status).toBe(200);
     });
 
@@ -142,7 +136,7 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
       continuation(id, false, [{ type: 'function_call_output', call_id: 'call_1', output: '' }]),
     );
     expect(answer.status).toBe(200);
-    expect(provider.turns.at(-1)?.context).toHaveLength(3);
+    expect(service.provider.turns.at(-1)?.context).toHaveLength(3);
   });
 });
 

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type OpenAI from 'openai';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 
 type Input = OpenAI.Responses.ResponseInput;
 
@@ -20,24 +20,18 @@ const weather = {
   },
 } as const satisfies OpenAI.Responses.FunctionTool;
 
-describe('calls and their outputs', () => {
-  let service: Service;
+describeService('calls and their outputs', { providers: [ScriptedProvider] }, (service) => {
   let client: OpenAI;
-  let provider: ScriptedProvider;
 
-  beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
+  beforeAll(() => {
     client = service.client();
-    provider = service.app.get(ScriptedProvider);
   });
-
-  afterAll(() => service.close());
 
   const ask = (input: Input, previous_response_id: string | null = null): Promise<OpenAI.Responses.Response> =>
     client.responses.create({ model: 'scripted', input, previous_response_id, tools: [weather] });
 
   const call = (callId: string): Promise<OpenAI.Responses.Response> => {
-    provider.reply({ type: 'function_call', name: 'get_weather', callId });
+    service.provider.reply({ type: 'function_call', name: 'get_weather', callId });
     return ask([{ role: 'user', content: 'Weather?' }]);
   };
 
@@ -47,7 +41,7 @@ describe('calls and their outputs', () => {
     const { id } = await call('call_1');
     const { output_text } = await ask([output('call_1')], id);
     expect(output_text).toBe('ok');
-    const types = provider.turns.at(-1)?.context.map(({ type }) => type);
+    const types = service.provider.turns.at(-1)?.context.map(({ type }) => type);
     expect(types).toEqual(['message', 'function_call', 'function_call_output']);
   });
 
@@ -83,7 +77,7 @@ describe('calls and their outputs', () => {
     ],
   ])('refuses %s', async (_, input, message) => {
     const { id } = await call('call_1');
-    const before = provider.turns.length;
+    const before = service.provider.turns.length;
     for (const stream of [false, true]) {
       const refused = client.responses.create({ model: 'scripted', input, previous_response_id: id, stream });
       await expect(refused).rejects.toMatchObject({
@@ -93,7 +87,7 @@ describe('calls and their outputs', () => {
         message: `400 ${message}`,
       });
     }
-    expect(provider.turns).toHaveLength(before);
+    expect(service.provider.turns).toHaveLength(before);
   });
 
   it('refuses items of the chain that are sent again', async () => {
@@ -107,16 +101,12 @@ describe('calls and their outputs', () => {
   });
 });
 
-describe('an agent on the simulator', () => {
-  let service: Service;
+describeService('an agent on the simulator', {}, (service) => {
   let client: OpenAI;
 
-  beforeAll(async () => {
-    service = await startService();
+  beforeAll(() => {
     client = service.client();
   });
-
-  afterAll(() => service.close());
 
   it.each([true, false])('ends its loop by itself (stored chain: %s)', async (stored) => {
     const history: Input = [{ role: 'user', content: 'What is the weather in Paris?' }];

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import { findErrorFault } from '../support/raw-checks.js';
 import { type RawAnswer, RawClient } from '../support/raw-client.js';
 import { openSocket } from '../support/raw-socket.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 
 const [PLAIN, SECOND, HASHED] = ['plain-Key-1', 'second-key-2', 'hashed-key-3'];
 const digestOf = (key: string): string => createHash('sha256').update(key).digest('hex');
@@ -14,17 +15,13 @@ const API_KEYS = `alpha:${PLAIN}, alpha:${SECOND} ,beta:sha256:${digestOf(HASHED
 const GOOD = '{"model":"gpt-4.1","input":"Hi","max_output_tokens":16}';
 const bearer = (key: string): { authorization: string } => ({ authorization: `Bearer ${key}` });
 
-let service: Service;
+// Before it closes.
+afterAll(() => client.close());
+const service = useService({ environment: { API_KEYS } });
 let client: RawClient;
 
-beforeAll(async () => {
-  service = await startService({ environment: { API_KEYS } });
+beforeAll(() => {
   client = new RawClient(service.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await service.close();
 });
 
 function expectUnauthorized({ status, headers, text }: RawAnswer, code: string | null): void {

@@ -3,25 +3,21 @@ import { METHODS } from 'node:http';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import { findErrorFault } from '../support/raw-checks.js';
 import { RawClient } from '../support/raw-client.js';
 import { exchange, openSocket, receiveAll } from '../support/raw-socket.js';
-import { type Service, startService } from '../support/service.js';
 
 const GOOD = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
 const POST = 'POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
 
-let service: Service;
+// Before it closes.
+afterAll(() => client.close());
+const service = useService({});
 let client: RawClient;
 
-beforeAll(async () => {
-  service = await startService();
+beforeAll(() => {
   client = new RawClient(service.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await service.close();
 });
 
 describe('a URL that nobody should ask for', () => {

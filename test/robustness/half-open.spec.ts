@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 
+import { describeService } from '../support/describe-service.js';
 import { findErrorFault } from '../support/raw-checks.js';
 import { RawClient } from '../support/raw-client.js';
 import { openSocket, receiveAll, splitAnswers } from '../support/raw-socket.js';
-import { type Service, startService } from '../support/service.js';
 
 // Node looks for late requests every 30 seconds unless it is told otherwise.
 jest.setTimeout(300_000);
 
 const HEAD = 'POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
 
-describe('a request that never becomes whole', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ environment: { REQUEST_TIMEOUT_MS: 1000 } });
-  });
-
-  afterAll(() => service.close());
-
+describeService('a request that never becomes whole', { environment: { REQUEST_TIMEOUT_MS: 1000 } }, (service) => {
   it.concurrent.each([
     ['nothing at all', ''],
     ['half a head', 'POST /v1/responses HTTP/1.1\r\nhost: loc'],

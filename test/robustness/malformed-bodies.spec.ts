@@ -6,6 +6,7 @@ import fc from 'fast-check';
 
 import { OpenReplies } from '../../src/operations/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
+import { useService } from '../support/describe-service.js';
 import {
   anyBody,
   countPlaces,
@@ -19,7 +20,6 @@ import { findFault } from '../support/raw-checks.js';
 import { RawClient } from '../support/raw-client.js';
 import { type Holdings, takeStock } from '../support/raw-heap.js';
 import { type Json, SAMPLES } from '../support/raw-samples.js';
-import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(300_000);
 
@@ -29,7 +29,9 @@ const SEED = 20_261_121;
 const MOST_HEAP_GROWTH = 24 * 1024 * 1024;
 
 describe(`a service that gets thousands of bodies nobody should send (seed ${SEED})`, () => {
-  let service: Service;
+  // Before it closes.
+  afterAll(() => client.close());
+  const service = useService({ environment: { MEMORY_MAX_RESPONSES: 100 } });
   let client: RawClient;
   let before: Holdings;
   const closings: Promise<unknown>[] = [];
@@ -58,7 +60,6 @@ describe(`a service that gets thousands of bodies nobody should send (seed ${SEE
   }
 
   beforeAll(async () => {
-    service = await startService({ environment: { MEMORY_MAX_RESPONSES: 100 } });
     const server = service.app.getHttpServer();
     server.on('connection', (socket: Socket) => closings.push(once(socket, 'close')));
     client = new RawClient(service.port);
@@ -66,11 +67,6 @@ describe(`a service that gets thousands of bodies nobody should send (seed ${SEE
     for (const arbitrary of [editedBody, damagedBody, anyBody]) await expectSane(arbitrary, 500, SEED + 1);
     before = await stockWithoutClients();
     client = new RawClient(service.port);
-  });
-
-  afterAll(async () => {
-    client.close();
-    await service.close();
   });
 
   it('answers what is wrong in one place, every place and every wrong value', async () => {

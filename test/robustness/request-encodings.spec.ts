@@ -15,10 +15,10 @@ import {
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 
+import { useService } from '../support/describe-service.js';
 import { editedBody } from '../support/raw-bodies.js';
 import { findErrorFault, findFault } from '../support/raw-checks.js';
 import { type RawAnswer, RawClient } from '../support/raw-client.js';
-import { type Service, startService } from '../support/service.js';
 
 jest.setTimeout(300_000);
 
@@ -37,17 +37,13 @@ const CODINGS = [
   ['zstd', zstdCompressSync, () => createZstdCompress()],
 ] as const;
 
-let service: Service;
+// Before it closes.
+afterAll(() => client.close());
+const service = useService({ environment: { BODY_LIMIT_BYTES: MEGABYTE, MEMORY_MAX_RESPONSES: 100 } });
 let client: RawClient;
 
-beforeAll(async () => {
-  service = await startService({ environment: { BODY_LIMIT_BYTES: MEGABYTE, MEMORY_MAX_RESPONSES: 100 } });
+beforeAll(() => {
   client = new RawClient(service.port);
-});
-
-afterAll(async () => {
-  client.close();
-  await service.close();
 });
 
 function expectRefusal(answer: RawAnswer, status: number, code: string): void {

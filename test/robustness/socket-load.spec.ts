@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 
 import {
   Clock,
@@ -15,8 +15,8 @@ import {
 import { ConnectionRegistry } from '../../src/connections/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
 import { FakeClock } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { type Holdings, takeStock } from '../support/raw-heap.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 jest.setTimeout(300_000);
@@ -63,24 +63,21 @@ class EchoProvider extends ModelProviderBase {
 
 describe('a service with many sockets', () => {
   const clock = new FakeClock();
-  let service: Service;
+  const service = useService({
+    providers: [EchoProvider],
+    overrides: [[Clock, clock]],
+    environment: { MEMORY_MAX_RESPONSES: 100 },
+  });
   let echo: EchoProvider;
   let registry: ConnectionRegistry;
   /** Timers of a service that nobody talks to. */
   let idleTimers: number;
 
-  beforeAll(async () => {
-    service = await startService({
-      providers: [EchoProvider],
-      overrides: [[Clock, clock]],
-      environment: { MEMORY_MAX_RESPONSES: 100 },
-    });
+  beforeAll(() => {
     echo = service.app.get(EchoProvider);
     registry = service.app.get(ConnectionRegistry);
     idleTimers = clock.pending;
   });
-
-  afterAll(() => service.close());
 
   async function whenAllGone(): Promise<void> {
     while (registry.size > 0 || service.app.get(RunningTurns).size > 0) await nextLoopTurn();

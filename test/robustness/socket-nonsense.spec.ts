@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { ConnectionRegistry } from '../../src/connections/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { DEEP_VALUES, editedBody, NASTY_VALUES } from '../support/raw-bodies.js';
 import type { WireEvent } from '../support/rule.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const SEED = 20_261_121;
@@ -139,7 +139,7 @@ const broken = fc.oneof(
 );
 
 describe(`a socket that gets thousands of frames nobody should send (seed ${SEED})`, () => {
-  let service: Service;
+  const service = useService({ providers: [ScriptedProvider] });
   let client: SocketClient;
   const spoken: string[] = [];
   const steady: WireEvent[] = [];
@@ -147,7 +147,6 @@ describe(`a socket that gets thousands of frames nobody should send (seed ${SEED
   let speak: (text: string) => void = () => undefined;
 
   beforeAll(async () => {
-    service = await startService({ providers: [ScriptedProvider] });
     client = await SocketClient.open(service, COMPRESSED);
     service.app.get(ScriptedProvider).play(async function* () {
       for (;;) {
@@ -160,8 +159,6 @@ describe(`a socket that gets thousands of frames nobody should send (seed ${SEED
     client.create({ stream_id: 'steady', input: 'Hi', store: false });
     for (let count = 0; count < 2; count += 1) steady.push(await client.nextOf('steady'));
   });
-
-  afterAll(() => service.close());
 
   /** Reads until so many messages have their answer; the steady lane's own frames are put aside. */
   async function readAnswers(count: number): Promise<void> {

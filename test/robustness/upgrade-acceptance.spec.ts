@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 
@@ -8,9 +8,9 @@ import { ConnectionRegistry } from '../../src/connections/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { frameOf, handshakeOf, RawSocketClient } from '../support/connection-raw.js';
 import { closeOf, ConnectionTracker } from '../support/connection-tracker.js';
+import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { exchange, openSocket } from '../support/raw-socket.js';
-import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 @WebSocketGateway({ path: '/chat' })
@@ -27,15 +27,12 @@ class ChatModule {}
 const BODY = '{"model":"scripted","input":"Hi"}';
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
-let service: Service;
+const service = useService({ providers: [ScriptedProvider], imports: [ChatModule] });
 let tracker: ConnectionTracker;
 
-beforeAll(async () => {
-  service = await startService({ providers: [ScriptedProvider], imports: [ChatModule] });
+beforeAll(() => {
   tracker = new ConnectionTracker(service);
 });
-
-afterAll(() => service.close());
 
 async function expectTurn(path?: string): Promise<void> {
   await using client = await SocketClient.open(service, {}, path);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { asTenant, Clock, Random, ResponseStore } from '../../src/index.js';
 import { ERROR_FRAMES, type ErrorFrame, type Nonsense } from '../support/chat-upstream/breaks.js';
@@ -6,10 +6,11 @@ import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { textReply } from '../support/chat-upstream/reply.js';
 import { saidIn } from '../support/chat-upstream/said.js';
+import { useService } from '../support/describe-service.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
 import { type RudeServer, startRudeServer } from '../support/routing/rude-server.js';
 import { startService } from '../support/service.js';
 import { openStream } from '../support/sse.js';
@@ -79,13 +80,12 @@ function quota(): ReturnType<typeof textReply> {
 describe('before its first word, an upstream that', () => {
   const clock = new PausingClock();
   const observer = new RecordingObserver();
-  let service: RoutedService;
-  let rude: RudeServer;
-
-  beforeAll(async () => {
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService(async () => {
     rude = await startRudeServer();
     const timeouts = { first_byte_ms: FIRST_BYTE_MS, idle_ms: IDLE_MS };
-    service = await startRoutedService({
+    return startRoutedService({
       upstreams: {
         a: { timeouts },
         b: { timeouts },
@@ -108,6 +108,7 @@ describe('before its first word, an upstream that', () => {
       ],
     });
   });
+  let rude: RudeServer;
 
   beforeEach(() => {
     // Nobody rests any more.
@@ -115,10 +116,7 @@ describe('before its first word, an upstream that', () => {
     service.forget();
     observer.records.splice(0);
   });
-
   afterAll(async () => {
-    clock.letGo();
-    await service.close();
     await rude[Symbol.asyncDispose]();
   });
 

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
+import { useService } from '../support/describe-service.js';
 import { PausingClock } from '../support/pausing-clock.js';
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { TRANSPORTS } from '../support/transports.js';
 
@@ -31,10 +32,10 @@ const UPSTREAMS = {
 
 describe.each(['ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%s', (UNKNOWN_PARAMETERS) => {
   const clock = new PausingClock();
-  let service: RoutedService;
-
-  beforeAll(async () => {
-    service = await startRoutedService({
+  // Before it closes.
+  afterAll(() => clock.letGo());
+  const service = useService(() =>
+    startRoutedService({
       overrides: [[Clock, clock]],
       upstreams: UPSTREAMS,
       models: [
@@ -48,13 +49,8 @@ describe.each(['ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%s', (UNKN
         },
       ],
       environment: { UNKNOWN_PARAMETERS },
-    });
-  });
-
-  afterAll(async () => {
-    clock.letGo();
-    await service.close();
-  });
+    }),
+  );
 
   /** The body that an upstream gets. */
   function bodyOf(name: string): Readonly<Record<string, unknown>> {
@@ -165,17 +161,13 @@ describe('members of the API that are listed', () => {
   ];
 
   describe.each(['ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%s', (UNKNOWN_PARAMETERS) => {
-    let service: RoutedService;
-
-    beforeAll(async () => {
-      service = await startRoutedService({
+    const service = useService(() =>
+      startRoutedService({
         upstreams: { a: { forward: CHECKED } },
         models: [{ name: 'm', provider: 'a' }],
         environment: { UNKNOWN_PARAMETERS },
-      });
-    });
-
-    afterAll(() => service.close());
+      }),
+    );
 
     it.each(CHECKED)('are checked all the same: %s', async (param) => {
       for (const transport of TRANSPORTS) {

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { useService } from '../support/describe-service.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
 import { TRANSPORTS, JSON_TRANSPORT } from '../support/transports.js';
 
 const LONG = 'word '.repeat(300);
 
-let service: RoutedService;
-
-beforeAll(async () => {
-  service = await startRoutedService({
+const service = useService(() =>
+  startRoutedService({
     upstreams: { a: {}, b: {} },
     models: [
       { name: 'free', provider: 'a' },
@@ -43,10 +42,8 @@ beforeAll(async () => {
       upstream('a').list([{ id: 'listed-narrow', max_model_len: 200 }]);
       upstream('b').list([{ id: 'listed-wide', context_length: 100_000 }]);
     },
-  });
-});
-
-afterAll(() => service.close());
+  }),
+);
 
 /** What the upstream is asked, and the response. */
 async function run(

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import { ask, retrieveModel, whoAnswers } from '../support/routing/ask.js';
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 describe('a model name goes', () => {
-  let service: RoutedService;
-
-  beforeAll(async () => {
-    service = await startRoutedService({
+  const service = useService(() =>
+    startRoutedService({
       upstreams: { exact: {}, short: {}, long: {}, longest: {}, star: {}, second: {}, lists: {}, fallback: {} },
       models: [
         // Patterns first: their place in the file is not what decides.
@@ -35,10 +34,8 @@ describe('a model name goes', () => {
         ]);
         upstream('short').list([{ id: 'discovered' }, { id: 'only-short' }]);
       },
-    });
-  });
-
-  afterAll(() => service.close());
+    }),
+  );
 
   it.each<readonly [how: string, name: string, by: string, as: string]>([
     ['by itself', 'plain', 'exact', 'plain'],
@@ -102,20 +99,16 @@ describe('a model name goes', () => {
 });
 
 describe('without a default', () => {
-  let service: RoutedService;
-
-  beforeAll(async () => {
-    service = await startRoutedService({
+  const service = useService(() =>
+    startRoutedService({
       upstreams: { only: { discover: false }, lists: {} },
       models: [{ prefix: 'only/', provider: 'only' }],
       prepare: (upstream) => {
         upstream('only').list([{ id: 'hidden' }]);
         upstream('lists').list([{ id: 'shown' }]);
       },
-    });
-  });
-
-  afterAll(() => service.close());
+    }),
+  );
 
   it.each(['unheard-of', 'hidden', 'only/', 'gpt-4.1', 'simulator'])('%s is not there', async (name) => {
     service.forget();

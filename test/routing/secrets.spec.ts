@@ -4,9 +4,10 @@ import { Clock } from '../../src/index.js';
 import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { type Reply, streamReply, textReply } from '../support/chat-upstream/reply.js';
+import { useService } from '../support/describe-service.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { RecordingObserver } from '../support/recording-observer.js';
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
 import { type RudeServer, startRudeServer } from '../support/routing/rude-server.js';
 import { WholeLog } from '../support/routing/whole-log.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -24,11 +25,12 @@ const FORBIDDEN = [KEY, HEADER, QUERY, VARIABLE, BASIC].map((secret) => secret.s
 const observer = new RecordingObserver();
 const clock = new PausingClock();
 let log: WholeLog;
-let service: RoutedService;
-let rude: RudeServer;
-let hidden: string[];
-
-beforeAll(async () => {
+// Before it closes.
+afterAll(() => {
+  delete process.env['ROUTING_TEST_VARIABLE'];
+  clock.letGo();
+});
+const service = useService(async () => {
   process.env['ROUTING_TEST_VARIABLE'] = VARIABLE;
   rude = await startRudeServer();
   log = new WholeLog();
@@ -38,7 +40,7 @@ beforeAll(async () => {
     headers: { 'x-key': HEADER, 'x-variable': 'a ${ROUTING_TEST_VARIABLE}', 'x-basic': `Basic ${BASIC}` },
     query: { key: QUERY },
   };
-  service = await startRoutedService({
+  return startRoutedService({
     upstreams: {
       a: {},
       rude: { base_url: rude.baseUrl },
@@ -51,6 +53,11 @@ beforeAll(async () => {
     imports: [observer.asModule(), log.asModule()],
     overrides: [[Clock, clock]],
   });
+});
+let rude: RudeServer;
+let hidden: string[];
+
+beforeAll(() => {
   const { host, port } = new URL(service.upstream('a').baseUrl);
   hidden = [...FORBIDDEN, host, `:${port}`, new URL(rude.baseUrl).host, 'hidden-host', 'hidden-path'];
 });
@@ -58,11 +65,7 @@ beforeAll(async () => {
 beforeEach(() => {
   service.forget();
 });
-
 afterAll(async () => {
-  delete process.env['ROUTING_TEST_VARIABLE'];
-  clock.letGo();
-  await service.close();
   await rude[Symbol.asyncDispose]();
   // What is said at the end counts as well.
   expectHidden(log.text);

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, Random } from '../../src/index.js';
 import { refusal } from '../support/chat-upstream/refusals.js';
 import { saidIn } from '../support/chat-upstream/said.js';
+import { useService } from '../support/describe-service.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import type { WireResponse } from '../support/transport.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT } from '../support/transports.js';
@@ -14,10 +15,10 @@ const REST_MS = 5000;
 
 const clock = new PausingClock();
 const random = new ChosenRandom();
-let service: RoutedService;
-
-beforeAll(async () => {
-  service = await startRoutedService({
+// Before it closes.
+afterAll(() => clock.letGo());
+const service = useService(() =>
+  startRoutedService({
     upstreams: { a: {}, b: {}, c: {} },
     models: [
       { name: 'two', upstreams: [{ provider: 'a', weight: 3 }, { provider: 'b' }] },
@@ -43,19 +44,14 @@ beforeAll(async () => {
       [Clock, clock],
       [Random, random],
     ],
-  });
-});
+  }),
+);
 
 beforeEach(() => {
   // Nobody rests any more.
   clock.advance(60_000);
   service.forget();
   random.stay(0);
-});
-
-afterAll(async () => {
-  clock.letGo();
-  await service.close();
 });
 
 const byOf = (response: WireResponse): unknown => (saidIn(response)[0] as { readonly text: string }).text;

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
+import { useService } from '../support/describe-service.js';
 import { ask, listModels, retrieveModel, whoAnswers } from '../support/routing/ask.js';
-import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
 
 const MEMBERS_OF_OBJECTS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'prototype'];
 
@@ -31,10 +32,8 @@ const STRANGE = [
 ];
 
 describe('strange names', () => {
-  let service: RoutedService;
-
-  beforeAll(async () => {
-    service = await startRoutedService({
+  const service = useService(() =>
+    startRoutedService({
       upstreams: { exact: {}, pattern: {}, lists: {} },
       models: [
         ...STRANGE.map((name) => ({ name, provider: 'exact' })),
@@ -46,10 +45,8 @@ describe('strange names', () => {
         { glob: '^begin*end$', provider: 'pattern' },
       ],
       prepare: (upstream) => upstream('lists').list([{ id: 'listed/__proto__' }, { id: 'isPrototypeOf' }]),
-    });
-  });
-
-  afterAll(() => service.close());
+    }),
+  );
 
   it.each(STRANGE)('are what they are: %j', async (name) => {
     expect(await ask(service, name)).toEqual({ by: 'exact', as: name, echoed: name });
@@ -98,20 +95,16 @@ describe('strange names', () => {
 describe('long names', () => {
   const LONG = `${'n'.repeat(255)}!`;
   const LONGER = `${'n'.repeat(256)}!`;
-  let service: RoutedService;
-
-  beforeAll(async () => {
-    service = await startRoutedService({
+  const service = useService(() =>
+    startRoutedService({
       upstreams: { exact: {}, pattern: {}, lists: {} },
       models: [
         { name: `exact-${LONGER}`, provider: 'exact' },
         { prefix: 'n', provider: 'pattern' },
       ],
       prepare: (upstream) => upstream('lists').list([{ id: `listed-${LONGER}` }, { id: 'fine' }]),
-    });
-  });
-
-  afterAll(() => service.close());
+    }),
+  );
 
   it('are routed up to 256 characters', async () => {
     expect(await ask(service, LONG)).toEqual({ by: 'pattern', as: LONG, echoed: LONG });

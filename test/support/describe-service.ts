@@ -71,7 +71,7 @@ function useWithin<Started extends Service>(
   return new Proxy({} as DescribedService<Started>, {
     get: (_, name) => {
       const service = current();
-      if (name === 'provider') return service.app.get<ScriptedProvider>(ScriptedProvider);
+      if (name === 'provider') return service.app.get<ScriptedProvider, unknown>(ScriptedProvider);
       if (name === 'api') return new ApiClient(service.baseURL);
       return Reflect.get(service, name) as unknown;
     },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { SimulatorModule } from '../../src/index.js';
-import { type Service, startService } from '../support/service.js';
+import { describeService } from '../support/describe-service.js';
 import { rounds, beginningsOf, TOO_LONG, words } from '../support/translation/long-conversations.js';
 import { itemsOf, Translation } from '../support/translation/translation.js';
 import { user } from '../support/translation/user-items.js';
@@ -80,15 +80,7 @@ describe("windows of an upstream's models", () => {
   });
 });
 
-describe("the simulator's windows", () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ providers: [], imports: [SimulatorModule] });
-  });
-
-  afterAll(() => service.close());
-
+describeService("the simulator's windows", { imports: [SimulatorModule] }, (service) => {
   /** More than the 200,000 tokens of the model. */
   const LONG = Array.from({ length: 30 }, (_, index) => user(`question ${index} ${words(10_000)}`));
 
