@@ -40,6 +40,7 @@ export default {
   // VM modules are never given back: a process that runs every spec grows by gigabytes and slows down. Workers are replaced.
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
+  testSequencer: '<rootDir>/test/sequencer.js',
   projects: [
     { ...base, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
     {

@@ -1,14 +1,21 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { endProcesses, startProcess } from '../support/process-service.js';
+import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 
 /** Takes a backtracking matcher longer than anybody lives. */
 const PATTERN = '^(a+)+$';
 const TEXT = `${'a'.repeat(60)}b`;
 
-afterEach(endProcesses);
-
 describe('a pattern that takes for ever to match', () => {
+  // A process of its own, because a service that hangs would take the test along.
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    service = await startProcess();
+  });
+
+  afterAll(endProcesses);
+
   it.each([
     ['beside a const', { const: TEXT, pattern: PATTERN }],
     ['beside an enum', { type: 'string', enum: [TEXT], pattern: PATTERN }],
@@ -16,8 +23,7 @@ describe('a pattern that takes for ever to match', () => {
     ['of property names', { properties: { [TEXT]: {} }, required: [TEXT], propertyNames: { pattern: PATTERN } }],
     ['of properties', { properties: { [TEXT]: {} }, required: [TEXT], patternProperties: { [PATTERN]: {} } }],
   ])('holds nobody up: %s', async (_name, property) => {
-    // A process of its own, because a service that hangs would take the test along.
-    const { client } = await startProcess();
+    const { client } = service;
     const schema = { type: 'object', properties: { text: property }, required: ['text'] };
     const format = { type: 'json_schema', name: 'hostile', schema };
     const turn = client.post(JSON.stringify({ model: 'gpt-4.1', input: 'Hi', text: { format } }));

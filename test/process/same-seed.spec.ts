@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { endProcesses, startProcess } from '../support/process-service.js';
 
@@ -36,16 +36,20 @@ function withoutIdsAndTimes(text: string): string {
 }
 
 describe('the simulator in two processes', () => {
-  afterEach(endProcesses);
+  let first: readonly string[];
+
+  beforeAll(async () => {
+    first = await runAll('5');
+  });
+
+  afterAll(endProcesses);
 
   it('sends the same bytes for the same seed, padding included', async () => {
-    const first = await runAll('5');
     expect(first.join('')).toContain('"obfuscation":"');
     await expect(runAll('5')).resolves.toEqual(first);
   });
 
   it('sends others for another seed', async () => {
-    const first = await runAll('5');
     const other = await runAll('6');
     for (const [index, text] of first.entries()) expect(other[index]).not.toBe(text);
   });

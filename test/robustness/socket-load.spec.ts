@@ -57,7 +57,11 @@ class EchoProvider extends ModelProviderBase {
     yield [{ type: 'text', delta: `re ${last}` }];
     if (last === 'wait') await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     await nextLoopTurn();
-    yield [{ type: 'finish', reason: 'stop' }];
+    // Reported, so that nobody counts the tokens of all that.
+    yield [
+      { type: 'usage', input: 1, output: 1 },
+      { type: 'finish', reason: 'stop' },
+    ];
   }
 }
 

@@ -17,6 +17,9 @@ import { transcript } from '../support/socket-transcript.js';
 const MEGABYTE = 1024 * 1024;
 const isCompleted = { response: { status: 'completed' } };
 
+/** Reported, so that nobody counts the tokens of much text. */
+const COUNTED = { type: 'usage', input: 1, output: 1 } as const;
+
 describe('what happens at the same time on a socket', () => {
   let service: Service;
   let provider: ScriptedProvider;
@@ -182,7 +185,7 @@ describe('what happens at the same time on a socket', () => {
     let piece = 0;
     provider.play(async function* () {
       for (; piece < 50; piece += 1) yield [{ type: 'text', delta: 'x'.repeat(300_000) }];
-      yield [{ type: 'finish', reason: 'stop' }];
+      yield [COUNTED, { type: 'finish', reason: 'stop' }];
     });
     stream.pause();
     client.create({ input: 'Hi', store: false });
@@ -204,7 +207,7 @@ describe('what happens at the same time on a socket', () => {
     it.each(['x', '語'])('gets a long answer of %s', async (character) => {
       const client = await start();
       const delta = character.repeat((9 * MEGABYTE) / Buffer.byteLength(character) / 3);
-      provider.reply(...[1, 2, 3].map(() => ({ type: 'text', delta }) as const));
+      provider.reply(...[1, 2, 3].map(() => ({ type: 'text', delta }) as const), COUNTED);
       const { response } = await client.turn({ input: 'Hi', store: false });
       expect(response).toMatchObject({ output: [{ content: [{ text: delta.repeat(3) }] }] });
     });
@@ -213,6 +216,7 @@ describe('what happens at the same time on a socket', () => {
       const client = await start();
       const instructions = 'x'.repeat(9 * MEGABYTE);
       const lanes = ['a', 'b'];
+      for (const _ of lanes) provider.reply({ type: 'text', delta: 'Hi' }, COUNTED);
       for (const stream_id of lanes) client.create({ stream_id, input: 'Hi', instructions, store: false });
       for (const lane of lanes) await expect(client.finish(lane)).resolves.toMatchObject(isCompleted);
     });
