@@ -80,7 +80,7 @@ describe("windows of an upstream's models", () => {
   });
 });
 
-describeService("the simulator's windows", { imports: [SimulatorModule] }, (service) => {
+describeService("the simulator's windows", { providers: [], imports: [SimulatorModule] }, (service) => {
   /** More than the 200,000 tokens of the model. */
   const LONG = Array.from({ length: 30 }, (_, index) => user(`question ${index} ${words(10_000)}`));
 
