@@ -8,10 +8,10 @@ const LONGEST_TTL_SECONDS = 100 * 365 * DAY_IN_SECONDS;
 
 /**
  * The variables of the service, with their types and defaults: `.env.example` and the README list the same. Inject this
- * class to read them. A module that is imported may have others, which it reads from VariableSource.
+ * class to read them. Imported modules read further ones from VariableSource.
  */
 export class Environment {
-  /** Port to listen on; 0 takes a free one. */
+  /** Port to listen on; 0 selects a free one. */
   @WholeNumber(0, 65_535)
   readonly PORT: number = 8080;
 
@@ -19,11 +19,14 @@ export class Environment {
   @Text()
   readonly HOST: string = '';
 
-  /** Who may call: `tenant:key` entries; a key may be given as `sha256:<hex>`. Empty: open, for this machine only. */
+  /**
+   * API keys as `tenant:key` entries; a key may be given as `sha256:<hex>`. Empty: no authentication, local clients
+   * only.
+   */
   @TextList()
   readonly API_KEYS: readonly string[] = [];
 
-  /** Allows a public HOST without API_KEYS: anybody who can reach the port can use the service. */
+  /** Allows a public HOST without API_KEYS: any client that can reach the port can use the service. */
   @Flag()
   readonly ALLOW_OPEN: boolean = false;
 
@@ -35,7 +38,7 @@ export class Environment {
   @Choice('fatal', 'error', 'warn', 'log', 'debug', 'verbose')
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'log' | 'debug' | 'verbose' = 'log';
 
-  /** How log lines look. */
+  /** Format of log lines. */
   @Choice('text', 'json')
   readonly LOG_FORMAT: 'text' | 'json' = 'text';
 
@@ -43,19 +46,22 @@ export class Environment {
   @WholeNumber(1024)
   readonly BODY_LIMIT_BYTES: number = 64 * MEGABYTE;
 
-  /** How long a client may take to send a whole request, ms. */
+  /** Time limit for receiving a whole request, ms. */
   @Milliseconds(1000)
   readonly REQUEST_TIMEOUT_MS: number = 60_000;
 
-  /** What becomes of request fields that the API does not know. */
+  /** Handling of request fields that are not part of the API. */
   @Choice('ignore', 'reject')
   readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
 
-  /** Processes that serve, on one port; more than one needs STATE=postgres. What is said of a process here is said of each. */
+  /** Processes that serve one port; more than one needs STATE=postgres. Limits per process apply to each of them. */
   @WholeNumber(1, 1024)
   readonly WORKERS: number = 1;
 
-  /** Where responses are saved: `memory` (this process), `postgres` (a database that replicas share), or a backend of the program. */
+  /**
+   * Where responses are saved: `memory` (this process), `postgres` (a database shared by replicas), or a backend of the
+   * program.
+   */
   @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
   readonly STATE: string = 'memory';
 
@@ -64,49 +70,51 @@ export class Environment {
   readonly DATABASE_URL: string = '';
 
   /**
-   * The same database past a pooler in transaction mode, for what needs a session: notices and migrations. Setting it also
-   * says that DATABASE_URL is such a pooler. Empty: there is none.
+   * The same database without the pooler, for what needs a session: notices and migrations. Set it when DATABASE_URL is
+   * a pooler in transaction mode. Empty: no pooler.
    */
   @Text()
   readonly DATABASE_DIRECT_URL: string = '';
 
-  /** Most connections of this process to the database; one more listens to other replicas. */
+  /** Most connections of this process to the database; one more receives notices from other replicas. */
   @WholeNumber(1)
   readonly DATABASE_POOL_SIZE: number = 10;
 
-  /** How long it may take to get a connection, ms; then the request is refused with 503. */
+  /** Time limit for acquiring a connection, ms; beyond it the request is refused with 503. */
   @Milliseconds(1)
   readonly DATABASE_CONNECT_TIMEOUT_MS: number = 5000;
 
-  /** How long one statement may take, ms; then the request is refused with 503. */
+  /** Time limit for one statement, ms; beyond it the request is refused with 503. */
   @Milliseconds(1)
   readonly DATABASE_STATEMENT_TIMEOUT_MS: number = 15_000;
 
-  /** Brings the schema up to date at start. Without it the start is refused until `npm run migrate` has done so. */
+  /**
+   * Brings the schema up to date at start. When false, the service does not start before `npm run migrate` has done so.
+   */
   @Flag()
   readonly DATABASE_MIGRATE: boolean = true;
 
-  /** Most responses kept in memory; beyond it the oldest go. */
+  /** Most responses in memory; beyond it the oldest are dropped. */
   @WholeNumber(1)
   readonly MEMORY_MAX_RESPONSES: number = 100_000;
 
-  /** Most bytes kept in memory, estimated; beyond it the oldest go. */
+  /** Most bytes in memory, estimated; beyond it the oldest responses are dropped. */
   @WholeNumber(MEGABYTE)
   readonly MEMORY_MAX_BYTES: number = 256 * MEGABYTE;
 
-  /** How long a stored response lives, seconds; a request says otherwise with the header `x-response-ttl`. */
+  /** Lifetime of a stored response, seconds; the request header `x-response-ttl` overrides it. */
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly RESPONSE_TTL: number = 30 * DAY_IN_SECONDS;
 
-  /** Longest life that a request may ask for, seconds. */
+  /** Longest lifetime that a request may ask for, seconds. */
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly RESPONSE_TTL_MAX: number = 90 * DAY_IN_SECONDS;
 
-  /** Most bytes of stored items that one turn may bring back; 400 `context_length_exceeded` beyond (STATE=postgres). */
+  /** Most bytes of stored items that one turn may load; 400 `context_length_exceeded` beyond (STATE=postgres). */
   @WholeNumber(MEGABYTE, 256 * MEGABYTE)
   readonly CONTEXT_MAX_BYTES: number = 128 * MEGABYTE;
 
-  /** How often expired responses are freed, ms. Nobody sees them any more long before. */
+  /** How often expired responses are freed, ms. They are invisible from the moment they expire. */
   @Milliseconds(1)
   readonly PURGE_INTERVAL_MS: number = 60_000;
 
@@ -114,11 +122,11 @@ export class Environment {
   @WholeNumber(0)
   readonly SESSION_MAX_RESPONSES: number = 1000;
 
-  /** How long a turn waits for another one of the session it names, ms; then it is refused with 409 `session_locked`. */
+  /** How long a turn waits for another turn of the same session, ms; then it is refused with 409 `session_locked`. */
   @Milliseconds(0)
   readonly SESSION_LOCK_TIMEOUT_MS: number = 30_000;
 
-  /** How long a session stays locked by a replica that died in the middle of a turn, ms. */
+  /** How long a session stays locked after its replica crashed during a turn, ms. */
   @Milliseconds(100)
   readonly SESSION_LOCK_TTL_MS: number = 30_000;
 
@@ -127,44 +135,47 @@ export class Environment {
   readonly MAX_RUNNING_TURNS: number = 10_000;
 
   /**
-   * File (YAML or JSON) that names upstream servers, and which models go where; read again on SIGHUP. Empty: only providers of
-   * the program are there.
+   * File (YAML or JSON) that lists upstream servers and their models; read again on SIGHUP. Empty: only providers of
+   * the program are available.
    */
   @Text()
   readonly PROVIDERS_FILE: string = '';
 
-  /** How long a provider may take to list its models, ms; then it is listed as it was last. */
+  /** Time limit for a provider to list its models, ms; beyond it the last known list is used. */
   @Milliseconds(1)
   readonly MODEL_LIST_TIMEOUT_MS: number = 5000;
 
   /**
-   * How long the refusal of a model still becomes an HTTP error of a streamed request, ms; after that the stream begins and the
-   * response fails. JSON requests wait.
+   * How long a streamed request waits for a refusal by the model, which then becomes an HTTP error, ms; after that the
+   * stream begins and a refusal fails the response. JSON requests wait without limit.
    */
   @Milliseconds(0)
   readonly MODEL_ACCEPT_TIMEOUT_MS: number = 1000;
 
-  /** How long a model may be silent within a turn, ms; then the response fails. 0: for ever. */
+  /** Longest pause of a model within a turn, ms; beyond it the response fails. 0: no limit. */
   @Milliseconds(0)
   readonly MODEL_IDLE_TIMEOUT_MS: number = 300_000;
 
-  /** Most characters a model may write in one response; then the response fails. */
+  /** Most characters of model output in one response; beyond it the response fails. */
   @WholeNumber(1)
   readonly MAX_OUTPUT_CHARACTERS: number = 16 * MEGABYTE;
 
-  /** How often the models of one response are asked at most, where policies of the program ask them again; then it ends. */
+  /** Most passes of one response, where pass policies of the program start further ones; then the response ends. */
   @WholeNumber(1)
   readonly MAX_PASSES: number = 50;
 
-  /** Silence on a stream after which a keepalive event is sent, ms. */
+  /** Idle time of a stream before a keepalive event is sent, ms. */
   @Milliseconds(1)
   readonly SSE_KEEPALIVE_MS: number = 15_000;
 
-  /** How long a client may leave a stream unread before it is cut off, ms. */
+  /** How long a client may leave a stream unread before its connection is closed, ms. */
   @Milliseconds(1)
   readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
 
-  /** WebSocket mode on the path of `POST /responses`. Without it upgrades are answered 426: Codex goes on over HTTP. */
+  /**
+   * WebSocket mode on the path of `POST /responses`. When false, upgrades are answered with 426, and Codex falls back
+   * to HTTP.
+   */
   @Flag()
   readonly WS_ENABLED: boolean = true;
 
@@ -172,35 +183,41 @@ export class Environment {
   @WholeNumber(1)
   readonly WS_MAX_CONNECTIONS: number = 100;
 
-  /** Most WebSocket connections of one tenant. 0: only WS_MAX_CONNECTIONS counts. */
+  /** Most WebSocket connections of one tenant. 0: only WS_MAX_CONNECTIONS applies. */
   @WholeNumber(0)
   readonly WS_MAX_CONNECTIONS_PER_TENANT: number = 0;
 
-  /** How long a connection lives, ms. */
+  /** Longest lifetime of a connection, ms. */
   @Milliseconds(1)
   readonly WS_MAX_LIFETIME_MS: number = 3_600_000;
 
-  /** How long before its end a connection is told so with `connection_expiring`, ms. 0, or not before its begin: never. */
+  /**
+   * How long before the end of a connection `connection_expiring` is sent, ms. 0, or at least WS_MAX_LIFETIME_MS:
+   * never.
+   */
   @Milliseconds(0)
   readonly WS_EXPIRY_NOTICE_MS: number = 300_000;
 
-  /** How long running turns may go on when their connection is at its end, ms; new ones are refused meanwhile. */
+  /** How long running turns may continue after their connection has expired, ms; new ones are refused meanwhile. */
   @Milliseconds(0)
   readonly WS_EXPIRY_GRACE_MS: number = 30_000;
 
-  /** Close code of a connection that reached its end or was retired. SDKs told to reconnect do so on 1001, not on 1000. */
+  /**
+   * Close code of a connection that expired or was retired. SDKs that are configured to reconnect do so on 1001, not on
+   * 1000.
+   */
   @WholeNumber(1000, 4999)
   readonly WS_EXPIRY_CLOSE_CODE: number = 1000;
 
-  /** How long a connection may carry no turn and no message before it is closed, ms. 0: for ever. */
+  /** Idle time, without turns and messages, before a connection is closed, ms. 0: no limit. */
   @Milliseconds(0)
   readonly WS_IDLE_TIMEOUT_MS: number = 0;
 
-  /** How often connections are pinged, ms; one that gives no sign of life for two pings is dropped. */
+  /** How often connections are pinged, ms; after two pings without a response a connection is closed. */
   @Milliseconds(1)
   readonly WS_PING_INTERVAL_MS: number = 25_000;
 
-  /** Silence of a running turn after which a keepalive event is sent, ms: some clients do not count pings. */
+  /** Idle time of a running turn before a keepalive event is sent, ms: some clients ignore pings. */
   @Milliseconds(1)
   readonly WS_KEEPALIVE_MS: number = 60_000;
 
@@ -212,47 +229,55 @@ export class Environment {
   @Flag()
   readonly WS_COMPRESSION: boolean = true;
 
-  /** A `response.create` without `stream_id` while another one runs: `reject` it with 409, or `queue` it. */
+  /** A `response.create` without `stream_id` while another one runs: `reject` with 409, or `queue`. */
   @Choice('reject', 'queue')
   readonly WS_OVERLAP: 'reject' | 'queue' = 'reject';
 
-  /** Turns on sockets that name a session hold its lock, as those over HTTP do. */
+  /** Turns on sockets that name a session hold its lock, as over HTTP. */
   @Flag()
   readonly WS_SESSION_LOCK: boolean = false;
 
-  /** Most turns that wait on one connection; beyond it they are refused with 429 `too_many_queued_requests`. */
+  /** Most queued turns of one connection; beyond it turns are refused with 429 `too_many_queued_requests`. */
   @WholeNumber(0)
   readonly WS_QUEUE_MAX_TURNS: number = 128;
 
-  /** Most bytes of turns that wait on one connection. */
+  /** Most bytes of queued turns of one connection. */
   @WholeNumber(1024)
   readonly WS_QUEUE_MAX_BYTES: number = 64 * MEGABYTE;
 
-  /** Most bytes of turns that wait on all connections together. */
+  /** Most bytes of queued turns of all connections together. */
   @WholeNumber(1024)
   readonly WS_QUEUE_TOTAL_BYTES: number = 256 * MEGABYTE;
 
-  /** Most bytes of conversations remembered for one connection, estimated; beyond it the oldest lanes are forgotten. */
+  /**
+   * Most bytes of transcripts cached for one connection, estimated; beyond it the least recently used lanes are
+   * dropped.
+   */
   @WholeNumber(1024)
   readonly WS_CACHE_MAX_BYTES: number = 64 * MEGABYTE;
 
-  /** Most bytes of conversations remembered for all connections together. */
+  /** Most bytes of transcripts cached for all connections together. */
   @WholeNumber(1024)
   readonly WS_CACHE_TOTAL_BYTES: number = 512 * MEGABYTE;
 
-  /** Most bytes a client may leave unread; beyond it the connection is closed with 1013. Models are held back long before. */
+  /**
+   * Most bytes a client may leave unread; beyond it the connection is closed with 1013. Models are paused long before.
+   */
   @WholeNumber(1024)
   readonly WS_MAX_BUFFERED_BYTES: number = 16 * MEGABYTE;
 
-  /** From SIGTERM to the refusal of new turns, ms; `/readyz` says no meanwhile, so that balancers can move away. */
+  /**
+   * Time from SIGTERM to the refusal of new turns, ms; `/readyz` answers 503 meanwhile, so that load balancers stop
+   * sending traffic.
+   */
   @Milliseconds(0)
   readonly SHUTDOWN_DELAY_MS: number = 0;
 
-  /** How long running turns may go on after that, ms; then they fail. */
+  /** How long running turns may continue after that, ms; then they fail. */
   @Milliseconds(0)
   readonly DRAIN_TIMEOUT_MS: number = 30_000;
 
-  /** File to which what providers answer is appended, as a script to be replayed. Empty: none. */
+  /** File to which the answers of providers are appended, as a script for replay. Empty: none. */
   @Text()
   readonly RECORD_FILE: string = '';
 }
