@@ -1,20 +1,20 @@
 import type { Clock, Timer } from '../time/index.js';
 import type { FrameWriter } from './frame-writer.js';
 
-/** Pings without an answer after which a client is gone. */
+/** Unanswered pings after which a client is disconnected. */
 const MAX_SILENT_BEATS = 2;
 
-/** What a heartbeat needs of the connection it belongs to. */
+/** The connection that a heartbeat checks. */
 export interface HeartbeatHost {
   readonly writer: FrameWriter;
-  /** The client is gone. Called once. */
+  /** The client does not respond. Called once. */
   dropSilent(): void;
 }
 
 /**
- * Pings a client, and notices when it has given no sign of life for two pings. A pong is one, and so is taking something
- * off a backlog, because the ping waits behind it. What the client sends is none: who only talks and never reads would hold
- * its models for ever.
+ * Pings a client and reports when two pings in a row have no effect. A pong counts, and so does reading pending
+ * messages, because the ping is queued behind them. Messages from the client do not count: a client that sends but
+ * never reads would block its models indefinitely.
  */
 export class Heartbeat {
   private readonly timer: Timer;
@@ -30,7 +30,7 @@ export class Heartbeat {
     this.timer = clock.schedule(intervalMs, () => this.beat());
   }
 
-  /** A pong came. */
+  /** A pong arrived. */
   hear(): void {
     this.heard = true;
   }
@@ -51,7 +51,7 @@ export class Heartbeat {
     this.timer.refresh();
   }
 
-  /** Whether the client took something of what waited at the last beat. */
+  /** Whether the client read some of what was pending at the last ping. */
   private hasRead(): boolean {
     const before = this.taken;
     this.taken = this.host.writer.taken;

@@ -1,25 +1,26 @@
 import type { Continuation, Continuations } from './continuation.js';
 import { HeldItems } from './held-items.js';
 
-/** Bounds a cache. */
+/** The limits of a cache. */
 export interface CacheLimits {
-  /** Bytes it may hold, estimated. */
+  /** Most bytes, estimated. */
   readonly maxBytes: number;
   /** Called after the cache has grown or shrunk, with the change in bytes. */
   readonly onChange: (bytes: number) => void;
-  /** Whether stored responses may be remembered now: only while it would be heard that they are deleted. */
+  /** Whether stored responses may be cached now: only while deletion notices arrive. */
   readonly keepsStored: () => boolean;
 }
 
 /**
- * What one connection remembers, in memory only, so that it works with `store: false` (protocol §6.6): the latest response of
- * each lane, and for `response.append` the messages of each lane's last request. Lanes that forked share their items, and
- * a turn costs its new items. When it is too much, the requests go first, then the lanes that were used longest ago.
+ * The cache of one connection, in memory only, so that it works with `store: false` (protocol §6.6): the latest
+ * response of each lane, and for `response.append` the messages of each lane's last request. Forked lanes share their
+ * items, and a turn costs only its new items. Beyond the limit, requests are dropped first, then the least recently
+ * used lanes.
  */
 export class ContinuationCache {
   /** By lane, least recently used first. */
   private readonly latest = new Map<string, Continuation>();
-  /** Responses that are about to be stored and have not been deleted meanwhile. */
+  /** Stored responses whose save has begun and that have not been deleted since. */
   private readonly expected = new Set<string>();
   private readonly items = new HeldItems();
   private readonly requests = new Map<string, readonly Buffer[]>();
@@ -29,7 +30,7 @@ export class ContinuationCache {
 
   constructor(private readonly limits: CacheLimits) {}
 
-  /** The memory as the turns of one lane see it. */
+  /** The cache for the turns of one lane. */
   lane(name: string): Continuations {
     return {
       find: (responseId) => this.find(name, responseId),
@@ -46,7 +47,7 @@ export class ContinuationCache {
     return this.requests.get(lane);
   }
 
-  /** Keeps the messages of a lane's latest request instead of those before. */
+  /** Replaces the messages of a lane's latest request. */
   keepRequest(lane: string, messages: readonly Buffer[]): void {
     if (this.closed) return;
     this.dropRequest(lane);
@@ -55,40 +56,40 @@ export class ContinuationCache {
     this.settle();
   }
 
-  /** Takes a response out of the cache, but only where it is the given lane's own: a fork's failure harms nobody else. */
+  /** Drops a response, but only from the given lane: forks of it are not affected. */
   evict(lane: string, responseId: string): void {
     if (this.latest.get(lane)?.responseId === responseId) this.drop(lane);
     this.settle();
   }
 
-  /** Takes responses that are gone out of the cache wherever they are. */
+  /** Drops deleted responses from all lanes. */
   forget(gone: ReadonlySet<string>): void {
     for (const responseId of this.expected) if (gone.has(responseId)) this.expected.delete(responseId);
     for (const [lane, { responseId }] of [...this.latest]) if (gone.has(responseId)) this.drop(lane);
     this.settle();
   }
 
-  /** Takes all stored responses out of the cache. */
+  /** Drops all stored responses. */
   forgetStored(): void {
     this.expected.clear();
     for (const [lane, { expiresAt }] of [...this.latest]) if (expiresAt !== null) this.drop(lane);
     this.settle();
   }
 
-  /** Forgets everything, for good: a turn that ends after its connection leaves nothing behind. */
+  /** Drops everything for good: a turn that ends after its connection adds nothing. */
   close(): void {
     this.closed = true;
     this.shrinkTo(-1);
   }
 
-  /** Forgets what is least needed until no more than `maxBytes` are left. */
+  /** Drops requests, then lanes, until at most `maxBytes` are left. */
   shrinkTo(maxBytes: number): void {
     for (const lane of [...this.requests.keys()]) if (this.bytes > maxBytes) this.dropRequest(lane);
     for (const lane of [...this.latest.keys()]) if (this.bytes > maxBytes) this.drop(lane);
     this.report();
   }
 
-  /** Bytes it holds, estimated. */
+  /** Bytes held, estimated. */
   get bytes(): number {
     return this.items.bytes + this.requestBytes;
   }
@@ -99,7 +100,7 @@ export class ContinuationCache {
       this.latest.delete(lane);
       this.latest.set(lane, continuation);
       if (lane === name) return continuation;
-      // Two lanes must not keep each other's items alive once one of them is forgotten.
+      // A fork, so that lanes do not retain each other's items once one of them is dropped.
       return { ...continuation, transcript: continuation.transcript.fork() };
     }
     return undefined;

@@ -8,7 +8,7 @@ export interface ErrorBody {
   };
 }
 
-/** Every error code this service gives, with its HTTP status and `error.type`. The README's error table lists the same. */
+/** Every error code of this service, with its HTTP status and `error.type`. The README's error table lists the same. */
 export const ERROR_CODES = {
   array_above_max_length: { status: 400, type: 'invalid_request_error' },
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
@@ -65,24 +65,24 @@ export const ERROR_CODES = {
 /** A code of ERROR_CODES. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** What a client reads whose input is longer than the window of its model, whether this service or the model has found it. */
+/** The message for input beyond the context window of its model, whether this service or the model detects it. */
 export const CONTEXT_TOO_LONG =
   'Your input exceeds the context window of this model. Please adjust your input and try again.';
 
-/** What an ApiError says beyond its code and message. */
+/** Options of an ApiError. */
 export interface ApiErrorOptions {
-  /** The parameter at fault as a path, `input[0].content`; null when no single one is. */
+  /** The path of the invalid parameter, `input[0].content`; null when the error is not about a single one. */
   readonly param?: string | null;
   /** Headers for the HTTP answer, such as `retry-after` (seconds). */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What really happened; for our log only. */
+  /** The underlying error; for the log only. */
   readonly cause?: unknown;
 }
 
-/** Messages quote what the client sent, which may be of any length. */
+/** Messages quote client input, which may have any length. */
 const MAX_MESSAGE_LENGTH = 1000;
 
-/** A refusal the client is meant to read. Thrown anywhere; each transport gives it its own form (protocol §7). */
+/** An error that is safe to show to clients. May be thrown anywhere; each transport formats it (protocol §7). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 
@@ -104,23 +104,23 @@ export class ApiError extends Error {
     return new ApiError(status, type, code, options.param ?? null, message, options.headers, options.cause);
   }
 
-  /** What passes by itself: a 503 that tells clients to try again in a second. */
+  /** A temporary failure: 503 with `retry-after: 1`. */
   static retryLater(message: string, cause?: unknown): ApiError {
     return ApiError.of('service_unavailable', message, { headers: { 'retry-after': '1' }, cause });
   }
 
-  /** What clients cannot mend and must not see: nothing but the id under which our log has it. */
+  /** An internal error: the message contains only the request id, under which the cause is logged. */
   static unexpected(requestId: string, cause: unknown): ApiError {
     const message = `The server had an error while processing your request. Please retry; if it persists, report request ${requestId}.`;
     return ApiError.of('server_error', message, { cause });
   }
 
-  /** A 400 without a code, as protocol §3.1 has it for items that do not fit together. */
+  /** A 400 without a code, as in protocol §3.1 for items that do not fit together. */
   static badRequest(message: string, param: string | null): ApiError {
     return new ApiError(400, 'invalid_request_error', null, param, message);
   }
 
-  /** A 404 without a code: what is missing and what is another tenant's look the same (protocol §7). */
+  /** A 404 without a code; resources of other tenants return the same (protocol §7). */
   static notFound(kind: 'Response' | 'Item' | 'Session' | 'Connection', id: string): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }
