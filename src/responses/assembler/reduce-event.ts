@@ -13,7 +13,7 @@ type Reducers = {
   readonly [K in ItemEvent['type']]: (items: OutputItems, event: Extract<ItemEvent, { type: K }>) => void;
 };
 
-/** What each event does to the items. */
+/** Applies each event to the items. */
 const REDUCERS: Reducers = {
   text: (items, { key, delta, logprobs }) => items.at(key, MessageItem).text(delta, logprobs),
   refusal: (items, { key, delta }) => items.at(key, MessageItem).refusal(delta),
@@ -35,10 +35,10 @@ const REDUCERS: Reducers = {
   },
 };
 
-/** Lets an event change the items. Throws ProviderContractError for one that no model may yield. */
+/** Applies an event to the items. Throws ProviderContractError for invalid events. */
 export function reduceEvent(items: OutputItems, event: ItemEvent): void {
   if (typeof event.type !== 'string' || !Object.hasOwn(REDUCERS, event.type)) {
-    throw new ProviderContractError(`there is no model event of type ${event.type}`);
+    throw new ProviderContractError(`unknown model event type ${event.type}`);
   }
   const reduce = REDUCERS[event.type] as (items: OutputItems, event: ItemEvent) => void;
   reduce(items, event);
