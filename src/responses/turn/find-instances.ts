@@ -1,6 +1,6 @@
 import type { DiscoveryService } from '@nestjs/core';
 
-/** Every provider of the application that extends a class, each once, in the order of their modules. */
+/** Every Nest provider of the application that extends a class, each once, in the order of their modules. */
 export function findInstances<T>(
   discovery: DiscoveryService,
   kind: abstract new (...parts: never[]) => T,

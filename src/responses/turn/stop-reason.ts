@@ -2,20 +2,20 @@ import { ConnectionCutError } from '../../providers/index.js';
 
 /** Why a running turn was stopped; it decides how the response ends. */
 export type StopReason =
-  /** The client went away: nobody listens, nothing is stored. */
+  /** The client disconnected: nothing is stored. */
   | 'disconnect'
-  /** The model said nothing for too long. */
+  /** The model was silent for too long. */
   | 'timeout'
-  /** The process is shutting down and the turn outlived its grace. */
+  /** The process is shutting down and the grace period of the turn is over. */
   | 'drain'
-  /** The connection of the turn is at its end and the turn outlived its grace. */
+  /** The connection has expired and the grace period of the turn is over. */
   | 'expiry'
-  /** Another turn took over the session because this one could not keep it. */
+  /** Another turn took over the session, because its lock could not be renewed. */
   | 'session_lost'
-  /** The turn is over without the model's own end; what still runs for it is to stop. */
+  /** The turn is over without the model's own end; remaining work is stopped. */
   | 'over';
 
-/** Thrown inside a turn that was stopped, and the reason that the model's signal gives. */
+/** Thrown in a stopped turn, and the reason of its abort signal. */
 export class TurnStoppedError extends Error {
   override readonly name = 'TurnStoppedError';
 
@@ -24,7 +24,7 @@ export class TurnStoppedError extends Error {
   }
 }
 
-/** Whether a turn stopped because its client went away, or is to. */
+/** Whether a turn ended because its client disconnected or must be disconnected. */
 export function isDisconnect(error: unknown): boolean {
   if (error instanceof ConnectionCutError) return true;
   return error instanceof TurnStoppedError && error.reason === 'disconnect';

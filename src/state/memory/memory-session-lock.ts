@@ -8,7 +8,7 @@ interface Holding {
   expiresAt: number;
 }
 
-/** Locks the sessions of this process. */
+/** Session locks within this process. */
 export class MemorySessionLock extends SessionLock {
   private readonly holdings = new Map<string, Holding>();
   private lastFence = 0;
@@ -36,7 +36,7 @@ export class MemorySessionLock extends SessionLock {
     };
   }
 
-  /** Whether a lease is still the latest one: an expired lease is, until somebody else takes the session. */
+  /** Whether a lease is still the latest one. An expired lease is, until another one is acquired. */
   isHeld(tenant: Tenant, sessionId: string, fence: number): boolean {
     return this.holdings.get(ownedKey(tenant, sessionId))?.fence === fence;
   }

@@ -5,20 +5,20 @@ import { belongsTo, itemsOf, type Node, sessionsOf } from './node.js';
 import { findLast, type SmallList, toSortedList, withEntry, withoutEntry } from './small-list.js';
 import { SortedList } from './sorted-list.js';
 
-/** What one tenant has, by its ids. */
+/** The responses and sessions of one tenant. */
 class Estate {
   readonly nodes = new Map<string, Node>();
-  /** The living nodes that have an item, by its id. */
+  /** Live nodes by the ids of their items. */
   readonly holders = new Map<string, SmallList<Node>>();
   readonly sessions = new Map<string, SmallList<Node>>();
   readonly list = new SortedList<Node>();
 }
 
-/** All responses of this process, and every way to find them. */
+/** All responses in memory, with their indexes. */
 export class MemoryState {
   /** In the order in which they were saved. */
   private readonly nodes = new Set<Node>();
-  /** Goes on where it was: one that begins anew would pass by all that are gone. */
+  /** A continued iteration: a new one would pass all deleted entries. */
   private oldest = this.nodes.values();
   private readonly estates = new Map<Tenant, Estate>();
   /** Estimated bytes of everything, tombstones included. */
@@ -46,19 +46,19 @@ export class MemoryState {
     return this.estates.get(tenant)?.nodes.has(responseId) === true;
   }
 
-  /** A response that can be seen, within a session if one is named. */
+  /** A visible response, in the given session if any. */
   find(tenant: Tenant, responseId: string, within?: string): Node | undefined {
     const node = this.estates.get(tenant)?.nodes.get(responseId);
     return node !== undefined && this.shows(node, within) ? node : undefined;
   }
 
-  /** Whether a response can be seen. */
+  /** Whether a response is visible: live, not expired, and in the given session if any. */
   shows(node: Node, within?: string): boolean {
     const lives = node.alive && node.expiresAt > this.clock.now();
     return lives && (within === undefined || belongsTo(node, within));
   }
 
-  /** The latest response that can be seen and has an item. */
+  /** The latest visible response with an item. */
   holderOf(tenant: Tenant, itemId: string, within?: string): Node | undefined {
     return findLast(this.estates.get(tenant)?.holders.get(itemId), (node) => this.shows(node, within));
   }
@@ -95,7 +95,7 @@ export class MemoryState {
     node.sessions.delete(sessionId);
   }
 
-  /** Drops what was saved first. */
+  /** Drops the response that was saved first. */
   dropOldest(): void {
     let { value } = this.oldest.next();
     if (value === undefined) {
@@ -105,13 +105,13 @@ export class MemoryState {
     if (value !== undefined) this.drop(value);
   }
 
-  /** Takes responses out of sight for good, and tells so. */
+  /** Deletes responses and reports it. */
   delete(nodes: readonly Node[]): void {
     for (const node of nodes) this.drop(node);
     this.notices.announce(nodes.map(({ id }) => id));
   }
 
-  /** Takes a node out of reach, and frees it and the ancestors that nobody needs any more. */
+  /** Removes a node from all indexes, and frees it and its deleted ancestors that have no other descendants. */
   drop(node: Node): void {
     const { tenant, id } = node;
     const estate = this.estateOf(tenant);

@@ -19,7 +19,7 @@ const TOOL = {
 const INTRODUCTION = 'My name is Ada.';
 const QUESTION = 'What is my name?';
 
-/** Turns that go on from others, with calls and without. */
+/** Turns that continue others, with and without calls. */
 export const TRANSCRIPT_CHECKS: readonly Check[] = [
   {
     name: 'reads what was said before',
