@@ -1,11 +1,11 @@
 import { WebSocket } from 'ws';
 
 /** Events of a closing socket; each may occur more than once. */
-export interface ClientSocketHost {
+export interface ClientSocketListener {
   /** The close frame is sent next: the last moment to write anything before it. */
   beforeClose(): void;
   /** The close frame was sent: nothing else can be sent. */
-  leave(): void;
+  afterClose(): void;
 }
 
 /**
@@ -13,11 +13,11 @@ export interface ClientSocketHost {
  */
 export class ClientSocket extends WebSocket {
   /** A single object instead of event listeners, each of which takes memory on every socket. */
-  host: ClientSocketHost | null = null;
+  listener: ClientSocketListener | null = null;
 
   override close(code?: number, reason?: string | Buffer): void {
-    this.host?.beforeClose();
+    this.listener?.beforeClose();
     super.close(code, reason);
-    this.host?.leave();
+    this.listener?.afterClose();
   }
 }

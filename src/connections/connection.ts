@@ -8,11 +8,11 @@ import type { Caller, Tenant } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
-import { ClientSocket, type ClientSocketHost } from './client-socket.js';
+import { ClientSocket, type ClientSocketListener } from './client-socket.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
-import { type FrameWriterHost, FrameWriter } from './frame-writer.js';
-import { type HeartbeatHost, Heartbeat } from './heartbeat.js';
+import { type FrameWriterListener, FrameWriter } from './frame-writer.js';
+import { type HeartbeatDependencies, Heartbeat } from './heartbeat.js';
 
 /** An accepted upgrade. */
 export interface Upgraded {
@@ -34,7 +34,7 @@ export interface ConnectionDependencies {
 const logger = new Logger('Connection');
 
 /** A client's socket from its upgrade to its end: lifetime limits and the closing sequence. */
-export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatHost {
+export class Connection implements ClientSocketListener, FrameWriterListener, HeartbeatDependencies {
   readonly tenant: Tenant;
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
@@ -65,7 +65,7 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.heartbeat = new Heartbeat(this, clock, environment.WS_PING_INTERVAL_MS);
     socket.on('ping', (data: Buffer) => this.writer.pong(data));
     socket.on('pong', () => this.heartbeat.hear());
-    socket.host = this;
+    socket.listener = this;
     socket.on('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
     const { WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
     this.lifeTimer =
@@ -150,7 +150,7 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
   }
 
   /** The closing handshake began on either side: frees the turns and limits the time of the handshake. */
-  leave(): void {
+  afterClose(): void {
     this.work?.end();
     this.handshakeTimer ??= this.dependencies.clock.schedule(this.handshakeMs, () => this.terminate());
   }
@@ -203,6 +203,6 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
  * for other sockets.
  */
 export function connectionOf(socket: WebSocket): Connection | undefined {
-  const host = socket instanceof ClientSocket ? socket.host : null;
-  return host instanceof Connection ? host : undefined;
+  const listener = socket instanceof ClientSocket ? socket.listener : null;
+  return listener instanceof Connection ? listener : undefined;
 }

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 import type { Clock, Timer } from '../time/index.js';
-import { JoinedFrames, type JoinedFramesHost } from './joined-frames.js';
+import { JoinedFrames, type JoinedFramesListener } from './joined-frames.js';
 
 /** Unread bytes beyond which turns wait for the client to read. */
 const HOLD_BACK_BYTES = 256 * 1024;
@@ -36,7 +36,7 @@ type NetInternals = Duplex & {
 };
 
 /** Events of a FrameWriter. */
-export interface FrameWriterHost {
+export interface FrameWriterListener {
   /** The client exceeds its limit of unread bytes and reads nothing. */
   dropSlowReader(): void;
 }
@@ -47,7 +47,7 @@ export interface FrameWriterHost {
  * disconnected when it leaves more than `maxBufferedBytes` of answers unread, or of any messages while it reads
  * nothing.
  */
-export class FrameWriter implements JoinedFramesHost {
+export class FrameWriter implements JoinedFramesListener {
   /** Created with the first message: thousands of sockets may be open that never receive any. */
   private joined: JoinedFrames | null = null;
   private readonly waiting: (() => void)[] = [];
@@ -65,7 +65,7 @@ export class FrameWriter implements JoinedFramesHost {
     private readonly stream: Duplex,
     private readonly clock: Clock,
     private readonly maxBufferedBytes: number,
-    private readonly host: FrameWriterHost,
+    private readonly listener: FrameWriterListener,
   ) {
     this.holdBackBytes = Math.min(HOLD_BACK_BYTES, maxBufferedBytes / 2);
   }
@@ -215,7 +215,7 @@ export class FrameWriter implements JoinedFramesHost {
       }
       const { taken } = this;
       if (taken !== null && taken === before) {
-        this.host.dropSlowReader();
+        this.listener.dropSlowReader();
         return;
       }
       before = taken;
@@ -227,7 +227,7 @@ export class FrameWriter implements JoinedFramesHost {
   private charge(bytes: number): boolean {
     if (!this.isBehind) this.answered = 0;
     if (this.answered > this.maxBufferedBytes) {
-      this.host.dropSlowReader();
+      this.listener.dropSlowReader();
       return false;
     }
     this.answered += bytes + ANSWER_OVERHEAD_BYTES;

@@ -5,7 +5,7 @@ import type { FrameWriter } from './frame-writer.js';
 const MAX_SILENT_BEATS = 2;
 
 /** The connection that a heartbeat checks. */
-export interface HeartbeatHost {
+export interface HeartbeatDependencies {
   readonly writer: FrameWriter;
   /** The client does not respond. Called once. */
   dropSilent(): void;
@@ -23,7 +23,7 @@ export class Heartbeat {
   private taken: number | null = null;
 
   constructor(
-    private readonly host: HeartbeatHost,
+    private readonly dependencies: HeartbeatDependencies,
     clock: Clock,
     intervalMs: number,
   ) {
@@ -44,17 +44,17 @@ export class Heartbeat {
     this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
     this.heard = false;
     if (this.silentBeats === MAX_SILENT_BEATS) {
-      this.host.dropSilent();
+      this.dependencies.dropSilent();
       return;
     }
-    this.host.writer.ping();
+    this.dependencies.writer.ping();
     this.timer.refresh();
   }
 
   /** Whether the client read some of what was pending at the last ping. */
   private hasRead(): boolean {
     const before = this.taken;
-    this.taken = this.host.writer.taken;
+    this.taken = this.dependencies.writer.taken;
     return before !== null && (this.taken === null || this.taken > before);
   }
 }

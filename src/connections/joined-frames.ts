@@ -9,7 +9,7 @@ const FULL_BYTES = 64 * 1024;
 const WHOLE_TEXT = 0x81;
 
 /** Supplies the callback for written frames. */
-export interface JoinedFramesHost {
+export interface JoinedFramesListener {
   /** The callback for when all collected frames are written, or undefined when no turn waits. */
   whenWritten(): (() => void) | undefined;
 }
@@ -29,7 +29,7 @@ export class JoinedFrames {
   constructor(
     private readonly socket: WebSocket,
     private readonly stream: Duplex,
-    private readonly host: JoinedFramesHost,
+    private readonly listener: JoinedFramesListener,
   ) {}
 
   /** Bytes collected and not yet passed to the stream. */
@@ -92,7 +92,7 @@ export class JoinedFrames {
   private write(): void {
     const { frames, stream } = this;
     if (frames === '') return;
-    const onWritten = this.host.whenWritten();
+    const onWritten = this.listener.whenWritten();
     this.frames = '';
     if (stream.writable) stream.write(frames, 'latin1', onWritten);
   }
