@@ -1,7 +1,7 @@
 import type { Item } from '../../protocol/index.js';
 import {
   foldDelta,
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -53,7 +53,7 @@ export class CallItem extends OutputItem<CallState> {
   private deltaPrefix: string | null = null;
 
   /** Opens a call. Throws ProviderContractError for an invalid name or call id. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat, { type, name, namespace, callId }: CallHead): CallItem {
+  static begin({ events, ids, outputIndex, key }: ItemOptions, { type, name, namespace, callId }: CallHead): CallItem {
     const id = ids.next(FAMILIES[type].idPrefix);
     requireText(name, 'the name of a call');
     const ownCallId = callId ?? ids.next('call');

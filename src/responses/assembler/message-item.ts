@@ -1,7 +1,7 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
 import {
   foldDelta,
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -20,7 +20,7 @@ export class MessageItem extends OutputItem<MessageState> {
   private deltaPrefix: string | null = null;
 
   /** Opens a message. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat): MessageItem {
+  static begin({ events, ids, outputIndex, key }: ItemOptions): MessageItem {
     const state: MessageState = { kind: 'message', id: ids.next('msg'), key, content: [], part: null };
     const item = new MessageItem(events, outputIndex, state);
     item.announce();

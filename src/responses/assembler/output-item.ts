@@ -6,7 +6,7 @@ import { type FinishedItem, type OpenItemState, OVERHEAD_CHARACTERS, type TextSt
 export type ItemStatus = 'completed' | 'incomplete';
 
 /** What a new item is created with. */
-export interface ItemSeat {
+export interface ItemOptions {
   readonly events: EventWriter;
   readonly ids: IdGenerator;
   readonly outputIndex: number;

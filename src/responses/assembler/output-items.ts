@@ -2,7 +2,7 @@ import type { IdGenerator } from '../../protocol/index.js';
 import { CallItem } from './call-item.js';
 import type { EventWriter } from './event-writer.js';
 import { MessageItem } from './message-item.js';
-import { type ItemSeat, type ItemStatus, type OutputItem, ProviderContractError } from './output-item.js';
+import { type ItemOptions, type ItemStatus, type OutputItem, ProviderContractError } from './output-item.js';
 import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
 import type { CallState, FinishedItem, OpenItemState } from './state.js';
@@ -10,7 +10,7 @@ import type { CallState, FinishedItem, OpenItemState } from './state.js';
 /** A kind of item that opens with its first event. */
 interface ItemKind<T extends OutputItem> {
   new (...parts: never[]): T;
-  begin(seat: ItemSeat): T;
+  begin(options: ItemOptions): T;
 }
 
 /** The output items of a response, open by key and finished, in the order in which they began. */
@@ -39,7 +39,7 @@ export class OutputItems {
     const current = this.find(key);
     if (current instanceof kind) return current;
     if (current !== null && key !== undefined) throw wrongKind(key);
-    return this.begin(key, (seat) => kind.begin(seat));
+    return this.begin(key, (options) => kind.begin(options));
   }
 
   /** The open item of a key. Throws ProviderContractError unless it exists and has the kind. */
@@ -57,7 +57,7 @@ export class OutputItems {
   }
 
   /** Opens an item; without a key it closes the previous keyless one. */
-  begin<T extends OutputItem>(key: string | undefined, make: (seat: ItemSeat) => T): T {
+  begin<T extends OutputItem>(key: string | undefined, make: (options: ItemOptions) => T): T {
     if (key === undefined) this.end(key);
     else if (this.keyed.has(key)) throw new ProviderContractError(`the key ${key} is already in use`);
     const { events, ids } = this;

@@ -1,6 +1,6 @@
 import { type ForeignItem, type Item, itemIdPrefix } from '../../protocol/index.js';
 import {
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -67,7 +67,7 @@ const WITHOUT_ITEM_ID = 'response.shell_call_command.';
 /** An item of any other type: its envelope is rewritten, its payload is passed through unchanged. */
 export class PassThroughItem extends OutputItem<PassThroughState> {
   /** Opens an item. Throws ProviderContractError for types with ModelEvents of their own. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat, item: ForeignItem): PassThroughItem {
+  static begin({ events, ids, outputIndex, key }: ItemOptions, item: ForeignItem): PassThroughItem {
     requireText(item.type, 'the type of an item');
     if (NATIVE_TYPES.has(item.type)) {
       throw new ProviderContractError(`items of type ${item.type} have events of their own and are not passed through`);

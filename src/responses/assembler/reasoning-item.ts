@@ -1,7 +1,7 @@
 import type { ContentPart, Item } from '../../protocol/index.js';
 import {
   foldDelta,
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -15,7 +15,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
   private textPrefix: string | null = null;
 
   /** Opens an empty reasoning item. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat): ReasoningItem {
+  static begin({ events, ids, outputIndex, key }: ItemOptions): ReasoningItem {
     const item = new ReasoningItem(events, outputIndex, emptyReasoning(ids.next('rs'), key));
     item.announce();
     return item;
