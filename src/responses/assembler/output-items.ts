@@ -9,7 +9,7 @@ import type { CallState, FinishedItem, OpenItemState } from './state.js';
 
 /** A kind of item that opens with its first event. */
 interface ItemKind<T extends OutputItem> {
-  new (...parts: never[]): T;
+  new (...args: never[]): T;
   begin(options: ItemOptions): T;
 }
 
@@ -43,7 +43,7 @@ export class OutputItems {
   }
 
   /** The open item of a key. Throws ProviderContractError unless it exists and has the kind. */
-  existing<T extends OutputItem>(key: string | undefined, kind: new (...parts: never[]) => T): T {
+  existing<T extends OutputItem>(key: string | undefined, kind: new (...args: never[]) => T): T {
     const current = this.find(key);
     if (!(current instanceof kind)) throw wrongKind(key);
     return current;
