@@ -137,7 +137,11 @@ function overEvery(transport: string): readonly ProviderFault[] {
         hanging: () => ({ released: never() }),
       },
     ),
-    wrong('makes good of a failure', { generate: answersAnyway }, { notices: tells, says: 'must report an error', failing: {} }),
+    wrong(
+      'makes good of a failure',
+      { generate: answersAnyway },
+      { notices: tells, says: 'must report an error', failing: {} },
+    ),
     wrong(
       'tells its key',
       { generate: generators.failsOnce(leaks) },
