@@ -36,14 +36,14 @@ export class TurnSaver {
       return this.giveUp(turn, answer, error);
     };
     try {
-      const keeping = this.keep(turn, resolved, answer, response);
-      return isPromise(keeping) ? keeping.then(succeed, giveUp) : succeed();
+      const saving = this.saveAndRemember(turn, resolved, answer, response);
+      return isPromise(saving) ? saving.then(succeed, giveUp) : succeed();
     } catch (error) {
       return giveUp(error);
     }
   }
 
-  private keep(
+  private saveAndRemember(
     turn: ActiveTurn,
     { question, parent, sessionId }: ResolvedTurn,
     { assembler, transcript, included }: Answer,
