@@ -8,7 +8,7 @@ export interface CacheLimits {
   /** Called after the cache has grown or shrunk, with the change in bytes. */
   readonly onChange: (bytes: number) => void;
   /** Whether stored responses may be cached now: only while deletion notices arrive. */
-  readonly keepsStored: () => boolean;
+  readonly remembersStored: () => boolean;
 }
 
 /**
@@ -35,7 +35,7 @@ export class ContinuationCache {
     return {
       find: (responseId) => this.find(name, responseId),
       expect: (responseId) => {
-        if (this.limits.keepsStored()) this.expected.add(responseId);
+        if (this.limits.remembersStored()) this.expected.add(responseId);
       },
       cancel: (responseId) => void this.expected.delete(responseId),
       remember: (continuation, parent) => this.remember(name, continuation, parent),
@@ -48,7 +48,7 @@ export class ContinuationCache {
   }
 
   /** Replaces the messages of a lane's latest request. */
-  keepRequest(lane: string, messages: readonly Buffer[]): void {
+  rememberRequest(lane: string, messages: readonly Buffer[]): void {
     if (this.closed) return;
     this.dropRequest(lane);
     this.requests.set(lane, messages);

@@ -24,7 +24,7 @@ export class ContinuationCaches implements DeletionListener {
     const cache: ContinuationCache = new ContinuationCache({
       maxBytes: this.environment.WS_CACHE_MAX_BYTES,
       onChange: (change) => this.account(cache, change),
-      keepsStored: () => this.hearsDeletions,
+      remembersStored: () => this.hearsDeletions,
     });
     this.caches.add(cache);
     return cache;

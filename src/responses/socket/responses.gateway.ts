@@ -42,7 +42,7 @@ export class ResponsesGateway implements OnGatewayInit {
 
   private run(turn: SocketTurn): Promise<void> {
     const { request, generate, sessionId } = this.validator.checkEvent(turn.request());
-    turn.keep();
+    turn.rememberRequest();
     const { headers } = turn.handler.connection;
     const { WS_SESSION_LOCK: locksSession } = this.environment;
     const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });

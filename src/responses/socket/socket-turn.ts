@@ -100,10 +100,10 @@ export class SocketTurn implements LaneTask, EventSink {
   }
 
   /** Remembers the validated request for a later `response.append`. */
-  keep(): void {
+  rememberRequest(): void {
     const { cache } = this.handler;
     const before = this.type === 'response.append' ? (cache.requestOf(this.lane) ?? []) : [];
-    cache.keepRequest(this.lane, [...before, ownCopy(this.message)]);
+    cache.rememberRequest(this.lane, [...before, ownCopy(this.message)]);
   }
 
   /** Creates the running turn after admission. */
