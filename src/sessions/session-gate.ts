@@ -68,7 +68,7 @@ export class SessionGate {
     try {
       await this.waitFor(place.turn, deadline, waiter);
       const lease = await this.acquire(tenant, sessionId, deadline, waiter);
-      return this.keep(lease, place, waiter);
+      return this.renewUntilReleased(lease, place, waiter);
     } catch (error) {
       place.leave();
       throw error;
@@ -105,7 +105,7 @@ export class SessionGate {
   }
 
   /** Renews a lease until it is released or lost. */
-  private keep(lease: SessionLease, place: Place, { onLost }: Waiter): HeldSession {
+  private renewUntilReleased(lease: SessionLease, place: Place, { onLost }: Waiter): HeldSession {
     let released = false;
     const renew = async (): Promise<void> => {
       // If the database is unavailable, it may be back before the lease expires.
