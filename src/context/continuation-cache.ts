@@ -21,7 +21,7 @@ export class ContinuationCache {
   /** By lane, least recently used first. */
   private readonly latest = new Map<string, Continuation>();
   /** Stored responses whose save has begun and that have not been deleted since. */
-  private readonly expected = new Set<string>();
+  private readonly saving = new Set<string>();
   private readonly items = new HeldItems();
   private readonly requests = new Map<string, readonly Buffer[]>();
   private requestBytes = 0;
@@ -34,10 +34,10 @@ export class ContinuationCache {
   lane(name: string): Continuations {
     return {
       find: (responseId) => this.find(name, responseId),
-      expect: (responseId) => {
-        if (this.limits.remembersStored()) this.expected.add(responseId);
+      beginSave: (responseId) => {
+        if (this.limits.remembersStored()) this.saving.add(responseId);
       },
-      cancel: (responseId) => void this.expected.delete(responseId),
+      cancelSave: (responseId) => void this.saving.delete(responseId),
       remember: (continuation, parent) => this.remember(name, continuation, parent),
     };
   }
@@ -64,14 +64,14 @@ export class ContinuationCache {
 
   /** Drops deleted responses from all lanes. */
   forget(gone: ReadonlySet<string>): void {
-    for (const responseId of this.expected) if (gone.has(responseId)) this.expected.delete(responseId);
+    for (const responseId of this.saving) if (gone.has(responseId)) this.saving.delete(responseId);
     for (const [lane, { responseId }] of [...this.latest]) if (gone.has(responseId)) this.drop(lane);
     this.settle();
   }
 
   /** Drops all stored responses. */
   forgetStored(): void {
-    this.expected.clear();
+    this.saving.clear();
     for (const [lane, { expiresAt }] of [...this.latest]) if (expiresAt !== null) this.drop(lane);
     this.settle();
   }
@@ -109,7 +109,7 @@ export class ContinuationCache {
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
     if (this.closed) return;
     const { transcript, expiresAt, responseId } = continuation;
-    if (expiresAt !== null && !this.expected.delete(responseId)) {
+    if (expiresAt !== null && !this.saving.delete(responseId)) {
       this.drop(lane);
       this.settle();
       return;

@@ -17,11 +17,11 @@ export interface Continuations {
   find(responseId: string): Continuation | undefined;
 
   /** The save of a response begins: if it is deleted from now on, it will not be remembered. */
-  expect(responseId: string): void;
+  beginSave(responseId: string): void;
 
   /** The save failed. */
-  cancel(responseId: string): void;
+  cancelSave(responseId: string): void;
 
-  /** Adds a response that has just ended, with the one it continued; a stored one only after `expect`. */
+  /** Adds a response that has just ended, with the one it continued; a stored one only after `beginSave`. */
   remember(continuation: Continuation, parent: Continuation | null): void;
 }

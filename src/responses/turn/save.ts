@@ -32,7 +32,7 @@ export class TurnSaver {
       return response;
     };
     const giveUp = (error: unknown): FinalResponse => {
-      turn.client.continuations?.cancel(response.id);
+      turn.client.continuations?.cancelSave(response.id);
       return this.giveUp(turn, answer, error);
     };
     try {
@@ -83,7 +83,7 @@ export class TurnSaver {
       },
     };
     // Another client may delete it before the save is confirmed.
-    memory?.expect(response.id);
+    memory?.beginSave(response.id);
     const saving = this.store.save(caller.tenant, record);
     if (!isPromise(saving)) {
       remember();
