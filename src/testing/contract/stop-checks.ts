@@ -27,17 +27,17 @@ export const STOP_CHECKS: readonly Check[] = [
   },
   ...Object.values(TRANSPORTS).map((transport): Check => ({
     name: `stops when its client leaves (${transport.name})`,
-    run: (service) => expectStop(service, transport, {}),
+    run: (service) => requireStop(service, transport, {}),
   })),
 ];
 
 /** The same for an upstream that stops responding, for subjects that can simulate one. */
 export const HANGING_CHECKS: readonly Check[] = Object.values(TRANSPORTS).map((transport) => ({
   name: `lets go of a silent upstream when its client leaves (${transport.name})`,
-  run: async (service) => expectStop(service, transport, (await service.subject.hanging?.()) ?? {}),
+  run: async (service) => requireStop(service, transport, (await service.subject.hanging?.()) ?? {}),
 }));
 
-async function expectStop(service: ContractService, transport: Transport, turn: HangingTurn): Promise<void> {
+async function requireStop(service: ContractService, transport: Transport, turn: HangingTurn): Promise<void> {
   const client = new AbortController();
   const watched = service.tap.next(keepOpen);
   const { signal } = client;
