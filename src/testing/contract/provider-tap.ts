@@ -71,7 +71,7 @@ export class WatchedTurn {
 
 /** Intercepts the calls between the service and its providers, observes them and can replace events. */
 export class ProviderTap {
-  private readonly expected: WatchedTurn[] = [];
+  private readonly pending: WatchedTurn[] = [];
   private readonly watched: WatchedTurn[] = [];
   private readonly tapped = new WeakSet<ModelProviderBase>();
   private readonly over = Promise.withResolvers<undefined>();
@@ -88,7 +88,7 @@ export class ProviderTap {
   /** Observes the next turn that is not observed yet, and applies a behaviour to it. */
   next(behaviour: Behaviour = ({ events }) => events): WatchedTurn {
     const watched = new WatchedTurn(behaviour);
-    this.expected.push(watched);
+    this.pending.push(watched);
     return watched;
   }
 
@@ -103,7 +103,7 @@ export class ProviderTap {
     this.tapped.add(provider);
     const generate = streamOf(provider);
     provider.generate = (turn, options) => {
-      const watched = this.expected.shift() ?? new WatchedTurn(({ events }) => events);
+      const watched = this.pending.shift() ?? new WatchedTurn(({ events }) => events);
       watched.signal = options.signal;
       const seen = watched.watch(turn);
       const events = watched.read(() => {
