@@ -12,7 +12,7 @@ export function asTenant(tenant: string): Tenant {
  * A key that is unique per tenant and id. The length prefix keeps it unambiguous: ids in requests may contain any
  * character.
  */
-export function ownedKey(tenant: Tenant, id: string): string {
+export function tenantKey(tenant: Tenant, id: string): string {
   return `${tenant.length}:${tenant}:${id}`;
 }
 

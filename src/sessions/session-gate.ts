@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 
-import { type Tenant, ownedKey } from '../access/index.js';
+import { type Tenant, tenantKey } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type SessionLease, SessionLock, SessionStore } from '../state/index.js';
@@ -64,7 +64,7 @@ export class SessionGate {
    */
   async hold(tenant: Tenant, sessionId: string, waiter: Waiter): Promise<HeldSession> {
     const deadline = this.clock.now() + this.environment.SESSION_LOCK_TIMEOUT_MS;
-    const place = this.queue.join(ownedKey(tenant, sessionId));
+    const place = this.queue.join(tenantKey(tenant, sessionId));
     try {
       await this.waitFor(place.turn, deadline, waiter);
       const lease = await this.acquire(tenant, sessionId, deadline, waiter);
