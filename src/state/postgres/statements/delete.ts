@@ -1,5 +1,5 @@
 import { adHoc, prepared } from '../statement.js';
-import { tellOf, type Viewer, VISIBLE } from './visible.js';
+import { notifyReplicas, type Viewer, VISIBLE } from './visible.js';
 
 /** Responses that were visible and no longer are. */
 export interface GoneRow {
@@ -22,7 +22,7 @@ export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade:
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING gone WHERE s.owner = $1 AND s.response_id = gone.id
   )
-  SELECT array(SELECT id FROM gone) AS ids, ${tellOf('gone')} AS notices`,
+  SELECT array(SELECT id FROM gone) AS ids, ${notifyReplicas('gone')} AS notices`,
 );
 
 /** The values of SWEEP: the time limit, the position to continue after, and the number of rows. */
@@ -57,7 +57,7 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
   )
-  SELECT expires_at::text, owner, id, ${tellOf('gone')} AS notices, expired.id IN (
+  SELECT expires_at::text, owner, id, ${notifyReplicas('gone')} AS notices, expired.id IN (
     SELECT c.parent_id FROM antiphon.responses c WHERE c.owner = expired.owner AND c.parent_id = expired.id
   ) AS needed FROM expired ORDER BY expired.expires_at, owner, id`,
 );

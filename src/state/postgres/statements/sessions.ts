@@ -1,6 +1,6 @@
 import { adHoc, prepared } from '../statement.js';
 import type { GoneRow } from './delete.js';
-import { tellOf } from './visible.js';
+import { notifyReplicas } from './visible.js';
 
 /**
  * Locks all sessions of a tenant until the end of the transaction, so that forks and deletions see each other's
@@ -68,7 +68,7 @@ export const DELETE_SESSION = adHoc<readonly [tenant: string, now: Date, session
       SELECT FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id AND s.session_id <> $3)
     RETURNING r.id
   )
-  SELECT array(SELECT id FROM gone) AS ids, ${tellOf('members')} AS notices, EXISTS (
+  SELECT array(SELECT id FROM gone) AS ids, ${notifyReplicas('members')} AS notices, EXISTS (
     SELECT FROM members JOIN antiphon.responses r ON r.owner = $1 AND r.id = members.id WHERE r.expires_at > $2
   ) AS known`,
 );
