@@ -64,7 +64,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
     this.writer = new FrameWriter(socket, stream, clock, environment.WS_MAX_BUFFERED_BYTES, this);
     this.heartbeat = new Heartbeat(this, clock, environment.WS_PING_INTERVAL_MS);
     socket.on('ping', (data: Buffer) => this.writer.pong(data));
-    socket.on('pong', () => this.heartbeat.hear());
+    socket.on('pong', () => this.heartbeat.onPong());
     socket.listener = this;
     socket.on('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
     const { WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;

@@ -18,7 +18,7 @@ export interface HeartbeatDependencies {
  */
 export class Heartbeat {
   private readonly timer: Timer;
-  private heard = true;
+  private hasPong = true;
   private silentBeats = 0;
   private taken: number | null = null;
 
@@ -31,8 +31,8 @@ export class Heartbeat {
   }
 
   /** A pong arrived. */
-  hear(): void {
-    this.heard = true;
+  onPong(): void {
+    this.hasPong = true;
   }
 
   stop(): void {
@@ -41,8 +41,8 @@ export class Heartbeat {
 
   private beat(): void {
     const hasRead = this.hasRead();
-    this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
-    this.heard = false;
+    this.silentBeats = this.hasPong || hasRead ? 0 : this.silentBeats + 1;
+    this.hasPong = false;
     if (this.silentBeats === MAX_SILENT_BEATS) {
       this.dependencies.dropSilent();
       return;

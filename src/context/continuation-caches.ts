@@ -10,7 +10,7 @@ export class ContinuationCaches implements DeletionListener {
   /** Least recently grown first. */
   private readonly caches = new Set<ContinuationCache>();
   private bytes = 0;
-  private hearsDeletions = true;
+  private receivesDeletions = true;
 
   constructor(
     private readonly environment: Environment,
@@ -24,7 +24,7 @@ export class ContinuationCaches implements DeletionListener {
     const cache: ContinuationCache = new ContinuationCache({
       maxBytes: this.environment.WS_CACHE_MAX_BYTES,
       onChange: (change) => this.account(cache, change),
-      remembersStored: () => this.hearsDeletions,
+      remembersStored: () => this.receivesDeletions,
     });
     this.caches.add(cache);
     return cache;
@@ -43,12 +43,12 @@ export class ContinuationCaches implements DeletionListener {
 
   /** While deletion notices do not arrive, stored responses are always read from the store. */
   interrupted(): void {
-    this.hearsDeletions = false;
+    this.receivesDeletions = false;
     for (const cache of this.caches) cache.forgetStored();
   }
 
   resumed(): void {
-    this.hearsDeletions = true;
+    this.receivesDeletions = true;
   }
 
   private account(cache: ContinuationCache, change: number): void {

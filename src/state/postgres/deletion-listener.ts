@@ -18,7 +18,7 @@ export class DeletionListener {
   private readonly stopping = new AbortController();
   private readonly backoff: Backoff;
   private running: Promise<void> = Promise.resolve();
-  private hears = true;
+  private isReceiving = true;
 
   constructor(
     private readonly settings: DatabaseSettings,
@@ -66,15 +66,15 @@ export class DeletionListener {
       await client.query('LISTEN antiphon_deleted');
       this.backoff.succeeded();
       this.notices.resume();
-      if (!this.hears) this.logger.log('deletion notices of other replicas are received again');
-      this.hears = true;
+      if (!this.isReceiving) this.logger.log('deletion notices of other replicas are received again');
+      this.isReceiving = true;
       await loss;
     } catch (error) {
       // Logged once, not with every attempt.
-      if (!signal.aborted && this.hears) {
+      if (!signal.aborted && this.isReceiving) {
         this.logger.warn(`deletion notices of other replicas are not received: ${describe(error)}`);
       }
-      this.hears = false;
+      this.isReceiving = false;
     } finally {
       check.cancel();
       signal.removeEventListener('abort', stop);
