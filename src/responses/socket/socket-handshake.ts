@@ -113,12 +113,12 @@ export class SocketHandshake {
 
   /** Completes an upgrade. Throws ApiError 400, 405 or 503. */
   private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, tenant: Tenant): void {
-    const caller = this.admit(request, tenant);
+    const caller = this.checkUpgrade(request, tenant);
     const { headers } = request;
     this.server?.handleUpgrade(request, stream, head, (socket) => this.start({ socket, stream, headers, caller }));
   }
 
-  private admit(request: IncomingMessage, tenant: Tenant): Caller {
+  private checkUpgrade(request: IncomingMessage, tenant: Tenant): Caller {
     if (isAnswering(request.socket)) throw invalidHandshake('The previous request is still being answered');
     if (request.method !== 'GET') throw wrongMethod(request.method ?? '');
     // Version 8 uses another header than `Origin` and is obsolete.
