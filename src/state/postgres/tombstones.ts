@@ -30,9 +30,9 @@ export class Tombstones {
    * Reports deleted responses and frees them; a sweep frees the rest. Resolves when up to one batch is freed; larger
    * deletions continue in the background. Never rejects.
    */
-  async bury(owner: string, ids: readonly string[]): Promise<void> {
+  async bury(tenant: string, ids: readonly string[]): Promise<void> {
     this.notices.announce(ids);
-    const freeing = this.free(ids.map((id) => ({ owner, id }))).catch((error: unknown) => {
+    const freeing = this.free(ids.map((id) => ({ owner: tenant, id }))).catch((error: unknown) => {
       this.logger.warn(`deleted responses will be freed later: ${String(error)}`);
     });
     if (ids.length <= BATCH) await freeing;
