@@ -24,7 +24,7 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
   { what: 'throws what is no Error', behave: after(nothing, () => throwThis(SECRET)), end: 'refused' },
   { what: 'gives nothing to read', behave: () => null as never, end: 'refused' },
   { what: 'ends without a word', behave: nothing, end: 'refused' },
-  { what: 'begins with nonsense', behave: after(nothing, () => [null]), end: 'refused' },
+  { what: 'begins with an invalid event', behave: after(nothing, () => [null]), end: 'refused' },
   { what: 'throws after its first event', behave: after(aWord, fail), end: 'failed' },
   { what: 'ends without finish', behave: aWord, end: 'failed' },
   { what: 'is silent from the beginning', behave: after(nothing, hang), end: 'unanswered', hangs: true },

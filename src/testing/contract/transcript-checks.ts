@@ -31,7 +31,7 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'reads a conversation that its client keeps',
+    name: 'reads a transcript that its client resends',
     run: async (service) => {
       const { output } = await service.askWell(INTRODUCTION, { body: { store: false } });
       const watched = service.tap.next();
@@ -48,7 +48,7 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'goes on with the outputs of its calls',
+    name: 'continues with the outputs of its calls',
     run: async (service) => {
       const { id, output } = await askWithTool(service);
       const outputs = callsOf(output).map(({ call_id }) => ({
