@@ -72,7 +72,7 @@ describe('a start that cannot be', () => {
 
   it.each<[Variables, RegExp]>([
     [{ STATE: 'redis' }, /^STATE: redis .*break chains.*postgres/],
-    [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres.*chains would break/],
+    [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres.*previous_response_id would fail/],
   ])('says why %j is refused', async (variables, line) => {
     expectRefusal(await runToEnd({ PORT: '0', ...variables }), line);
   });
