@@ -10,35 +10,38 @@ import type { StateBackend } from './state/index.js';
 import type { Clock } from './time/index.js';
 
 /**
- * What a program may replace or add. Each contract takes a class, or `{ useClass }`, `{ useValue }`, `{ useFactory, inject }` or
- * `{ useExisting }`, which inject what `imports` export (docs/extending.md).
+ * The extension points of the service. Each takes a class, or `{ useClass }`, `{ useValue }`, `{ useFactory, inject }`
+ * or `{ useExisting }`, which inject what `imports` export (docs/extending.md).
  */
 export interface AntiphonSeams {
-  /** Modules that the seams inject from. Their own providers of models, observers and pass policies take part as well. */
+  /**
+   * Modules that the seams inject from. Model providers, observers and pass policies among their providers are used as
+   * well.
+   */
   readonly imports?: NonNullable<ModuleMetadata['imports']>;
 
   /**
-   * The providers of models, classes marked `@ModelProvider`. Default: none but those of `imports` and of PROVIDERS_FILE; the
-   * start fails when there is no provider at all. Cost: what the provider costs.
+   * Model providers: classes marked `@ModelProvider`. Default: only those of `imports` and of PROVIDERS_FILE; the start
+   * fails when there is no provider at all. Cost: that of the provider.
    */
   readonly providers?: readonly Seam<ModelProviderBase>[];
 
   /**
-   * Kinds of providers for PROVIDERS_FILE, by the name that an entry gives as its `kind`, beside `chat-completions`. Use them for
+   * Kinds of providers for PROVIDERS_FILE, by the `kind` of an entry, in addition to `chat-completions`. Use them for
    * providers that an operator configures. Cost: none after the file was read.
    */
   readonly providerKinds?: Readonly<Record<string, Seam<ProviderKind>>>;
 
   /**
-   * Request headers that every provider gets in `turn.headers`, beside those that providers name in `requestHeaders`. Default:
-   * none, so that no header of a client leaves the service unnoticed. Credentials and cookies are refused at start. Cost: a
-   * look-up per header and turn.
+   * Request headers that every provider receives in `turn.headers`, in addition to those that providers list in
+   * `requestHeaders`. Default: none. Credentials and cookies are refused at start. Cost: a look-up per header and turn.
    */
   readonly forwardedHeaders?: readonly string[];
 
   /**
-   * Names the tenant of a request by its headers; it may be asynchronous. Default: API_KEYS, or one tenant without keys. Cost: it
-   * is called for every HTTP request, every upgrade and every turn or event on a socket, so cache what it looks up.
+   * Maps the headers of a request to its tenant, synchronously or as a promise. Default: API_KEYS, or one tenant
+   * without keys. Cost: called for every HTTP request, every upgrade and every turn or event on a socket, so cache
+   * look-ups.
    */
   readonly authenticator?: Seam<Authenticator>;
 
@@ -49,25 +52,25 @@ export interface AntiphonSeams {
   readonly admission?: Seam<Admission>;
 
   /**
-   * Hear of every turn: metering, traces, audit. Default: the debug log. They are called in the order given, then those of
-   * `imports`, and never awaited. Cost: up to three calls per turn.
+   * Observers of every turn: metering, traces, audit. Default: the debug log. Called in the order given, then those of
+   * `imports`; never awaited. Cost: up to three calls per turn.
    */
   readonly observers?: readonly Seam<TurnObserver>[];
 
   /**
-   * See each event of a model before the response does, and may ask the model again: tools that the server runs, filters. They
-   * are asked in the order given, then those of `imports`. Default: none. Cost: one call per turn, and one per event for the
-   * turns that they take part in.
+   * Receive each event of a model before the response does, and may start another pass: tools that the server runs,
+   * filters. Called in the order given, then those of `imports`. Default: none. Cost: one call per turn, and one per
+   * event of the turns that they take part in.
    */
   readonly passPolicies?: readonly Seam<PassPolicy>[];
 
   /**
-   * Further backends, by the value of STATE that selects them, beside `memory` and `postgres`. Only the selected one is made.
-   * Cost: every turn waits for its save.
+   * Further state backends, by the value of STATE that selects them, in addition to `memory` and `postgres`. Only the
+   * selected one is created. Cost: every turn waits for its save.
    */
   readonly state?: Readonly<Record<string, Seam<StateBackend>>>;
 
-  /** The time and its timers. Default: the system's. Tests give a clock that they move. */
+  /** Time and timers. Default: the system's. Tests use a clock that they advance. */
   readonly clock?: Seam<Clock>;
 
   /** The ids of responses, items, requests and connections. Default: UUIDv7. They must be unique over all replicas. */
@@ -76,13 +79,13 @@ export interface AntiphonSeams {
 
 /** The options of `AntiphonModule.forRoot` and `createApp`. */
 export interface AntiphonOptions extends AntiphonSeams {
-  /** Variables that win over the process's own: those of the Environment, and of modules that are imported. */
+  /** Variables that override those of the process: those of Environment and those of imported modules. */
   readonly environment?: Variables;
 }
 
-/** The same, with variables that are only known later, such as those of a secret store. */
+/** The same, with variables that are resolved at start, such as those of a secret store. */
 export interface AntiphonAsyncOptions extends AntiphonSeams {
-  /** What `useEnvironment` injects from `imports`. */
+  /** Tokens that `useEnvironment` injects from `imports`. */
   readonly inject?: AsyncVariables['inject'];
   readonly useEnvironment: AsyncVariables['useFactory'];
 }

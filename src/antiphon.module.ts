@@ -13,7 +13,7 @@ import { ResponsesModule } from './responses/index.js';
 import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
 
-/** The whole service as one module, in the order of the picture in docs/architecture.md. */
+/** The service as one module; docs/architecture.md shows its parts in the same order. */
 @Module({})
 export class AntiphonModule {
   static forRoot(options: AntiphonOptions = {}): DynamicModule {
@@ -38,7 +38,7 @@ export class AntiphonModule {
       module: AntiphonModule,
       global: true,
       imports: [config, SeamsModule.with(seams), AccessModule, HttpModule, ...service, OperationsModule],
-      // What a program's own modules may inject, such as ResponsesService and ConnectionRegistry.
+      // Modules of the program may inject these, for example ResponsesService and ConnectionRegistry.
       exports: [ResponsesModule, ConnectionsModule],
     };
   }

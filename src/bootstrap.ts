@@ -26,12 +26,12 @@ import { SocketAdapter } from './responses/socket/index.js';
 import { BACKENDS, selectBackend } from './state/index.js';
 
 /**
- * Makes the configured application, ready to listen. Throws EnvironmentError when the environment cannot be used, or there is no
- * model provider.
+ * Creates the configured application, ready to listen. Throws EnvironmentError when the environment is not valid or
+ * there is no model provider.
  */
 export async function createApp(options: AntiphonOptions = {}): Promise<NestFastifyApplication> {
   const module = AntiphonModule.forRoot(options);
-  // Read here as well, after the module has loaded `.env`: what is wrong is told in a line, before Nest logs a stack.
+  // Also read here, after the module has loaded `.env`: violations are reported without a stack, before Nest logs one.
   const environment = readEnvironment({ ...process.env, ...options.environment });
   selectBackend(environment.STATE, { ...BACKENDS, ...options.state });
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
@@ -42,8 +42,8 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
 }
 
 /**
- * Gives an application that imports AntiphonModule what a module cannot: body parsing, request ids, CORS, time limits and
- * signals. Call it before `init()` or `listen()`; tests and embedding programs do the same as `createApp()`.
+ * Adds to an application that imports AntiphonModule what a module cannot: body parsing, request ids, CORS, time limits
+ * and signals. Call it before `init()` or `listen()`; `createApp()` does so itself.
  */
 export async function configureApp(app: NestFastifyApplication): Promise<NestFastifyApplication> {
   app.get(ProviderRegistry).requireProviders();
@@ -57,8 +57,8 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   answerWithOpenAiHeaders(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     replies.add(reply.raw);
-    // Strangers, and what has no route, are turned away before their body is read. The pattern of the route decides: a URL
-    // has many spellings.
+    // Unauthenticated requests and unknown routes are refused before their body is read. The route pattern decides,
+    // because a URL has many spellings.
     const isGuarded = isApiPath(request.routeOptions.url ?? request.url) && request.method !== 'OPTIONS';
     const identified = isGuarded ? guard.identify(request) : undefined;
     const refuseUnknown = (): void => {
@@ -83,12 +83,12 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   }
   app.useWebSocketAdapter(new SocketAdapter(app));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-  if (environment.API_KEYS.length === 0) warnThatOpen(environment);
+  if (environment.API_KEYS.length === 0) warnWithoutKeys(environment);
   if (environment.STATE === 'memory' && environment.DATABASE_URL !== '') {
-    new Logger('Antiphon').warn('DATABASE_URL is set but not used: STATE=memory keeps everything in this process');
+    new Logger('Antiphon').warn('DATABASE_URL is ignored: STATE=memory stores everything in this process');
   }
   if (environment.WORKERS > 1 && !cluster.isWorker) {
-    new Logger('Antiphon').warn('WORKERS is set but not used: the program that embeds the service runs one process');
+    new Logger('Antiphon').warn('WORKERS is ignored: an embedded service runs in one process');
   }
   return app;
 }
@@ -97,7 +97,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-function warnThatOpen({ ALLOW_OPEN }: Environment): void {
-  const reach = ALLOW_OPEN ? 'anybody who reaches the port can use it' : 'only this machine can use it';
+function warnWithoutKeys({ ALLOW_OPEN }: Environment): void {
+  const reach = ALLOW_OPEN ? 'any client that reaches the port can use it' : 'only this machine can use it';
   new Logger('Antiphon').warn(`no API_KEYS: the service is open, and ${reach}`);
 }

@@ -4,7 +4,7 @@ import { ConsoleLogger } from '@nestjs/common';
 
 import type { Environment } from './config/index.js';
 
-/** The logger that LOG_LEVEL and LOG_FORMAT ask for. */
+/** The logger configured by LOG_LEVEL and LOG_FORMAT. */
 export function createLogger({ LOG_LEVEL, LOG_FORMAT }: Environment): ConsoleLogger {
   return new ConsoleLogger('Antiphon', {
     logLevels: levelsFrom(LOG_LEVEL),

@@ -1,4 +1,4 @@
-/** What a program that embeds or extends Antiphon imports. */
+/** The public API for programs that embed or extend Antiphon. */
 export * from './access/index.js';
 export * from './antiphon.module.js';
 export type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';

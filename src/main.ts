@@ -14,7 +14,9 @@ try {
   process.exit(1);
 }
 
-/** One process serves, or WORKERS of them and one that only looks after them. What either does not need, it does not load. */
+/**
+ * Serves in this process, or starts WORKERS processes and supervises them. Loads only the modules that the role needs.
+ */
 async function start(environment: Environment): Promise<void> {
   const { WORKERS } = environment;
   if (WORKERS > 1 && cluster.isPrimary) {

@@ -1,4 +1,4 @@
-/** `npm run migrate`: brings the schema of STATE=postgres up to date, and ends. */
+/** `npm run migrate`: brings the schema of STATE=postgres up to date, and exits. */
 import { loadEnvironment } from './config/index.js';
 import { describeStartFailure } from './start-failure.js';
 import { migrate } from './state/postgres/index.js';

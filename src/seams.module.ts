@@ -11,7 +11,7 @@ import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js
 import { BACKENDS, selectBackend, StateBackend } from './state/index.js';
 import { Clock, SystemClock } from './time/index.js';
 
-/** Every contract that a program may replace or add to, with its default: the one place where they become providers. */
+/** Registers the extension points as Nest providers, with their defaults. */
 @Module({})
 export class SeamsModule {
   static with(seams: AntiphonSeams): DynamicModule {
@@ -24,7 +24,7 @@ export class SeamsModule {
       {
         provide: StateBackend,
         inject: [Environment, ModuleRef],
-        // Not as providers of their own: a backend that is not selected must not be made.
+        // Created on selection: other backends must not be instantiated.
         useFactory: ({ STATE }: Environment, modules: ModuleRef) =>
           makeSeam(selectBackend(STATE, { ...BACKENDS, ...state }), modules),
       },
@@ -47,7 +47,7 @@ export class SeamsModule {
   }
 }
 
-/** Kinds by name, as one map under a token. */
+/** A map of provider kinds by name, under a token. */
 function provideTable(token: symbol, table: Readonly<Record<string, Seam<ProviderKind>>>): readonly Provider[] {
   const list = Symbol(`${String(token)} in order`);
   const names = Object.keys(table);

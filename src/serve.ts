@@ -2,7 +2,7 @@ import { createApp } from './bootstrap.js';
 import { Environment, listenAddress } from './config/index.js';
 import { SimulatorModule } from './simulator/index.js';
 
-/** Starts the service in this process, with the simulator where PROVIDERS_FILE names no upstreams. Gives the URL on which it listens. */
+/** Starts the service in this process, with the simulator when PROVIDERS_FILE lists no upstreams. Returns its URL. */
 export async function serve(): Promise<string> {
   const app = await createApp({ imports: [SimulatorModule.asFallback()] });
   const environment = app.get(Environment);

@@ -4,8 +4,8 @@ import { EnvironmentError } from './config/index.js';
 import { StateStartError } from './state/index.js';
 
 /**
- * Why the service did not start. A wrong variable, a taken port or a foreign address is the operator's to mend, so it is
- * said in a line; anything else is ours and comes with its stack.
+ * The message for a failed start. Errors that the operator can correct, such as an invalid variable or a port in use,
+ * take one line; others include their stack.
  */
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -18,7 +18,7 @@ function isSystemError(error: Error): error is NodeJS.ErrnoException {
   return 'syscall' in error;
 }
 
-/** Where a worker listens, Node names the fault by its code only: `bind EADDRINUSE 127.0.0.1:8080`. */
+/** In a worker, Node names the error only by its code: `bind EADDRINUSE 127.0.0.1:8080`. */
 function describeSystemError({ message, code, errno }: NodeJS.ErrnoException): string {
   if (code === undefined || errno === undefined || message.includes(`${code}: `)) return message;
   return message.replace(code, `${code}: ${getSystemErrorMessage(errno)}`);

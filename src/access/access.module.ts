@@ -2,7 +2,7 @@ import { Global, Module } from '@nestjs/common';
 
 import { ApiKeyGuard } from './api-key.guard.js';
 
-/** Who may call. */
+/** Authentication of requests. */
 @Global()
 @Module({
   providers: [ApiKeyGuard],

@@ -7,12 +7,12 @@ import type { Caller, Tenant } from './tenant.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is calling; set before the body is read. */
+    /** The authenticated caller; set before the body is read. */
     caller?: Caller;
   }
 }
 
-/** Lets a request through when its caller is known. Throws what Authenticator throws. */
+/** Accepts authenticated requests. Throws the errors of Authenticator. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
@@ -23,8 +23,8 @@ export class ApiKeyGuard implements CanActivate {
   }
 
   /**
-   * Names the caller once per request; called early as well, so that unknown callers cannot make us read large bodies.
-   * Undefined when that took no waiting.
+   * Authenticates the request once. Also called before the body is read, so that unauthenticated clients cannot send
+   * large bodies. Undefined when the authenticator answered synchronously.
    */
   identify(request: FastifyRequest): Promise<void> | undefined {
     if (request.caller !== undefined) return undefined;
@@ -36,7 +36,7 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
-/** The caller of a guarded request, as a parameter of a controller's method. */
+/** The caller of a guarded request, as a parameter of a controller method. */
 export const CurrentCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
   const { caller } = context.switchToHttp().getRequest<FastifyRequest>();
   if (caller === undefined) throw new Error('this route is not guarded by ApiKeyGuard');

@@ -8,11 +8,11 @@ interface KnownKey {
   readonly digest: Buffer;
 }
 
-/** The keys of API_KEYS. Only digests of them are kept. */
+/** The keys of API_KEYS. Only their digests are held in memory. */
 export class ApiKeys {
   private readonly keys: readonly KnownKey[];
 
-  /** `entries` are `tenant:key` or `tenant:sha256:<hex>`, checked before. */
+  /** `entries` are `tenant:key` or `tenant:sha256:<hex>`, already validated. */
   constructor(entries: readonly string[]) {
     this.keys = entries.map((entry) => {
       const colon = entry.indexOf(':');
@@ -24,7 +24,7 @@ export class ApiKeys {
     return this.keys.length;
   }
 
-  /** The tenant of a key. Looks at every key whether or not one fits, so that time tells nothing. */
+  /** The tenant of a key. Compares with every key in constant time, so that timing reveals nothing. */
   tenantOf(key: string): Tenant | undefined {
     const digest = createHash('sha256').update(key).digest();
     let tenant: Tenant | undefined;

@@ -9,22 +9,25 @@ import { ApiKeys } from './api-keys.js';
 import { asTenant, type Tenant } from './tenant.js';
 import { refuseWebPages, type WebPageRules } from './web-page-guard.js';
 
-/** The tenant of everything in a service without keys. */
-const ANYBODY = asTenant('anybody');
+/** The single tenant of a service without keys. */
+const SINGLE_TENANT = asTenant('anybody');
 
 /**
- * Names the tenant of a request by its headers: for HTTP requests, for upgrades, and again for each turn or event on a socket,
- * with the headers of its upgrade.
+ * Maps the headers of a request to its tenant. Called for HTTP requests, for upgrades, and for each turn or event on a
+ * socket with the headers of its upgrade.
  */
 export abstract class Authenticator {
   /**
-   * Gives the tenant, at once or later. Throws ApiError 401 for a missing or wrong credential, 403 for one that may not use the
-   * service; anything else it throws is answered with 500. The request waits, so limit what it waits for.
+   * Returns the tenant, synchronously or as a promise. Throws ApiError 401 for a missing or wrong credential and 403
+   * for one without access; any other error becomes a 500. The request waits for the result, so set a time limit.
    */
   abstract authenticate(headers: IncomingHttpHeaders): MaybePromise<Tenant>;
 }
 
-/** Knows callers by API_KEYS; without keys everybody on this machine is one and the same, and web pages are nobody. */
+/**
+ * Authenticates by API_KEYS. Without keys, all local clients share one tenant and web pages of other origins are
+ * refused.
+ */
 @Injectable()
 export class EnvironmentAuthenticator extends Authenticator {
   private readonly keys: ApiKeys;
@@ -42,7 +45,7 @@ export class EnvironmentAuthenticator extends Authenticator {
   override authenticate(headers: IncomingHttpHeaders): Tenant {
     if (this.keys.size === 0) {
       refuseWebPages(headers, this.webPages);
-      return ANYBODY;
+      return SINGLE_TENANT;
     }
     const key = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
     if (key === undefined) throw unauthorized(null, 'Missing bearer authentication in header.');

@@ -1,6 +1,6 @@
 declare const tenantBrand: unique symbol;
 
-/** Who a response belongs to: the tenant of the credential. Every store and cache call takes one. */
+/** The tenant that a response belongs to, taken from the credential. Every call of a store or cache takes one. */
 export type Tenant = string & { readonly [tenantBrand]: true };
 
 /** The tenant's name as a Tenant. */
@@ -8,16 +8,19 @@ export function asTenant(tenant: string): Tenant {
   return tenant as Tenant;
 }
 
-/** What a tenant has, as a key. The length keeps apart what a separator would not: ids in requests may hold any character. */
-export function ownedKey(tenant: Tenant, id: string): string {
+/**
+ * A key that is unique per tenant and id. The length prefix keeps it unambiguous: ids in requests may contain any
+ * character.
+ */
+export function tenantKey(tenant: Tenant, id: string): string {
   return `${tenant.length}:${tenant}:${id}`;
 }
 
-/** Who is calling, as far as the service is concerned. */
+/** The authenticated caller of a request. */
 export interface Caller {
   readonly tenant: Tenant;
   /** The `x-request-id` of the request, for logs and error texts. */
   readonly requestId: string;
-  /** The WebSocket connection the turn came over. */
+  /** The WebSocket connection of the turn, if any. */
   readonly connectionId?: string;
 }

@@ -6,18 +6,18 @@ import { readEnvironment } from './read-environment.js';
 import type { Variables } from './read-variables.js';
 import { VariableSource } from './variable-source.js';
 
-/** Where the variables on top come from when they are only known later. */
+/** A factory for the overriding variables, for values that are resolved at start. */
 export interface AsyncVariables {
   readonly imports: NonNullable<ModuleMetadata['imports']>;
   readonly inject: NonNullable<FactoryProvider['inject']>;
   readonly useFactory: FactoryProvider<Variables | Promise<Variables>>['useFactory'];
 }
 
-const OVERRIDES = Symbol('variables that win over the process');
+const OVERRIDES = Symbol('overriding variables');
 
 /**
- * Provides the Environment: `.env`, the process's variables, and what the embedding program sets on top. Other modules read
- * variables of their own from VariableSource.
+ * Provides the Environment: `.env`, the variables of the process, and the overrides of the embedding program. Other
+ * modules read their own variables from VariableSource.
  */
 @Module({})
 export class ConfigModule {
@@ -25,7 +25,7 @@ export class ConfigModule {
     return this.forRootAsync({ imports: [], inject: [], useFactory: () => overrides });
   }
 
-  /** Throws EnvironmentError when the application is created and the variables cannot be used. */
+  /** The application fails to start with EnvironmentError when the variables are not valid. */
   static forRootAsync({ imports, inject, useFactory }: AsyncVariables): DynamicModule {
     return {
       module: ConfigModule,

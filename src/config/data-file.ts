@@ -1,16 +1,18 @@
 import { describeViolations } from './describe-violations.js';
 
-/** The value of a file in JSON, by its name, or YAML. Throws an Error whose first line says what is wrong. */
+/**
+ * Parses a file as JSON, if its name ends in `.json`, or YAML. Throws an Error whose first line describes the problem.
+ */
 export async function parseDataFile(path: string, content: string): Promise<unknown> {
-  // Loaded here: it takes a while, and most services have no such files.
+  // Loaded on demand: loading is slow, and most services have no such files.
   const { parse } = await import('yaml');
-  // Warnings would be written to stderr, with lines of the file.
+  // Without `logLevel`, warnings that quote the file go to stderr.
   return parseJson(path, content) ?? parse(content, { logLevel: 'error', merge: true });
 }
 
 /**
- * Gives the value back if it fits a JSON Schema. Throws an Error that says where it does not: `turns[2] must be …`. Where there are
- * secrets in the file, it does not say what it is that does not belong there.
+ * Returns the value if it matches a JSON Schema. Throws an Error that names the place of the violation: `turns[2] must
+ * be …`. With `isSecret`, the message does not quote unknown members.
  */
 export async function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): Promise<T> {
   const [{ Ajv2020 }, { default: addFormats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
@@ -21,13 +23,13 @@ export async function requireSchema<T>(value: unknown, schema: object, { isSecre
   return value;
 }
 
-/** The first line of an error's message, without the point or colon at its end. */
+/** The first line of an error's message, without a trailing period or colon. */
 export function firstLineOf(error: unknown): string {
   const [line = ''] = String((error as { readonly message?: unknown }).message).split('\n');
   return line.replace(/[:.]$/, '');
 }
 
-/** Undefined for what is no JSON: it is read as YAML, which tells its violations with their place. */
+/** Undefined for invalid JSON: the YAML parser then reports the violation with its position. */
 function parseJson(path: string, content: string): unknown {
   if (!path.endsWith('.json')) return undefined;
   try {

@@ -1,13 +1,13 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
-/** Which of several violations at one place says most; what is not here comes between. */
+/** Priority of several violations at one place; other keywords rank in between. */
 const TELLING = ['type', 'additionalProperties'];
 const LESS_TELLING = ['oneOf', 'anyOf', 'not', 'required', 'if'];
 
-/** The violation that says most of what is wrong with a file, with its place: `turns[2].steps[0] must be …`. */
+/** The most specific violation of a file, with its place: `turns[2].steps[0] must be …`. */
 export function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): string {
   const [worst] = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
-  if (worst === undefined) return 'the file cannot be used';
+  if (worst === undefined) return 'the file is not valid';
   const place = worst.instancePath
     .slice(1)
     .replaceAll(/\/(\d+)/g, '[$1]')
@@ -24,8 +24,8 @@ function rankOf({ keyword }: ErrorObject): number {
   return TELLING.length + 1 + LESS_TELLING.indexOf(keyword);
 }
 
-/** Rules about several members are said in the schema's own words. */
-function wordsOf({ keyword, message = 'is wrong', params, parentSchema }: ErrorObject, isSecret: boolean): string {
+/** Rules about several members use the description in the schema. */
+function wordsOf({ keyword, message = 'is not valid', params, parentSchema }: ErrorObject, isSecret: boolean): string {
   const { description, properties = {} } = (parentSchema ?? {}) as {
     readonly description?: string;
     readonly properties?: object;

@@ -1,10 +1,10 @@
-/** The environment cannot be used; the message has one line per violation. */
+/** The environment is not valid; the message has one line per violation. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
 
   constructor(violations: readonly string[]) {
     super(violations.join('\n'));
-    // Nest logs the stack of what stops a start. Where this was thrown helps nobody to mend it.
+    // Nest logs the stack of an error that stops a start; the location in the code is of no use to the operator.
     this.stack = `${this.name}: ${this.message}`;
   }
 

@@ -6,7 +6,7 @@ export function isLoopback(host: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }
 
-/** The address to listen on: HOST, or the default that fits whether callers are known. */
+/** The address to listen on: HOST, or 0.0.0.0 with API keys and 127.0.0.1 without. */
 export function listenAddress({ HOST, API_KEYS }: Environment): string {
   if (HOST !== '') return HOST;
   return API_KEYS.length > 0 ? '0.0.0.0' : '127.0.0.1';

@@ -30,7 +30,7 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     ['SSE_KEEPALIVE_MS', 'CLIENT_STALL_TIMEOUT_MS'],
     ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
       if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;
-      return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, or silent streams would be cut off.';
+      return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, otherwise idle streams are closed.';
     },
   ],
   [
@@ -51,7 +51,7 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     ['WORKERS', 'STATE'],
     ({ WORKERS, STATE }) => {
       if (WORKERS === 1 || STATE !== 'memory') return undefined;
-      return 'WORKERS: more than 1 needs STATE=postgres. With STATE=memory each worker would know only its own responses, and chains would break at random.';
+      return 'WORKERS: more than 1 needs STATE=postgres. With STATE=memory each worker finds only its own responses, so previous_response_id would fail at random.';
     },
   ],
   [
@@ -63,14 +63,14 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     ['WS_EXPIRY_CLOSE_CODE'],
     ({ WS_EXPIRY_CLOSE_CODE: code }) => {
       const isSendable = code >= 3000 || (code <= 1014 && ![1004, 1005, 1006].includes(code));
-      return isSendable ? undefined : `WS_EXPIRY_CLOSE_CODE: ${code} is no code a server may close with.`;
+      return isSendable ? undefined : `WS_EXPIRY_CLOSE_CODE: ${code} is not a close code that a server may send.`;
     },
   ],
   [
     ['HOST', 'API_KEYS', 'ALLOW_OPEN'],
     ({ HOST, API_KEYS, ALLOW_OPEN }) => {
       if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
-      return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to let anybody in.`;
+      return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to allow access without a key.`;
     },
   ],
   [
@@ -82,12 +82,12 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
   ],
 ];
 
-/** Never quoted in a violation: it has a password in it. */
+/** Violations never quote the URL: it contains a password. */
 function isDatabaseUrl(text: string): boolean {
   return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
-/** Reads and checks the environment. Throws EnvironmentError with every violation at once. */
+/** Reads and checks the environment. Throws EnvironmentError with all violations. */
 export function readEnvironment(variables: Variables): Environment {
   return readVariables(Environment, variables, CHECKS);
 }

@@ -7,8 +7,8 @@ import { EnvironmentError } from './environment-error.js';
 export type Variables = Readonly<Record<string, unknown>>;
 
 /**
- * A check that no decorator can make: it gives a violation or undefined, and is left out where one of its variables has a
- * violation already.
+ * A check across variables: returns a violation or undefined. Skipped when one of its variables already has a
+ * violation.
  */
 export type VariableCheck<T> = readonly [
   variables: readonly (keyof T & string)[],
@@ -16,8 +16,8 @@ export type VariableCheck<T> = readonly [
 ];
 
 /**
- * Reads variables into a class whose members are decorated with their kinds. What is absent or empty has its default; names
- * that the class does not have are left alone. Throws EnvironmentError with every violation at once.
+ * Reads variables into a class whose members are decorated with their kinds. Absent and empty variables have their
+ * defaults; names that are not members are ignored. Throws EnvironmentError with all violations.
  */
 export function readVariables<T extends object>(
   type: new () => T,

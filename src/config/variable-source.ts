@@ -3,11 +3,11 @@ import type { ConfigService } from '@nestjs/config';
 import type { Variables } from './read-variables.js';
 
 /**
- * What the process, `.env` and the embedding program say about variables, not read or checked yet. Any module of the
- * application may inject it for variables of its own.
+ * The variables of the process, `.env` and the embedding program, not validated. Any module of the application may
+ * inject it to read its own variables.
  */
 export class VariableSource {
-  /** `overrides` win over the process and `.env`. */
+  /** `overrides` take precedence over the process and `.env`. */
   constructor(
     private readonly config: ConfigService,
     private readonly overrides: Variables,

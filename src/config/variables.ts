@@ -14,8 +14,8 @@ import {
 } from 'class-validator';
 
 /**
- * The kinds of environment variables. Each reads the text of the environment into its type and checks it; a text that does
- * not fit is left as it is, so that the check can word the violation. An empty text counts as not set.
+ * The kinds of environment variables. Each converts the text of a variable and validates it; a text that cannot be
+ * converted is passed to the validator unchanged. An empty text counts as not set.
  */
 
 /** A whole number within bounds. */
@@ -32,18 +32,18 @@ export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Propert
 
 const DECIMAL = /^(?:\d+(?:\.\d+)?|\.\d+)$/;
 
-/** Shares that add up to one may do so with an error in the last digit. */
+/** Tolerance for shares that add up to one. */
 const ROUNDING = 1e-9;
 
-/** What Node's timers can hold; more would make them fire at once. */
+/** The longest delay of Node's timers; longer ones fire immediately. */
 const LONGEST_DELAY_MS = 2_147_483_647;
 
-/** A time in milliseconds. */
+/** A duration in milliseconds. */
 export function Milliseconds(min: number): PropertyDecorator {
   return WholeNumber(min, LONGEST_DELAY_MS);
 }
 
-/** `true` or `false`; an `open` one may be null: something else decides. */
+/** `true` or `false`; with `open` also null. */
 export function Flag({ open = false } = {}): PropertyDecorator {
   const words = new Map<unknown, boolean>([
     ['true', true],
@@ -67,7 +67,7 @@ export function Choice(...words: readonly string[]): PropertyDecorator {
   });
 }
 
-/** A text of a certain shape; `expected` says which. */
+/** A text that matches a pattern; `expected` describes it. */
 export function Shape(pattern: RegExp, expected: string): PropertyDecorator {
   return compose(
     Transform(({ value }: { value: unknown }) => (isText(value) ? value.trim() : value)),
@@ -86,13 +86,13 @@ export function Factor(): PropertyDecorator {
   );
 }
 
-/** Shares of a whole by name, `name=0.1,other=0.02`: each from 0 to 1, and together no more than 1. */
+/** Shares by name, `name=0.1,other=0.02`: each from 0 to 1, and at most 1 in total. */
 export function Rates(...names: readonly string[]): PropertyDecorator {
   return compose(
     Transform(({ value }: { value: unknown }) => readRates(value, names) ?? String(value)),
     IsObject({
       message: ({ property, value }) => {
-        const expected = `name=share entries of ${names.join(', ')}, shares from 0 to 1 and no more than 1 together`;
+        const expected = `name=share entries of ${names.join(', ')}, shares from 0 to 1 and at most 1 in total`;
         return `${property}: expected ${expected}, but got '${show(value)}'.`;
       },
     }),
@@ -118,7 +118,7 @@ export function Text(): PropertyDecorator {
   return IsString({ message: ({ property }) => `${property}: expected a text.` });
 }
 
-/** A comma-separated list; blanks around the entries are dropped. */
+/** A comma-separated list; entries are trimmed. */
 export function TextList(): PropertyDecorator {
   return compose(
     Transform(({ value }: { value: unknown }) => (isText(value) ? splitList(value) : value)),
@@ -143,7 +143,7 @@ function compose(...decorators: readonly PropertyDecorator[]): PropertyDecorator
   };
 }
 
-/** A value on one line, whatever is in it. */
+/** A value on one line, escaped. */
 function show(value: unknown): string {
   return JSON.stringify(String(value)).slice(1, -1);
 }

@@ -1,21 +1,23 @@
 import { WebSocket } from 'ws';
 
-/** Called when a socket begins to close, perhaps more than once. */
-export interface ClientSocketHost {
-  /** The close frame comes next: only now can something still be written before it. */
+/** Events of a closing socket; each may occur more than once. */
+export interface ClientSocketListener {
+  /** The close frame is sent next: the last moment to write anything before it. */
   beforeClose(): void;
-  /** The close frame is on its way, and nothing can be sent any more. */
-  leave(): void;
+  /** The close frame was sent: nothing else can be sent. */
+  afterClose(): void;
 }
 
-/** A socket that says when it begins to close, whoever began: until it is closed, a client may keep the line open. */
+/**
+ * A socket that reports when either side starts to close it: until it is closed, a client may keep the connection open.
+ */
 export class ClientSocket extends WebSocket {
-  /** No listeners of events, of which each takes memory on every socket. */
-  host: ClientSocketHost | null = null;
+  /** A single object instead of event listeners, each of which takes memory on every socket. */
+  listener: ClientSocketListener | null = null;
 
   override close(code?: number, reason?: string | Buffer): void {
-    this.host?.beforeClose();
+    this.listener?.beforeClose();
     super.close(code, reason);
-    this.host?.leave();
+    this.listener?.afterClose();
   }
 }

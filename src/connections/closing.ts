@@ -2,27 +2,27 @@ import type { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import type { StopCause } from './connection-work.js';
 
-/** How a connection is brought to its end (protocol §6.10). */
+/** How a connection is closed (protocol §6.10). */
 export interface Closing {
   readonly code: number;
   readonly reason: string;
-  /** What turns get to hear that come or wait from now on. */
+  /** The error for turns that arrive or are queued from now on. */
   readonly refusal: ApiError;
-  /** How long running turns may go on, ms. */
+  /** How long running turns may continue, ms. */
   readonly graceMs: number;
-  /** How turns end that outlive it. */
+  /** Why turns are stopped that still run after the grace period. */
   readonly stop: StopCause;
-  /** A last error frame for the connection itself. */
+  /** A final error frame for the connection itself. */
   readonly farewell?: ApiError;
 }
 
-/** How long a client that was refused or does not read has for the closing handshake, ms. */
+/** Time limit of the closing handshake for a client that was refused or does not read, ms. */
 export const SHORT_HANDSHAKE_MS = 1000;
 
-/** The same for one that was served, ms: it may still be reading the end of its answer. */
+/** Time limit of the closing handshake for any other client, ms: it may still be reading the end of its answer. */
 export const HANDSHAKE_MS = 10_000;
 
-/** The connection is as old as it may become. Clients know the code and go on over a new connection. */
+/** The connection has reached WS_MAX_LIFETIME_MS. Clients recognise the code and continue on a new connection. */
 export function expired({ WS_EXPIRY_CLOSE_CODE, WS_EXPIRY_GRACE_MS, WS_MAX_LIFETIME_MS }: Environment): Closing {
   const limit = ApiError.of(
     'websocket_connection_limit_reached',
@@ -39,7 +39,7 @@ export function expired({ WS_EXPIRY_CLOSE_CODE, WS_EXPIRY_GRACE_MS, WS_MAX_LIFET
   };
 }
 
-/** The process is shutting down; another replica takes the client on. */
+/** The process is shutting down; another replica accepts new connections. */
 export function restarting({ DRAIN_TIMEOUT_MS }: Environment): Closing {
   return {
     code: 1012,
@@ -50,7 +50,7 @@ export function restarting({ DRAIN_TIMEOUT_MS }: Environment): Closing {
   };
 }
 
-/** The tenant asked for it. */
+/** The tenant retired the connection. */
 export function retired({ WS_EXPIRY_CLOSE_CODE, WS_EXPIRY_GRACE_MS }: Environment): Closing {
   return {
     code: WS_EXPIRY_CLOSE_CODE,
@@ -61,7 +61,7 @@ export function retired({ WS_EXPIRY_CLOSE_CODE, WS_EXPIRY_GRACE_MS }: Environmen
   };
 }
 
-/** Nothing has happened for WS_IDLE_TIMEOUT_MS. */
+/** No turn and no message within WS_IDLE_TIMEOUT_MS. */
 export function idle(): Closing {
   return {
     code: 1000,
@@ -72,7 +72,7 @@ export function idle(): Closing {
   };
 }
 
-/** A time in ms, as a sentence has it. */
+/** A duration in ms as text, such as `5 minutes`. */
 export function inWords(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1000);
   const [count, unit] = seconds % 60 === 0 ? [seconds / 60, 'minute'] : [seconds, 'second'];

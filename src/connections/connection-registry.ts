@@ -8,10 +8,10 @@ import { Clock } from '../time/index.js';
 import { type Closing, restarting, SHORT_HANDSHAKE_MS } from './closing.js';
 import { Connection, type ConnectionDependencies, type Upgraded } from './connection.js';
 
-/** Clients that are being told that there is no room; beyond this many at once nobody is told any more. */
+/** Refused clients that may receive the reason at once; beyond it upgrades are answered with 503. */
 const MAX_TURNED_AWAY = 64;
 
-/** Decides who may connect, names connections, knows all of them, and sees them out. */
+/** The connections of this process: limits, names, listing and shutdown. */
 @Injectable()
 export class ConnectionRegistry {
   private readonly logger = new Logger('Connection');
@@ -30,12 +30,12 @@ export class ConnectionRegistry {
     this.dependencies = { clock, environment, onClosed: (connection) => this.remove(connection) };
   }
 
-  /** A name for a connection to be: `ws-` and 32 hex digits. */
+  /** The name of the next connection: `ws-` and 32 hex digits. */
   nextId(): string {
     return this.ids.next('ws').replace('_', '-');
   }
 
-  /** Says whether an upgrade is worth a handshake. Throws ApiError 503 when the process is leaving or overrun. */
+  /** Throws ApiError 503 when the process is shutting down or is already refusing MAX_TURNED_AWAY clients. */
   requireOpen(): void {
     if (this.closed) throw ApiError.retryLater('The server is shutting down. Please retry your request.');
     if (this.turnedAway.size >= MAX_TURNED_AWAY) {
@@ -46,8 +46,8 @@ export class ConnectionRegistry {
   }
 
   /**
-   * Takes a connection in. Where there is no room the client is told so in an error frame, because a refused handshake has
-   * no body that clients would show, and closed; then the result is undefined.
+   * Opens a connection. Beyond a connection limit the client receives an error frame, because clients do not show the
+   * body of a refused handshake, and is closed; the result is undefined.
    */
   open(upgraded: Upgraded): Connection | undefined {
     const { socket, caller } = upgraded;
@@ -67,7 +67,7 @@ export class ConnectionRegistry {
     return [...this.connections.values()].filter((connection) => connection.tenant === tenant);
   }
 
-  /** Brings a tenant's connection to its end; false when there is no such connection. */
+  /** Closes a connection of a tenant; false when there is no such connection. */
   retire(tenant: Tenant, id: string, closing: Closing): boolean {
     const connection = this.connections.get(id);
     if (connection?.tenant !== tenant) return false;
@@ -79,7 +79,7 @@ export class ConnectionRegistry {
     return this.connections.size;
   }
 
-  /** Lets nobody in any more and brings every connection to its end; resolves when the last one is closed. */
+  /** Refuses new connections and closes the existing ones; resolves when the last one is closed. */
   close(): Promise<unknown> {
     this.closed = true;
     for (const connection of this.connections.values()) void connection.retire(restarting(this.environment));
@@ -88,7 +88,7 @@ export class ConnectionRegistry {
     return this.whenEmpty.promise;
   }
 
-  /** Ends at once whoever is still there. */
+  /** Terminates all remaining connections without a handshake. */
   terminate(): void {
     for (const socket of this.turnedAway) socket.terminate();
     for (const connection of this.connections.values()) connection.terminate();
@@ -102,8 +102,8 @@ export class ConnectionRegistry {
   }
 
   private turnAway(socket: WebSocket, refusal: ApiError, { tenant, requestId }: Caller): void {
-    // Refused clients come again and again: one line per wave.
-    if (this.turnedAway.size === 0) this.logger.warn(`no room for a connection of ${tenant}: ${refusal.message}`);
+    // Refused clients retry: one line per series.
+    if (this.turnedAway.size === 0) this.logger.warn(`refused a connection of tenant ${tenant}: ${refusal.message}`);
     this.turnedAway.add(socket);
     socket.send(toErrorFrame(refusal, { requestId }));
     socket.close(1013, 'websocket_connection_limit_reached');

@@ -3,7 +3,7 @@ import type { ApiError } from '../protocol/index.js';
 /** Why the turns of a connection are stopped. */
 export type StopCause = 'disconnect' | 'expiry' | 'drain';
 
-/** A lane as its tenant sees it. */
+/** A lane as `/connections` shows it. */
 export interface LaneSummary {
   /** Null for the default lane. */
   readonly stream_id: string | null;
@@ -11,23 +11,23 @@ export interface LaneSummary {
   readonly queued: number;
 }
 
-/** What a connection carries, as far as its keeper is concerned. */
+/** The turns of a connection, as its lifecycle needs them. */
 export interface ConnectionWork {
-  /** Lanes that were used so far. */
+  /** Lanes used so far. */
   lanes(): readonly LaneSummary[];
 
-  /** Whether no turn is running or waiting. */
+  /** Whether no turn is running or queued. */
   readonly isIdle: boolean;
 
   /** Resolves as soon as no turn is running. */
   whenIdle(): Promise<unknown>;
 
-  /** Refuses the turns that wait. */
+  /** Refuses the queued turns. */
   refuse(error: ApiError): void;
 
-  /** Stops the turns that run. */
+  /** Stops the running turns. */
   stop(cause: StopCause): void;
 
-  /** The socket is closing: stops what runs and frees everything. May be called again. */
+  /** The socket is closing: stops running turns and frees all resources. May be called more than once. */
   end(): void;
 }

@@ -8,23 +8,23 @@ import type { Caller, Tenant } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
-import { ClientSocket, type ClientSocketHost } from './client-socket.js';
+import { ClientSocket, type ClientSocketListener } from './client-socket.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
 import type { ConnectionWork } from './connection-work.js';
-import { type FrameWriterHost, FrameWriter } from './frame-writer.js';
-import { type HeartbeatHost, Heartbeat } from './heartbeat.js';
+import { type FrameWriterListener, FrameWriter } from './frame-writer.js';
+import { type HeartbeatDependencies, Heartbeat } from './heartbeat.js';
 
-/** An upgrade that was let through so far. */
+/** An accepted upgrade. */
 export interface Upgraded {
   readonly socket: ClientSocket;
   /** The transport under the socket. */
   readonly stream: Duplex;
-  /** The credential is checked again at every turn. */
+  /** The headers of the upgrade; their credential is checked again for every turn. */
   readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
 }
 
-/** What all connections share. */
+/** The dependencies that all connections share. */
 export interface ConnectionDependencies {
   readonly clock: Clock;
   readonly environment: Environment;
@@ -33,8 +33,8 @@ export interface ConnectionDependencies {
 
 const logger = new Logger('Connection');
 
-/** One client's socket from its upgrade to its end: its age, and the one way to close it. */
-export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatHost {
+/** A client's socket from its upgrade to its end: lifetime limits and the closing sequence. */
+export class Connection implements ClientSocketListener, FrameWriterListener, HeartbeatDependencies {
   readonly tenant: Tenant;
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
@@ -60,12 +60,12 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.headers = headers;
     this.socket = socket;
     this.since = clock.now();
-    logger.debug(`${id} of ${caller.tenant} opened by request ${caller.requestId}`);
+    logger.debug(`${id} of tenant ${caller.tenant} opened by request ${caller.requestId}`);
     this.writer = new FrameWriter(socket, stream, clock, environment.WS_MAX_BUFFERED_BYTES, this);
     this.heartbeat = new Heartbeat(this, clock, environment.WS_PING_INTERVAL_MS);
     socket.on('ping', (data: Buffer) => this.writer.pong(data));
-    socket.on('pong', () => this.heartbeat.hear());
-    socket.host = this;
+    socket.on('pong', () => this.heartbeat.onPong());
+    socket.listener = this;
     socket.on('close', (code: number, reason: Buffer) => this.end(code, String(reason)));
     const { WS_MAX_LIFETIME_MS, WS_EXPIRY_NOTICE_MS, WS_IDLE_TIMEOUT_MS } = environment;
     this.lifeTimer =
@@ -75,34 +75,34 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     if (WS_IDLE_TIMEOUT_MS > 0) this.idleTimer = clock.schedule(WS_IDLE_TIMEOUT_MS, () => this.leaveIfIdle());
   }
 
-  /** Gives the connection what it carries. */
+  /** Sets the turns of the connection. */
   carry(work: ConnectionWork): void {
     this.work = work;
   }
 
-  /** What the connection carries as its tenant sees it. */
+  /** The lanes of the connection, as its tenant sees them. */
   lanes(): ReturnType<ConnectionWork['lanes']> {
     return this.work?.lanes() ?? [];
   }
 
-  /** Whether anything can still be answered. */
+  /** Whether messages can still be sent. */
   get isOpen(): boolean {
     return this.socket.readyState === this.socket.OPEN;
   }
 
-  /** The refusal for new turns once the connection is on its way out. */
+  /** The error for new turns once the connection is closing. */
   get refusal(): ApiError | null {
     return this.closing?.refusal ?? null;
   }
 
-  /** A message came, or a turn ended: the connection is in use. */
+  /** Restarts the idle timeout: a message arrived, or a turn ended. */
   touch(): void {
     this.idleTimer?.refresh();
   }
 
   /**
-   * The one way out for age, idleness, shutdown and tenants: no new turns, a grace period for those that run, a last word,
-   * and the close code. The first reason counts.
+   * Closes the connection because of age, idleness, shutdown or a request of its tenant: refuses new turns, waits for
+   * the grace period, stops the remaining turns, sends the final frame and closes. Only the first call has an effect.
    */
   async retire(closing: Closing): Promise<void> {
     if (this.closing !== null) return;
@@ -119,15 +119,15 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.close(closing.code, closing.reason, HANDSHAKE_MS);
   }
 
-  /** The client left too much unread: what is buffered will not reach it in time either. */
+  /** Closes the connection of a client that does not read; buffered messages will not reach it in time. */
   dropSlowReader(): void {
-    logger.warn(`${this.id} of ${this.tenant} leaves too much unread`);
+    logger.warn(`${this.id} of tenant ${this.tenant} is closed: the client does not read its messages`);
     this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
   }
 
-  /** The client answers no ping: there is nobody to shake hands with. */
+  /** Terminates the connection of a client that does not answer pings: a handshake would not be answered either. */
   dropSilent(): void {
-    logger.debug(`${this.id} gave no sign of life`);
+    logger.debug(`${this.id} did not answer pings`);
     this.terminate();
   }
 
@@ -136,21 +136,21 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.socket.terminate();
   }
 
-  /** Lets what was sent so far go, then ends the connection without a handshake, as a broken network would. */
+  /** Sends all pending messages, then terminates the connection without a handshake, like a broken network. */
   async cut(): Promise<void> {
     await this.writer.allSent();
-    // What waits behind the turn that was cut off must not begin.
+    // Queued turns must not start.
     this.work?.end();
     this.terminate();
   }
 
-  /** What was sent so far leaves before the close frame. */
+  /** Pending messages are sent before the close frame. */
   beforeClose(): void {
     this.writer.makeWay();
   }
 
-  /** The closing handshake began, on whichever side: nothing can be sent any more, and it must not take for ever. */
-  leave(): void {
+  /** The closing handshake began on either side: frees the turns and limits the time of the handshake. */
+  afterClose(): void {
     this.work?.end();
     this.handshakeTimer ??= this.dependencies.clock.schedule(this.handshakeMs, () => this.terminate());
   }
@@ -194,12 +194,15 @@ export class Connection implements ClientSocketHost, FrameWriterHost, HeartbeatH
     this.handshakeTimer?.cancel();
     this.work?.end();
     this.dependencies.onClosed(this);
-    logger.debug(`${this.id} of ${this.tenant} closed with ${code} ${JSON.stringify(reason)}`);
+    logger.debug(`${this.id} of tenant ${this.tenant} closed with ${code} ${JSON.stringify(reason)}`);
   }
 }
 
-/** The connection of a socket at our path, as a gateway gets it with `@ConnectedSocket()`; undefined for any other socket. */
+/**
+ * The connection of a socket on the path of this service, as a gateway receives it with `@ConnectedSocket()`; undefined
+ * for other sockets.
+ */
 export function connectionOf(socket: WebSocket): Connection | undefined {
-  const host = socket instanceof ClientSocket ? socket.host : null;
-  return host instanceof Connection ? host : undefined;
+  const listener = socket instanceof ClientSocket ? socket.listener : null;
+  return listener instanceof Connection ? listener : undefined;
 }

@@ -9,27 +9,27 @@ import type { Connection } from './connection.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import type { LaneSummary } from './connection-work.js';
 
-/** One of the caller's own connections. */
+/** A connection of the caller. */
 export interface ConnectionBody {
   readonly id: string;
   readonly object: 'connection';
   /** Unix seconds. */
   readonly since: number;
   readonly lanes: readonly LaneSummary[];
-  /** Turns that run, on all lanes. */
+  /** Running turns, on all lanes. */
   readonly in_flight: number;
-  /** Turns that wait, on all lanes. */
+  /** Queued turns, on all lanes. */
   readonly queued: number;
 }
 
-/** What DELETE answers. */
+/** The body of `DELETE /connections/{id}`. */
 export interface RetiredConnection {
   readonly id: string;
   readonly object: 'connection';
   readonly deleted: true;
 }
 
-/** `/connections`: what the caller has open on this replica. */
+/** `/connections`: the caller's connections to this replica. */
 @Controller(apiPaths('connections'))
 @UseGuards(ApiKeyGuard)
 export class ConnectionsController {
@@ -43,7 +43,7 @@ export class ConnectionsController {
     return toListObject(this.registry.list(tenant).map(toBody), false);
   }
 
-  /** Retires a connection: its running turns may end, new ones are refused, then it is closed. */
+  /** Retires a connection: running turns may complete, new ones are refused, then it is closed. */
   @Delete(':id')
   retire(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): RetiredConnection {
     if (!this.registry.retire(tenant, id, retired(this.environment))) throw ApiError.notFound('Connection', id);

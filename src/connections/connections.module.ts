@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { ConnectionRegistry } from './connection-registry.js';
 import { ConnectionsController } from './connections.controller.js';
 
-/** Who is connected, for how long, and how it ends. */
+/** WebSocket connections: limits, listing and closing. */
 @Module({
   controllers: [ConnectionsController],
   providers: [ConnectionRegistry],

@@ -3,21 +3,24 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 import type { Clock, Timer } from '../time/index.js';
-import { JoinedFrames, type JoinedFramesHost } from './joined-frames.js';
+import { JoinedFrames, type JoinedFramesListener } from './joined-frames.js';
 
-/** Unread bytes beyond which turns wait for the client. */
+/** Unread bytes beyond which turns wait for the client to read. */
 const HOLD_BACK_BYTES = 256 * 1024;
 
-/** How long a client that has left too much unread may take nothing before it is given up, ms. */
+/** How long a client beyond its limit of unread bytes may read nothing before it is disconnected, ms. */
 const STANDSTILL_MS = 1000;
 
-/** Longest frame that clients take; a longer message is sent in fragments (RFC 6455 section 5.4). */
+/** Longest frame that clients accept; a longer message is sent in fragments (RFC 6455 section 5.4). */
 const MAX_FRAME_BYTES = 8 * 1024 * 1024;
 
-/** Shorter messages cost more to compress than to send, and a threshold of `ws` would not hold for them. */
+/**
+ * Messages below this length are not compressed: compressing costs more than sending. The threshold of `ws` does not
+ * apply to joined frames.
+ */
 const COMPRESSION_THRESHOLD = 1024;
 
-/** What an answer that waits takes beyond its text, roughly. */
+/** Estimated bytes of a pending answer beyond its text. */
 const ANSWER_OVERHEAD_BYTES = 256;
 
 const PLAIN = { binary: false, compress: false } as const;
@@ -26,25 +29,26 @@ const COMPRESSED = { binary: false, compress: true } as const;
 /** A UTF-16 unit becomes at most this many bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** What `net.Socket` knows beyond its types. */
+/** Members of `net.Socket` beyond its declared types. */
 type NetInternals = Duplex & {
   readonly bytesWritten?: number;
   readonly _handle?: { readonly writeQueueSize?: number } | null;
 };
 
-/** What a writer needs of the connection it belongs to. */
-export interface FrameWriterHost {
-  /** The client has left too much unread and takes nothing of it. */
+/** Events of a FrameWriter. */
+export interface FrameWriterListener {
+  /** The client exceeds its limit of unread bytes and reads nothing. */
   dropSlowReader(): void;
 }
 
 /**
- * Writes messages to one client. What comes together leaves in one write. It never waits by itself:
- * turns ask `isBehind` before each message and wait for `caughtUp`; what cannot wait, such as error frames, is an `answer`. A
- * client is given up that leaves more than `maxBufferedBytes` of answers unread, or of anything while it takes nothing.
+ * Writes messages to one client; messages of one tick leave in one write. `send` never waits: turns check `isBehind`
+ * before each message and await `caughtUp`; messages that cannot wait, such as error frames, use `answer`. A client is
+ * disconnected when it leaves more than `maxBufferedBytes` of answers unread, or of any messages while it reads
+ * nothing.
  */
-export class FrameWriter implements JoinedFramesHost {
-  /** Made for the first message: thousands of sockets may be open that never get any. */
+export class FrameWriter implements JoinedFramesListener {
+  /** Created with the first message: thousands of sockets may be open that never receive any. */
   private joined: JoinedFrames | null = null;
   private readonly waiting: (() => void)[] = [];
   private readonly holdBackBytes: number;
@@ -52,7 +56,7 @@ export class FrameWriter implements JoinedFramesHost {
   private answered = 0;
   private isPonging = false;
   private nextPong: Buffer | null = null;
-  /** Told when what a turn may wait for is written. */
+  /** Called when a message that a turn may wait for is written. */
   private onWritten: (() => void) | undefined;
 
   /** `stream` is the transport under the socket. */
@@ -61,12 +65,12 @@ export class FrameWriter implements JoinedFramesHost {
     private readonly stream: Duplex,
     private readonly clock: Clock,
     private readonly maxBufferedBytes: number,
-    private readonly host: FrameWriterHost,
+    private readonly listener: FrameWriterListener,
   ) {
     this.holdBackBytes = Math.min(HOLD_BACK_BYTES, maxBufferedBytes / 2);
   }
 
-  /** Sends a message, a JSON text. Sends nothing once the socket is closing. */
+  /** Sends a JSON text. Does nothing once the socket is closing. */
   send(message: string): void {
     if (!this.makeReady()) return;
     const { length } = message;
@@ -79,14 +83,16 @@ export class FrameWriter implements JoinedFramesHost {
     this.watchOver();
   }
 
-  /** Sends a message that cannot wait. A client that asks and never reads must not fill our memory with answers. */
+  /**
+   * Sends a message that cannot wait. Bounded, so that a client that never reads cannot fill the memory with answers.
+   */
   answer(message: string): void {
     if (this.charge(message.length)) this.send(message);
   }
 
   /**
-   * Answers a ping. Of pings that come while an answer waits to be read only the latest is answered (RFC 6455 section
-   * 5.5.3): a client that pings and never reads fills nothing.
+   * Answers a ping. While an answer is unread, only the latest ping is answered (RFC 6455 section 5.5.3), so that pings
+   * cannot fill the memory.
    */
   pong(data: Buffer): void {
     if (this.isPonging) {
@@ -99,49 +105,49 @@ export class FrameWriter implements JoinedFramesHost {
     this.socket.pong(data, false, () => this.onPonged());
   }
 
-  /** Asks for a sign of life. */
+  /** Sends a ping. */
   ping(): void {
     if (!this.makeReady()) return;
     this.makeWay();
     this.socket.ping('', false, this.onWritten);
   }
 
-  /** Resolves when everything sent so far has left, or the socket is gone. */
+  /** Resolves when all pending messages are sent, or the socket is closed. */
   async allSent(): Promise<void> {
     if (!this.makeReady()) return;
     this.makeWay();
-    // Messages are compressed one after another; a ping goes behind them all and tells when it has left.
+    // Messages are compressed one after another; a ping is sent after all of them and reports completion.
     await new Promise<void>((resolve) => this.socket.ping('', false, () => resolve()));
   }
 
-  /** Whether the client is so far behind that its turns should wait. */
+  /** Whether turns should wait for the client to read. */
   get isBehind(): boolean {
     return this.unread > this.holdBackBytes;
   }
 
-  /** Resolves when the client has caught up and it is the caller's turn to write, or when the client is gone. */
+  /** Resolves when the client has caught up and this caller may write, or when the connection is closed. */
   caughtUp(): Promise<void> {
     const { socket } = this;
     if (!this.isBehind || socket.readyState === socket.CLOSED) return Promise.resolve();
     return new Promise((resolve) => this.waiting.push(resolve));
   }
 
-  /** Bytes that the client's side has taken so far, or null when nothing waits for it. */
+  /** Bytes that the client has received so far, or null when nothing is pending. */
   get taken(): number | null {
     const { stream, collected } = this;
-    // One write may be large, and what is left of it only the handle knows; net's own inactivity timer looks there too.
+    // Only the handle reports the progress of a large write; net's own inactivity timer uses it too.
     const { bytesWritten = 0, _handle: handle } = stream as NetInternals;
     const inFlight = handle?.writeQueueSize ?? 0;
     const waiting = stream.writableLength + collected;
     return waiting === 0 && inFlight === 0 ? null : bytesWritten + collected - Math.max(waiting, inFlight);
   }
 
-  /** Lets what was sent so far go first: `ws` writes something next. */
+  /** Flushes joined frames into the stream, before `ws` writes something. */
   makeWay(): void {
     this.joined?.makeWay();
   }
 
-  /** Lets go what is held back. */
+  /** Writes everything that is held back. */
   flush(): void {
     this.joined?.flush();
   }
@@ -150,18 +156,18 @@ export class FrameWriter implements JoinedFramesHost {
     return this.mayBeWaitedFor(0) ? this.onWritten : undefined;
   }
 
-  /** The socket is closed: nobody waits for its client any more. */
+  /** The socket is closed: releases all waiting turns. */
   end(): void {
     this.watch?.cancel();
     for (const wake of this.waiting.splice(0)) wake();
   }
 
-  /** Bytes that are not handed to the stream yet. */
+  /** Bytes not yet passed to the stream. */
   private get collected(): number {
     return this.joined?.length ?? 0;
   }
 
-  /** Bytes that the client has not taken. */
+  /** Bytes that the client has not received. */
   private get unread(): number {
     return this.socket.bufferedAmount + this.collected;
   }
@@ -183,7 +189,7 @@ export class FrameWriter implements JoinedFramesHost {
     }
   }
 
-  /** Whether a turn may have to wait after a message of this size: then it must be heard when that one is written. */
+  /** Whether a turn may have to wait after a message of this size and so needs a callback when it is written. */
   private mayBeWaitedFor(bytes: number): boolean {
     return this.unread + bytes > this.holdBackBytes / 2;
   }
@@ -195,7 +201,9 @@ export class FrameWriter implements JoinedFramesHost {
     }
   }
 
-  /** Gives up a client that has left too much unread, unless it is reading: an answer may be larger than the limit. */
+  /**
+   * Disconnects a client beyond its limit of unread bytes unless it is reading: a single answer may exceed the limit.
+   */
   private watchOver(): void {
     const { clock, maxBufferedBytes } = this;
     if (this.watch !== null || this.unread <= maxBufferedBytes) return;
@@ -207,7 +215,7 @@ export class FrameWriter implements JoinedFramesHost {
       }
       const { taken } = this;
       if (taken !== null && taken === before) {
-        this.host.dropSlowReader();
+        this.listener.dropSlowReader();
         return;
       }
       before = taken;
@@ -215,11 +223,11 @@ export class FrameWriter implements JoinedFramesHost {
     });
   }
 
-  /** Whether there is room for an answer that cannot wait: all that were written since the client last kept up count. */
+  /** Whether an answer fits the limit: counts all answers since the client last caught up. */
   private charge(bytes: number): boolean {
     if (!this.isBehind) this.answered = 0;
     if (this.answered > this.maxBufferedBytes) {
-      this.host.dropSlowReader();
+      this.listener.dropSlowReader();
       return false;
     }
     this.answered += bytes + ANSWER_OVERHEAD_BYTES;
@@ -234,7 +242,7 @@ export class FrameWriter implements JoinedFramesHost {
     this.wakeNext();
   }
 
-  /** One at a time: what the first one writes may be all that the client can take now. */
+  /** One at a time: its messages may already fill the buffer again. */
   private wakeNext(): void {
     if (this.waiting.length === 0 || this.isBehind) return;
     this.waiting.shift()?.();

@@ -1,38 +1,38 @@
 import type { Clock, Timer } from '../time/index.js';
 import type { FrameWriter } from './frame-writer.js';
 
-/** Pings without an answer after which a client is gone. */
+/** Unanswered pings after which a client is disconnected. */
 const MAX_SILENT_BEATS = 2;
 
-/** What a heartbeat needs of the connection it belongs to. */
-export interface HeartbeatHost {
+/** The connection that a heartbeat checks. */
+export interface HeartbeatDependencies {
   readonly writer: FrameWriter;
-  /** The client is gone. Called once. */
+  /** The client does not respond. Called once. */
   dropSilent(): void;
 }
 
 /**
- * Pings a client, and notices when it has given no sign of life for two pings. A pong is one, and so is taking something
- * off a backlog, because the ping waits behind it. What the client sends is none: who only talks and never reads would hold
- * its models for ever.
+ * Pings a client and reports when two pings in a row have no effect. A pong counts, and so does reading pending
+ * messages, because the ping is queued behind them. Messages from the client do not count: a client that sends but
+ * never reads would block its models indefinitely.
  */
 export class Heartbeat {
   private readonly timer: Timer;
-  private heard = true;
+  private hasPong = true;
   private silentBeats = 0;
   private taken: number | null = null;
 
   constructor(
-    private readonly host: HeartbeatHost,
+    private readonly dependencies: HeartbeatDependencies,
     clock: Clock,
     intervalMs: number,
   ) {
     this.timer = clock.schedule(intervalMs, () => this.beat());
   }
 
-  /** A pong came. */
-  hear(): void {
-    this.heard = true;
+  /** A pong arrived. */
+  onPong(): void {
+    this.hasPong = true;
   }
 
   stop(): void {
@@ -41,20 +41,20 @@ export class Heartbeat {
 
   private beat(): void {
     const hasRead = this.hasRead();
-    this.silentBeats = this.heard || hasRead ? 0 : this.silentBeats + 1;
-    this.heard = false;
+    this.silentBeats = this.hasPong || hasRead ? 0 : this.silentBeats + 1;
+    this.hasPong = false;
     if (this.silentBeats === MAX_SILENT_BEATS) {
-      this.host.dropSilent();
+      this.dependencies.dropSilent();
       return;
     }
-    this.host.writer.ping();
+    this.dependencies.writer.ping();
     this.timer.refresh();
   }
 
-  /** Whether the client took something of what waited at the last beat. */
+  /** Whether the client read some of what was pending at the last ping. */
   private hasRead(): boolean {
     const before = this.taken;
-    this.taken = this.host.writer.taken;
+    this.taken = this.dependencies.writer.taken;
     return before !== null && (this.taken === null || this.taken > before);
   }
 }

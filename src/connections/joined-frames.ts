@@ -2,22 +2,23 @@ import type { Duplex } from 'node:stream';
 
 import type { WebSocket } from 'ws';
 
-/** Collected bytes that are worth a write of their own. */
+/** Collected bytes that are written at once. */
 const FULL_BYTES = 64 * 1024;
 
 /** FIN and the opcode of text. */
 const WHOLE_TEXT = 0x81;
 
-/** What joined frames need of who sends them. */
-export interface JoinedFramesHost {
-  /** What to call when everything that was collected is written, if anybody may wait for that. */
+/** Supplies the callback for written frames. */
+export interface JoinedFramesListener {
+  /** The callback for when all collected frames are written, or undefined when no turn waits. */
   whenWritten(): (() => void) | undefined;
 }
 
 /**
- * Holds back what is sent until the end of the tick, and writes it at once. `ws` has no hook for that: it writes the head and
- * the payload of each frame by themselves. Messages of ASCII are framed here (RFC 6455 section 5.2, as a server: without a
- * mask) and joined as a string of one byte per character, which costs less than buffers do; the stream is corked for the rest.
+ * Collects frames until the end of the tick and writes them at once. `ws` has no hook for that: it writes the head and
+ * the payload of each frame separately. ASCII messages are framed here (RFC 6455 section 5.2, as a server: without a
+ * mask) and joined as a string of one byte per character, which is cheaper than buffers; for all others the stream is
+ * corked.
  */
 export class JoinedFrames {
   private frames = '';
@@ -28,10 +29,10 @@ export class JoinedFrames {
   constructor(
     private readonly socket: WebSocket,
     private readonly stream: Duplex,
-    private readonly host: JoinedFramesHost,
+    private readonly listener: JoinedFramesListener,
   ) {}
 
-  /** Bytes that are collected and not handed to the stream. */
+  /** Bytes collected and not yet passed to the stream. */
   get length(): number {
     return this.frames.length;
   }
@@ -46,13 +47,13 @@ export class JoinedFrames {
     return true;
   }
 
-  /** Holds back what goes through `ws` next, and lets it follow what was collected. */
+  /** Corks the stream for a message through `ws`, behind the collected frames. */
   cork(): void {
     this.hold();
     this.makeWay();
   }
 
-  /** Lets what was collected go first: `ws` writes something next. Both leave together. */
+  /** Writes the collected frames before a message of `ws`; both leave in one write. */
   makeWay(): void {
     if (!this.isHolding) return;
     if (!this.isCorked) {
@@ -62,7 +63,7 @@ export class JoinedFrames {
     this.write();
   }
 
-  /** Lets go what is held back. */
+  /** Writes everything that is held back. */
   flush(): void {
     this.isHolding = false;
     this.write();
@@ -72,8 +73,9 @@ export class JoinedFrames {
   }
 
   /**
-   * Whether `ws` holds messages that a frame of ours would overtake. It does so only behind one that is being compressed, and
-   * counts the bytes of that one until it is written. What counts nothing, such as a ping, leaves in the same call.
+   * Whether `ws` holds messages that a joined frame would overtake. That happens only behind a message that is being
+   * compressed, whose bytes count until it is written. Messages without counted bytes, such as a ping, are written in
+   * the same call.
    */
   private get isSocketBusy(): boolean {
     return this.socket.bufferedAmount > this.stream.writableLength;
@@ -82,15 +84,15 @@ export class JoinedFrames {
   private hold(): void {
     if (this.isHolding) return;
     this.isHolding = true;
-    // After what can go on without waiting for anything: a turn of the event loop would be later than that.
+    // On the next tick, after pending callbacks: setImmediate would be later.
     process.nextTick(flush, this);
   }
 
-  /** What is collected is dropped when the stream takes nothing any more. */
+  /** Collected frames are dropped when the stream is no longer writable. */
   private write(): void {
     const { frames, stream } = this;
     if (frames === '') return;
-    const onWritten = this.host.whenWritten();
+    const onWritten = this.listener.whenWritten();
     this.frames = '';
     if (stream.writable) stream.write(frames, 'latin1', onWritten);
   }

@@ -7,7 +7,7 @@ import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
 import { Transcript } from './transcript.js';
 
-/** What a turn starts from: everything before it with its own input, and the response it continues, if any. */
+/** The context of a turn: the transcript including its own input, and the response it continues, if any. */
 export interface TurnContext {
   /** The request's input with its references resolved. */
   readonly input: readonly Item[];
@@ -15,15 +15,15 @@ export interface TurnContext {
   readonly parent: Continuation | null;
 }
 
-/** Where a turn's context is looked for. */
+/** Where to look for a turn's context. */
 export interface ContextScope {
-  /** The session that the turn names: what is outside of it is not found. */
+  /** The session that the turn names; responses outside of it are not found. */
   readonly within?: string | undefined;
-  /** A connection's own memory; it comes before the store (protocol §6.6). */
+  /** The cache of the connection; it takes precedence over the store (protocol §6.6). */
   readonly remembered?: Continuations | undefined;
 }
 
-/** Finds what the model sees: the chain behind `previous_response_id`, then the input (protocol §9). */
+/** Resolves the context of a turn: the chain behind `previous_response_id`, then the input (protocol §9). */
 @Injectable()
 export class ContextResolver {
   constructor(
@@ -32,9 +32,9 @@ export class ContextResolver {
   ) {}
 
   /**
-   * Resolves and checks the whole context, at once where everything is here. Throws ApiError 400 `previous_response_not_found`
-   * when the parent is missing, another tenant's or not continuable, 404 for a reference to no item, and the pairing errors of
-   * protocol §3.1.
+   * Resolves and checks the whole context, synchronously when no store access is needed. Throws ApiError 400
+   * `previous_response_not_found` when the parent is missing, belongs to another tenant or cannot be continued, 404 for
+   * an `item_reference` that is not found, and the pairing errors of protocol §3.1.
    */
   resolve(
     tenant: Tenant,
@@ -56,7 +56,7 @@ export class ContextResolver {
     return toContext(await parent, await this.resolveReferences(tenant, items, within));
   }
 
-  /** What a turn continues: as the connection remembers it, or as it is stored. */
+  /** The response that a turn continues, from the cache of the connection or from the store. */
   private parent(tenant: Tenant, responseId: string, scope: ContextScope): MaybePromise<Continuation> {
     return this.remembered(responseId, scope) ?? this.stored(tenant, responseId, scope);
   }
@@ -72,17 +72,17 @@ export class ContextResolver {
     });
   }
 
-  /** What the connection remembers of a response; undefined where the store has to be asked. */
+  /** The cached response; undefined when the store must be asked. */
   private remembered(responseId: string, { within, remembered }: ContextScope): Continuation | undefined {
     const known = remembered?.find(responseId);
     if (known === undefined) return undefined;
     const isWithin = within === undefined || known.sessionId === within;
     const isAlive = (known.expiresAt ?? Infinity) > this.clock.now();
-    // The store knows of forks into the session, and of what has expired.
+    // The store also has forks into the session.
     return isWithin && isAlive ? known : undefined;
   }
 
-  /** Puts the stored items in the place of `item_reference`s (protocol §3.1). */
+  /** Replaces `item_reference`s with the stored items (protocol §3.1). */
   private async resolveReferences(
     tenant: Tenant,
     items: readonly Item[],

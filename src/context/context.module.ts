@@ -4,7 +4,7 @@ import { StateModule } from '../state/index.js';
 import { ContextResolver } from './context-resolver.js';
 import { ContinuationCaches } from './continuation-caches.js';
 
-/** What the model sees, and what connections remember of it. */
+/** Transcripts, and the caches of connections. */
 @Module({
   imports: [StateModule],
   providers: [ContextResolver, ContinuationCaches],

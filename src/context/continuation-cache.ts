@@ -1,26 +1,27 @@
 import type { Continuation, Continuations } from './continuation.js';
 import { HeldItems } from './held-items.js';
 
-/** Bounds a cache. */
+/** The limits of a cache. */
 export interface CacheLimits {
-  /** Bytes it may hold, estimated. */
+  /** Most bytes, estimated. */
   readonly maxBytes: number;
   /** Called after the cache has grown or shrunk, with the change in bytes. */
   readonly onChange: (bytes: number) => void;
-  /** Whether stored responses may be remembered now: only while it would be heard that they are deleted. */
-  readonly keepsStored: () => boolean;
+  /** Whether stored responses may be cached now: only while deletion notices arrive. */
+  readonly remembersStored: () => boolean;
 }
 
 /**
- * What one connection remembers, in memory only, so that it works with `store: false` (protocol §6.6): the latest response of
- * each lane, and for `response.append` the messages of each lane's last request. Lanes that forked share their items, and
- * a turn costs its new items. When it is too much, the requests go first, then the lanes that were used longest ago.
+ * The cache of one connection, in memory only, so that it works with `store: false` (protocol §6.6): the latest
+ * response of each lane, and for `response.append` the messages of each lane's last request. Forked lanes share their
+ * items, and a turn costs only its new items. Beyond the limit, requests are dropped first, then the least recently
+ * used lanes.
  */
 export class ContinuationCache {
   /** By lane, least recently used first. */
   private readonly latest = new Map<string, Continuation>();
-  /** Responses that are about to be stored and have not been deleted meanwhile. */
-  private readonly expected = new Set<string>();
+  /** Stored responses whose save has begun and that have not been deleted since. */
+  private readonly saving = new Set<string>();
   private readonly items = new HeldItems();
   private readonly requests = new Map<string, readonly Buffer[]>();
   private requestBytes = 0;
@@ -29,14 +30,14 @@ export class ContinuationCache {
 
   constructor(private readonly limits: CacheLimits) {}
 
-  /** The memory as the turns of one lane see it. */
+  /** The cache for the turns of one lane. */
   lane(name: string): Continuations {
     return {
       find: (responseId) => this.find(name, responseId),
-      expect: (responseId) => {
-        if (this.limits.keepsStored()) this.expected.add(responseId);
+      beginSave: (responseId) => {
+        if (this.limits.remembersStored()) this.saving.add(responseId);
       },
-      cancel: (responseId) => void this.expected.delete(responseId),
+      cancelSave: (responseId) => void this.saving.delete(responseId),
       remember: (continuation, parent) => this.remember(name, continuation, parent),
     };
   }
@@ -46,8 +47,8 @@ export class ContinuationCache {
     return this.requests.get(lane);
   }
 
-  /** Keeps the messages of a lane's latest request instead of those before. */
-  keepRequest(lane: string, messages: readonly Buffer[]): void {
+  /** Replaces the messages of a lane's latest request. */
+  rememberRequest(lane: string, messages: readonly Buffer[]): void {
     if (this.closed) return;
     this.dropRequest(lane);
     this.requests.set(lane, messages);
@@ -55,40 +56,40 @@ export class ContinuationCache {
     this.settle();
   }
 
-  /** Takes a response out of the cache, but only where it is the given lane's own: a fork's failure harms nobody else. */
+  /** Drops a response, but only from the given lane: forks of it are not affected. */
   evict(lane: string, responseId: string): void {
     if (this.latest.get(lane)?.responseId === responseId) this.drop(lane);
     this.settle();
   }
 
-  /** Takes responses that are gone out of the cache wherever they are. */
+  /** Drops deleted responses from all lanes. */
   forget(gone: ReadonlySet<string>): void {
-    for (const responseId of this.expected) if (gone.has(responseId)) this.expected.delete(responseId);
+    for (const responseId of this.saving) if (gone.has(responseId)) this.saving.delete(responseId);
     for (const [lane, { responseId }] of [...this.latest]) if (gone.has(responseId)) this.drop(lane);
     this.settle();
   }
 
-  /** Takes all stored responses out of the cache. */
+  /** Drops all stored responses. */
   forgetStored(): void {
-    this.expected.clear();
+    this.saving.clear();
     for (const [lane, { expiresAt }] of [...this.latest]) if (expiresAt !== null) this.drop(lane);
     this.settle();
   }
 
-  /** Forgets everything, for good: a turn that ends after its connection leaves nothing behind. */
+  /** Drops everything for good: a turn that ends after its connection adds nothing. */
   close(): void {
     this.closed = true;
     this.shrinkTo(-1);
   }
 
-  /** Forgets what is least needed until no more than `maxBytes` are left. */
+  /** Drops requests, then lanes, until at most `maxBytes` are left. */
   shrinkTo(maxBytes: number): void {
     for (const lane of [...this.requests.keys()]) if (this.bytes > maxBytes) this.dropRequest(lane);
     for (const lane of [...this.latest.keys()]) if (this.bytes > maxBytes) this.drop(lane);
     this.report();
   }
 
-  /** Bytes it holds, estimated. */
+  /** Bytes held, estimated. */
   get bytes(): number {
     return this.items.bytes + this.requestBytes;
   }
@@ -99,7 +100,7 @@ export class ContinuationCache {
       this.latest.delete(lane);
       this.latest.set(lane, continuation);
       if (lane === name) return continuation;
-      // Two lanes must not keep each other's items alive once one of them is forgotten.
+      // A fork, so that lanes do not retain each other's items once one of them is dropped.
       return { ...continuation, transcript: continuation.transcript.fork() };
     }
     return undefined;
@@ -108,7 +109,7 @@ export class ContinuationCache {
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
     if (this.closed) return;
     const { transcript, expiresAt, responseId } = continuation;
-    if (expiresAt !== null && !this.expected.delete(responseId)) {
+    if (expiresAt !== null && !this.saving.delete(responseId)) {
       this.drop(lane);
       this.settle();
       return;

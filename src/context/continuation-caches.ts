@@ -4,13 +4,13 @@ import { Environment } from '../config/index.js';
 import { type DeletionListener, DeletionNotices } from '../state/index.js';
 import { ContinuationCache } from './continuation-cache.js';
 
-/** The memories of all connections of this process: what they hold together is bounded, and a deletion reaches all. */
+/** The caches of all connections of this process: bounds their total size and forwards deletions. */
 @Injectable()
 export class ContinuationCaches implements DeletionListener {
   /** Least recently grown first. */
   private readonly caches = new Set<ContinuationCache>();
   private bytes = 0;
-  private hearsDeletions = true;
+  private receivesDeletions = true;
 
   constructor(
     private readonly environment: Environment,
@@ -19,12 +19,12 @@ export class ContinuationCaches implements DeletionListener {
     notices.subscribe(this);
   }
 
-  /** A cache for one connection. Give it back with `close`. */
+  /** A cache for one connection. Release it with `close`. */
   open(): ContinuationCache {
     const cache: ContinuationCache = new ContinuationCache({
       maxBytes: this.environment.WS_CACHE_MAX_BYTES,
       onChange: (change) => this.account(cache, change),
-      keepsStored: () => this.hearsDeletions,
+      remembersStored: () => this.receivesDeletions,
     });
     this.caches.add(cache);
     return cache;
@@ -35,20 +35,20 @@ export class ContinuationCaches implements DeletionListener {
     this.caches.delete(cache);
   }
 
-  /** No connection may go on from a response that is gone. */
+  /** Deleted responses cannot be continued. */
   deleted(responseIds: readonly string[]): void {
     const gone = new Set(responseIds);
     for (const cache of this.caches) cache.forget(gone);
   }
 
-  /** What may be deleted without our hearing of it is looked up in the store each time. */
+  /** While deletion notices do not arrive, stored responses are always read from the store. */
   interrupted(): void {
-    this.hearsDeletions = false;
+    this.receivesDeletions = false;
     for (const cache of this.caches) cache.forgetStored();
   }
 
   resumed(): void {
-    this.hearsDeletions = true;
+    this.receivesDeletions = true;
   }
 
   private account(cache: ContinuationCache, change: number): void {
@@ -58,7 +58,7 @@ export class ContinuationCaches implements DeletionListener {
     this.makeRoom();
   }
 
-  /** Takes from those that have not grown for longest. */
+  /** Shrinks the caches that have not grown for longest. */
   private makeRoom(): void {
     for (const cache of [...this.caches]) {
       const excess = this.bytes - this.environment.WS_CACHE_TOTAL_BYTES;

@@ -1,19 +1,19 @@
 import { callIdOf, type Item } from '../protocol/index.js';
 
-/** Tokens that are left for the answer where the request does not say how long it may be. */
+/** Tokens reserved for the answer when the request sets no limit. */
 const USUAL_ANSWER_TOKENS = 4096;
 
 /** A transcript before it is fitted. */
 export interface UnfittedContext {
-  /** Everything, oldest first. */
+  /** All items, oldest first. */
   readonly items: readonly Item[];
   /** Most tokens of input and output together. */
   readonly window: number;
-  /** Most tokens that the request allows for the answer. */
+  /** Most output tokens of the request; null without a limit. */
   readonly maxOutputTokens: number | null;
-  /** Tokens of everything, with instructions and tools. */
+  /** Input tokens in total, with instructions and tools. */
   readonly tokens: number;
-  /** Tokens of some of the items, by the same measure. */
+  /** Counts the tokens of some of the items in the same way. */
   readonly count: (items: readonly Item[]) => Promise<number>;
 }
 
@@ -21,7 +21,7 @@ const MEDIA: ReadonlySet<unknown> = new Set(['input_image', 'input_audio', 'inpu
 
 const sizes = new WeakMap<object, number>();
 
-/** Whether values may have more tokens than that. Cheap, and wrong only on the safe side: no token is less than a byte. */
+/** Whether values may have more tokens than `tokens`. A cheap upper bound: no token is shorter than a byte. */
 export function mayExceed(tokens: number, values: readonly (object | string | null)[]): boolean {
   let bytes = 0;
   for (const value of values) {
@@ -31,7 +31,7 @@ export function mayExceed(tokens: number, values: readonly (object | string | nu
   return false;
 }
 
-/** Whether there is anything in a transcript whose tokens cannot be told from its length. */
+/** Whether a transcript contains media, whose tokens cannot be estimated from its length. */
 export function holdsMedia(items: readonly Item[]): boolean {
   return items.some((item) =>
     [item.content, item.output].some((parts) => Array.isArray(parts) && (parts as readonly unknown[]).some(isMedia)),
@@ -39,9 +39,9 @@ export function holdsMedia(items: readonly Item[]): boolean {
 }
 
 /**
- * Leaves out the oldest items, so that the rest fits a model's window with room for an answer. What stays: system and developer
- * messages at the beginning, tools that were added, calls together with their outputs, and reasoning together with what it led to. Undefined when
- * not even the last item fits.
+ * Drops the oldest items, so that the rest fits a model's window with room for an answer. Always retained: leading
+ * system and developer messages, added tools, calls together with their outputs, and reasoning together with the items
+ * that follow from it. Undefined when not even the last item fits.
  */
 export async function dropOldest(context: UnfittedContext): Promise<readonly Item[] | undefined> {
   const { items, window, tokens, count } = context;
@@ -62,7 +62,7 @@ export async function dropOldest(context: UnfittedContext): Promise<readonly Ite
     : [...items.slice(0, kept), ...items.slice(kept, start).filter(isSetting), ...items.slice(start)];
 }
 
-/** Many models want the user to begin: what is left of an answer goes, if it is no more than words. */
+/** Many models require a user message first: skips the rest of an answer if it contains no calls. */
 function skipAnswer(items: readonly Item[], start: number): number {
   const end = items.findIndex(
     ({ type, role }, index) => index >= start && type !== 'reasoning' && role !== 'assistant',
@@ -71,12 +71,15 @@ function skipAnswer(items: readonly Item[], start: number): number {
   return items[end]?.role === 'user' && !isTorn ? end : start;
 }
 
-/** Counts are estimates: a sixteenth of the window is room for their error, and no answer needs more than half of it. */
+/**
+ * Counts are estimates: reserves at least a sixteenth of the window for their error, and at most half of it for the
+ * answer.
+ */
 function roomForAnswer({ window, maxOutputTokens }: UnfittedContext): number {
   return Math.min(Math.max(maxOutputTokens ?? USUAL_ANSWER_TOKENS, Math.ceil(window / 16)), Math.floor(window / 2));
 }
 
-/** Where a transcript may begin, oldest first: behind its first items, but not between a call and its output. */
+/** Where a transcript may begin, oldest first: after its leading items, but not between a call and its output. */
 function validCuts(items: readonly Item[], from: number): readonly number[] {
   const last = new Map(items.map((item, index) => [callIdOf(item), index]));
   const cuts: number[] = [];
@@ -96,7 +99,7 @@ function isInstruction(item: Item): boolean {
   return isSetting(item);
 }
 
-/** What comes into force in the middle of a transcript, and stays. */
+/** Items that take effect in the middle of a transcript and stay in effect. */
 function isSetting({ type }: Item): boolean {
   return type === 'additional_tools' || type === 'configuration_update';
 }

@@ -5,12 +5,12 @@ interface Held {
   holders: number;
 }
 
-/** Items that several transcripts may share, each weighed once. */
+/** Reference counts of items that several transcripts may share; the size of each counts once. */
 export class HeldItems {
   private readonly items = new Map<Item, Held>();
   private total = 0;
 
-  /** Estimated bytes of all items that somebody holds. */
+  /** Estimated bytes of all held items. */
   get bytes(): number {
     return this.total;
   }

@@ -13,7 +13,7 @@ const OUTPUT_TYPES = new Set(Object.values(OUTPUT_OF_CALL));
 
 const NO_CALLS: ReadonlyMap<string, string> = new Map();
 
-/** Items shared by every transcript that grew from the same root; each sees only its own length. */
+/** Items shared by all transcripts that were extended from the same root; each uses only its own length. */
 interface Backing {
   readonly items: Item[];
   readonly ids: Set<string>;
@@ -21,19 +21,19 @@ interface Backing {
 }
 
 /**
- * What a model sees, as an immutable value: extending it gives a new one and costs only the new items, because the longest
- * of a family owns the shared backing and only a fork copies. It keeps the rules of protocol §3.1: no item twice, every
- * output has its call, and no call is left unanswered when the client speaks again.
+ * The context of a model, as an immutable value. Extending it returns a new one and costs only the new items: the
+ * longest transcript uses the shared backing, and only a fork copies. Enforces the rules of protocol §3.1: no duplicate
+ * items, every output has its call, and no call is unanswered when the client continues.
  */
 export class Transcript {
   private constructor(
     private readonly backing: Backing,
     private readonly length: number,
-    /** Call ids that wait for their output, with the type of the call. */
+    /** Call ids without an output yet, with the type of the call. */
     private readonly openCalls: ReadonlyMap<string, string>,
   ) {}
 
-  /** A transcript that was checked when it was made, such as a stored chain. */
+  /** A transcript of items that are already checked, such as a stored chain. */
   static of(items: readonly Item[]): Transcript {
     const empty = new Transcript({ items: [], ids: new Set(), callIds: new Set() }, 0, NO_CALLS);
     return empty.append(items);
@@ -44,12 +44,12 @@ export class Transcript {
     return this.backing.items.slice(0, this.length);
   }
 
-  /** Whether a call waits for its output. */
+  /** Whether a call has no output yet. */
   get hasOpenCalls(): boolean {
     return this.openCalls.size > 0;
   }
 
-  /** The same transcript with a backing of its own: what grows from the one keeps nothing of the other alive. */
+  /** The same transcript with its own backing, so that neither retains items of the other. */
   fork(): Transcript {
     const items = this.backing.items.slice(0, this.length);
     const ids = new Set(items.map(({ id }) => id));
@@ -57,14 +57,14 @@ export class Transcript {
     return new Transcript(backing, this.length, this.openCalls);
   }
 
-  /** What this transcript has beyond an earlier state of itself. */
+  /** The items added since an earlier state of this transcript. */
   itemsAfter(earlier: Transcript): readonly Item[] {
     return this.backing.items.slice(earlier.length, this.length);
   }
 
   /**
-   * Adds what a client sent. Throws ApiError 400 for an item that is there already, an output without its call, and a call
-   * that has no output even now.
+   * Adds the input of a client. Throws ApiError 400 for a duplicate item, an output without its call, and a call that
+   * still has no output.
    */
   accept(input: readonly Item[]): Transcript {
     const base = this.owned();
@@ -77,8 +77,8 @@ export class Transcript {
   }
 
   /**
-   * Adds what the program gave a model, whose calls may still wait for outputs of the client. Throws an Error for an item that
-   * is there already, an output without its call, and a call without its output.
+   * Adds items that the program gave a model; earlier calls may still lack outputs of the client. Throws an Error for a
+   * duplicate item, an output without its call, and a given call without its output.
    */
   give(items: readonly Item[]): Transcript {
     const base = this.owned();
@@ -90,7 +90,7 @@ export class Transcript {
     return base.append(items);
   }
 
-  /** Adds what is known to fit, such as a model's output. */
+  /** Adds items without checks, such as a model's output. */
   append(items: readonly Item[]): Transcript {
     if (items.length === 0) return this;
     const { backing } = this.owned();
@@ -102,7 +102,7 @@ export class Transcript {
     return new Transcript(backing, backing.items.length, this.openCallsAfter(items));
   }
 
-  /** This transcript with a backing that holds nothing else: itself, unless another one grew past it. */
+  /** This transcript if it is the longest on its backing, else a fork. */
   private owned(): Transcript {
     return this.backing.items.length === this.length ? this : this.fork();
   }
@@ -136,10 +136,10 @@ export class Transcript {
     }
   }
 
-  /** Outputs may stand before their calls: clients order parallel calls as they like. */
+  /** Outputs may precede their calls: clients order parallel calls freely. */
   private openCallsAfter(items: readonly Item[]): ReadonlyMap<string, string> {
     const { openCalls } = this;
-    // Mostly words: nothing is called, and nothing is answered.
+    // The common case: no new calls, and no outputs of open ones.
     if (!items.some(isCall) && (openCalls.size === 0 || !items.some(isOutput))) return openCalls;
     const open = new Map(openCalls);
     for (const item of items.filter(isCall)) {

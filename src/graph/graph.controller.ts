@@ -10,7 +10,9 @@ import { oneSession, readListQuery, readTreeQuery } from './list-query.js';
 type Parameters = Readonly<Record<string, unknown>>;
 type ResponseList = Promise<ListObject<ResponseWithText>>;
 
-/** `GET /responses` and what hangs together by `previous_response_id`: for tools that show conversations. */
+/**
+ * `GET /responses`, and the responses linked by `previous_response_id`, for tools that show them as threads or trees.
+ */
 @Controller(apiPaths('responses'))
 @UseGuards(ApiKeyGuard)
 export class GraphController {

@@ -10,16 +10,16 @@ import {
   type TreeNode,
 } from '../state/index.js';
 
-/** A response and what continues it, as `GET /responses/{id}/tree` shows it. */
+/** A response and its children, as `GET /responses/{id}/tree` shows them. */
 export interface TreeNodeObject {
   readonly id: string;
   readonly object: 'response.tree_node';
   readonly response: ResponseWithText;
-  /** `has_more`: the bounds of the request left some out; `/responses/{id}/children` has them. */
+  /** `has_more`: the limits of the request omitted some; `/responses/{id}/children` lists them. */
   readonly children: ListObject<TreeNodeObject>;
 }
 
-/** What `GET /responses/{id}/tree` answers. */
+/** The body of `GET /responses/{id}/tree`. */
 export interface TreeObject {
   readonly object: 'response.tree';
   readonly root: TreeNodeObject;
@@ -27,7 +27,7 @@ export interface TreeObject {
 
 type Around = 'children' | 'siblings' | 'leaves';
 
-/** Lists and trees of stored responses. Throws ApiError 404 for a response that is not there, and StateErrors. */
+/** Lists and trees of stored responses. Throws ApiError 404 for a response that is not found, and StateErrors. */
 @Injectable()
 export class GraphService {
   constructor(private readonly graph: ResponseGraph) {}

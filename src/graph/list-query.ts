@@ -7,11 +7,11 @@ import type { PageRequest, ResponseFilter, TreeBounds } from '../state/index.js'
 import { clip, compile, type Query, recordOfStrings, Satisfies, toNumber } from '../validation/index.js';
 
 const STATUSES = ['completed', 'incomplete', 'failed', 'cancelled', 'in_progress', 'queued'];
-/** The last second that a Date can hold. */
+/** The last second that a Date can represent. */
 const LATEST = 8_640_000_000_000;
 const METADATA_KEY = /^metadata\[(.*)\]$/s;
 
-/** The bounds of a time, `created_at[gte]=…` (Unix seconds), and what each adds to make it `gte` or `lt`. */
+/** The time filters, `created_at[gte]=…` (Unix seconds), and the seconds added to turn each into `gte` or `lt`. */
 const TIMES = { 'created_at[gte]': 0, 'created_at[gt]': 1, 'created_at[lt]': 0, 'created_at[lte]': 1 } as const;
 
 const metadata = recordOfStrings({
@@ -80,10 +80,10 @@ class TreeParameters implements TreeBounds {
 
 const checkList = compile(ListParameters);
 const checkTree = compile(TreeParameters);
-// Unknown query parameters have never been an error.
+// Unknown query parameters are ignored.
 const OPTIONS = { unknownParameters: 'ignore' } as const;
 
-/** Reads the query of `GET /responses`. Throws ApiError 400 for the first fault. */
+/** Reads the query of `GET /responses`. Throws ApiError 400 for the first violation. */
 export function readListQuery(query: Query): { readonly filter: ResponseFilter; readonly page: PageRequest } {
   refuseUnknownTimes(query);
   const { session_id: session, model, status } = query;
@@ -106,21 +106,21 @@ export function readListQuery(query: Query): { readonly filter: ResponseFilter; 
   return { filter: toFilter(checked), page: toPageRequest(checked) };
 }
 
-/** Reads the query of `GET /responses/{id}/tree`. Throws ApiError 400 for the first fault. */
+/** Reads the query of `GET /responses/{id}/tree`. Throws ApiError 400 for the first violation. */
 export function readTreeQuery({ depth, limit }: Query): TreeBounds {
   const parameters = { depth: toNumber(depth ?? 20), limit: toNumber(limit ?? 100) };
   checkTree(parameters, OPTIONS);
   return parameters as TreeBounds;
 }
 
-/** The session of a list, which its header may name as well. Throws ApiError 400 when both name another one. */
+/** The session of a list, from the query or the header. Throws ApiError 400 when they differ. */
 export function oneSession(inQuery: string | undefined, inHeader: string | undefined): string | undefined {
   if (inQuery === undefined || inHeader === undefined || inQuery === inHeader) return inQuery ?? inHeader;
   const message = "Mutually exclusive parameters: 'session_id' and the header 'x-session-id' name different sessions.";
   throw ApiError.of('mutually_exclusive_parameters', message, { param: 'session_id' });
 }
 
-/** Unknown parameters are ignored, but a filter with a slip in it must not list everything. */
+/** Unknown parameters are ignored, but a misspelled time filter must not list everything. */
 function refuseUnknownTimes(query: Query): void {
   const unknown = Object.keys(query).find((name) => name.startsWith('created_at') && !(name in TIMES));
   if (unknown === undefined) return;

@@ -6,18 +6,21 @@ import { toHttpError } from './to-api-error.js';
 
 const logger = new Logger('Http');
 
-/** Answers a request with the OpenAI body of what was thrown (protocol §7), and logs what was not meant for clients. */
+/**
+ * Answers a request with the OpenAI error body of a thrown value (protocol §7), and logs details that clients must not
+ * see.
+ */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toHttpError(thrown, request);
   if (error.status >= 500 && error !== thrown) {
     const line = `request ${request.id} failed: ${request.method} ${request.url.slice(0, 200)}`;
-    // What passes by itself comes in numbers.
+    // Outages cause many of these: no stack.
     if (thrown instanceof StateError) logger.warn(`${line}: ${thrown.message}`);
     else logger.error(line, thrown);
   }
   if (reply.sent || reply.raw.headersSent) return;
-  // Fastify would close the connection on a body it does not want, while the client still sends it and so never gets to
-  // read why. Left open, Node throws the rest of the body away.
+  // Fastify closes the connection when it refuses a body, while the client is still sending and so cannot read the
+  // error. Without the header, Node discards the rest of the body.
   void reply.removeHeader('connection');
   void reply
     .status(error.status)

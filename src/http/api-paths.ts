@@ -1,4 +1,4 @@
-/** Every API route answers under both of these (docs/decisions/2026-11-21-protocol-choices.md). */
+/** The prefixes of every API route (docs/decisions/2026-11-21-protocol-choices.md). */
 export const API_PREFIXES = ['v1', 'openai/v1'] as const;
 
 /** A resource's paths under every prefix, for a controller. */
@@ -6,7 +6,7 @@ export function apiPaths(resource: string): string[] {
   return API_PREFIXES.map((prefix) => `${prefix}/${resource}`);
 }
 
-/** Whether a URL, or the pattern of a route, belongs to the API and so needs a caller. */
+/** Whether a URL or route pattern belongs to the API and so requires authentication. */
 export function isApiPath(path: string): boolean {
   return API_PREFIXES.some((prefix) => path.startsWith(`/${prefix}/`));
 }

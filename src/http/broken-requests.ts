@@ -5,7 +5,7 @@ import { ApiError } from '../protocol/index.js';
 import { isAnswering, trackAnswers } from './pending-answers.js';
 import { answerRaw } from './raw-answer.js';
 
-/** Requests that Node itself refuses, by its error code. */
+/** Errors for requests that Node refuses, by its error code. */
 const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', ApiError.of('request_timeout', 'The request took too long to arrive.')],
   ['HPE_HEADER_OVERFLOW', ApiError.of('request_header_too_large', 'The request headers are too large.')],
@@ -13,10 +13,7 @@ const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
 
 const MALFORMED = ApiError.badRequest('The request is not valid HTTP.', null);
 
-/**
- * Bounds the time a whole request may take to arrive, and answers those that never become a request (half-open
- * connections, broken HTTP) with an OpenAI body as well.
- */
+/** Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body. */
 export function answerBrokenRequests(server: Server, requestTimeoutMs: number): void {
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = requestTimeoutMs;

@@ -4,7 +4,7 @@ import { APP_FILTER } from '@nestjs/core';
 import { OpenAiExceptionFilter } from './openai-exception.filter.js';
 import { OptionsController } from './options.controller.js';
 
-/** What all HTTP routes have in common. */
+/** The error filter and the OPTIONS route of all API routes. */
 @Module({
   controllers: [OptionsController],
   providers: [{ provide: APP_FILTER, useClass: OpenAiExceptionFilter }],

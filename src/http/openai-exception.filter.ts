@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { answerError } from './answer-error.js';
 
-/** Makes the OpenAI error body of whatever a route, guard, pipe or hook threw. */
+/** Answers with the OpenAI error body of any value thrown by a route, guard, pipe or hook. */
 @Catch()
 export class OpenAiExceptionFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {

@@ -4,10 +4,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 
 import type { IdGenerator } from '../protocol/index.js';
 
-/** What a request id may look like so that it is safe in logs and headers. */
+/** The form of a request id that is safe in logs and headers. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
-/** A client's or balancer's `x-request-id` when it is sane, else one of ours. */
+/** The `x-request-id` of the client or load balancer when it is safe, else a new id. */
 export function chooseRequestId(request: IncomingMessage, ids: IdGenerator): string {
   const incoming = request.headers['x-request-id'];
   return typeof incoming === 'string' && SANE_REQUEST_ID.test(incoming) ? incoming : ids.next('req');
@@ -18,7 +18,9 @@ export function openAiHeaders(requestId: string): Readonly<Record<string, string
   return { 'x-request-id': requestId, 'openai-version': '2020-10-01' };
 }
 
-/** Gives every answer the headers of protocol §7. By hooks, for around a route they would cost more than the route. */
+/**
+ * Adds the headers of protocol §7 to every answer. Uses hooks, because an interceptor would cost more than the route.
+ */
 export function answerWithOpenAiHeaders(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (_request, reply, done) => {
     setOpenAiHeaders(reply);
@@ -30,12 +32,12 @@ export function answerWithOpenAiHeaders(fastify: FastifyInstance): void {
   });
 }
 
-/** Puts them on a reply. */
+/** Sets the headers of a reply. */
 export function setOpenAiHeaders(reply: FastifyReply): void {
   void reply.headers(openAiHeaders(reply.request.id));
 }
 
-/** Says how long the service took so far, ms; on a stream that is the time to its first event. */
+/** Sets the processing time so far, ms; on a stream, the time to its first event. */
 export function setProcessingTime(reply: FastifyReply): void {
   void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { API_PREFIXES, allowedMethods } from './api-paths.js';
 
-/** Answers OPTIONS on every API path with the methods it has; needs no key and says nothing else. */
+/** Answers OPTIONS on every API path with its methods; needs no API key. */
 @Controller([...API_PREFIXES])
 export class OptionsController {
   @Options('*')

@@ -4,7 +4,7 @@ import { ApiError } from '../protocol/index.js';
 import type { PageRequest } from '../state/index.js';
 import { compile, type Query, toNumber } from '../validation/index.js';
 
-/** The query of a list (protocol §1.1). Faults are reported in this order. */
+/** The query of a list (protocol §1.1). Violations are reported in this order. */
 export class PageParameters {
   @IsInt()
   @Min(1)
@@ -25,7 +25,7 @@ export class PageParameters {
   readonly before?: string;
 }
 
-/** A query as PageParameters, to be checked. */
+/** A query as unvalidated PageParameters. */
 export function toPageParameters({ limit, order, after, before }: Query): object {
   return {
     limit: toNumber(limit ?? 20),
@@ -35,7 +35,7 @@ export function toPageParameters({ limit, order, after, before }: Query): object
   };
 }
 
-/** Checked parameters as the page they ask for. Throws ApiError 400 where they contradict each other. */
+/** The page of validated parameters. Throws ApiError 400 when they contradict each other. */
 export function toPageRequest({ limit, order, after, before }: PageParameters): PageRequest {
   if (after !== undefined && before !== undefined) {
     const message = "Mutually exclusive parameters: 'after' and 'before'. A page begins or ends at a cursor, not both.";
@@ -46,10 +46,10 @@ export function toPageRequest({ limit, order, after, before }: PageParameters): 
 
 const check = compile(PageParameters);
 
-/** Reads the query of a list that takes nothing else. Throws ApiError 400 for the first fault. */
+/** Reads the query of a list without further parameters. Throws ApiError 400 for the first violation. */
 export function readPageQuery(query: Query): PageRequest {
   const parameters = toPageParameters(query);
-  // Unknown query parameters have never been an error.
+  // Unknown query parameters are ignored.
   check(parameters, { unknownParameters: 'ignore' });
   return toPageRequest(parameters as PageParameters);
 }

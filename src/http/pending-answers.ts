@@ -3,12 +3,12 @@ import type { Duplex } from 'node:stream';
 
 const answers = new WeakMap<Duplex, ServerResponse>();
 
-/** Remembers the latest answer of each of a server's connections. */
+/** Tracks the latest answer of each connection of a server. */
 export function trackAnswers(server: Server): void {
   server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => answers.set(socket, response));
 }
 
-/** Whether a whole request is being answered: what is written now would end up in its answer, or be taken for it. */
+/** Whether a complete request is being answered: anything written now would become part of its answer. */
 export function isAnswering(stream: Duplex): boolean {
   const answer = answers.get(stream);
   return answer !== undefined && !answer.writableFinished && (answer.headersSent || answer.req.complete);

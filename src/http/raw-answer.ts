@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 
 import type { ApiError } from '../protocol/index.js';
 
-/** Answers with an HTTP error, and closes, where there is no response object to do it (protocol §7). */
+/** Writes an HTTP error and closes the connection, where no response object exists (protocol §7). */
 export function answerRaw(stream: Duplex, error: ApiError, headers: Readonly<Record<string, string>> = {}): void {
   const body = JSON.stringify(error.toBody());
   const all = Object.entries({

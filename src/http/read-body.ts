@@ -10,7 +10,7 @@ import { WRONG_MEDIA_TYPE } from './to-api-error.js';
 
 const ENCODINGS = ['zstd', 'br', 'gzip', 'deflate'] as const;
 
-/** Makes the application read JSON bodies, compressed or not, up to the limit on both sides of the decompression. */
+/** Enables JSON bodies, compressed or not; the size limit applies before and after decompression. */
 export async function readJsonBodies(app: NestFastifyApplication, environment: Environment): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -32,7 +32,7 @@ export async function readJsonBodies(app: NestFastifyApplication, environment: E
   const bodyLimit = environment.BODY_LIMIT_BYTES;
   fastify.removeContentTypeParser('text/plain');
   app.useBodyParser('application/json', { bodyLimit }, parseJson);
-  // Nest would read forms if nobody said no.
+  // Nest accepts forms by default.
   app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit }, refuseMediaType);
 }
 
@@ -56,7 +56,7 @@ function parseJson(request: FastifyRequest, body: Buffer, done: Done): void {
     return;
   }
   if (!isUtf8(body)) {
-    // Read leniently, it would not be what the client sent.
+    // Lenient decoding would change the data.
     done(ApiError.of('invalid_json', 'We could not parse the JSON body of your request: it is not valid UTF-8.'));
     return;
   }

@@ -4,7 +4,7 @@ import { ApiError, type ErrorCode } from '../protocol/index.js';
 import { StateError } from '../state/index.js';
 import { allowedMethods } from './api-paths.js';
 
-/** What is needed of a request to word a refusal. */
+/** The request members used in error messages. */
 export interface RefusedRequest {
   readonly method: string;
   readonly url: string;
@@ -20,7 +20,7 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [503, 'service_unavailable'],
 ]);
 
-/** Why a body of another kind than JSON is refused, whoever finds out first. */
+/** The message for bodies that are not JSON. */
 export const WRONG_MEDIA_TYPE = "Unsupported content type. Send UTF-8 JSON with 'content-type: application/json'.";
 
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
@@ -29,8 +29,8 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * Whatever was thrown, as the error a client may see. Our own errors stay as they are; those of Nest and Fastify get the
- * code of their status; everything else is a `server_error` that tells nothing but the request id.
+ * Converts a thrown value to an error that is safe for clients. An ApiError is unchanged; errors of Nest and Fastify
+ * get the code of their status; everything else becomes a `server_error` that contains only the request id.
  */
 export function toApiError(thrown: unknown, requestId: string): ApiError {
   if (thrown instanceof ApiError) return thrown;
@@ -38,19 +38,19 @@ export function toApiError(thrown: unknown, requestId: string): ApiError {
   const status = statusOf(thrown);
   const code = CODE_OF_STATUS.get(status);
   if (code !== undefined) return ApiError.of(code, MESSAGES[code] ?? messageOf(thrown), { cause: thrown });
-  // A guard or pipe of the embedding program refuses in its own words.
+  // Guards and pipes of the embedding program word their own refusals.
   if (thrown instanceof HttpException && status < 500) {
     return new ApiError(status, 'invalid_request_error', null, null, thrown.message, {}, thrown);
   }
   return ApiError.unexpected(requestId, thrown);
 }
 
-/** The same for an HTTP request, which may have gone to a route that does not exist. */
+/** The same for an HTTP request, including unknown routes. */
 export function toHttpError(thrown: unknown, request: RefusedRequest): ApiError {
   return isUnknownRoute(thrown) ? unknownRoute(request) : toApiError(thrown, request.id);
 }
 
-/** The router's own words; a guard of the embedding program may well say "not found" of something else. */
+/** Recognises the messages of the router: a guard of the embedding program may throw NotFoundException too. */
 function isUnknownRoute(thrown: unknown): boolean {
   return thrown instanceof NotFoundException && /^(?:Cannot |Not Found$)/.test(thrown.message);
 }

@@ -5,11 +5,11 @@ import { ApiKeyGuard } from '../access/index.js';
 import { apiPaths } from '../http/index.js';
 import { type ModelInfo, ProviderRegistry } from '../providers/index.js';
 
-/** What `GET /models` answers (protocol §1.3). */
+/** The body of `GET /models` (protocol §1.3). */
 export interface ModelList {
   readonly object: 'list';
   readonly data: readonly Model[];
-  /** Codex looks for its own kind of models here, and takes it well that there are none. */
+  /** Codex reads its own kind of models here and accepts an empty list. */
   readonly models: readonly never[];
 }
 
@@ -25,7 +25,7 @@ export class ModelsController {
     return { object: 'list', data: models.map(toModel), models: [] };
   }
 
-  /** Names may hold slashes, as `org/model` does. */
+  /** Model names may contain slashes, such as `org/model`. */
   @Get('*')
   retrieve(@Param('*') id: string): Model {
     return toModel(this.providers.route(id).model);

@@ -4,12 +4,12 @@ import type { FastifyReply } from 'fastify';
 import { ResponseStore } from '../state/index.js';
 import { Readiness } from './readiness.js';
 
-/** What the two health routes answer: one word, open to everybody. */
+/** The body of both health routes, which need no authentication. */
 export interface HealthBody {
   readonly status: 'ok' | 'ready' | 'leaving' | 'unavailable';
 }
 
-/** `/healthz`: the process lives. `/readyz`: it can serve and wants to. Neither tells more than that. */
+/** `/healthz` reports that the process is running; `/readyz` reports whether the instance accepts traffic. */
 @Controller()
 export class HealthController {
   constructor(

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import { Injectable } from '@nestjs/common';
 
-/** The HTTP answers that are on their way: a turn is over before its last byte is read. */
+/** HTTP answers in progress: a turn ends before its last byte is sent. */
 @Injectable()
 export class OpenReplies {
   private readonly open = new Set<ServerResponse>();
@@ -16,7 +16,7 @@ export class OpenReplies {
     });
   }
 
-  /** Resolves as soon as no answer is on its way. */
+  /** Resolves when no answer is in progress. */
   allClosed(): Promise<unknown> {
     if (this.open.size === 0) return Promise.resolve();
     this.whenClosed ??= Promise.withResolvers();

@@ -9,7 +9,7 @@ import { Readiness } from './readiness.js';
 import { ShutdownCoordinator } from './shutdown-coordinator.js';
 import { TurnLog } from './turn-log.js';
 
-/** What an operator sees of the service: health, logs, and an orderly end. */
+/** Health routes, the turn log, and graceful shutdown. */
 @Module({
   imports: [ConnectionsModule, ResponsesModule, StateModule],
   controllers: [HealthController],

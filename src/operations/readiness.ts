@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Whether this process wants traffic. Balancers ask `/readyz`. */
+/** Whether this process accepts traffic; `/readyz` reports it to load balancers. */
 @Injectable()
 export class Readiness {
   private leaving = false;
@@ -9,7 +9,7 @@ export class Readiness {
     return this.leaving;
   }
 
-  /** Says from now on that traffic should go elsewhere. */
+  /** Reports from now on that the process is shutting down. */
   leave(): void {
     this.leaving = true;
   }

@@ -10,13 +10,12 @@ import { Clock } from '../time/index.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
 
-/** How long a client gets to read the last bytes of its answer, ms. */
+/** Time limit for clients to read the rest of their answers, ms. */
 const LAST_BYTES_MS = 2000;
 
 /**
- * Ends the process in order: readiness off, a delay in which balancers notice, no new turns, a grace period for those that
- * run, and then the connections. One coordinator, because Nest calls modules one after another and two drains would wait
- * in series.
+ * Shuts down in order: readiness off, a delay for load balancers, no new turns, a grace period for running turns, then
+ * the connections. One coordinator, because Nest calls modules one after another and separate drains would add up.
  */
 @Injectable()
 export class ShutdownCoordinator implements BeforeApplicationShutdown {
@@ -40,14 +39,14 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     const disconnected = this.connections.close();
     if (this.runningTurns.size > 0) this.logger.log(`waiting for ${this.runningTurns.size} running turns`);
     if ((await this.clock.within(idle, this.environment.DRAIN_TIMEOUT_MS)) === undefined) {
-      this.logger.warn(`stopping ${this.runningTurns.size} turns that outlived DRAIN_TIMEOUT_MS`);
+      this.logger.warn(`stopping ${this.runningTurns.size} turns that still run after DRAIN_TIMEOUT_MS`);
       this.runningTurns.stopAll('drain');
     }
     await this.clock.within(Promise.all([this.replies.allClosed(), disconnected]), LAST_BYTES_MS);
     this.connections.terminate();
-    // Keep-alive connections, and those a client opened and never used, would hold `close()` for ever.
+    // Keep-alive and unused connections would block `close()` indefinitely.
     (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();
-    // A turn that waited for its client goes on only now: it still has to be saved, counted and seen out.
+    // A turn that was waiting for its client continues only now and still has to be saved and counted.
     await this.clock.within(idle, LAST_BYTES_MS);
   }
 }

@@ -2,13 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 
-/** One log line per turn: who, what, how it ended and what it cost. Never what was said. */
+/** Logs one line per turn: tenant, model, provider, status, tokens and duration; never any content. */
 @Injectable()
 export class TurnLog extends TurnObserver {
   private readonly logger = new Logger('Turn');
 
   override settled(record: TurnRecord): void {
-    // Asked first: nobody reads most of these lines.
+    // Checked first: the debug level is usually off.
     if (!Logger.isLevelEnabled('debug')) return;
     const { responseId, caller, model, provider, status, usage, errorCode, durationMs } = record;
     this.logger.debug(

@@ -1,22 +1,22 @@
 import type { ApiError, ErrorCode } from './errors.js';
 
-/** Where an error frame belongs. */
+/** The addressee of an error frame. */
 export interface ErrorFrameOptions {
-  /** The named lane it answers; without one it is the default lane's or the connection's. */
+  /** The lane it answers; undefined for the default lane or the connection. */
   readonly streamId?: string | undefined;
-  /** Under which our log has it. */
+  /** The request id under which the error is logged. */
   readonly requestId?: string | undefined;
 }
 
-/** Headers of an HTTP answer that mean nothing on a socket. */
+/** HTTP headers that have no meaning on a socket. */
 const HTTP_ONLY: ReadonlySet<string> = new Set(['connection', 'www-authenticate', 'allow']);
 
-/** How an internal failure is called on sockets (docs/decisions/2026-11-21-protocol-choices.md). */
+/** The code of an internal error on sockets (docs/decisions/2026-11-21-protocol-choices.md). */
 const INTERNAL: ErrorCode = 'processing_error';
 
 /**
- * An error as the JSON text of a frame (protocol §6.3). `status` is always there, because Codex waits for ever without it;
- * headers stand in both places where clients look for them.
+ * An error as the JSON text of a frame (protocol §6.3). Always contains `status`, because Codex waits indefinitely
+ * without it; headers are in both places where clients look for them.
  */
 export function toErrorFrame(error: ApiError, { streamId, requestId }: ErrorFrameOptions = {}): string {
   const { message, type, param, code } = error.toBody().error;

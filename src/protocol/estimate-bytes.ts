@@ -1,20 +1,20 @@
 /** Rough bytes of an object header, a property slot or an array slot in V8. */
 const SLOT_BYTES = 16;
 
-/** Roughly how many bytes a JSON value holds in memory. Walks without recursion: clients choose the depth. */
+/** Estimated bytes of a JSON value in memory. Iterative, because clients choose the depth. */
 export function estimateBytes(value: unknown): number {
-  // Only what has members waits: most values have none.
+  // Only objects and arrays are queued: most values are neither.
   const pending: object[] = [];
   let bytes = weigh(value, pending);
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    // Members are not copied to be counted: that would cost more than they do.
+    // Object.values would cost more than the estimate.
     if (Array.isArray(next)) for (const member of next as readonly unknown[]) bytes += weigh(member, pending);
     else for (const name in next) bytes += weigh((next as Readonly<Record<string, unknown>>)[name], pending);
   }
   return bytes;
 }
 
-/** What a value takes without its own members, which have to wait. */
+/** The bytes of a value without its members, which are queued. */
 function weigh(value: unknown, pending: object[]): number {
   if (typeof value === 'string') return SLOT_BYTES + value.length * 2;
   if (typeof value !== 'object' || value === null) return SLOT_BYTES;

@@ -1,8 +1,8 @@
 import type { ResponseObject } from './wire.js';
 
 /**
- * One event of a response's stream, serialised once. `json` is the event as JSON text without its closing brace, so that
- * each transport can add what is its own (`obfuscation` on SSE, `stream_id` on a socket) and close it.
+ * One event of a response's stream, serialised once. `json` is the event as JSON text without its closing brace, so
+ * that each transport can add its own members (`obfuscation` on SSE, `stream_id` on a socket) and close it.
  */
 export interface StreamEvent {
   readonly type: string;
@@ -22,5 +22,5 @@ export const TERMINAL_EVENTS = {
   failed: 'response.failed',
 } as const;
 
-/** The status a foreground response can end with. */
+/** A final status of a foreground response. */
 export type TerminalStatus = keyof typeof TERMINAL_EVENTS;

@@ -2,22 +2,22 @@ import { randomFillSync } from 'node:crypto';
 
 import { v7 } from 'uuid';
 
-/** What an id names; the prefix is part of the id on the wire. */
+/** The kind of an id; the prefix is part of the id on the wire. */
 export type IdPrefix = 'resp' | 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | 'call' | 'item' | 'req' | (string & {});
 
-/** Gives ids. A contract of its own so that tests and recordings can have the same ids every time. */
+/** Generates ids; replaceable, so that tests and recordings have reproducible ids. */
 export abstract class IdGenerator {
   /** Returns `<prefix>_<32 hex characters>`, never the same twice. */
   abstract next(prefix: IdPrefix): string;
 }
 
-/** Random bytes that a UUID takes. */
+/** Random bytes per UUID. */
 const BYTES_PER_ID = 16;
 
-/** Ids whose random bytes are drawn at once: asking the system costs more than making an id. */
+/** Ids per draw of random bytes: a system call costs more than an id. */
 const IDS_PER_DRAW = 256;
 
-/** Ids that sort in the order in which they were made: the hex digits of a UUIDv7 with a counter (RFC 9562 section 6.2). */
+/** Ids in the order of their creation: the hex digits of a UUIDv7 with a counter (RFC 9562 section 6.2). */
 export class UuidIdGenerator extends IdGenerator {
   private readonly pool: Buffer = Buffer.alloc(BYTES_PER_ID * IDS_PER_DRAW);
   private used = this.pool.length;
@@ -31,7 +31,7 @@ export class UuidIdGenerator extends IdGenerator {
     return `${prefix}_${this.id.toString('hex')}`;
   }
 
-  /** Begins anywhere in each millisecond, and counts within it. */
+  /** Starts each millisecond at a random value and counts up within it. */
   private count(): void {
     const { options } = this;
     const now = Date.now();
@@ -77,7 +77,7 @@ const ITEM_PREFIXES: ReadonlyMap<string, IdPrefix> = new Map(
   }),
 );
 
-/** The id prefix of an item type; types nobody told us about get `item`. */
+/** The id prefix of an item type; `item` for unknown types. */
 export function itemIdPrefix(type: string): IdPrefix {
   return ITEM_PREFIXES.get(type) ?? 'item';
 }

@@ -1,8 +1,8 @@
-/** Where an item or a response came from: what an incremental upstream needs to go on from its own state. */
+/** The source of a response, as an incremental upstream needs it to continue from its own state. */
 export interface Origin {
   /** The provider's name. */
   readonly provider: string;
-  /** The name of the model there, where it has another. */
+  /** The upstream's name of the model, when it differs. */
   readonly model?: string;
   /** The upstream's own id of the response. */
   readonly upstreamId?: string;

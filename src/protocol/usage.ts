@@ -1,6 +1,6 @@
 import type { Usage } from './wire.js';
 
-/** Tokens of a turn, added up over its passes. */
+/** Tokens of a turn, summed over its passes. */
 export interface TokenCounts {
   readonly input: number;
   readonly cached?: number;

@@ -1,17 +1,17 @@
 /**
- * The wire types, from the `openai` package. What the package leaves optional although it is always on the wire, or
- * types too narrowly for a server that passes unknown things on, is widened here and nowhere else.
+ * The wire types, from the `openai` package. Members that the package marks optional although they are always on the
+ * wire, or types too narrowly for a server that passes unknown values on, are widened here and nowhere else.
  */
 import type * as OpenAI from 'openai/resources/responses/responses';
 
-/** One element of a conversation in stored form: a message, a call, an output, or an item type we do not know. */
+/** One element of a transcript in stored form: a message, a call, an output, or an unknown item type. */
 export interface Item {
   readonly type: string;
   readonly id: string;
   readonly [member: string]: unknown;
 }
 
-/** An output item as an upstream shows it, under an id of the upstream's own or none. */
+/** An output item as an upstream returns it, with the upstream's id or none. */
 export interface ForeignItem {
   readonly type: string;
   readonly id?: string;
@@ -99,10 +99,10 @@ export type Usage = OpenAI.ResponseUsage;
 export type Annotation = OpenAI.ResponseOutputText['annotations'][number];
 /** The log probability of a token and of its alternatives. */
 export type Logprob = OpenAI.ResponseOutputText.Logprob;
-/** What `include` may ask for beyond the default (protocol §2). */
+/** The values of `include` (protocol §2). */
 export type Includable = OpenAI.ResponseIncludable;
 
-/** `error` of a Response that failed after it was accepted (protocol §5). Codes beyond the typed ones are on the wire. */
+/** `error` of a Response that failed after it was accepted (protocol §5). The wire has codes beyond the typed ones. */
 export interface ResponseErrorBody {
   readonly code: string;
   readonly message: string;
@@ -118,11 +118,11 @@ export interface CreateResponseRequest extends Omit<
   readonly service_tier?: OpenAI.Response['service_tier'];
   readonly presence_penalty?: number | null;
   readonly frequency_penalty?: number | null;
-  /** What Codex sends in place of headers (protocol §2). */
+  /** Sent by Codex in place of headers (protocol §2). */
   readonly client_metadata?: unknown;
 }
 
-/** A request without its conversation: what it asks for beyond that, as it was sent. */
+/** The parameters of a request without its input, as they were sent. */
 export type RequestParameters = Omit<CreateResponseRequest, 'input'> & Readonly<Record<string, unknown>>;
 
 /** An item as a client may send it: `type` may be absent on messages, `id` on everything. */

@@ -30,7 +30,7 @@ import {
   TurnSaver,
 } from './turn/index.js';
 
-/** The use case: one turn, whole. Transports sit on top of ResponsesService. */
+/** Turns from request to response, and their transports. */
 @Module({
   imports: [DiscoveryModule, ConnectionsModule, ContextModule, SessionsModule, StateModule],
   controllers: [ResponsesController],

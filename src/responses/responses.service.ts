@@ -12,7 +12,7 @@ import {
   TurnRunner,
 } from './turn/index.js';
 
-/** A turn, for every transport: let in first, then run. Both halves stand in `turn/`. */
+/** Admits and executes turns, for every transport; `turn/` implements both. */
 @Injectable()
 export class ResponsesService {
   constructor(
@@ -21,17 +21,17 @@ export class ResponsesService {
   ) {}
 
   /**
-   * Makes a turn of a validated request. The turn is plain data: it may be executed later, or elsewhere. Throws ApiError 400
-   * for headers that cannot be used.
+   * Creates a turn from a validated request. The turn is plain data that may be executed later or elsewhere. Throws
+   * ApiError 400 for invalid headers.
    */
   admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions = {}): AdmittedTurn {
     return this.admitter.admit(request, caller, options);
   }
 
   /**
-   * Runs a turn and hands its events to a sink; without one no event is made, and only the Response is given. Undefined where
-   * the client is gone, or its connection was broken (TurnClient). Throws ApiError for what is refused
-   * before the response exists and, without a sink, 503 where the finished response cannot be saved.
+   * Runs a turn and passes its events to a sink; without a sink no events are made. Undefined when the client has
+   * disconnected or its connection was broken (TurnClient). Throws ApiError for a refusal
+   * before the response exists and, without a sink, 503 when the response cannot be saved.
    */
   execute(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
     return this.runner.run(turn, sink);

@@ -5,8 +5,8 @@ import { ApiError, type Item, type ListObject, type ResponseObject, toListObject
 import { type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
 
 /**
- * What can be done with a response that is stored. Another tenant's responses do not exist, and `within` a session neither do
- * those outside of it.
+ * Operations on stored responses. Responses of other tenants return 404, and so do responses outside of the session
+ * `within`.
  */
 @Injectable()
 export class StoredResponsesService {
@@ -19,7 +19,7 @@ export class StoredResponsesService {
     return response;
   }
 
-  /** Throws ApiError 404, also the second time. */
+  /** Throws ApiError 404, also for a response that is already deleted. */
   async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
     const deleted = await this.store.delete(tenant, responseId, options, within);
     if (deleted === 0) throw ApiError.notFound('Response', responseId);

@@ -2,8 +2,8 @@ import type { FactoryProvider, InjectionToken, Provider, Type } from '@nestjs/co
 import type { ModuleRef } from '@nestjs/core';
 
 /**
- * What a program gives for a contract: a class, or a class, value, factory or existing provider as Nest writes them. Classes and
- * factories inject what `imports` export, and everything Antiphon exports, such as Environment and Clock.
+ * An implementation of an extension point: a class, or a class, value, factory or existing provider as in Nest. Classes
+ * and factories inject what `imports` export, and everything that Antiphon exports, such as Environment and Clock.
  */
 export type Seam<T> =
   | Type<T>
@@ -15,14 +15,14 @@ export type Seam<T> =
       readonly inject?: NonNullable<FactoryProvider['inject']>;
     };
 
-/** A seam as the provider of a DI token. */
+/** A seam as a Nest provider of a token. */
 export function provideSeam<T>(token: InjectionToken, seam: Seam<T>): Provider {
   if (typeof seam === 'function') return { provide: token, useClass: seam };
   if ('useFactory' in seam) return { provide: token, useFactory: seam.useFactory, inject: [...(seam.inject ?? [])] };
   return { provide: token, ...seam } as Provider;
 }
 
-/** Several seams as providers, and their instances in the order given under one token. A class is its own token. */
+/** Several seams as Nest providers, and their instances, in order, under one token. A class is its own token. */
 export function provideSeams<T>(token: InjectionToken, seams: readonly Seam<T>[]): readonly Provider[] {
   const named = seams.map((seam, index) => [tokenOf(seam, `${String(token)} ${index}`), seam] as const);
   const tokens = named.map(([own]) => own);
@@ -32,7 +32,7 @@ export function provideSeams<T>(token: InjectionToken, seams: readonly Seam<T>[]
   ];
 }
 
-/** Makes what a seam gives now, and not at start. Throws what its constructor or factory throws. */
+/** Instantiates a seam on demand. Throws the errors of its constructor or factory. */
 export async function makeSeam<T>(seam: Seam<T>, modules: ModuleRef): Promise<T> {
   if (typeof seam === 'function') return modules.create(seam);
   if ('useClass' in seam) return modules.create(seam.useClass);
@@ -52,7 +52,7 @@ function tokenOf<T>(seam: Seam<T>, name: string): InjectionToken {
   return Symbol(name);
 }
 
-/** An existing provider stays where it is. */
+/** Whether a seam refers to an existing provider, which is not registered again. */
 function isAlias<T>(token: InjectionToken, seam: Seam<T>): boolean {
   return typeof seam === 'object' && 'useExisting' in seam && seam.useExisting === token;
 }

@@ -9,7 +9,7 @@ export class ForkBody {
   @Satisfies(sessionId)
   readonly target_session_id!: string;
 
-  /** The last response that the new session shares; without it all of them. */
+  /** The last response to share; all by default. */
   @IsOptional()
   @IsString()
   @MinLength(1)
@@ -18,7 +18,7 @@ export class ForkBody {
 
 const check = compile(ForkBody);
 
-/** Checks a body and gives it back. Throws ApiError 400 for the first fault. */
+/** Checks a body and returns it. Throws ApiError 400 for the first violation. */
 export function validateForkBody(body: unknown, options: CheckOptions): ForkBody {
   const members = requireObject(body);
   check(members, options);

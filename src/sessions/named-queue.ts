@@ -1,13 +1,13 @@
 /** A place in a queue. */
 export interface Place {
-  /** Resolves when it is the first one. */
+  /** Resolves when it is first in the queue. */
   readonly turn: Promise<unknown>;
 
-  /** Gives it up, from wherever it is. */
+  /** Leaves the queue, at any position. */
   leave(): void;
 }
 
-/** Queues by name: first come, first served. */
+/** Queues by name, first in, first out. */
 export class NamedQueue {
   private readonly queues = new Map<string, PromiseWithResolvers<undefined>[]>();
 

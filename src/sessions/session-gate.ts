@@ -1,45 +1,45 @@
 import { Injectable, Logger } from '@nestjs/common';
 
-import { type Tenant, ownedKey } from '../access/index.js';
+import { type Tenant, tenantKey } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type SessionLease, SessionLock, SessionStore } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { NamedQueue, type Place } from './named-queue.js';
 
-/** How often a session is tried again that another replica holds, ms. */
+/** Pauses between attempts to lock a session that another replica holds, ms. */
 const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 250;
-/** How long a turn may be held up by giving its session back, ms; the lock expires anyway. */
+/** Time limit for releasing a lock, ms; it expires anyway. */
 const RELEASE_TIMEOUT_MS = 1000;
 
-/** A session that is held. */
+/** A locked session. */
 export interface HeldSession {
-  /** The lease under which its holder may save; null when it holds none. */
+  /** The fence of the lease, for saves; null without a lease. */
   readonly fence: number | null;
 
-  /** Gives it back. It never rejects: a lock that cannot be given back expires. */
+  /** Releases the lock. Never rejects: a lock that is not released expires. */
   release(): Promise<void>;
 }
 
-/** For turns that hold no session. */
+/** For turns without a lock. */
 export const NO_SESSION: HeldSession = { fence: null, release: () => Promise.resolve() };
 
-/** Who waits for a session. */
+/** A request for a session's lock. */
 export interface Waiter {
-  /** What named the session, for the words of a refusal. */
+  /** The parameter that named the session, for error messages. */
   readonly param: string | null;
-  /** Aborts when nobody waits any more. */
+  /** Aborts the wait. */
   readonly signal?: AbortSignal;
-  /** Called when somebody else took the session over. */
+  /** Called when the lock is lost. */
   readonly onLost?: () => void;
 }
 
-/** Lets one at a time write to a session, on whichever replica, and nobody to a full one. */
+/** Serialises writes to a session across replicas, and enforces its size limit. */
 @Injectable()
 export class SessionGate {
   private readonly logger = new Logger(SessionGate.name);
-  /** Only the first of this process asks for the lock; the others wait for that one. */
+  /** Only the first waiter of this process asks for the lock; the others wait for it. */
   private readonly queue = new NamedQueue();
 
   constructor(
@@ -50,8 +50,8 @@ export class SessionGate {
   ) {}
 
   /**
-   * Throws ApiError 400 `session_limit_reached`, as a rejected promise, for a session with SESSION_MAX_RESPONSES responses.
-   * Where sessions have no limit there is nothing to ask, and no promise.
+   * Throws ApiError 400 `session_limit_reached`, as a rejected promise, for a session with SESSION_MAX_RESPONSES
+   * responses. Without a limit it returns no promise.
    */
   refuseWhenFull(tenant: Tenant, sessionId: string, param: string): void | Promise<void> {
     const { SESSION_MAX_RESPONSES: most } = this.environment;
@@ -59,16 +59,16 @@ export class SessionGate {
   }
 
   /**
-   * Waits for the lock of a session, and keeps it until it is released. Throws ApiError 409 `session_locked` after
+   * Waits for the lock of a session and renews it until it is released. Throws ApiError 409 `session_locked` after
    * SESSION_LOCK_TIMEOUT_MS, and the signal's reason.
    */
   async hold(tenant: Tenant, sessionId: string, waiter: Waiter): Promise<HeldSession> {
     const deadline = this.clock.now() + this.environment.SESSION_LOCK_TIMEOUT_MS;
-    const place = this.queue.join(ownedKey(tenant, sessionId));
+    const place = this.queue.join(tenantKey(tenant, sessionId));
     try {
       await this.waitFor(place.turn, deadline, waiter);
       const lease = await this.acquire(tenant, sessionId, deadline, waiter);
-      return this.keep(lease, place, waiter);
+      return this.renewUntilReleased(lease, place, waiter);
     } catch (error) {
       place.leave();
       throw error;
@@ -77,7 +77,7 @@ export class SessionGate {
 
   private async refuseAt(most: number, tenant: Tenant, sessionId: string, param: string): Promise<void> {
     if (!(await this.sessions.hasAtLeast(tenant, sessionId, most))) return;
-    const message = `The session has reached its maximum of ${most} responses. Begin another one, or fork it up to an earlier response.`;
+    const message = `The session has reached its maximum of ${most} responses. Start a new session, or fork this one up to an earlier response.`;
     throw ApiError.of('session_limit_reached', message, { param });
   }
 
@@ -92,7 +92,7 @@ export class SessionGate {
     }
   }
 
-  /** Throws when the time is up, and the signal's reason. */
+  /** Throws ApiError 409 at the deadline, and the signal's reason. */
   private async waitFor(turn: Promise<unknown>, deadline: number, waiter: Waiter): Promise<void> {
     const { signal } = waiter;
     const { promise: aborted, resolve: abort } = Promise.withResolvers<unknown>();
@@ -105,10 +105,10 @@ export class SessionGate {
   }
 
   /** Renews a lease until it is released or lost. */
-  private keep(lease: SessionLease, place: Place, { onLost }: Waiter): HeldSession {
+  private renewUntilReleased(lease: SessionLease, place: Place, { onLost }: Waiter): HeldSession {
     let released = false;
     const renew = async (): Promise<void> => {
-      // Where the database is away for now, it may be back before the lease expires.
+      // If the database is unavailable, it may be back before the lease expires.
       const isOurs = await lease.renew().catch(() => true);
       if (released) return;
       if (isOurs) timer.refresh();
@@ -131,7 +131,7 @@ export class SessionGate {
     try {
       await lease.release();
     } catch (error) {
-      this.logger.warn(`a session stays locked until its lease expires: ${String(error)}`);
+      this.logger.warn(`the lock of a session was not released and stays until it expires: ${String(error)}`);
     }
   }
 }

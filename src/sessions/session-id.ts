@@ -2,11 +2,11 @@ import { type Check, Violation, tooLong, wrongType } from '../validation/index.j
 
 const MAX_LENGTH = 256;
 
-/** The name of a session: any visible ASCII characters, so that a header can hold it (docs/decisions/2026-11-21-sessions.md). */
+/** A session name: visible ASCII characters, so that a header can carry it (docs/decisions/2026-11-21-sessions.md). */
 export const sessionId: Check = (value) => {
   if (typeof value !== 'string') return wrongType('a string', value);
   if (value.length > MAX_LENGTH) return tooLong(MAX_LENGTH, value);
-  // Of `.` and `..` no URL would be left.
+  // URLs drop the path segments `.` and `..`.
   if (/^[\x21-\x7e]+$/.test(value) && !/^\.{1,2}$/.test(value)) return null;
   return new Violation(
     'invalid_value',
@@ -18,7 +18,7 @@ export const sessionId: Check = (value) => {
 
 const HEADER = 'x-session-id';
 
-/** The session that a request names in its headers. Throws ApiError 400 for what cannot be the name of one. */
+/** The session named in the headers of a request. Throws ApiError 400 for an invalid name. */
 export function readSessionId(headers: Readonly<Record<string, unknown>>): string | undefined {
   const value = headers[HEADER];
   if (value === undefined) return undefined;

@@ -7,23 +7,23 @@ import type { ListObject, ResponseWithText } from '../protocol/index.js';
 import { validateForkBody } from './fork-body.js';
 import { SessionsService } from './sessions.service.js';
 
-/** What a fork answers. */
+/** The body of `POST /sessions/{id}/fork`. */
 export interface ForkedSession {
   readonly id: string;
   readonly object: 'session';
   readonly forked_from: string;
-  /** How many responses it shares. */
+  /** Number of shared responses. */
   readonly responses: number;
 }
 
-/** What DELETE answers. */
+/** The body of `DELETE /sessions/{id}`. */
 export interface DeletedSession {
   readonly id: string;
   readonly object: 'session';
   readonly deleted: true;
 }
 
-/** `/sessions`: the conversations that turns name with `x-session-id`, or begin with their first response. */
+/** `/sessions`: sessions, named by turns with `x-session-id` or started by a first response. */
 @Controller(apiPaths('sessions'))
 @UseGuards(ApiKeyGuard)
 export class SessionsController {

@@ -5,7 +5,7 @@ import { SessionGate } from './session-gate.js';
 import { SessionsController } from './sessions.controller.js';
 import { SessionsService } from './sessions.service.js';
 
-/** Sessions: what responses belong to, and who may write to it. */
+/** Sessions, to which responses belong, and their locks. */
 @Module({
   imports: [StateModule],
   controllers: [SessionsController],

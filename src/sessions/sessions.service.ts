@@ -8,8 +8,8 @@ import type { ForkBody } from './fork-body.js';
 import { SessionGate } from './session-gate.js';
 
 /**
- * What can be done with a session (docs/decisions/2026-11-21-sessions.md). One without responses does not exist, and another tenant's neither. What
- * changes a session waits for its lock, so that no turn is in the middle of it: 409 `session_locked` after
+ * Operations on sessions (docs/decisions/2026-11-21-sessions.md). A session without responses does not exist, and sessions of other tenants
+ * return 404. Changes wait for the lock of the session, so that no turn of it is running: 409 `session_locked` after
  * SESSION_LOCK_TIMEOUT_MS.
  */
 @Injectable()
@@ -21,7 +21,7 @@ export class SessionsService {
     private readonly environment: Environment,
   ) {}
 
-  /** The responses of a session, as they were made. Throws ApiError 404, or UnknownCursorError. */
+  /** The responses of a session, oldest first or newest first. Throws ApiError 404, or UnknownCursorError. */
   async responses(tenant: Tenant, sessionId: string, page: PageRequest): Promise<ListObject<ResponseWithText>> {
     if (!(await this.sessions.hasAtLeast(tenant, sessionId, 1))) throw ApiError.notFound('Session', sessionId);
     const { data, hasMore } = await this.graph.list(tenant, { sessionId }, page);
@@ -29,9 +29,9 @@ export class SessionsService {
   }
 
   /**
-   * Makes a session that shares the responses of another one, and gives their number. Throws ApiError 404, 400 for a response
-   * that is not in the session and for more than SESSION_MAX_RESPONSES, and 409 `session_exists` for a target that has
-   * responses already.
+   * Creates a session that shares the responses of another one, and returns their number. Throws ApiError 404, 400 for
+   * a response that is not in the session and for more than SESSION_MAX_RESPONSES, and 409 `session_exists` for a
+   * target that already has responses.
    */
   async fork(tenant: Tenant, sourceId: string, body: ForkBody): Promise<number> {
     const { target_session_id: targetId, up_to_response_id: upTo } = body;
@@ -54,11 +54,11 @@ export class SessionsService {
             param: 'up_to_response_id',
           });
         case 'target_exists':
-          throw ApiError.of('session_exists', `Session '${targetId}' has responses already. Fork into a new one.`, {
+          throw ApiError.of('session_exists', `Session '${targetId}' already has responses. Fork into a new one.`, {
             param: 'target_session_id',
           });
         case 'too_many_responses':
-          throw ApiError.of('session_limit_reached', `More than ${limit} responses are too many for a session.`, {
+          throw ApiError.of('session_limit_reached', `A session can have at most ${limit} responses.`, {
             param: 'up_to_response_id',
           });
       }

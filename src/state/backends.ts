@@ -4,10 +4,10 @@ import { Clock } from '../time/index.js';
 import { MemoryBackend } from './memory/memory-backend.js';
 import type { StateBackend } from './state-backend.js';
 
-/** A table of backends, by the value of STATE that selects them. */
+/** State backends, by the value of STATE that selects them. */
 export type Backends = Readonly<Record<string, Seam<StateBackend>>>;
 
-/** The backends that come with the service. */
+/** The built-in backends. */
 export const BACKENDS: Backends = {
   memory: {
     inject: [Environment, Clock],
@@ -16,16 +16,16 @@ export const BACKENDS: Backends = {
   postgres: {
     inject: [Environment, Clock],
     useFactory: async (environment: Environment, clock: Clock) => {
-      // Its driver is loaded only where it is needed.
+      // The driver is loaded on demand.
       const { PostgresBackend } = await import('./postgres/index.js');
       return new PostgresBackend(environment, clock);
     },
   },
 };
 
-/** What STATE selects. Throws EnvironmentError when no backend has that name. */
+/** The backend selected by STATE. Throws EnvironmentError when no backend has that name. */
 export function selectBackend(name: string, backends: Backends): Seam<StateBackend> {
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined;
   if (backend !== undefined) return backend;
-  throw new EnvironmentError([`STATE: expected one of ${Object.keys(backends).join(', ')}, but it is '${name}'.`]);
+  throw new EnvironmentError([`STATE: expected one of ${Object.keys(backends).join(', ')}, but got '${name}'.`]);
 }

@@ -1,15 +1,15 @@
-/** Who wants to know that responses are gone. */
+/** Is notified of deleted responses. */
 export interface DeletionListener {
-  /** These were deleted or have expired, wherever that was noticed. */
+  /** These responses were deleted or have expired, on any replica. */
   deleted(responseIds: readonly string[]): void;
 
-  /** From now on, and until `resumed`, responses may go without notice. */
+  /** From now on, until `resumed`, deletions may go unreported. */
   interrupted(): void;
 
   resumed(): void;
 }
 
-/** Tells every replica what was deleted on any of them. */
+/** Distributes deletions to the listeners of this process. */
 export class DeletionNotices {
   private readonly listeners = new Set<DeletionListener>();
   private isInterrupted = false;
@@ -19,18 +19,18 @@ export class DeletionNotices {
     if (this.isInterrupted) listener.interrupted();
   }
 
-  /** For backends: tells this process. */
+  /** For backends: reports deletions. */
   announce(responseIds: readonly string[]): void {
     if (responseIds.length > 0) for (const listener of this.listeners) listener.deleted(responseIds);
   }
 
-  /** For backends: other replicas cannot be heard. */
+  /** For backends: deletions of other replicas are not received. */
   interrupt(): void {
     this.isInterrupted = true;
     for (const listener of this.listeners) listener.interrupted();
   }
 
-  /** For backends: they can be heard again. */
+  /** For backends: deletions of other replicas are received again. */
   resume(): void {
     this.isInterrupted = false;
     for (const listener of this.listeners) listener.resumed();

@@ -1,12 +1,12 @@
 import { ApiError } from '../protocol/index.js';
 import type { PageRequest } from './page.js';
 
-/** What a contract of this room throws; each knows what a client gets to know of it. */
+/** An error of a state backend, with its form for clients. */
 export abstract class StateError extends Error {
   abstract toApiError(): ApiError;
 }
 
-/** A store that cannot answer just now, or not take a record at all: the request that needs it fails. */
+/** The store is unavailable or cannot take a record: the request fails. */
 export class StoreUnavailableError extends StateError {
   override readonly name: string = 'StoreUnavailableError';
 
@@ -15,7 +15,7 @@ export class StoreUnavailableError extends StateError {
   }
 }
 
-/** A turn outlived its lease on the session and another one took over: what it wants to save would come out of order. */
+/** The session lock of a turn expired and another turn acquired it: its response would be saved out of order. */
 export class SessionLockLostError extends StoreUnavailableError {
   override readonly name = 'SessionLockLostError';
 
@@ -24,7 +24,7 @@ export class SessionLockLostError extends StoreUnavailableError {
   }
 }
 
-/** The cursor of a page names nothing in the list. */
+/** The cursor of a page is not in the list. */
 export class UnknownCursorError extends StateError {
   override readonly name = 'UnknownCursorError';
   private readonly param: 'after' | 'before';
@@ -40,7 +40,7 @@ export class UnknownCursorError extends StateError {
   }
 }
 
-/** A conversation, or what a request refers to, is larger than one turn may bring back. */
+/** The transcript, or the referenced items of a request, exceed CONTEXT_MAX_BYTES. */
 export class ContextTooLargeError extends StateError {
   override readonly name = 'ContextTooLargeError';
 
@@ -52,12 +52,12 @@ export class ContextTooLargeError extends StateError {
   }
 
   override toApiError(): ApiError {
-    const message = `The stored items of this conversation have more than ${this.limit} bytes. Begin a new one with less.`;
+    const message = `The stored context of this request is larger than ${this.limit} bytes. Start again with less context.`;
     return ApiError.of('context_length_exceeded', message, { param: this.param });
   }
 }
 
-/** More responses hang on the one that was asked for than can be looked through in one request. */
+/** The graph around a response has more responses than one request may read. */
 export class GraphTooLargeError extends StateError {
   override readonly name = 'GraphTooLargeError';
 
@@ -66,12 +66,12 @@ export class GraphTooLargeError extends StateError {
   }
 
   override toApiError(): ApiError {
-    const message = `More than ${this.limit} responses would have to be looked through. Ask for one further down.`;
+    const message = `The request would read more than ${this.limit} responses. Start from a later response.`;
     return ApiError.of('graph_too_large', message);
   }
 }
 
-/** Why state cannot be had, in words for the operator who starts the service. */
+/** A state backend cannot start; the message is for the operator. */
 export class StateStartError extends Error {
   override readonly name = 'StateStartError';
 }

@@ -1,24 +1,27 @@
-/** Where a page of a list begins, and how much of the list it holds. */
+/** The position and size of a page. */
 export interface PageRequest {
   readonly limit: number;
   readonly order: 'asc' | 'desc';
-  /** Exclusive: the page begins behind this id. An id that is not in the list is a fault of the caller. */
+  /** Exclusive: the page begins after this id. Throws UnknownCursorError unless it is in the list. */
   readonly after?: string;
-  /** Exclusive: the page ends in front of this id. Never together with `after`. */
+  /** Exclusive: the page ends before this id. Never together with `after`. */
   readonly before?: string;
 }
 
-/** Whether a page is reached by walking from the oldest to the newest, away from its cursor. */
+/** Whether the list is read from the oldest to the newest to reach the page from its cursor. */
 export function isForward({ order, before }: Pick<PageRequest, 'order' | 'before'>): boolean {
   return (order === 'asc') === (before === undefined);
 }
 
-/** One page in the order that was asked for. */
+/** One page in the requested order. */
 export interface Page<T> {
   readonly data: readonly T[];
-  /** Whether the list goes on in the direction that was asked for. A page may end early: responses can be large. */
+  /**
+   * Whether more entries follow in the requested direction. A page may be shorter than its limit, because responses can
+   * be large.
+   */
   readonly hasMore: boolean;
 }
 
-/** Bytes of responses on one page; the first one is always there. */
+/** Most bytes of responses on one page, not counting the first. */
 export const PAGE_BYTES = 16 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { Environment } from '../config/index.js';
 import { Clock, type Timer } from '../time/index.js';
 import { ResponseStore } from './response-store.js';
 
-/** Frees what has expired, every PURGE_INTERVAL_MS, in batches between which turns go on. */
+/** Frees expired responses every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
 @Injectable()
 export class Retention implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(Retention.name);

@@ -1,19 +1,19 @@
 import type { Tenant } from '../access/index.js';
 
-/** The right to be the only writer of a session, for as long as it is not lost. */
+/** The exclusive right to write to a session, until it is released or lost. */
 export interface SessionLease {
-  /** Grows with every lease of a session: a save under an older one is refused. */
+  /** Increases with every lease of a session: a save with an older fence is refused. */
   readonly fence: number;
 
-  /** Puts the expiry off once more; false when the lease is lost. */
+  /** Extends the lease; false when it is lost. */
   renew(): Promise<boolean>;
 
-  /** Gives the session back. A lease that is lost is none of its business any more. */
+  /** Releases the session. Does nothing when the lease is lost. */
   release(): Promise<void>;
 }
 
-/** Lets one turn at a time write to a session, whichever replica it runs on. */
+/** Serialises writes to a session across replicas. */
 export abstract class SessionLock {
-  /** A lease that expires `ttlMs` after it was last renewed, or undefined when somebody else holds the session. */
+  /** Returns a lease that expires `ttlMs` after it was last renewed, or undefined when the session is locked. */
   abstract tryAcquire(tenant: Tenant, sessionId: string, ttlMs: number): Promise<SessionLease | undefined>;
 }

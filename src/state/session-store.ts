@@ -1,28 +1,30 @@
 import type { Tenant } from '../access/index.js';
 
-/** What is forked: a session, or its beginning up to and including a response. */
+/** The source and target of a fork: a whole session, or its responses up to and including one of them. */
 export interface ForkRequest {
   readonly sourceId: string;
   readonly targetId: string;
   readonly upToResponseId?: string;
-  /** Most responses that the new session may share. */
+  /** Most responses to share. */
   readonly limit?: number;
 }
 
-/** How many responses the new session shares, or why there is none. */
+/** The number of shared responses, or why the fork was refused. */
 export type ForkOutcome =
   | { readonly responses: number }
   | { readonly refused: 'source_not_found' | 'response_not_found' | 'target_exists' | 'too_many_responses' };
 
 /**
- * The sessions that responses belong to. A session is there as long as it has a response; nothing else makes or keeps one.
- * A response may belong to several (docs/decisions/2026-11-21-sessions.md). Names are up to 256 visible ASCII characters.
+ * The sessions of responses. A session exists while it has a response. A response may belong to several
+ * (docs/decisions/2026-11-21-sessions.md). Names are up to 256 visible ASCII characters.
  */
 export abstract class SessionStore {
-  /** Lets a new session share the responses of another one, in the order of their creation. No item is copied. */
+  /**
+   * Creates a session that shares the responses of another one, in the order of their creation. Items are not copied.
+   */
   abstract fork(tenant: Tenant, request: ForkRequest): Promise<ForkOutcome>;
 
-  /** Deletes a session, and its responses that belong to no other one; false when there is none. */
+  /** Deletes a session, and its responses that belong to no other one; false when it does not exist. */
   abstract delete(tenant: Tenant, sessionId: string): Promise<boolean>;
 
   /** Whether a session has at least so many responses. */

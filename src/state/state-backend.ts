@@ -4,7 +4,7 @@ import type { ResponseStore } from './response-store.js';
 import type { SessionLock } from './session-lock.js';
 import type { SessionStore } from './session-store.js';
 
-/** A backend: a whole room of contracts over one place where state is kept. */
+/** The implementations of the state contracts over one storage. */
 export abstract class StateBackend {
   abstract readonly responses: ResponseStore;
   abstract readonly graph: ResponseGraph;
@@ -12,7 +12,7 @@ export abstract class StateBackend {
   abstract readonly locks: SessionLock;
   abstract readonly notices: DeletionNotices;
 
-  /** Makes it usable. Throws what cannot be mended by waiting; a place that is only away for now is waited for later. */
+  /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;
 
   abstract stop(): Promise<void>;

@@ -8,7 +8,7 @@ import { SessionLock } from './session-lock.js';
 import { SessionStore } from './session-store.js';
 import { StateBackend } from './state-backend.js';
 
-/** Starts the backend before the first request, and stops it when no turn needs it any more. */
+/** Starts the backend before the first request, and stops it after the last turn. */
 @Injectable()
 class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   constructor(private readonly backend: StateBackend) {}
@@ -22,7 +22,7 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** The contracts of state, as the selected StateBackend implements them. */
+/** The state contracts of the selected StateBackend. */
 @Module({
   providers: [
     { provide: ResponseStore, inject: [StateBackend], useFactory: ({ responses }: StateBackend) => responses },

@@ -5,7 +5,7 @@ interface FakeTimer {
   readonly callback: () => void;
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that is advanced by tests. */
 export class FakeClock extends Clock {
   private readonly timers = new Set<FakeTimer>();
 
@@ -34,12 +34,12 @@ export class FakeClock extends Clock {
     };
   }
 
-  /** How many timers are waiting. */
+  /** Number of pending timers. */
   get pending(): number {
     return this.timers.size;
   }
 
-  /** Moves the time on and calls what becomes due on the way, in order. */
+  /** Advances the time and calls the timers that become due, in order. */
   advance(milliseconds: number): void {
     const until = this.milliseconds + milliseconds;
     for (;;) {

@@ -1,4 +1,4 @@
-/** What the tests of a program that extends Antiphon need: `antiphon/testing`. */
+/** Test support for programs that extend Antiphon: `antiphon/testing`. */
 export * from './contract/index.js';
 export * from './events/index.js';
 export * from './fake-clock.js';

@@ -8,7 +8,7 @@ import {
   type Turn,
 } from '../providers/index.js';
 
-/** How a scripted model answers one turn. */
+/** The answer of a scripted model to one turn. */
 export type Script = (
   turn: Turn,
   options: { readonly signal: AbortSignal },
@@ -20,12 +20,12 @@ const OK: readonly ModelEvent[] = [
 ];
 
 /**
- * A model that answers what a test tells it to, one script per turn, and remembers what it was asked. Serves any model
- * name. A turn without a script is answered with the text `ok`, or as `otherwise` says.
+ * A model with one scripted answer per turn, which records its turns. Serves any model name. A turn without a script is
+ * answered with the text `ok`, or as set by `otherwise`.
  */
 @ModelProvider('scripted')
 export class ScriptedProvider extends ModelProviderBase {
-  /** Every turn it was asked, oldest first. */
+  /** All turns, oldest first. */
   readonly turns: Turn[] = [];
   private readonly scripts: (Script | readonly ModelEvent[])[] = [];
   private otherScript: Script | readonly ModelEvent[] = OK;
@@ -38,20 +38,20 @@ export class ScriptedProvider extends ModelProviderBase {
     return { id: model, ownedBy: 'scripted', created: 1_767_225_600 };
   }
 
-  /** Answers the next turn without a script yet with these events, in one batch; `finish` is added when it is missing. */
+  /** Answers the next turn without a script yet with these events, in one batch; a missing `finish` is added. */
   reply(...events: readonly ModelEvent[]): this {
     const ends = events.some(({ type }) => type === 'finish');
     this.scripts.push(ends ? events : [...events, { type: 'finish', reason: 'stop' }]);
     return this;
   }
 
-  /** Answers the next turn without a script yet with a generator of the test's own. */
+  /** Answers the next turn without a script yet with a generator. */
   play(script: Script): this {
     this.scripts.push(script);
     return this;
   }
 
-  /** Answers every turn that has no script of its own. */
+  /** Answers every turn without a script of its own. */
   otherwise(script: Script): this {
     this.otherScript = script;
     return this;

@@ -1,6 +1,6 @@
 import { IdGenerator, type IdPrefix } from '../protocol/index.js';
 
-/** Gives the same ids in every run: `resp_…01`, `msg_…02` and so on. */
+/** Generates the same ids in every run: `resp_…01`, `msg_…02` and so on. */
 export class SequentialIdGenerator extends IdGenerator {
   private count = 0;
 

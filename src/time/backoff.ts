@@ -6,7 +6,7 @@ export interface Pauses {
   readonly longestMs: number;
 }
 
-/** Pauses that double with every failure in a row, so that what comes back is not overrun. */
+/** Pauses that double with every consecutive failure. */
 export class Backoff {
   private failures = 0;
   private notBefore = 0;
@@ -21,7 +21,7 @@ export class Backoff {
     return this.failures > 0;
   }
 
-  /** Whether the pause after the last attempt still goes on. */
+  /** Whether the pause after the last failure is not over. */
   get isWaiting(): boolean {
     return this.clock.now() < this.notBefore;
   }
@@ -31,9 +31,12 @@ export class Backoff {
     this.notBefore = 0;
   }
 
-  /** Gives the pause to make now, ms: up to a half is left to chance, so that those who wait do not come at once. */
+  /**
+   * Records a failure and returns the pause before the next attempt, ms. Up to half of it is random, so that retries
+   * are spread.
+   */
   failed(): number {
-    // Those that fail together are one failure.
+    // Concurrent failures count once.
     const left = this.notBefore - this.clock.now();
     if (left > 0) return left;
     const { firstMs, longestMs } = this.pauses;

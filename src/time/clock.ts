@@ -1,11 +1,11 @@
-/** A timer that was set on a clock. */
+/** A timer of a clock. */
 export interface Timer {
   /** Starts the full delay again from now. */
   refresh(): void;
   cancel(): void;
 }
 
-/** The only source of time in the service, so that tests can move it by hand. */
+/** The only source of time in the service, so that tests can control it. */
 export abstract class Clock {
   /** Milliseconds since the Unix epoch. */
   abstract now(): number;
@@ -13,14 +13,14 @@ export abstract class Clock {
   /** Calls `callback` once after `delayMs`. A pending timer never keeps the process alive. */
   abstract schedule(delayMs: number, callback: () => void): Timer;
 
-  /** Seconds since the Unix epoch, as `created_at` has them. */
+  /** Seconds since the Unix epoch, as in `created_at`. */
   nowInSeconds(): number {
     return Math.floor(this.now() / 1000);
   }
 
   /**
-   * Waits for a promise, but no longer than `limitMs`: undefined when the time is up. Throws what the promise rejects with
-   * in that time; what it does later is nobody's business any more.
+   * Waits for a promise, up to `limitMs`: undefined when the time is up. Throws the rejection of the promise within
+   * that time; later results are ignored.
    */
   within<T>(promise: Promise<T>, limitMs: number): Promise<{ readonly value: T } | undefined> {
     const late = Promise.withResolvers<undefined>();
@@ -28,7 +28,7 @@ export abstract class Clock {
     return Promise.race([promise.then((value) => ({ value })), late.promise]).finally(() => timer.cancel());
   }
 
-  /** Resolves after `delayMs`, or at once when `signal` aborts; it never rejects. */
+  /** Resolves after `delayMs`, or immediately when `signal` aborts; never rejects. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted === true) return Promise.resolve();
     return new Promise((resolve) => {
@@ -43,7 +43,7 @@ export abstract class Clock {
   }
 }
 
-/** The machine's clock. */
+/** The system clock. */
 export class SystemClock extends Clock {
   override now(): number {
     return Date.now();
@@ -54,10 +54,7 @@ export class SystemClock extends Clock {
   }
 }
 
-/**
- * A timer that may be refreshed far more often than it fires: a refresh notes the time, and what would fire too early is set
- * again.
- */
+/** A timer that is cheap to refresh: a refresh only records the time, and an early timeout is set again. */
 class SystemTimer implements Timer {
   private timeout: NodeJS.Timeout | null = null;
   private refreshedAt = -Infinity;
@@ -79,7 +76,7 @@ class SystemTimer implements Timer {
   }
 
   private set(delayMs: number): void {
-    // Not a closure: thousands of timers may be waiting.
+    // Not a closure, to save memory: thousands of timers may be pending.
     this.timeout = setTimeout(fire, delayMs, this).unref();
   }
 

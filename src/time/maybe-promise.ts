@@ -1,7 +1,7 @@
-/** What is there at once in most cases, and has to be waited for in the others: a promise for nothing costs as much as one for something. */
+/** A value that is usually available synchronously: an unnecessary promise costs as much as a necessary one. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Whether a value has to be waited for. Also for promises that are not of this realm, or of a library. */
+/** Whether a value is a promise, including those of other realms and libraries. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }

@@ -1,12 +1,12 @@
 import type { Violation } from './violation.js';
 
-/** How strict a run of the validator is. */
+/** Options of a validation. */
 export interface CheckOptions {
-  /** What happens to members that a closed class does not know. */
+  /** Handling of unknown members of closed classes. */
   readonly unknownParameters: 'ignore' | 'reject';
 }
 
-/** Looks at one value, never changes it, and returns the first violation in it or null. */
+/** Checks a value without changing it; returns the first violation or null. */
 export type Check = (value: unknown, options: CheckOptions) => Violation | null;
 
 /** A JSON object, as opposed to an array or null. */
@@ -14,12 +14,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The JSON objects among the elements of an array; none of anything else. */
+/** The JSON objects among the elements of an array; empty for other values. */
 export function objectsIn(value: unknown): readonly Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** One check after the other; the first violation wins. */
+/** Runs checks in order; returns the first violation. */
 export function every(checks: readonly Check[]): Check {
   const [first, ...rest] = checks;
   if (first === undefined) return () => null;

@@ -20,7 +20,7 @@ const ALLOW = 'whitelistValidation';
 const isOptionality = (metadata: Metadata): boolean => metadata.name === 'isOptional';
 const isNullability = (metadata: Metadata): boolean => argumentOf(metadata) === isNotNull;
 
-/** The first argument of a decorator. The type says there always are some; decorators without leave undefined. */
+/** The first argument of a decorator; undefined without arguments, despite its type. */
 function argumentOf({ constraints }: Metadata): unknown {
   return (constraints as readonly unknown[] | undefined)?.[0];
 }
@@ -29,11 +29,11 @@ function compileConstraint(metadata: Metadata, number: 'integer' | 'decimal'): C
   const name = metadata.name ?? metadata.type;
   const argument = argumentOf(metadata);
   const check = name === SATISFIES ? (argument as Check) : CONSTRAINT_COMPILERS.get(name)?.(argument, number);
-  if (check === undefined) throw new Error(`the compiler does not know the constraint '${name}'`);
-  // Undefined, whatever its type says, as soon as a decorator has options but no groups.
+  if (check === undefined) throw new Error(`unsupported constraint '${name}'`);
+  // Undefined, despite its type, when a decorator has options but no groups.
   const groups = metadata.groups as readonly string[] | undefined;
   if ((groups !== undefined && groups.length > 0) || metadata.validateIf !== undefined) {
-    throw new Error(`the compiler does not know groups or conditions, as on '${name}'`);
+    throw new Error(`groups and conditions are not supported, as on '${name}'`);
   }
   return metadata.each ? listOf(check) : check;
 }
@@ -57,11 +57,11 @@ function compileMetadata(name: string, all: readonly Metadata[]): PropertyCheck 
   };
 }
 
-/** Turns the decorators of one property into one check; null when they only make the property known (`Allow`). */
-export function compileProperty(tenant: string, name: string, all: readonly Metadata[]): PropertyCheck | null {
+/** Compiles the decorators of one property into one check; null when they only declare the property (`Allow`). */
+export function compileProperty(className: string, name: string, all: readonly Metadata[]): PropertyCheck | null {
   try {
     return compileMetadata(name, all);
   } catch (cause) {
-    throw new Error(`${tenant}.${name}: ${(cause as Error).message}`, { cause });
+    throw new Error(`${className}.${name}: ${(cause as Error).message}`, { cause });
   }
 }

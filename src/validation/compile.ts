@@ -9,15 +9,15 @@ import { unknownMember, wrongType } from './violations.js';
 /** A class whose properties carry class-validator decorators. */
 export type DecoratedClass = abstract new () => object;
 
-/** Throws the ApiError of the first violation in a value. The value stays as it is. */
+/** Throws the ApiError of the first violation in a value. The value is not changed. */
 export type Validate = (value: unknown, options: CheckOptions) => void;
 
-/** The metadata of a class by property, both in the order in which they are written. */
+/** The metadata of a class by property, both in the order of declaration. */
 function metadataByProperty(target: DecoratedClass): ReadonlyMap<string, readonly Metadata[]> {
   const properties = new Map<string, Metadata[]>();
   for (const metadata of getMetadataStorage().getTargetValidationMetadatas(target, '', true, false)) {
     const known = properties.get(metadata.propertyName);
-    // Decorators of one property run from the last to the first.
+    // Decorators of one property run from last to first.
     if (known === undefined) properties.set(metadata.propertyName, [metadata]);
     else known.unshift(metadata);
   }
@@ -25,7 +25,7 @@ function metadataByProperty(target: DecoratedClass): ReadonlyMap<string, readonl
   return properties;
 }
 
-/** The members that a class has rules for. */
+/** The members that a class declares. */
 export function membersOf(target: DecoratedClass): ReadonlySet<string> {
   return new Set(metadataByProperty(target).keys());
 }
@@ -51,8 +51,8 @@ function checkMembers(properties: readonly PropertyCheck[]): Check {
 }
 
 /**
- * The check of a class's objects: properties in the order they are declared, a subclass's before those it inherits. All
- * metadata is read here and never again, so what the compiler does not understand fails at start-up.
+ * The check for objects of a class: properties in the order of declaration, a subclass's before inherited ones. All
+ * metadata is read here, so that unsupported constraints fail at start.
  */
 export function nested(target: DecoratedClass): Check {
   const properties = metadataByProperty(target);
@@ -62,7 +62,7 @@ export function nested(target: DecoratedClass): Check {
   return (value, options) => (isObject(value) ? check(value, options) : wrongType('an object', value));
 }
 
-/** Compiles a decorated class once; validating then costs a few comparisons per property and copies nothing. */
+/** Compiles a decorated class once; a validation then costs a few comparisons per property and copies nothing. */
 export function compile(target: DecoratedClass): Validate {
   const check = nested(target);
   return (value, options) => {

@@ -12,7 +12,7 @@ import {
 } from './violations.js';
 import { enumerate, lengthOf } from './wording.js';
 
-/** Turns the argument of one class-validator decorator into a check. */
+/** Compiles the argument of one class-validator decorator into a check. */
 type ConstraintCompiler = (argument: unknown, number: 'integer' | 'decimal') => Check;
 
 const ofType =
@@ -33,14 +33,14 @@ function compileIsIn(argument: unknown): Check {
 
 function compileMatches(argument: unknown): Check {
   const pattern = argument as RegExp;
-  if (pattern.global || pattern.sticky) throw new Error(`${String(pattern)} keeps state from one value to the next.`);
+  if (pattern.global || pattern.sticky) throw new Error(`${String(pattern)} is stateful.`);
   return (value) => {
     if (typeof value !== 'string') return wrongType('a string', value);
     return pattern.test(value) ? null : patternMismatch(pattern);
   };
 }
 
-/** A check of a number against its limit; class-validator's `Min` and `Max` refuse everything else. */
+/** A check of a number against a limit; refuses other values, like class-validator's `Min` and `Max`. */
 function compileRange(
   isOutside: (value: number, limit: number) => boolean,
   violation: typeof belowMinimum,
@@ -85,7 +85,7 @@ function compileArrayMaxSize(argument: unknown): Check {
   };
 }
 
-/** The stock decorators of class-validator that the compiler knows, by the name they leave in the metadata. */
+/** The supported decorators of class-validator, by their name in the metadata. */
 export const CONSTRAINT_COMPILERS: ReadonlyMap<string, ConstraintCompiler> = new Map<string, ConstraintCompiler>([
   ['isDefined', ofType('a value', (value) => value !== null && value !== undefined)],
   ['isString', ofType('a string', (value) => typeof value === 'string')],

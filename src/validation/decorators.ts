@@ -10,8 +10,8 @@ export const isNotNull = (_object: unknown, value: unknown): boolean => value !=
 const closedClasses = new WeakSet<object>();
 
 /**
- * A property judged by a check of ours: a list, a union, a nested class. To class-validator it is a custom constraint like
- * any other, so the class works with `validateSync` too.
+ * A property with a custom check: a list, a union, a nested class. For class-validator it is a custom constraint, so
+ * the class also works with `validateSync`.
  */
 export function Satisfies(check: Check): PropertyDecorator {
   return ValidateBy({
@@ -24,19 +24,19 @@ export function Satisfies(check: Check): PropertyDecorator {
   });
 }
 
-/** A property that must be there but may be null; `IsOptional` is for those that may be absent as well. */
+/** A required property that may be null; `IsOptional` is for properties that may also be absent. */
 export function IsNullable(): PropertyDecorator {
   return ValidateIf(isNotNull);
 }
 
-/** A class whose objects may have no other members, as long as unknown parameters are rejected. */
+/** A class whose objects have no other members when unknown parameters are rejected. */
 export function Closed(): ClassDecorator {
   return (target) => {
     closedClasses.add(target);
   };
 }
 
-/** Whether a class carries `Closed` itself; a subclass has to say it again. */
+/** Whether a class itself is `Closed`; not inherited. */
 export function isClosed(target: object): boolean {
   return closedClasses.has(target);
 }

@@ -1,6 +1,6 @@
 const MAX_DISTANCE = 2;
 
-/** How many single-character edits lie between two words (Levenshtein). */
+/** The number of single-character edits between two words (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {

@@ -1,7 +1,7 @@
 import type { Check } from './check.js';
 import { wrongType } from './violations.js';
 
-/** An array whose every element passes; the violation's path names the element. */
+/** An array whose elements all pass; the path of a violation includes the index. */
 export function listOf(element: Check, expected = 'an array'): Check {
   return (value, options) => {
     if (!Array.isArray(value)) return wrongType(expected, value);

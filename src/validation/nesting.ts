@@ -1,6 +1,6 @@
 /**
- * Whether a JSON value has more than `levels` objects and arrays inside one another. It stops there, so its own recursion
- * is bounded; JSON.parse takes any depth, but JSON.stringify and every other recursive reader overflow the stack.
+ * Whether a JSON value has more than `levels` nested objects and arrays. Stops there, so that its own recursion is
+ * bounded: JSON.parse accepts any depth, but JSON.stringify and other recursive readers overflow the stack.
  */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;

@@ -1,12 +1,12 @@
-/** A parsed query string: values are texts, or arrays of texts where a key is repeated. */
+/** A parsed query string: values are texts, or arrays of texts for repeated keys. */
 export type Query = Readonly<Record<string, unknown>>;
 
-/** A value of a query as a number where it is one; anything else is left for the validator to refuse. */
+/** A value of a query as a number if it is one; other values are unchanged, for the validator to refuse. */
 export function toNumber(value: unknown): unknown {
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
-/** A value of a query as a boolean where it is one; anything else is left for the validator to refuse. */
+/** A value of a query as a boolean if it is one; other values are unchanged, for the validator to refuse. */
 export function toBoolean(value: unknown): unknown {
   if (value === 'true') return true;
   return value === 'false' ? false : value;

@@ -2,7 +2,7 @@ import { ApiError } from '../protocol/index.js';
 import { isObject } from './check.js';
 import { kindOf } from './wording.js';
 
-/** A request body as the JSON object that it has to be. Throws ApiError 400 `invalid_type`. */
+/** Returns a request body that is a JSON object. Throws ApiError 400 `invalid_type`. */
 export function requireObject(body: unknown): Record<string, unknown> {
   if (isObject(body)) return body;
   const kind = body === null ? 'null' : kindOf(body);

@@ -2,17 +2,17 @@ import type { Check } from './check.js';
 import { tooLong, wrongType } from './violations.js';
 import { lengthOf } from './wording.js';
 
-/** What a value that may be a string may be instead. */
+/** The alternative to a string. */
 export interface StringAlternative {
-  /** The other kind of value: arrays and objects are what the wire has besides strings. */
+  /** The other kind of value. */
   readonly kind: 'array' | 'object';
   readonly check: Check;
-  /** The words for both, as in "expected one of a string or array of tools". */
+  /** The text for both kinds, as in "expected one of a string or array of tools". */
   readonly expected: string;
   readonly maxLength?: number;
 }
 
-/** A string, or a value of one other kind with a check of its own (protocol §2: `input`, `tool_choice`; §3.1: `content`). */
+/** A string, or a value of one other kind with its own check (protocol §2: `input`, `tool_choice`; §3.1: `content`). */
 export function stringOr({ kind, check, expected, maxLength = Infinity }: StringAlternative): Check {
   return (value, options) => {
     if (typeof value === 'string') {

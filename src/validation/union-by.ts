@@ -2,10 +2,10 @@ import { isObject, type Check } from './check.js';
 import { missing, unknownValue, wrongType } from './violations.js';
 
 /**
- * An object that is judged by what it says in one member. The variants are a Map because names like `constructor` would
- * find something in a plain object. Like OpenAI's, the violation of an unknown variant is the object's, not the member's.
+ * An object whose check depends on one member. The variants are a Map, because a name such as `constructor` exists in
+ * every plain object. As in OpenAI's API, the violation of an unknown variant belongs to the object, not to the member.
  *
- * @param otherwise judges variants nobody told us about; without it they are violations
+ * @param otherwise checks unknown variants; without it they are violations
  */
 export function unionBy(member: string, variants: ReadonlyMap<string, Check>, otherwise?: Check): Check {
   const names = [...variants.keys()];

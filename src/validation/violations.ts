@@ -1,8 +1,8 @@
-/** Every violation the validator can find, in the message grammar of protocol §7. */
+/** All violations, in the message grammar of protocol §7. */
 import { Violation } from './violation.js';
 import { clip, enumerate, kindOf, lengthOf } from './wording.js';
 
-/** A required value is not there. */
+/** A required value is missing. */
 export function missing(): Violation {
   return new Violation('missing_required_parameter', (path) => `Missing required parameter: '${path}'.`);
 }
@@ -17,13 +17,13 @@ export function wrongType(expected: string, value: unknown): Violation {
   });
 }
 
-/** A string that is none of the allowed ones. */
+/** A string other than the allowed ones. */
 export function unknownValue(value: string, supported: readonly string[]): Violation {
   const list = enumerate(supported, 'and');
   return new Violation('invalid_value', () => `Invalid value: '${clip(value)}'. Supported values are: ${list}.`);
 }
 
-/** A member nobody knows, with the known ones it may be a misspelling of. */
+/** An unknown member, with similar known ones. */
 export function unknownMember(member: string, suggestions: readonly string[]): Violation {
   const tail = suggestions.length === 0 ? '' : ` Did you mean ${enumerate(suggestions, 'or')}?`;
   return new Violation('unknown_parameter', (path) => `Unknown parameter: '${path}'.${tail}`).under(member);
@@ -67,7 +67,7 @@ export function tooLong(maximum: number, value: string): Violation {
   );
 }
 
-/** A string with characters it must not have. */
+/** A string that does not match a pattern. */
 export function patternMismatch(pattern: RegExp): Violation {
   return new Violation(
     'invalid_value',

@@ -1,12 +1,12 @@
-/** The longest piece of a client's text that an error message repeats. */
+/** The longest quote of client text in an error message. */
 const QUOTED_LENGTH = 128;
 
-/** A client's text as errors repeat it: a ten-megabyte value must not come back as a ten-megabyte error. */
+/** Client text for an error message, shortened. */
 export function clip(text: string): string {
   return text.length <= QUOTED_LENGTH ? text : `${text.slice(0, QUOTED_LENGTH)}…`;
 }
 
-/** What kind of JSON value this is, in the words of protocol §7; `null` is the caller's business. */
+/** The kind of a JSON value, in the words of protocol §7; the caller handles `null`. */
 export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'string') return 'a string';
@@ -27,7 +27,7 @@ export function enumerate(values: readonly string[], conjunction: 'and' | 'or'):
     : `${quoted.join(', ')}, ${conjunction} ${last}`;
 }
 
-/** How many characters a text has: a surrogate pair is one, as clients that count code points see it. */
+/** The number of code points of a text. */
 export function lengthOf(text: string): number {
   let pairs = 0;
   for (let index = 1; index < text.length; index++) {

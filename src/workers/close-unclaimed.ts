@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** A message of node:cluster. One that brings a connection has a number, with which the worker acknowledges it. */
+/** A message of node:cluster. A message with a connection has a number, which the worker acknowledges. */
 interface ClusterMessage {
   readonly act?: string;
   readonly seq?: number;
@@ -12,14 +12,14 @@ interface Closable {
 }
 
 /**
- * Closes the connection that was on its way to a worker when the worker died. Node (24.21) forgets it: the client of one that
- * went to a worker which hung would wait for ever.
+ * Closes connections that were being passed to a worker when it exited. Node (24.21) drops them, so that a client would
+ * wait indefinitely.
  */
 export function closeUnclaimed(worker: ChildProcess): void {
   const unclaimed = new Map<number | undefined, Closable>();
   const send = worker.send.bind(worker) as (message: ClusterMessage, ...others: readonly unknown[]) => boolean;
   worker.send = (message: ClusterMessage, handle?: unknown, ...others: readonly unknown[]) => {
-    // Other handles are the port itself, which all workers share.
+    // Other handles are the listening port, which all workers share.
     if (message.act === 'newconn') unclaimed.set(message.seq, handle as Closable);
     return send(message, handle, ...others);
   };

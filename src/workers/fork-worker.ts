@@ -4,7 +4,7 @@ import { closeUnclaimed } from './close-unclaimed.js';
 import type { WorkerMessage } from './worker-message.js';
 import { describeExit, type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
 
-/** Starts this program again as a worker, with the same arguments and variables. */
+/** Starts this program as a worker, with the same arguments and variables. */
 export function forkWorker(): WorkerProcess {
   try {
     return follow(cluster.fork());
@@ -20,7 +20,7 @@ function follow(worker: Worker): WorkerProcess {
     worker.once('exit', (code, signal) => end({ code, signal: signal as NodeJS.Signals | null }));
     worker.on('error', (error: Error) => {
       reject(cannotStart(error));
-      // What was never there does not exit.
+      // A process that was not created does not exit.
       if (worker.process.pid === undefined) end({ code: null, signal: null });
     });
   });
@@ -28,15 +28,13 @@ function follow(worker: Worker): WorkerProcess {
     if (message?.type === 'antiphon.listening') resolve(message.url);
     if (message?.type === 'antiphon.failed') reject(new WorkerStartError(message.reason));
   });
-  void exited.then((exit) =>
-    reject(new WorkerStartError(`a worker ended before it could listen: ${describeExit(exit)}`)),
-  );
-  // Whoever waits is told; some never ask.
+  void exited.then((exit) => reject(new WorkerStartError(`a worker exited before it listened: ${describeExit(exit)}`)));
+  // Prevents an unhandled rejection; callers that wait receive the error.
   listening.catch(() => undefined);
   return { pid: worker.process.pid, listening, exited, kill: (signal) => void worker.process.kill(signal) };
 }
 
-/** A worker for which the system has no room. */
+/** A worker that the system cannot start. */
 function stillborn(error: unknown): WorkerProcess {
   const listening = Promise.reject<string>(cannotStart(error as Error));
   listening.catch(() => undefined);

@@ -3,13 +3,13 @@ import cluster from 'node:cluster';
 import type { WorkerMessage } from './worker-message.js';
 
 /**
- * Serves in a worker: tells the primary process where it listens or, in the words of `describe`, why it cannot, and ends in
- * order when the primary is gone.
+ * Serves in a worker. Reports its URL to the primary process or, as text from `describe`, why it cannot start. If the
+ * primary exits, the worker shuts down gracefully.
  */
 export async function serveAsWorker(serve: () => Promise<string>, describe: (error: unknown) => string): Promise<void> {
   const { worker } = cluster;
   worker?.once('disconnect', () => {
-    // Otherwise Node would end the worker here and now, with all its turns.
+    // Otherwise Node would end the worker immediately, with all its turns.
     worker.exitedAfterDisconnect = true;
     process.kill(process.pid, 'SIGTERM');
   });
@@ -21,7 +21,7 @@ export async function serveAsWorker(serve: () => Promise<string>, describe: (err
   }
 }
 
-/** Resolves when the message is on its way, which a process that exits before would take along, or nobody is left to hear it. */
+/** Resolves when the message is sent, which an earlier exit would prevent, or cannot be sent. */
 function tell(message: WorkerMessage): Promise<void> {
   return new Promise((resolve) => void process.send?.(message, () => resolve()));
 }

@@ -4,12 +4,12 @@ import { forkWorker } from './fork-worker.js';
 import { Supervisor } from './supervisor.js';
 import { WorkerStartError } from './worker-process.js';
 
-/** The longest interval that a timer can have, ms. */
+/** The longest interval of a timer, ms. */
 const FOR_EVER_MS = 2_147_483_647;
 
 /**
- * Runs WORKERS copies of this program until they are told to end, and passes signals on to them. `announce` is called with
- * their URL when all listen; why they cannot is written to stderr. Resolves with the exit code.
+ * Runs WORKERS copies of this program until they are stopped, and passes signals on to them. Calls `announce` with
+ * their URL when all listen; writes the reason to stderr when they cannot. Resolves with the exit code.
  */
 export async function superviseWorkers(
   { WORKERS, PROVIDERS_FILE }: Environment,
@@ -18,9 +18,9 @@ export async function superviseWorkers(
   const supervisor = new Supervisor(WORKERS, forkWorker, new SystemClock());
   process.on('SIGTERM', (signal) => supervisor.stop(signal));
   process.on('SIGINT', (signal) => supervisor.stop(signal));
-  // Without a file it ends the process, as it always does.
+  // Without a file, SIGHUP ends the process as usual.
   if (PROVIDERS_FILE !== '') process.on('SIGHUP', () => supervisor.reload());
-  // While all workers are dead and are going to be replaced, nothing else keeps this process alive.
+  // Keeps this process alive while all workers have exited and will be restarted.
   const alive = setInterval(() => undefined, FOR_EVER_MS);
   try {
     const url = await supervisor.start();

@@ -2,7 +2,7 @@ import type { Clock } from '../time/index.js';
 import { type WorkerProcess, WorkerStartError } from './worker-process.js';
 import { WorkerSlot } from './worker-slot.js';
 
-/** Starts, keeps and ends the workers of a service. */
+/** Starts, restarts and stops the workers of a service. */
 export class Supervisor {
   private readonly slots: WorkerSlot[] = [];
   private isStopping = false;
@@ -14,9 +14,9 @@ export class Supervisor {
   ) {}
 
   /**
-   * Starts the workers, and the others when the first one listens: the schema is brought up to date once, the port taken
-   * once. Resolves with the URL when all listen, or with undefined when they were stopped before. Throws WorkerStartError
-   * when one cannot listen; the others are ended then.
+   * Starts one worker, and the others once it listens: so one worker migrates the schema and binds the port. Resolves
+   * with the URL when all listen, or with undefined when they were stopped before. Throws WorkerStartError when one
+   * cannot listen, and stops the others.
    */
   async start(): Promise<string | undefined> {
     try {
@@ -30,26 +30,26 @@ export class Supervisor {
     }
   }
 
-  /** Resolves when no worker is left, with whether all ended in order. */
+  /** Resolves when all workers have exited, with whether all shut down gracefully. */
   async ended(): Promise<boolean> {
     const ends = await Promise.all(this.slots.map(({ ended }) => ended));
     return ends.every((isOrderly) => isOrderly);
   }
 
-  /** Passes a signal that ends them on to all workers, the first time only. None is replaced any more. */
+  /** Stops all workers with a signal; repeated calls do nothing. Workers are no longer restarted. */
   stop(signal: NodeJS.Signals): void {
     if (this.isStopping) return;
     this.isStopping = true;
     for (const slot of this.slots) slot.stop(signal);
   }
 
-  /** Has all workers read their files again. */
+  /** Makes all workers read their files again. */
   reload(): void {
     for (const slot of this.slots) slot.reload();
   }
 
   private async startOne(): Promise<string> {
-    if (this.isStopping) throw new WorkerStartError('the workers are being ended');
+    if (this.isStopping) throw new WorkerStartError('the workers are stopping');
     const slot = new WorkerSlot(this.fork, this.clock);
     this.slots.push(slot);
     return slot.listening;

@@ -4,23 +4,23 @@ export interface WorkerExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process that serves, as the primary process sees it. */
+/** A worker, as the primary process sees it. */
 export interface WorkerProcess {
-  /** Undefined when the system would not make the process. */
+  /** Undefined when the process could not be created. */
   readonly pid: number | undefined;
-  /** Resolves with the URL on which it listens. Rejects with WorkerStartError when it cannot. */
+  /** Resolves with the URL of the worker. Rejects with WorkerStartError when it cannot listen. */
   readonly listening: Promise<string>;
-  /** Resolves when it is gone. */
+  /** Resolves when it has exited. */
   readonly exited: Promise<WorkerExit>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Why a worker does not listen, in words for the operator. */
+/** A worker does not listen; the message is for the operator. */
 export class WorkerStartError extends Error {
   override readonly name = 'WorkerStartError';
 }
 
-/** The exit in words: `exit code 1`, `SIGKILL`. */
+/** The exit as text: `exit code 1`, `SIGKILL`. */
 export function describeExit({ code, signal }: WorkerExit): string {
   return signal ?? `exit code ${code ?? 'unknown'}`;
 }

@@ -3,12 +3,12 @@ import { Logger } from '@nestjs/common';
 import { Backoff, type Clock, type Pauses } from '../time/index.js';
 import { describeExit, type WorkerExit, type WorkerProcess } from './worker-process.js';
 
-/** Before a worker that died is replaced; longer the more often that happens in a row. */
+/** Pauses before a worker is restarted; longer with consecutive failures. */
 const PAUSES: Pauses = { firstMs: 100, longestMs: 30_000 };
-/** How long a worker has to serve for the deaths before it to be forgotten, ms. */
+/** How long a worker must serve before its pauses are reset, ms. */
 const SETTLED_AFTER_MS = 60_000;
 
-/** The place of one worker: whenever it dies another one is started, until the end. */
+/** One worker, restarted whenever it exits, until it is stopped. */
 export class WorkerSlot {
   private readonly logger = new Logger('Workers');
   private readonly stopping = new AbortController();
@@ -17,7 +17,7 @@ export class WorkerSlot {
   private worker: WorkerProcess;
   private isListening = false;
   private mustReload = false;
-  /** Resolves, when there is no worker any more and none will come, with whether the last one ended in order. */
+  /** Resolves when the last worker has exited, with whether it shut down gracefully. */
   readonly ended: Promise<boolean>;
 
   /** Starts the first worker. */
@@ -31,18 +31,24 @@ export class WorkerSlot {
     this.ended = this.run();
   }
 
-  /** Resolves with the URL of the first worker. Rejects with WorkerStartError when that one cannot listen: none follows it. */
+  /**
+   * Resolves with the URL of the first worker. Rejects with WorkerStartError when it cannot listen; it is then not
+   * restarted.
+   */
   get listening(): Promise<string> {
     return this.first.listening;
   }
 
-  /** Ends the worker with a signal; it is not replaced any more. */
+  /** Stops the worker with a signal; it is not restarted. */
   stop(signal: NodeJS.Signals): void {
     this.stopping.abort(signal);
     this.worker.kill(signal);
   }
 
-  /** Passes SIGHUP on, which makes the worker read its files again; before it listens that would end it, so it gets it then. */
+  /**
+   * Passes SIGHUP on, which makes the worker read its files again. Deferred until the worker listens, because it would
+   * end the process before.
+   */
   reload(): void {
     if (this.isListening) this.worker.kill('SIGHUP');
     else this.mustReload = true;
@@ -57,9 +63,7 @@ export class WorkerSlot {
       if (this.isStopping()) return this.isOrderly(exit);
       if (!hasListened && worker === this.first) return false;
       const pause = Math.ceil(this.backoff.failed());
-      this.logger.error(
-        `worker ${worker.pid ?? '-'} is gone (${describeExit(exit)}); the next one starts in ${pause} ms`,
-      );
+      this.logger.error(`worker ${worker.pid ?? '-'} exited (${describeExit(exit)}); restarting in ${pause} ms`);
       await this.clock.sleep(pause, this.stopping.signal);
       if (this.isStopping()) return true;
       this.mustReload = false;
@@ -67,12 +71,12 @@ export class WorkerSlot {
     }
   }
 
-  /** Follows a worker to its end. Gives whether it has ever listened. */
+  /** Follows a worker until it exits. Returns whether it has listened. */
   private async see(worker: WorkerProcess): Promise<boolean> {
     try {
       await worker.listening;
     } catch (error) {
-      // Of the first one whoever starts us is told.
+      // The caller of `listening` reports errors of the first worker.
       if (worker !== this.first && !this.isStopping()) this.logger.error((error as Error).message);
       return false;
     }
@@ -89,7 +93,7 @@ export class WorkerSlot {
     return this.stopping.signal.aborted;
   }
 
-  /** A worker that has not got as far as to end by itself dies of the signal. */
+  /** Before it handles signals, a worker is ended by the signal itself. */
   private isOrderly({ code, signal }: WorkerExit): boolean {
     return code === 0 || signal === this.stopping.signal.reason;
   }

@@ -65,14 +65,14 @@ describe('a start that cannot be', () => {
   it('says that the schema is missing and may not be made', async () => {
     await using database = await createTestDatabase();
     const exit = await run('main.js', database.url, { DATABASE_MIGRATE: 'false' });
-    expectRefusal(exit, /^DATABASE_MIGRATE: .*lacks \d+ migrations.*npm run migrate/);
+    expectRefusal(exit, /^DATABASE_MIGRATE: .*needs \d+ migrations.*npm run migrate/);
     expectNoSecret(exit, database.url);
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'antiphon'")).toEqual([]);
   });
 
   it.each<[Variables, RegExp]>([
-    [{ STATE: 'redis' }, /^STATE: redis .*break chains.*postgres/],
-    [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres.*chains would break/],
+    [{ STATE: 'redis' }, /^STATE: expected one of memory, postgres, but got 'redis'/],
+    [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres.*previous_response_id would fail/],
   ])('says why %j is refused', async (variables, line) => {
     expectRefusal(await runToEnd({ PORT: '0', ...variables }), line);
   });

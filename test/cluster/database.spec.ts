@@ -75,7 +75,7 @@ describe('a start while the database is away', () => {
   it('says so, refuses what needs it, and serves by itself once it is there', async () => {
     await cluster.crash();
     const service = await start();
-    await service.written(/the database is not there yet: .*ECONNREFUSED/);
+    await service.written(/the database is not available yet: .*ECONNREFUSED/);
     await expectNotReady(service);
     expectUnavailable(await post(service, TURN));
     expectUnavailable(await service.client.send({ path: '/v1/responses/resp_1' }));
@@ -92,7 +92,7 @@ describe('a start while the database is away', () => {
   it('ends in order when it is told to end meanwhile', async () => {
     await cluster.crash();
     const service = await start();
-    await service.written(/the database is not there yet/);
+    await service.written(/the database is not available yet/);
     await expectOrderlyEnd(service);
   });
 });

@@ -53,7 +53,7 @@ async function expectFinished(clients: readonly SocketClient[]): Promise<void> {
 /** No worker was replaced. That all are gone is what `exited` waits for. */
 function expectNoOthers(service: WorkerProcesses): void {
   expect(service.workers()).toHaveLength(2);
-  expect(service.output()).not.toContain('is gone');
+  expect(service.output()).not.toContain('exited (');
 }
 
 describe('an end', () => {

@@ -90,6 +90,6 @@ describe('a start that cannot be', () => {
   });
 
   it('does not begin without a database', async () => {
-    expectRefusal(await run({ STATE: 'memory' }), /^WORKERS: .*STATE=postgres.*chains would break/);
+    expectRefusal(await run({ STATE: 'memory' }), /^WORKERS: .*STATE=postgres.*previous_response_id would fail/);
   });
 });

@@ -94,7 +94,7 @@ describe('a worker that is killed', () => {
     process.kill(victim, 'SIGKILL');
     expect(await lost?.closed).toMatchObject({ code: 1006 });
     while ((await kept?.next())?.type !== 'response.completed');
-    await service.written(new RegExp(`worker ${victim} is gone \\(SIGKILL\\)`));
+    await service.written(new RegExp(`worker ${victim} exited \\(SIGKILL\\)`));
     await service.written(/(?:worker \d+ listens[^]*){3}/);
 
     const newcomer = service.workers()[2] as number;

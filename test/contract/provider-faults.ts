@@ -57,7 +57,7 @@ export const PROVIDER_FAULTS: readonly ProviderFault[] = [
       says: 'countOutputTokens must give a whole number',
     },
   ),
-  ...['reads what was said before', 'reads a conversation that its client keeps'].map((notices) =>
+  ...['reads what was said before', 'reads a transcript that its client resends'].map((notices) =>
     wrong('reads nothing', { generate: answersAnyway }, { notices, says: 'must read turn.context' }),
   ),
   wrong('calls what was not offered', { generate: calls('sing', '{}') }, { notices: callsTools, says: 'not sing' }),
@@ -73,7 +73,7 @@ export const PROVIDER_FAULTS: readonly ProviderFault[] = [
     'takes no outputs',
     { generate: generators.takesNoOutputs() },
     {
-      notices: 'goes on with the outputs of its calls',
+      notices: 'continues with the outputs of its calls',
       says: 'a turn was refused',
     },
   ),
@@ -107,7 +107,7 @@ export const PROVIDER_FAULTS: readonly ProviderFault[] = [
 ];
 
 function overEvery(transport: string): readonly ProviderFault[] {
-  const letsGo = `lets go of a silent upstream when its client leaves (${transport})`;
+  const releases = `releases a silent upstream when its client leaves (${transport})`;
   const tells = `tells when its upstream fails (${transport})`;
   return [
     wrong('ends early', { generate: endsEarly }, { notices: `answers over ${transport}`, says: 'is failed' }),
@@ -123,7 +123,7 @@ function overEvery(transport: string): readonly ProviderFault[] {
       'hangs for good',
       { generate: deaf },
       {
-        notices: letsGo,
+        notices: releases,
         says: 'after its client had left did not come',
         hanging: () => ({}),
       },
@@ -132,12 +132,16 @@ function overEvery(transport: string): readonly ProviderFault[] {
       'leaves its upstream running',
       {},
       {
-        notices: letsGo,
+        notices: releases,
         says: 'the release of the upstream did not come',
         hanging: () => ({ released: never() }),
       },
     ),
-    wrong('makes good of a failure', { generate: answersAnyway }, { notices: tells, says: 'must say so', failing: {} }),
+    wrong(
+      'makes good of a failure',
+      { generate: answersAnyway },
+      { notices: tells, says: 'must report an error', failing: {} },
+    ),
     wrong(
       'tells its key',
       { generate: generators.failsOnce(leaks) },

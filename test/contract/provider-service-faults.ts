@@ -41,7 +41,7 @@ export const SERVICE_FAULTS: readonly ProviderFault[] = [
   ...['throws instead of answering', 'throws before its first event', 'throws what is no Error'].map((what) =>
     broken('tells what was thrown', leakingRefusals, { notices: keeps(what), says: 'a secret' }),
   ),
-  ...['gives nothing to read', 'ends without a word', 'begins with nonsense'].map((what) =>
+  ...['gives nothing to read', 'ends without a word', 'begins with an invalid event'].map((what) =>
     broken('refuses with success', goodRefusals, { notices: keeps(what), says: 'the response lacks' }),
   ),
   broken('tells what was thrown', leakingFailures, {

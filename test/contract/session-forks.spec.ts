@@ -100,7 +100,7 @@ describe.each(STATES)('a fork of a session in $state', ({ open }) => {
           type: 'invalid_request_error',
           code: 'session_exists',
           param: 'target_session_id',
-          message: `Session '${target_session_id}' has responses already. Fork into a new one.`,
+          message: `Session '${target_session_id}' already has responses. Fork into a new one.`,
         },
       });
     }

@@ -30,7 +30,7 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
         code: 'session_limit_reached',
         param,
         message:
-          'The session has reached its maximum of 2 responses. Begin another one, or fork it up to an earlier response.',
+          'The session has reached its maximum of 2 responses. Start a new session, or fork this one up to an earlier response.',
       },
     },
   });

@@ -172,7 +172,7 @@ export const ERROR_CASES: readonly ErrorCase[] = [
     lane: 'b',
     type: 'service_unavailable_error',
     retryAfter: '1',
-    message: /as many turns as it may/,
+    message: /limit of running turns/,
     environment: { MAX_RUNNING_TURNS: 1 },
     provoke: async (scene) => {
       await occupy(scene, { stream_id: 'a' });

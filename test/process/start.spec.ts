@@ -94,7 +94,7 @@ describe('a public address', () => {
     expect(answer.status).toBe(200);
     kill('SIGTERM');
     const { stdout, stderr } = await exited;
-    expect(stdout + stderr).toContain('anybody who reaches the port can use it');
+    expect(stdout + stderr).toContain('any client that reaches the port can use it');
   });
 
   it('is the default where there are keys', async () => {

@@ -155,7 +155,7 @@ describe('variables that do not go together', () => {
     [{ STATE: 'postgres' }, /^DATABASE_URL: .*STATE=postgres/],
     [{ STATE: 'postgres', DATABASE_URL: 'mysql://localhost/state' }, /^DATABASE_URL: /],
     [{ DATABASE_DIRECT_URL: 'localhost' }, /^DATABASE_DIRECT_URL: /],
-    [{ WORKERS: '2' }, /^WORKERS: .*STATE=memory.*chains would break/],
+    [{ WORKERS: '2' }, /^WORKERS: .*STATE=memory.*previous_response_id would fail/],
     [{ RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '9' }, /^RESPONSE_TTL: .*RESPONSE_TTL_MAX/],
   ])('%p', (variables, line) => {
     expect(faultsOf(variables)).toEqual([expect.stringMatching(line)]);

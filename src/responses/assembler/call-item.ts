@@ -1,7 +1,7 @@
 import type { Item } from '../../protocol/index.js';
 import {
   foldDelta,
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -10,13 +10,13 @@ import {
 } from './output-item.js';
 import type { CallState } from './state.js';
 
-/** What distinguishes the two kinds of call that a client answers: its payload's name, its ids and its events. */
+/** The differences between the two kinds of client calls: payload member, ids and events. */
 interface CallFamily {
   readonly idPrefix: string;
   readonly payload: 'arguments' | 'input';
   readonly deltaType: string;
   readonly doneType: string;
-  /** What an empty payload becomes: a function's arguments must parse as JSON. */
+  /** Replaces an empty payload: a function's arguments must parse as JSON. */
   readonly whenEmpty: string;
 }
 
@@ -37,10 +37,10 @@ const FAMILIES: Readonly<Record<CallState['type'], CallFamily>> = {
   },
 };
 
-/** Clients could not send a longer one back (protocol §2). */
+/** Clients cannot send longer ones back (protocol §2). */
 const LONGEST_CALL_ID = 64;
 
-/** What a call is opened with. */
+/** The members that open a call. */
 export interface CallHead {
   readonly type: CallState['type'];
   readonly name: string;
@@ -52,8 +52,8 @@ export interface CallHead {
 export class CallItem extends OutputItem<CallState> {
   private deltaPrefix: string | null = null;
 
-  /** Opens a call. Throws ProviderContractError for a name or call id that cannot be one. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat, { type, name, namespace, callId }: CallHead): CallItem {
+  /** Opens a call. Throws ProviderContractError for an invalid name or call id. */
+  static begin({ events, ids, outputIndex, key }: ItemOptions, { type, name, namespace, callId }: CallHead): CallItem {
     const id = ids.next(FAMILIES[type].idPrefix);
     requireText(name, 'the name of a call');
     const ownCallId = callId ?? ids.next('call');
@@ -75,7 +75,7 @@ export class CallItem extends OutputItem<CallState> {
     return item;
   }
 
-  /** Takes a piece of the payload. */
+  /** Appends to the payload. */
   append(delta: string): void {
     this.state.text += delta;
     this.deltaPrefix ??= `${this.position},"delta":`;
@@ -119,12 +119,12 @@ export function readCall(item: Item, key: string | null): CallState {
   return { kind: 'call', id, key, type, callId, name, namespace, text: '', isDone: false };
 }
 
-/** Characters of output in what opens a call. */
+/** Characters of output in the members that open a call. */
 export function headLength({ name, namespace = '', callId }: CallState): number {
   return name.length + namespace.length + callId.length;
 }
 
-/** What an event does to a call; gives the characters of output in it. */
+/** Applies an event to a call; returns its characters of output. */
 export function foldCall(call: CallState, event: WireEvent): number {
   if (event.type !== FAMILIES[call.type].deltaType) {
     call.isDone = true;

@@ -4,15 +4,15 @@ import type { AssemblerNote, AssemblerState, NoteBody } from './state.js';
 /** The `deltaLength` of events that carry no delta. */
 const NO_DELTA = -1;
 
-/** What is written of a response: nothing at all, its events, or its events with the notes beside them. */
+/** What is written for a response: nothing, events, or events and notes. */
 export type Writing = 'nothing' | 'events' | 'events and notes';
 
 /**
- * Numbers and serialises the events of one response and collects them until a batch is taken. Where nothing is written no
- * text is made: that is the JSON transport, which only wants the Response.
+ * Numbers and serialises the events of one response and collects them until a batch is taken. With `nothing`, no text
+ * is made: the JSON transport needs only the Response.
  */
 export class EventWriter {
-  /** Whether nothing is written: then nothing needs to be prepared for it either. */
+  /** Whether nothing is written, so that callers can skip preparing texts. */
   readonly isSilent: boolean;
   private events: StreamEvent[] = [];
   private notes: AssemblerNote[] = [];
@@ -35,7 +35,7 @@ export class EventWriter {
     if (!this.isSilent) this.append(type, prefix + JSON.stringify(delta), delta.length, null);
   }
 
-  /** Appends the event that ends the stream. `json` is the Response as text, and open at its end. */
+  /** Appends the terminal event. `json` is the Response as JSON text without its closing brace. */
   writeTerminal(type: string, response: ResponseObject, json: string): void {
     if (!this.isSilent) this.append(type, `,"response":${json}}`, NO_DELTA, response);
   }

@@ -13,15 +13,15 @@ import {
   OVERHEAD_CHARACTERS,
 } from './state.js';
 
-/** What is read of an event: its number and its JSON text without the closing brace. */
+/** The members of an event that are read: its type, number and JSON text without the closing brace. */
 export type WrittenEvent = Pick<StreamEvent, 'type' | 'sequenceNumber' | 'json'>;
 
-/** What comes before the item in the text of `output_item.done`. */
+/** Precedes the item in the text of `output_item.done`. */
 const BEFORE_ITEM = ',"item":';
 
 /**
- * Makes the state of an assembler again from the events that left and the notes beside them, both in their order. A log may end
- * anywhere: what its last event began is as open as it was. For whoever keeps a log; the service itself keeps none yet.
+ * Rebuilds the state of an assembler from its events and notes, both in order. The log may end anywhere: unfinished
+ * items stay open. For programs that log events; the service itself does not.
  */
 export function foldEvents(events: readonly WrittenEvent[], notes: readonly AssemblerNote[]): AssemblerState {
   const state = emptyState();

@@ -1,7 +1,7 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
 import {
   foldDelta,
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -16,18 +16,18 @@ const DELTA_OF_PART = {
 
 /** An assistant message: text and refusal parts, one after another. */
 export class MessageItem extends OutputItem<MessageState> {
-  /** Everything of a delta of the open part up to its value. */
+  /** The text of a delta event of the open part up to its value. */
   private deltaPrefix: string | null = null;
 
   /** Opens a message. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat): MessageItem {
+  static begin({ events, ids, outputIndex, key }: ItemOptions): MessageItem {
     const state: MessageState = { kind: 'message', id: ids.next('msg'), key, content: [], part: null };
     const item = new MessageItem(events, outputIndex, state);
     item.announce();
     return item;
   }
 
-  /** Takes a piece of text. */
+  /** Appends text. */
   text(delta: string, logprobs?: readonly Logprob[]): void {
     if (logprobs !== undefined) requireList(logprobs);
     const part = this.open('output_text');
@@ -42,14 +42,14 @@ export class MessageItem extends OutputItem<MessageState> {
     this.events.writeDelta(DELTA_OF_PART.output_text, `${this.partPosition},"logprobs":${json},"delta":`, delta);
   }
 
-  /** Takes a piece of a refusal. */
+  /** Appends to a refusal. */
   refusal(delta: string): void {
     const part = this.open('refusal');
     part.text += delta;
     this.events.writeDelta(DELTA_OF_PART.refusal, this.prefixOf(part), delta);
   }
 
-  /** Takes an annotation of the text. */
+  /** Adds an annotation of the text. */
   annotate(annotation: Annotation): void {
     if (!isObject(annotation)) throw new ProviderContractError('an annotation must be an object');
     const part = this.open('output_text');
@@ -76,7 +76,7 @@ export class MessageItem extends OutputItem<MessageState> {
     return { id, type: 'message', status, role: 'assistant', content };
   }
 
-  /** Only where the open part of this kind is still open for more. */
+  /** Returns the open part of this type, or closes the current one and opens a new one. */
   private open(type: PartState['type']): PartState {
     const { state, events } = this;
     if (state.part?.type === type && !state.part.isDone) return state.part;
@@ -119,7 +119,7 @@ export class MessageItem extends OutputItem<MessageState> {
   }
 }
 
-/** What an event does to a message; gives the characters of output in it. */
+/** Applies an event to a message; returns its characters of output. */
 export function foldMessage(message: MessageState, event: WireEvent): number {
   const { part } = message;
   switch (event.type) {

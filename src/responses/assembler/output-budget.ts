@@ -2,9 +2,9 @@ import { ProviderContractError } from './output-item.js';
 import type { ItemEvent } from './reduce-event.js';
 
 /**
- * Bounds what models may write in one response: one without end must not fill the memory. Tells whether there is anything in an
- * event. What is not plain text has to be JSON, which is found out before it changes anything. Throws ProviderContractError for
- * what is not, and when the event would bring the response beyond `maxCharacters`.
+ * Checks an event against the output limit of a response. Returns whether the event has any content. Values other than
+ * text must be serialisable as JSON, which is checked before anything changes. Throws ProviderContractError for invalid
+ * values and when the event would exceed `maxCharacters`.
  */
 export function fitsBudget(characters: number, event: ItemEvent, maxCharacters: number): boolean {
   const text = textOf(event);
@@ -18,7 +18,7 @@ export function fitsBudget(characters: number, event: ItemEvent, maxCharacters: 
   return text !== '';
 }
 
-/** The text of an event that carries nothing but text; undefined for all others. */
+/** The text of an event without other content; undefined for all others. */
 function textOf(event: ItemEvent): unknown {
   switch (event.type) {
     case 'text':
@@ -35,7 +35,7 @@ function textOf(event: ItemEvent): unknown {
   }
 }
 
-/** A provider that is not written in TypeScript may leave the text out; that must not look like an event without text. */
+/** A provider that is not written in TypeScript may omit the text; that must not pass for an empty text. */
 function orNothing(text: string | undefined): string | null {
   return text ?? null;
 }

@@ -5,43 +5,40 @@ import { type FinishedItem, type OpenItemState, OVERHEAD_CHARACTERS, type TextSt
 /** How an output item ended. */
 export type ItemStatus = 'completed' | 'incomplete';
 
-/** What a new item needs of its dependencies. */
-export interface ItemSeat {
+/** What a new item is created with. */
+export interface ItemOptions {
   readonly events: EventWriter;
   readonly ids: IdGenerator;
   readonly outputIndex: number;
-  /** What its provider calls it; null for the item that events without a key write to. */
+  /** The provider's key of the item; null for the item that events without a key refer to. */
   readonly key: string | null;
 }
 
-/** An event of a stream, read back. */
+/** A parsed event of a stream. */
 export interface WireEvent {
   readonly type: string;
   readonly output_index: number;
   readonly [member: string]: unknown;
 }
 
-/** Adds the delta of an event to the text that it belongs to; gives the characters of output in it. */
+/** Appends the delta of an event to its text; returns its characters of output. */
 export function foldDelta(text: TextState | null, event: WireEvent): number {
   const { delta } = event as unknown as { readonly delta: string };
   if (text !== null) text.text += delta;
   return 1 + delta.length;
 }
 
-/** A provider broke the contract of ModelEvent; the turn fails and our log says how. */
+/** A provider violated the contract of ModelEvent; the turn fails and the violation is logged. */
 export class ProviderContractError extends Error {
   override readonly name = 'ProviderContractError';
 }
 
-/** Throws ProviderContractError unless `value` is a text with something in it: not every provider is TypeScript. */
+/** Throws ProviderContractError unless `value` is a non-empty text: not every provider is written in TypeScript. */
 export function requireText(value: unknown, what: string): asserts value is string {
   if (typeof value !== 'string' || value === '') throw new ProviderContractError(`${what} must be a text`);
 }
 
-/**
- * An output item while the model is writing it: its state, and what writes its events. Each family of events has a subclass
- * that knows its order (protocol §4).
- */
+/** An output item in progress. A subclass per family of events implements their order (protocol §4). */
 export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
   private place: string | null = null;
 
@@ -51,7 +48,7 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
     readonly state: State,
   ) {}
 
-  /** Writes what is still missing, down to `output_item.done`, and gives the item. */
+  /** Writes the remaining events up to `output_item.done`, and returns the item. */
   close(status: ItemStatus): FinishedItem {
     const item = this.finish(status);
     const json = JSON.stringify(item);
@@ -59,17 +56,17 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
     return { kind: 'finished', item, json };
   }
 
-  /** Closes open parts and gives the item in its final form. */
+  /** Closes open parts and returns the item in its final form. */
   protected abstract finish(status: ItemStatus): Item;
 
-  /** The item as it is shown when it begins. */
+  /** The item as `output_item.added` shows it. */
   protected abstract atStart(): Item;
 
   /** Writes `output_item.added`. */
   protected announce(): void {
     const { events, outputIndex } = this;
     const { key } = this.state;
-    // One that a cut left behind does not hold for another item.
+    // A key left by an interrupted item does not apply to another one.
     if (key !== events.state.nextKey) events.note({ type: 'key', key });
     events.state.nextKey = null;
     events.state.characters += OVERHEAD_CHARACTERS;
@@ -80,7 +77,7 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
     );
   }
 
-  /** `,"item_id":…,"output_index":…` of every event below the item itself. */
+  /** `,"item_id":…,"output_index":…`, part of every event of the item. */
   protected get position(): string {
     this.place ??= `,"item_id":"${this.state.id}","output_index":${this.outputIndex}`;
     return this.place;

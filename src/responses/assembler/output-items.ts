@@ -2,24 +2,24 @@ import type { IdGenerator } from '../../protocol/index.js';
 import { CallItem } from './call-item.js';
 import type { EventWriter } from './event-writer.js';
 import { MessageItem } from './message-item.js';
-import { type ItemSeat, type ItemStatus, type OutputItem, ProviderContractError } from './output-item.js';
+import { type ItemOptions, type ItemStatus, type OutputItem, ProviderContractError } from './output-item.js';
 import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
 import type { CallState, FinishedItem, OpenItemState } from './state.js';
 
 /** A kind of item that opens with its first event. */
 interface ItemKind<T extends OutputItem> {
-  new (...parts: never[]): T;
-  begin(seat: ItemSeat): T;
+  new (...args: never[]): T;
+  begin(options: ItemOptions): T;
 }
 
-/** The output items of a response: which are open under which key, and which are finished, in the order they began. */
+/** The output items of a response, open by key and finished, in the order in which they began. */
 export class OutputItems {
-  /** The item that events without a key write to. */
+  /** The item that events without a key refer to. */
   private keyless: OutputItem | null = null;
   private readonly keyed = new Map<string, OutputItem>();
 
-  /** Goes on with what is open in the state that `events` writes about. */
+  /** Reopens the open items of the state. */
   constructor(
     private readonly events: EventWriter,
     private readonly ids: IdGenerator,
@@ -29,35 +29,35 @@ export class OutputItems {
     }
   }
 
-  /** The finished items; items may finish in another order than they began. */
+  /** The finished items in the order in which they began, which may differ from that of their ends. */
   get finished(): readonly FinishedItem[] {
     return this.events.state.items.filter((item) => item.kind === 'finished');
   }
 
-  /** The open item of a key; a keyless event of another kind closes what was open and begins an item of its own. */
+  /** The open item of a key. A keyless event of another kind closes the current item and begins a new one. */
   at<T extends OutputItem>(key: string | undefined, kind: ItemKind<T>): T {
     const current = this.find(key);
     if (current instanceof kind) return current;
     if (current !== null && key !== undefined) throw wrongKind(key);
-    return this.begin(key, (seat) => kind.begin(seat));
+    return this.begin(key, (options) => kind.begin(options));
   }
 
-  /** The open item of a key, which must be there and of a kind. */
-  existing<T extends OutputItem>(key: string | undefined, kind: new (...parts: never[]) => T): T {
+  /** The open item of a key. Throws ProviderContractError unless it exists and has the kind. */
+  existing<T extends OutputItem>(key: string | undefined, kind: new (...args: never[]) => T): T {
     const current = this.find(key);
     if (!(current instanceof kind)) throw wrongKind(key);
     return current;
   }
 
-  /** The open call of a key, which must be there and of a family. */
+  /** The open call of a key. Throws ProviderContractError unless it exists and has the type. */
   call(key: string | undefined, type: CallState['type']): CallItem {
     const current = this.existing(key, CallItem);
     if (current.state.type !== type) throw wrongKind(key);
     return current;
   }
 
-  /** Opens an item; without a key it closes the keyless one before. */
-  begin<T extends OutputItem>(key: string | undefined, make: (seat: ItemSeat) => T): T {
+  /** Opens an item; without a key it closes the previous keyless one. */
+  begin<T extends OutputItem>(key: string | undefined, make: (options: ItemOptions) => T): T {
     if (key === undefined) this.end(key);
     else if (this.keyed.has(key)) throw new ProviderContractError(`the key ${key} is already in use`);
     const { events, ids } = this;
@@ -80,13 +80,13 @@ export class OutputItems {
     for (const item of this.openInOrder()) this.finish(item, status);
   }
 
-  /** Cuts every open item off. The last resort, so it does not throw: an item that cannot be shown is left out. */
+  /** Closes every open item as incomplete. Never throws: an item that cannot be serialised is omitted. */
   cutAll(): void {
     for (const item of this.openInOrder()) {
       try {
         this.finish(item, 'incomplete');
       } catch {
-        // The turn has failed already, and says why.
+        // The turn has already failed with its own error.
       }
     }
   }

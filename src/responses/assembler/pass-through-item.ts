@@ -1,6 +1,6 @@
 import { type ForeignItem, type Item, itemIdPrefix } from '../../protocol/index.js';
 import {
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -9,10 +9,10 @@ import {
 } from './output-item.js';
 import { OVERHEAD_CHARACTERS, type PassThroughState } from './state.js';
 
-/** Item types that have ModelEvents of their own; their inner order is ours to keep, so they cannot be passed through. */
+/** Item types with ModelEvents of their own, which are not passed through. */
 const NATIVE_TYPES = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 
-/** The events each item type may show on its way (protocol §4). An unknown event would break SDK readers. */
+/** The events of each item type (protocol §4). SDKs fail on unknown ones. */
 const EVENTS_OF_TYPE = new Map(
   Object.entries({
     web_search_call: ['web_search_call.in_progress', 'web_search_call.searching', 'web_search_call.completed'],
@@ -45,10 +45,10 @@ const EVENTS_OF_TYPE = new Map(
   }).map(([type, events]) => [type, new Set(events.map((event) => `response.${event}`))]),
 );
 
-/** Members of an upstream event that the envelope replaces. */
+/** Members of an upstream event that are replaced. */
 const ENVELOPE = new Set(['type', 'sequence_number', 'item_id', 'output_index', 'stream_id', 'obfuscation']);
 
-/** What an event of a kind must carry for SDKs to read it, and the type of it (protocol §4). */
+/** Members that SDKs require per event, with their type (protocol §4). */
 const REQUIRED_MEMBERS: readonly (readonly [event: RegExp, member: string, type: string])[] = [
   [/shell_call_output_content\.delta$/, 'delta', 'object'],
   [/(?<!shell_call_output_content)\.delta$/, 'delta', 'string'],
@@ -61,13 +61,13 @@ const REQUIRED_MEMBERS: readonly (readonly [event: RegExp, member: string, type:
   [/\.partial_image$/, 'partial_image_index', 'number'],
 ];
 
-/** The one family of events that names its item by index only (protocol §4). */
+/** The events that identify their item by index only (protocol §4). */
 const WITHOUT_ITEM_ID = 'response.shell_call_command.';
 
-/** An item of a type with no reducer of its own: the envelope is ours, the payload stays as it came. */
+/** An item of any other type: its envelope is rewritten, its payload is passed through unchanged. */
 export class PassThroughItem extends OutputItem<PassThroughState> {
-  /** Opens an item. Throws ProviderContractError for one that has events of its own. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat, item: ForeignItem): PassThroughItem {
+  /** Opens an item. Throws ProviderContractError for types with ModelEvents of their own. */
+  static begin({ events, ids, outputIndex, key }: ItemOptions, item: ForeignItem): PassThroughItem {
     requireText(item.type, 'the type of an item');
     if (NATIVE_TYPES.has(item.type)) {
       throw new ProviderContractError(`items of type ${item.type} have events of their own and are not passed through`);
@@ -79,7 +79,7 @@ export class PassThroughItem extends OutputItem<PassThroughState> {
     return opened;
   }
 
-  /** Passes an event of the item on, if it is one of the item's own family. */
+  /** Passes on an event of the item. Throws ProviderContractError for events of other item types. */
   event(event: Readonly<Record<string, unknown>>): void {
     const { type, delta } = event;
     requireText(type, 'the type of a passed event');
@@ -91,7 +91,7 @@ export class PassThroughItem extends OutputItem<PassThroughState> {
     this.events.write(type, members === '' ? position : `${position},${members}`, deltaLength);
   }
 
-  /** Takes the item's final form; it may not change its type. */
+  /** Sets the final form of the item; its type must not change. */
   complete(item: ForeignItem): void {
     const { id, item: before } = this.state;
     if (item.type !== before.type) {
@@ -112,7 +112,7 @@ export class PassThroughItem extends OutputItem<PassThroughState> {
   }
 }
 
-/** An event that was passed on; gives the characters of output in it. */
+/** The characters of output in a passed-on event. */
 export function foldPassedEvent(event: WireEvent): number {
   return OVERHEAD_CHARACTERS + toPayload(event).length;
 }
@@ -133,7 +133,7 @@ function requireOwnEvent(itemType: string, type: string, event: Readonly<Record<
   }
 }
 
-/** What an event says beside its envelope, as members of a JSON object. */
+/** The payload of an event as members of a JSON object. */
 function toPayload(event: Readonly<Record<string, unknown>>): string {
   const payload = Object.fromEntries(Object.entries(event).filter(([member]) => !ENVELOPE.has(member)));
   return JSON.stringify(payload).slice(1, -1);

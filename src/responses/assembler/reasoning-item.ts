@@ -1,7 +1,7 @@
 import type { ContentPart, Item } from '../../protocol/index.js';
 import {
   foldDelta,
-  type ItemSeat,
+  type ItemOptions,
   type ItemStatus,
   OutputItem,
   ProviderContractError,
@@ -9,19 +9,19 @@ import {
 } from './output-item.js';
 import type { ReasoningState, TextState } from './state.js';
 
-/** A reasoning item: summary parts, raw reasoning text, and the encrypted form that stateless clients replay. */
+/** A reasoning item: summary parts, raw reasoning text, and the encrypted form for stateless clients. */
 export class ReasoningItem extends OutputItem<ReasoningState> {
   private summaryPrefix: string | null = null;
   private textPrefix: string | null = null;
 
-  /** Opens a reasoning item, without anything in it. */
-  static begin({ events, ids, outputIndex, key }: ItemSeat): ReasoningItem {
+  /** Opens an empty reasoning item. */
+  static begin({ events, ids, outputIndex, key }: ItemOptions): ReasoningItem {
     const item = new ReasoningItem(events, outputIndex, emptyReasoning(ids.next('rs'), key));
     item.announce();
     return item;
   }
 
-  /** Takes a piece of the summary. */
+  /** Appends to the summary. */
   summary(delta: string, part: number | undefined): void {
     const { summaries } = this.state;
     if (part !== undefined && part !== summaries.length) {
@@ -36,7 +36,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     this.events.writeDelta('response.reasoning_summary_text.delta', this.summaryPrefix, delta);
   }
 
-  /** Takes a piece of the raw reasoning. */
+  /** Appends to the raw reasoning. */
   text(delta: string): void {
     this.state.text ??= this.beginText();
     this.state.text.text += delta;
@@ -44,7 +44,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     this.events.writeDelta('response.reasoning_text.delta', this.textPrefix, delta);
   }
 
-  /** Takes the encrypted form: clients see it with the finished item. */
+  /** Sets the encrypted form, which clients see in the finished item. */
   encrypt(content: string): void {
     this.state.encrypted = content;
     this.events.state.characters += content.length;
@@ -121,12 +121,12 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
   }
 }
 
-/** The state of a reasoning item that was only announced. */
+/** The state of an empty reasoning item. */
 export function emptyReasoning(id: string, key: string | null): ReasoningState {
   return { kind: 'reasoning', id, key, summaries: [], summary: null, text: null, content: null, encrypted: null };
 }
 
-/** What an event does to a reasoning item; gives the characters of output in it. */
+/** Applies an event to a reasoning item; returns its characters of output. */
 export function foldReasoning(item: ReasoningState, event: WireEvent): number {
   switch (event.type) {
     case 'response.reasoning_summary_part.added':

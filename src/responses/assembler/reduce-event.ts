@@ -13,7 +13,7 @@ type Reducers = {
   readonly [K in ItemEvent['type']]: (items: OutputItems, event: Extract<ItemEvent, { type: K }>) => void;
 };
 
-/** What each event does to the items. */
+/** Applies each event to the items. */
 const REDUCERS: Reducers = {
   text: (items, { key, delta, logprobs }) => items.at(key, MessageItem).text(delta, logprobs),
   refusal: (items, { key, delta }) => items.at(key, MessageItem).refusal(delta),
@@ -22,12 +22,12 @@ const REDUCERS: Reducers = {
   reasoning_summary: (items, { key, delta, part }) => items.at(key, ReasoningItem).summary(delta, part),
   reasoning_open: (items, { key }) => void items.at(key, ReasoningItem),
   reasoning_encrypted: (items, { key, content }) => items.at(key, ReasoningItem).encrypt(content),
-  function_call: (items, event) => void items.begin(event.key, (seat) => CallItem.begin(seat, event)),
+  function_call: (items, event) => void items.begin(event.key, (options) => CallItem.begin(options, event)),
   function_call_arguments: (items, { key, delta }) => items.call(key, 'function_call').append(delta),
-  custom_tool_call: (items, event) => void items.begin(event.key, (seat) => CallItem.begin(seat, event)),
+  custom_tool_call: (items, event) => void items.begin(event.key, (options) => CallItem.begin(options, event)),
   custom_tool_call_input: (items, { key, delta }) => items.call(key, 'custom_tool_call').append(delta),
   end: (items, { key }) => items.end(key),
-  'item.open': (items, { key, item }) => void items.begin(key, (seat) => PassThroughItem.begin(seat, item)),
+  'item.open': (items, { key, item }) => void items.begin(key, (options) => PassThroughItem.begin(options, item)),
   'item.event': (items, { key, event }) => items.existing(key, PassThroughItem).event(event),
   'item.close': (items, { key, item }) => {
     items.existing(key, PassThroughItem).complete(item);
@@ -35,10 +35,10 @@ const REDUCERS: Reducers = {
   },
 };
 
-/** Lets an event change the items. Throws ProviderContractError for one that no model may yield. */
+/** Applies an event to the items. Throws ProviderContractError for invalid events. */
 export function reduceEvent(items: OutputItems, event: ItemEvent): void {
   if (typeof event.type !== 'string' || !Object.hasOwn(REDUCERS, event.type)) {
-    throw new ProviderContractError(`there is no model event of type ${event.type}`);
+    throw new ProviderContractError(`unknown model event type ${event.type}`);
   }
   const reduce = REDUCERS[event.type] as (items: OutputItems, event: ItemEvent) => void;
   reduce(items, event);

@@ -17,21 +17,21 @@ import { reduceEvent } from './reduce-event.js';
 import { type FinalResponse, type Outcome, type ResponseIdentity, ResponseSnapshots } from './response-snapshot.js';
 import { addTokens, type AssemblerNote, type AssemblerState, emptyState, type PassState } from './state.js';
 
-/** What an assembler is made with. */
+/** Options of an assembler. */
 export interface AssemblerOptions extends ResponseIdentity {
   readonly ids: IdGenerator;
   readonly writing: Writing;
-  /** Characters of model output that a response may hold. */
+  /** Most characters of model output. */
   readonly maxOutputCharacters: number;
 }
 
-/** ModelEvents that change the response; metadata and finish are the business of the pass. */
+/** ModelEvents that change the response; Pass handles metadata and finish. */
 export type OutputEvent = Exclude<ModelEvent, { type: 'metadata' | 'finish' }>;
 
 /**
- * Turns what models yield into the events of one response, in the order of protocol §4: added, part, deltas, done, and exactly
- * one terminal event. It owns the item ids and the Response object; it knows nothing of transports or storage. All it knows is
- * in its state: one that is made from a state goes on where that was left, and what was begun is not begun again.
+ * Converts ModelEvents to the events of one response, in the order of protocol §4: added, part, deltas, done, and
+ * exactly one terminal event. Creates the item ids and the Response object; independent of transports and storage. All
+ * of its data is in `state`: an assembler created from a state continues it.
  */
 export class ResponseAssembler {
   private readonly events: EventWriter;
@@ -62,32 +62,32 @@ export class ResponseAssembler {
     if (!this.events.isSilent) this.events.write('response.in_progress', `,"response":${this.snapshots.startJson()}`);
   }
 
-  /** Begins a question to a model. */
+  /** Begins a pass. */
   beginPass(): void {
     this.state.passes.push({ firstIndex: this.state.items.length, usage: null, origin: null });
     this.events.note({ type: 'pass' });
   }
 
-  /** Notes items that the model is given beyond what it said itself; no event shows them. */
+  /** Records items that a policy gave the model; no event shows them. */
   give(items: readonly Item[]): void {
     this.state.given.push({ after: this.state.items.length, items });
     this.events.note({ type: 'given', items });
   }
 
-  /** Takes what the model yielded. Throws ProviderContractError for what no model may yield. */
+  /** Applies an event of the model. Throws ProviderContractError for invalid events. */
   push(event: OutputEvent): void {
     if (event.type === 'usage') this.report(toTokens(event));
     else if (fitsBudget(this.state.characters, event, this.options.maxOutputCharacters)) reduceEvent(this.items, event);
   }
 
-  /** Notes tokens of the pass that runs, beyond what was reported before. */
+  /** Adds tokens to the current pass. */
   report(tokens: Required<TokenCounts>): void {
     const { pass } = this;
     pass.usage = addTokens(pass.usage, tokens);
     this.events.note({ type: 'usage', tokens });
   }
 
-  /** Notes who answers in the pass that runs. */
+  /** Sets the origin of the current pass. */
   nameOrigin(origin: Origin): void {
     this.pass.origin = origin;
     this.events.note({ type: 'origin', origin });
@@ -103,14 +103,14 @@ export class ResponseAssembler {
     return this.events.takeNotes();
   }
 
-  /** The pass that runs, or that ran last. */
+  /** The current or last pass. */
   get pass(): PassState {
     const pass = this.state.passes.at(-1);
     if (pass === undefined) throw new Error('no pass was begun');
     return pass;
   }
 
-  /** Tokens of all passes; null where nothing was reported. */
+  /** Tokens of all passes; null when none were reported. */
   get usage(): Usage | null {
     const { passes } = this.state;
     let tokens = passes[0]?.usage ?? null;
@@ -121,30 +121,30 @@ export class ResponseAssembler {
     return tokens === null ? null : toUsage(tokens);
   }
 
-  /** The finished items from an output_index on, in their order. */
+  /** The finished items from an output_index on, in order. */
   outputFrom(index: number): readonly Item[] {
     const items = index === 0 ? this.state.items : this.state.items.slice(index);
     return items.filter((item) => item.kind === 'finished').map(({ item }) => item);
   }
 
-  /** Closes every open item: nothing can be pushed into them any more. */
+  /** Closes every open item. */
   closeItems(status: ItemStatus): void {
     this.items.closeAll(status);
   }
 
-  /** Cuts every open item off; it does not throw. */
+  /** Closes every open item as incomplete; never throws. */
   cutItems(): void {
     this.items.cutAll();
   }
 
-  /** The Response as it would end with this outcome. Writes nothing, so that it can be saved first. */
+  /** The final Response for an outcome. Writes nothing, so that it can be saved first. */
   conclude(outcome: Outcome, nowInSeconds: number): FinalResponse {
     return this.snapshots.final(outcome, this.items.finished, nowInSeconds);
   }
 
   /**
-   * Writes the terminal event, and gives the Response as text without its closing brace. A second call is a fault of ours and
-   * throws.
+   * Writes the terminal event, and returns the Response as JSON text without its closing brace. Throws when called
+   * twice.
    */
   terminate(response: FinalResponse): string {
     if (this.state.ended) throw new Error(`response ${response.id} already has its terminal event`);

@@ -8,12 +8,12 @@ import type {
 } from '../../protocol/index.js';
 import type { FinishedItem } from './state.js';
 
-/** What names a response for life. */
+/** The members of a response that never change. */
 export interface ResponseIdentity {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** The tier the client asked for; the terminal snapshot says which one it got (protocol §5). */
+  /** The requested tier; the terminal snapshot shows the actual one (protocol §5). */
   readonly requestedTier: ResponseObject['service_tier'];
   readonly settings: ResponseSettings;
 }
@@ -26,7 +26,7 @@ export interface Outcome {
   readonly error?: ResponseErrorBody;
 }
 
-/** A Response that will not change any more. */
+/** A Response in its final form. */
 export type FinalResponse = ResponseObject & { readonly status: TerminalStatus };
 
 /** The members of a Response that change while it runs. */
@@ -43,7 +43,7 @@ const NO_IMAGE_TOKENS = {
 const TOOL_USAGE = { image_gen: NO_IMAGE_TOKENS, web_search: { num_requests: 0 } };
 const TOOL_USAGE_JSON = JSON.stringify(TOOL_USAGE);
 
-/** Shows a Response at its start and at its end, as an object and as text; the settings are turned into text once. */
+/** Renders a Response at its start and its end, as object and as JSON text; the settings are serialised once. */
 export class ResponseSnapshots {
   private readonly settings: string;
   private atStart: string | null = null;
@@ -52,13 +52,13 @@ export class ResponseSnapshots {
     this.settings = JSON.stringify(identity.settings).slice(1, -1);
   }
 
-  /** `response.created` and `response.in_progress`, whole. */
+  /** The complete Response of `response.created` and `response.in_progress`. */
   startJson(): string {
     this.atStart ??= `${this.toJson(this.changing({ status: 'in_progress', usage: null }, [], null), [])}}`;
     return this.atStart;
   }
 
-  /** The Response as it ends. */
+  /** The final Response. */
   final(outcome: Outcome, output: readonly FinishedItem[], now: number): FinalResponse {
     const items = output.map(({ item }) => item);
     const completedAt = outcome.status === 'completed' ? now : null;
@@ -88,8 +88,8 @@ export class ResponseSnapshots {
   }
 
   /**
-   * A Response as text without its closing brace, made from the texts of its items. By hand, because most of it is known: with
-   * `JSON.stringify` it takes twice as long.
+   * A Response as JSON text without its closing brace, built from the texts of its items. Twice as fast as
+   * `JSON.stringify`.
    */
   toJson(members: ChangingMembers, output: readonly FinishedItem[]): string {
     const { id, created_at, status, completed_at, error, incomplete_details, service_tier, usage } = members;
@@ -108,7 +108,7 @@ function orNull(value: object | string | null): string {
   return value === null ? 'null' : JSON.stringify(value);
 }
 
-/** `auto` becomes the tier that really served, and `fast` is the request's name for `priority` (protocol §2). */
+/** `auto` becomes `default`, and `fast` is an alias of `priority` (protocol §2). */
 function resolveTier(requested: ResponseObject['service_tier']): ResponseObject['service_tier'] {
   if (requested === 'auto' || requested === null) return 'default';
   return requested === 'fast' ? 'priority' : requested;

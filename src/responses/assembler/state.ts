@@ -2,35 +2,35 @@ import type { Annotation, ContentPart, Item, Logprob, Origin, TokenCounts } from
 import type { GivenItems } from '../../state/index.js';
 
 /**
- * Everything an assembler knows of a response on its way, as plain data. It can be made again from the events that left and the
- * notes beside them (`foldEvents`), and an assembler that is made from it goes on.
+ * The state of a response in progress, as plain data. `foldEvents` rebuilds it from events and notes, and an assembler
+ * created from it continues.
  */
 export interface AssemblerState {
   /** The number of the next event. */
   sequenceNumber: number;
-  /** Which of the events that open a stream were written. */
+  /** The last opening event that was written. */
   opening: 'none' | 'created' | 'in_progress';
   /** The output items, by output_index. */
   readonly items: ItemState[];
-  /** The questions to models so far; the last one may still run. */
+  /** The passes so far; the last one may still run. */
   readonly passes: PassState[];
-  /** Items that the model was given between passes; no client sees them. */
+  /** Items given to the model between passes; clients do not see them. */
   readonly given: GivenItems[];
-  /** The key of the item that is announced next, where a provider gave it one. */
+  /** The provider's key for the next item, if any. */
   nextKey: string | null;
-  /** Characters of output so far: what MAX_OUTPUT_CHARACTERS bounds. */
+  /** Characters of output so far, limited by MAX_OUTPUT_CHARACTERS. */
   characters: number;
   /** Whether the terminal event was written. */
   ended: boolean;
 }
 
-/** What is known of one question to one model. */
+/** The state of a pass. */
 export interface PassState {
-  /** Output items that stood before this pass. */
+  /** The number of output items before this pass. */
   readonly firstIndex: number;
-  /** What the model reported; null when it reported nothing. */
+  /** Reported tokens; null when none were reported. */
   usage: Required<TokenCounts> | null;
-  /** Who answered; null until that is known. */
+  /** The origin of the answer; null until it is known. */
   origin: Origin | null;
 }
 
@@ -40,7 +40,7 @@ export type ItemState = FinishedItem | OpenItemState;
 /** An output item that still takes events. */
 export type OpenItemState = MessageState | ReasoningState | CallState | PassThroughState;
 
-/** An item that takes no more events: as an object for the store, and as the JSON text of its place in the Response. */
+/** A finished item, as an object for the store and as JSON text for the Response. */
 export interface FinishedItem {
   readonly kind: 'finished';
   readonly item: Item;
@@ -49,17 +49,17 @@ export interface FinishedItem {
 
 interface OpenState {
   readonly id: string;
-  /** What a provider calls it; null for the one item that events without a key write to. */
+  /** The provider's key of the item; null for the item that events without a key refer to. */
   readonly key: string | null;
 }
 
-/** Text that grows. `isDone` says that its `done` event was written, and only the part is still to be closed. */
+/** Text in progress. `isDone`: its `done` event was written, and only the part is still open. */
 export interface TextState {
   text: string;
   isDone: boolean;
 }
 
-/** A part of a message that grows. */
+/** A message part in progress. */
 export interface PartState extends TextState {
   readonly type: 'output_text' | 'refusal';
   readonly annotations: Annotation[];
@@ -81,7 +81,7 @@ export interface ReasoningState extends OpenState {
   readonly summaries: ContentPart[];
   summary: TextState | null;
   text: TextState | null;
-  /** The raw reasoning, once it is closed. */
+  /** The closed raw reasoning. */
   content: ContentPart | null;
   encrypted: string | null;
 }
@@ -95,34 +95,34 @@ export interface CallState extends OpenState, TextState {
   readonly namespace: string | undefined;
 }
 
-/** An item that is passed through, as it was shown last. */
+/** A passed-through item in its latest form. */
 export interface PassThroughState extends OpenState {
   readonly kind: 'other';
   item: Item;
 }
 
 /**
- * What no event carries before the terminal one. Notes are written beside the events, have no number of their own and are never
- * sent; each says before which event it was written.
+ * State that no event carries before the terminal one. Notes accompany the events, have no number and are never sent;
+ * `before` is the number of the event that follows.
  */
 export type AssemblerNote = { readonly before: number } & NoteBody;
 
-/** What a note says. */
+/** The content of a note. */
 export type NoteBody =
   /** A pass begins. */
   | { readonly type: 'pass' }
-  /** A policy gave the model items. */
+  /** A policy gave items to the model. */
   | { readonly type: 'given'; readonly items: readonly Item[] }
-  /** The model reported tokens, beyond what it reported before. */
+  /** The model reported additional tokens. */
   | { readonly type: 'usage'; readonly tokens: Required<TokenCounts> }
-  /** Who answers. */
+  /** The origin of the answer. */
   | { readonly type: 'origin'; readonly origin: Origin }
-  /** The next item has a key, or after all none. */
+  /** The key of the next item, or null. */
   | { readonly type: 'key'; readonly key: string | null }
   /** The encrypted form of a reasoning item. */
   | { readonly type: 'encrypted'; readonly outputIndex: number; readonly content: string };
 
-/** What an item, or an event that is passed through, counts beyond its text: without end, they would fill the memory as well. */
+/** Characters counted for each item and passed-through event beyond its text, so that their number is limited too. */
 export const OVERHEAD_CHARACTERS = 32;
 
 /** The state of a response that has not begun. */
@@ -139,7 +139,7 @@ export function emptyState(): AssemblerState {
   };
 }
 
-/** What several reports of tokens come to. */
+/** The sum of two token counts. */
 export function addTokens(one: Required<TokenCounts> | null, other: Required<TokenCounts>): Required<TokenCounts> {
   if (one === null) return other;
   return {

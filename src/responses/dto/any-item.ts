@@ -1,6 +1,6 @@
 import { IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
 
-/** What every item may have: an id. It is all we check of item types that are only passed on (protocol §3.1). */
+/** Members of every item. For types that are only passed on, nothing else is checked (protocol §3.1). */
 export class AnyItem {
   @IsOptional()
   @IsString()

@@ -11,7 +11,7 @@ const toolOutput = stringOr({
   maxLength: 10_485_760,
 });
 
-/** What both kinds of call have (protocol §3.1). */
+/** Members of both kinds of call (protocol §3.1). */
 export class CallMembers extends AnyItem {
   @IsString()
   @MinLength(1)
@@ -43,7 +43,7 @@ export class CustomToolCall extends CallMembers {
   readonly input!: string;
 }
 
-/** `function_call_output` (protocol §3.1). Codex sends some without `call_id`; they pair with nothing. */
+/** `function_call_output` (protocol §3.1). Codex sends some without `call_id`; these have no matching call. */
 export class FunctionCallOutput extends AnyItem {
   @IsOptional()
   @IsString()

@@ -7,7 +7,7 @@ export class InputText {
   readonly text!: string;
 }
 
-/** `input_image` (protocol §3.2); clients leave `detail` out although it is typed as required. */
+/** `input_image` (protocol §3.2); clients omit `detail` although it is typed as required. */
 export class InputImage {
   @IsOptional()
   @IsIn(['auto', 'low', 'high', 'original'])

@@ -4,14 +4,16 @@ import { sessionId } from '../../sessions/index.js';
 import { Closed, Satisfies } from '../../validation/index.js';
 import { CreateRequestBody } from './create-request-body.js';
 
-/** A `response.create` without its envelope: the body of `POST /responses`, and what only sockets have (protocol §6.2). */
+/**
+ * A `response.create` without its envelope: the body of `POST /responses` and the members for sockets (protocol §6.2).
+ */
 @Closed()
 export class CreateEventBody extends CreateRequestBody {
   @IsOptional()
   @IsBoolean()
   readonly generate?: boolean | null;
 
-  // Headers are the connection's, so a turn names its session itself (docs/decisions/2026-11-21-sessions.md).
+  // Headers belong to the connection, so a turn names its session in the body (docs/decisions/2026-11-21-sessions.md).
   @IsOptional()
   @Satisfies(sessionId)
   readonly session_id?: string | null;

@@ -28,7 +28,7 @@ const metadata = recordOfStrings({
   maxValueLength: 512,
 });
 
-/** The one member that every request must have. A class of its own because its violations are reported before all others. */
+/** The only required member. A separate class, because its violations are reported first. */
 export class ModelMember {
   @IsString()
   readonly model!: string;
@@ -190,7 +190,7 @@ export class CreateRequestBody extends ModelMember {
   @Satisfies(nested(ImageConfig))
   readonly image?: ImageConfig | null;
 
-  // Codex sends it with every request; no type of OpenAI's has it.
+  // Sent by Codex with every request; not part of OpenAI's types.
   @Allow()
   readonly client_metadata?: unknown;
 }

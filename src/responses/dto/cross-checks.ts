@@ -6,14 +6,14 @@ type Body = Readonly<Record<string, unknown>>;
 
 const NOTHING_TO_ANSWER = `One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.`;
 
-/** Refuses a request without `input` (protocol §2, order rule 2). Conversation and prompt could stand in for it. */
+/** Refuses a request without `input` (protocol §2, order rule 2). `conversation` or `prompt` would replace it. */
 export function requireInput(body: Body): void {
   if (body.input != null || body.conversation != null || body.prompt != null) return;
   if (body.previous_response_id == null) throw ApiError.of('missing_required_parameter', NOTHING_TO_ANSWER);
   throw ApiError.of('missing_required_parameter', "Missing required parameter: 'input'.", { param: 'input' });
 }
 
-/** Refuses an empty `input` where nothing else is there to answer (protocol §2, order rule 7). */
+/** Refuses an empty `input` without a previous response (protocol §2, order rule 7). */
 export function requireSomethingToAnswer({ input, previous_response_id }: CreateResponseRequest): void {
   if (input?.length !== 0 || previous_response_id != null) return;
   throw ApiError.of('missing_required_parameter', NOTHING_TO_ANSWER);
@@ -29,7 +29,10 @@ export function refuseTwoHistories({ conversation, previous_response_id }: Creat
   );
 }
 
-/** Refuses a choice of tools that are not there, unless tools may still come along (protocol §3.4). */
+/**
+ * Refuses a `tool_choice` that names unknown tools, unless items of the input or a previous response may add tools
+ * (protocol §3.4).
+ */
 export function requireToolsOfChoice({ input, previous_response_id, tool_choice, tools }: CreateResponseRequest): void {
   if (typeof tool_choice !== 'object' || previous_response_id != null) return;
   const items = typeof input === 'string' ? [] : (input ?? []);

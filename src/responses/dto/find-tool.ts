@@ -3,7 +3,7 @@ import { clip } from '../../validation/index.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Names of the same hosted tool: a choice may use another one than the tool itself. */
+/** Aliases of hosted tools: a choice may use another name than the tool. */
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
   ['web_search_2025_08_26', 'web_search'],
   ['web_search_preview', 'web_search'],
@@ -14,7 +14,7 @@ const ALIASES: ReadonlyMap<unknown, string> = new Map([
 
 const canonical = (type: unknown): unknown => ALIASES.get(type) ?? type;
 
-/** Whether a choice means a tool of the list, or one in a namespace of it. */
+/** Whether a choice refers to a tool of the list or of a namespace in it. */
 function isOffered(choice: Members, tools: readonly Members[]): boolean {
   return tools.some((tool) => {
     if (tool.type === 'namespace' && isOffered(choice, tool.tools as readonly Members[])) return true;
@@ -29,7 +29,7 @@ function labelOf(choice: Members): string {
   return typeof label === 'string' ? label : String(choice.type);
 }
 
-/** Refuses a tool choice that names a tool which is not in `tools` (protocol §3.4). Both have passed their checks. */
+/** Refuses a tool choice that names a tool which is not in `tools` (protocol §3.4). Both must be validated. */
 export function requireChosenTools(toolChoice: unknown, tools: readonly object[]): void {
   if (typeof toolChoice !== 'object' || toolChoice === null) return;
   const choice = toolChoice as Members;

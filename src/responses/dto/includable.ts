@@ -1,6 +1,6 @@
 import type { Includable } from '../../protocol/index.js';
 
-/** What `include` may ask for (protocol §2). */
+/** The values of `include` (protocol §2). */
 export const INCLUDABLES: readonly Includable[] = [
   'file_search_call.results',
   'web_search_call.results',

@@ -6,7 +6,7 @@ import { AdditionalTools, Compaction, ItemReference, Reasoning } from './state-i
 
 const anyItem = nested(AnyItem);
 
-/** The item types we look into. A Map, because a client may well call its type `constructor`. */
+/** The validated item types. A Map, because a client may send the type `constructor`. */
 const ITEMS: ReadonlyMap<string, Check> = new Map([
   ['message', messageItem],
   ['function_call', nested(FunctionCall)],
@@ -20,13 +20,13 @@ const ITEMS: ReadonlyMap<string, Check> = new Map([
   ['item_reference', nested(ItemReference)],
 ]);
 
-/** The type of an item, told by its other members where it is not given (protocol §3.1). */
+/** The type of an item, inferred from its other members when absent (protocol §3.1). */
 export function typeOfItem(item: Readonly<Record<string, unknown>>): unknown {
   if (item.type != null) return item.type;
   return item.id != null && item.role == null && item.content == null ? 'item_reference' : 'message';
 }
 
-/** One element of `input`. Types nobody told us about are kept: Codex is ahead of every list (docs/decisions/2026-11-21-protocol-choices.md). */
+/** One element of `input`. Unknown types are accepted: Codex sends types before they are documented (docs/decisions/2026-11-21-protocol-choices.md). */
 export const inputItem: Check = (value, options) => {
   if (!isObject(value)) return wrongType('an object', value);
   const type = typeOfItem(value);
@@ -35,7 +35,7 @@ export const inputItem: Check = (value, options) => {
   return check(value, options);
 };
 
-/** `input`: a text or items (protocol §2). */
+/** `input`: a string or items (protocol §2). */
 export const input = stringOr({
   kind: 'array',
   check: listOf(inputItem),

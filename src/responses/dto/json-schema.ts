@@ -6,18 +6,18 @@ const DRAFT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
 let validator: Ajv2020 | undefined;
 
-/** Loaded with the first schema: it takes longer than the rest of the start-up of this folder. */
+/** Loaded with the first schema, because loading is slow. */
 function loadValidator(): Ajv2020 {
   const load = createRequire(import.meta.url) as (name: string) => { Ajv2020: new (options: object) => Ajv2020 };
   return new (load('ajv/dist/2020.js').Ajv2020)({ strict: false, logger: false });
 }
 
-/** Whether a value is a schema of draft 2020-12. It is never compiled; schemas that name another draft are let through. */
+/** Whether a value is a schema of draft 2020-12. It is never compiled; schemas of other drafts are accepted. */
 export const jsonSchema: Check = (value) => {
   if (!isObject(value)) return wrongType('an object', value);
   if (typeof value.$schema === 'string' && !DRAFT.test(value.$schema)) return null;
   validator ??= loadValidator();
-  // `$schema` is known to be this draft or absent, or it is no string and the meta-schema says so.
+  // Here `$schema` is this draft, absent, or not a string, which the meta-schema refuses.
   if (validator.validate('https://json-schema.org/draft/2020-12/schema', value)) return null;
   const [error] = validator.errors ?? [];
   const place = error?.instancePath === '' ? '' : `In ${error?.instancePath ?? ''}: `;

@@ -7,7 +7,7 @@ import { ITEM_STATUSES } from './item-status.js';
 const contentOf = (part: Check): Check =>
   stringOr({ kind: 'array', check: listOf(part), expected: 'one of an array of objects or string' });
 
-/** What messages of every role have besides their content (protocol §3.1). */
+/** Members of messages besides their content (protocol §3.1). */
 export class MessageMembers extends AnyItem {
   @Allow()
   readonly type?: 'message' | null;
@@ -19,12 +19,12 @@ export class MessageMembers extends AnyItem {
   @IsIn(ITEM_STATUSES)
   readonly status?: string | null;
 
-  // Open, unlike OpenAI's: a phase is only handed back to the model that gave it.
+  // Unlike OpenAI, accepts any phase: it is only passed back to the model.
   @IsOptional()
   @IsString()
   readonly phase?: string | null;
 
-  // Codex puts it on its items when it talks to the built-in provider.
+  // Sent by Codex in configurations with the built-in provider.
   @Allow()
   readonly internal_chat_message_metadata_passthrough?: unknown;
 }
@@ -36,7 +36,7 @@ export class InputMessage extends MessageMembers {
   readonly content!: string | readonly object[];
 }
 
-/** A message of the model, as clients replay it: id, status and annotations may be missing (protocol §3.1). */
+/** An assistant message as clients replay it: id, status and annotations may be missing (protocol §3.1). */
 @Closed()
 export class AssistantMessage extends MessageMembers {
   @Satisfies(contentOf(outputPart))
@@ -45,7 +45,7 @@ export class AssistantMessage extends MessageMembers {
 
 const input = nested(InputMessage);
 
-/** A message, judged by its role (protocol §3.1). */
+/** A message, validated by its role (protocol §3.1). */
 export const messageItem = unionBy(
   'role',
   new Map([

@@ -6,10 +6,10 @@ import type { DeleteOptions, PageRequest } from '../../state/index.js';
 import { compile, type Query, toArray, toBoolean, toNumber } from '../../validation/index.js';
 import { INCLUDABLES } from './includable.js';
 
-// Unknown query parameters have never been an error.
+// Unknown query parameters are ignored.
 const OPTIONS = { unknownParameters: 'ignore' } as const;
 
-/** What `GET /responses/{id}` is asked for (protocol §1.1). */
+/** The query of `GET /responses/{id}` (protocol §1.1). */
 export interface RetrieveQuery {
   readonly include: readonly Includable[];
   readonly stream: boolean;

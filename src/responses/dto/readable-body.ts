@@ -1,10 +1,10 @@
 import { ApiError } from '../../protocol/index.js';
 import { clip, isDeeperThan, requireObject } from '../../validation/index.js';
 
-/** How many objects and arrays may be inside one another; beyond it JSON.stringify would overflow the stack one day. */
+/** Most nesting levels of objects and arrays; JSON.stringify overflows the stack on very deep values. */
 const MAX_LEVELS = 256;
 
-/** Refuses what is no JSON object, and objects too deep for the recursive code that follows. */
+/** Returns a JSON object; refuses other values, and objects too deep for recursive code. */
 export function requireReadableBody(body: unknown): Record<string, unknown> {
   const members = requireObject(body);
   for (const name of Object.keys(members)) {

@@ -1,10 +1,10 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { typeOfItem } from './input-item.js';
 
-/** Over HTTP it would be a warm-up that nobody can see. */
+/** Only useful over a socket, where it asks for a warm-up. */
 const PREWARM = 'prompt_cache_options.prewarm';
 
-/** Known, but not built: ignoring these would change what the request means (docs/decisions/2026-11-21-protocol-choices.md). */
+/** Unsupported features: ignoring them would change the meaning of the request (docs/decisions/2026-11-21-protocol-choices.md). */
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
   { param: 'conversation', isUsed: ({ conversation }) => conversation != null },
   { param: 'prompt', isUsed: ({ prompt }) => prompt != null },
@@ -19,7 +19,7 @@ const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: Cre
 
 const UNBUILT_ITEMS: ReadonlySet<unknown> = new Set(['compaction_trigger']);
 
-/** Refuses features that this service knows but does not have yet. */
+/** Refuses features that this service does not support yet. */
 export function refuseUnbuiltFeatures(request: CreateResponseRequest, isWarmUp: boolean): void {
   for (const { param, isUsed } of UNBUILT) {
     if (isUsed(request) && !(isWarmUp && param === PREWARM)) {

@@ -11,8 +11,8 @@ import {
 } from './validate-create-request.js';
 
 /**
- * Checks requests as this process is configured. A function and not a pipe: a pipe on the body costs eleven promises per
- * request, and both transports need the same.
+ * Validates requests according to the configuration. Not a pipe: a pipe on the body costs eleven promises per request,
+ * and both transports need the same function.
  */
 @Injectable()
 export class RequestValidator {
@@ -21,7 +21,7 @@ export class RequestValidator {
     private readonly providers: ProviderRegistry,
   ) {}
 
-  /** The body of `POST /responses`, the very object that came in. Throws ApiError 400 for the first violation. */
+  /** The body of `POST /responses`, the same object. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown): CreateResponseRequest {
     return validateCreateRequest(body, this.options);
   }

@@ -1,6 +1,6 @@
 import { clip, Violation, wrongType, type Check } from '../../validation/index.js';
 
-/** The id of a response that a request names (protocol §7). Whether it exists is another matter. */
+/** The id of a response in a request (protocol §7); existence is checked later. */
 export const responseId: Check = (value) => {
   if (typeof value !== 'string') return wrongType('a string', value);
   if (!value.startsWith('resp')) {

@@ -28,14 +28,14 @@ export class Reasoning extends AnyItem {
   readonly status?: string | null;
 }
 
-/** `compaction`, and `compaction_summary` as Codex calls it (protocol §3.1). */
+/** `compaction`, and its Codex name `compaction_summary` (protocol §3.1). */
 export class Compaction extends AnyItem {
   @IsString()
   @MaxLength(20_971_520)
   readonly encrypted_content!: string;
 }
 
-/** `additional_tools`: tools that come into force in the middle of a conversation (protocol §3.1). */
+/** `additional_tools`: tools that take effect in the middle of a transcript (protocol §3.1). */
 export class AdditionalTools extends AnyItem {
   @Satisfies(listOf(tool, 'an array of tools'))
   readonly tools!: readonly object[];

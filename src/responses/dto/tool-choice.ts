@@ -9,7 +9,7 @@ export class NamedToolChoice {
   readonly name!: string;
 }
 
-/** `{type:"mcp"}`, with the server and its tool where one is meant (protocol §3.4). */
+/** `{type:"mcp"}`, optionally with a server and one of its tools (protocol §3.4). */
 export class McpToolChoice {
   @IsOptional()
   @IsString()

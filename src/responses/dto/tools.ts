@@ -48,7 +48,7 @@ export class NamespaceToolBody {
   @IsString()
   readonly description?: string | null;
 
-  // Not `tool` itself, which is built from this class.
+  // A function, because `tool` is defined below with this class.
   @Satisfies(listOf((value, options) => tool(value, options), 'an array of tools'))
   readonly tools!: readonly object[];
 }
@@ -69,7 +69,7 @@ export class FileSearchToolBody {
 
 const anyTool: Check = (value) => (isObject(value) ? null : wrongType('an object', value));
 
-/** A tool. Hosted ones and those nobody told us about are only echoed: a type is all they need (docs/decisions/2026-11-21-protocol-choices.md). */
+/** A tool. Hosted and unknown ones are only echoed and need nothing but a type (docs/decisions/2026-11-21-protocol-choices.md). */
 export const tool: Check = unionBy(
   'type',
   new Map([

@@ -3,7 +3,7 @@ import { Closed } from '../../validation/index.js';
 
 const SUMMARIES = ['auto', 'concise', 'detailed'];
 
-/** `reasoning` (protocol §2). Which efforts a model knows is checked where the model is known. */
+/** `reasoning` (protocol §2). Support by the model is checked when the model is resolved. */
 export class ReasoningConfig {
   @IsOptional()
   @IsIn(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
@@ -26,14 +26,14 @@ export class ReasoningConfig {
   readonly mode?: string | null;
 }
 
-/** `stream_options` (protocol §2): `include_usage` of Chat Completions is unknown here. */
+/** `stream_options` (protocol §2): `include_usage` of Chat Completions is not part of it. */
 @Closed()
 export class StreamOptions {
   @IsOptional()
   @IsBoolean()
   readonly include_obfuscation?: boolean | null;
 
-  // Codex.
+  // Sent by Codex.
   @Allow()
   readonly reasoning_summary_delivery?: unknown;
 }

@@ -18,7 +18,7 @@ export class ContextManagement {
   readonly compact_threshold?: number | null;
 }
 
-/** A `conversation` or a `prompt` that is named by an object (protocol §2). */
+/** A `conversation` or a `prompt` given as an object (protocol §2). */
 export class NamedById {
   @IsString()
   readonly id!: string;

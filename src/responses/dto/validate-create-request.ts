@@ -11,9 +11,9 @@ const checkMembers = compile(CreateRequestBody);
 const checkEventMembers = compile(CreateEventBody);
 const apiMembers = membersOf(CreateRequestBody);
 
-/** How strict a run is, and what providers take beyond the API. */
+/** Options of a validation. */
 export interface CreateOptions extends CheckOptions {
-  /** Members that a provider is handed as they are (docs/providers.md). */
+  /** Further members that a provider accepts unchanged (docs/providers.md). */
   readonly forwarded?: ReadonlySet<string>;
 }
 
@@ -26,8 +26,8 @@ function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions
 }
 
 /**
- * Checks the body of `POST /responses` and gives it back: the very object that came in, untouched. Violations are reported in
- * the order of protocol §2; what depends on stored state or on the model is checked elsewhere.
+ * Checks the body of `POST /responses` and returns the same object, unchanged. Violations are reported in the order of
+ * protocol §2; what depends on stored state or on the model is checked elsewhere.
  *
  * @throws ApiError with status 400 for the first violation
  */
@@ -40,7 +40,7 @@ export interface CreateEvent {
   readonly request: CreateResponseRequest;
   /** False for a warm-up (protocol §6.4). */
   readonly generate: boolean;
-  /** The session that the turn names itself. */
+  /** The session that the body names. */
   readonly sessionId: string | undefined;
 }
 
@@ -79,7 +79,7 @@ function validate(
   return request;
 }
 
-/** Only where unknown members are refused does it matter that these are known. */
+/** Removes forwarded members, so that a closed class accepts them. */
 function withoutForwarded(members: Record<string, unknown>, { unknownParameters, forwarded }: CreateOptions): object {
   if (unknownParameters === 'ignore' || forwarded === undefined || forwarded.size === 0) return members;
   return Object.fromEntries(Object.entries(members).filter(([name]) => apiMembers.has(name) || !forwarded.has(name)));

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import type { ActiveTurn, Transport, TurnClient } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 
-/** What a turn may do with the client that waits for a reply. */
+/** The client of a reply, as its turn uses it. */
 export function clientOf(reply: FastifyReply, transport: Transport): TurnClient {
   return {
     transport,
@@ -15,24 +15,24 @@ export function clientOf(reply: FastifyReply, transport: Transport): TurnClient 
   };
 }
 
-/** Stops a turn when its client goes away before it has its whole answer. */
+/** Stops a turn when its client disconnects before the answer is complete. */
 export function stopWhenGone({ raw }: FastifyReply, turn: ActiveTurn): void {
-  // It may have gone while its body was still being read and decompressed.
+  // It may have disconnected while its body was being read.
   if (raw.destroyed) turn.stop('disconnect');
-  // On the response: the request closes as soon as its body is read. Also one that was answered otherwise, such as by an
-  // interceptor with a time limit; for a turn that is over it means nothing.
+  // On the response: the request closes once its body is read. Also applies when something else answers first, such as
+  // an interceptor with a time limit; a completed turn ignores it.
   raw.once('close', () => turn.stop('disconnect'));
 }
 
 /**
- * Cuts a client off that takes nothing of its answer for `timeoutMs`. Set it when the answer begins: before, silence is the
- * model's. Any progress of the socket counts, even in the middle of a large write.
+ * Disconnects a client that reads nothing of its answer for `timeoutMs`. Call it when the answer begins. Any progress
+ * of the socket restarts the time, even within a large write.
  */
 export function cutOffWhenStalled({ raw }: FastifyReply, timeoutMs: number): void {
   raw.setTimeout(timeoutMs, () => raw.destroy());
 }
 
-/** Puts a provider's vendor headers on the reply; what the service says itself stays. */
+/** Sets a provider's vendor headers on the reply; headers of the service take precedence. */
 function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (reply.raw.headersSent) return;
   for (const [name, value] of Object.entries(pickVendorHeaders(headers))) {
@@ -41,11 +41,11 @@ function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, st
 }
 
 /**
- * Breaks the client's connection in the middle of its answer, as a broken network would; what was written before leaves.
- * Behind other answers of a pipelining client that waits for the answer's turn.
+ * Breaks the connection in the middle of the answer, like a network failure, after sending what was written. Waits for
+ * previous answers of a pipelining client.
  */
 function breakConnection(response: ServerResponse): void {
-  // What a stream or the response holds back is handed to the socket first.
+  // Pending data of the response is passed to the socket first.
   const destroy = (socket: Socket): void => void setImmediate(() => socket.destroySoon());
   if (response.socket !== null) destroy(response.socket);
   else response.once('socket', destroy);

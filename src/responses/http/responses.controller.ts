@@ -20,7 +20,7 @@ import { ActiveTurn } from '../turn/index.js';
 import { clientOf, cutOffWhenStalled, stopWhenGone } from './client-connection.js';
 import { SseTransport } from './sse-transport.js';
 
-/** What DELETE answers (protocol §1.1). */
+/** The body of `DELETE /responses/{id}` (protocol §1.1). */
 export interface DeletedResponse {
   readonly id: string;
   readonly object: 'response';
@@ -63,7 +63,7 @@ export class ResponsesController {
     if (ended === undefined) return;
     cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
     void reply.type(JSON_TYPE).send(withOutputTextJson(ended.json, ended.response));
-    // A hook may still work on it, such as compression: Fastify would send a second answer.
+    // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
     if (!reply.sent) await reply;
   }
 

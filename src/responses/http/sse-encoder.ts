@@ -5,18 +5,18 @@ import type { StreamEvent } from '../../protocol/index.js';
 /** Deltas and their obfuscation add up to a multiple of this many characters (protocol §4). */
 const BLOCK = 16;
 
-/** Padding is cut out of this; it hides lengths and is no secret, so the same for everybody will do. */
+/** Padding is taken from this text; it hides lengths and need not be secret. */
 const NOISE = createHash('shake256', { outputLength: 3072 })
   .digest('base64')
   .replaceAll(/[^A-Za-z0-9]/g, '');
 
-/** The filler for silence: not part of the response, so it has no sequence number (protocol §1.1). */
+/** The keepalive event: not part of the response, so it has no sequence number (protocol §1.1). */
 export const KEEPALIVE_FRAME = 'event: keepalive\ndata: {"type":"keepalive"}\n\n';
 
-/** What ends the stream after its terminal event. */
+/** Ends the stream after its terminal event. */
 export const DONE_FRAME = 'data: [DONE]\n\n';
 
-/** Writes events as SSE frames, each whole: `event:`, `data:` and the blank line. */
+/** Encodes events as SSE frames: `event:`, `data:` and a blank line. */
 export class SseEncoder {
   private cursor = 0;
 

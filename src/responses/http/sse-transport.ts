@@ -11,7 +11,7 @@ import { cutOffWhenStalled } from './client-connection.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
 
-/** Sends the events of turns to HTTP clients. */
+/** Streams turns to HTTP clients. */
 @Injectable()
 export class SseTransport {
   private readonly logger = new Logger(SseTransport.name);
@@ -23,7 +23,8 @@ export class SseTransport {
   ) {}
 
   /**
-   * Runs a turn as a stream: its events, then `[DONE]`, unless the turn has ended the client's connection. The head is sent with the first batch, so that what is thrown before it is still an HTTP error with a body of its own.
+   * Runs a turn as a stream: its events, then `[DONE]`, unless the turn broke the connection. The head is sent with the first
+   * batch, so that earlier errors become HTTP errors.
    */
   async send(turn: ActiveTurn, reply: FastifyReply, obfuscate: boolean): Promise<void> {
     const stream = new SseStream(new SseEncoder(obfuscate), () => this.open(reply));
@@ -33,7 +34,7 @@ export class SseTransport {
       else stream.writer?.leave();
     } catch (error) {
       if (stream.writer === null) throw error;
-      // The road throws nothing once it has begun; if it does, a cut stream is the only honest end.
+      // A turn does not throw after its first event; if it does, the stream is broken off.
       this.logger.error(`stream of request ${reply.request.id} broke`, error);
       reply.raw.destroy();
     }
@@ -47,7 +48,7 @@ export class SseTransport {
   }
 }
 
-/** The stream of one turn, which opens with its first events. */
+/** The stream of one turn; opened by its first events. */
 class SseStream implements EventSink {
   writer: SseWriter | null = null;
 

@@ -7,12 +7,12 @@ import type { Clock, Timer } from '../../time/index.js';
 import { ChunkedBody } from './chunked-body.js';
 import { KEEPALIVE_FRAME } from './sse-encoder.js';
 
-/** What is collected leaves early beyond this many characters. */
+/** Collected characters that are written at once. */
 const EARLY_FLUSH_CHARACTERS = 64 * 1024;
 
 /**
- * Writes frames to one client. What comes together leaves in one write; while the client does not read, `write` gives a
- * promise, and the model waits.
+ * Writes frames to one client; frames of one tick leave in one write. While the client does not read, `write` returns a
+ * promise, and the model is paused.
  */
 export class SseWriter {
   private pending = '';
@@ -32,7 +32,7 @@ export class SseWriter {
     if (response.destroyed) this.abandon();
   }
 
-  /** Takes the response away from Fastify and sends the head; headers set on the reply so far are kept. */
+  /** Takes over the response from Fastify and sends the head with the headers of the reply. */
   static open(reply: FastifyReply, clock: Clock, keepaliveMs: number): SseWriter {
     reply.hijack();
     reply.raw.writeHead(200, {
@@ -44,7 +44,9 @@ export class SseWriter {
     return new SseWriter(reply.raw, clock, keepaliveMs);
   }
 
-  /** Takes whole frames. Gives a promise when no more should come until it resolves; nothing when the client is gone. */
+  /**
+   * Writes complete frames. Returns a promise when the caller must wait; does nothing when the client has disconnected.
+   */
   write(frames: string): Promise<void> | undefined {
     if (this.isGone()) return undefined;
     this.pending += frames;
@@ -54,20 +56,20 @@ export class SseWriter {
     }
     if (!this.scheduled) {
       this.scheduled = true;
-      // After what can go on without waiting for anything: a turn of the event loop would be later than that.
+      // On the next tick, after pending callbacks: setImmediate would be later.
       process.nextTick(this.flushCollected);
     }
     return this.drained?.promise;
   }
 
-  /** Sends what is left and ends the stream. */
+  /** Sends pending frames and ends the stream. */
   end(frames: string): void {
     const rest = this.pending + frames;
     this.pending = '';
     if (!this.isGone()) this.response.end(rest);
   }
 
-  /** Sends what is left, and nothing more: the connection is ended elsewhere. */
+  /** Sends pending frames. The connection is closed elsewhere. */
   leave(): void {
     this.flush();
     this.keepalive.cancel();
@@ -87,7 +89,7 @@ export class SseWriter {
   }
 
   private keepAlive(): void {
-    // A client that does not read needs no sign of life.
+    // No keepalive while the client is not reading.
     if (this.drained === null) this.pending += KEEPALIVE_FRAME;
     this.flush();
     this.keepalive.refresh();

@@ -3,14 +3,14 @@ import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../protocol/index.js';
 import { clip, isObject, kindOf, wrongType } from '../../validation/index.js';
 
-/** What a client sent: a JSON object, not checked any further. */
+/** A message of a client: a JSON object, not validated. */
 export type ClientFrame = Readonly<Record<string, unknown>>;
 
 const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 
-/** Reads a message as JSON. Throws ApiError 400 `invalid_json`, or `invalid_type` for JSON that is no object. */
+/** Reads a message as JSON. Throws ApiError 400 `invalid_json`, or `invalid_type` for JSON other than an object. */
 export function readFrame(data: Buffer, isBinary: boolean): ClientFrame {
-  if (isBinary) throw invalidJson('send it as a text message, not as a binary one.');
+  if (isBinary) throw invalidJson('it must be a text message, not a binary one.');
   if (!isUtf8(data)) throw invalidJson('it is not valid UTF-8.');
   let frame: unknown;
   try {
@@ -23,7 +23,7 @@ export function readFrame(data: Buffer, isBinary: boolean): ClientFrame {
   throw ApiError.of('invalid_type', `Invalid type for the message: expected an object, but got ${kind} instead.`);
 }
 
-/** The lane a frame names; undefined is the default lane. Throws ApiError 400 `invalid_stream_id` (protocol §6.5). */
+/** The lane of a frame; undefined is the default lane. Throws ApiError 400 `invalid_stream_id` (protocol §6.5). */
 export function streamIdOf(frame: ClientFrame): string | undefined {
   const streamId = frame.stream_id ?? (isObject(frame.response) ? frame.response.stream_id : undefined);
   if (streamId == null) return undefined;
@@ -37,8 +37,8 @@ export function streamIdOf(frame: ClientFrame): string | undefined {
 }
 
 /**
- * The request within a `response.create`, flat or nested in `response`. What only means something to the transport is left
- * out: a socket always streams and never runs in the background. Throws ApiError 400.
+ * The request in a `response.create`, flat or nested in `response`, without the members of the envelope: a socket
+ * always streams and never runs in the background. Throws ApiError 400.
  */
 export function requestOf(frame: ClientFrame): Readonly<Record<string, unknown>> {
   const { response, ...flat } = frame;
@@ -47,7 +47,7 @@ export function requestOf(frame: ClientFrame): Readonly<Record<string, unknown>>
   return withoutEnvelope({ ...flat, ...response });
 }
 
-/** Refuses an event that clients cannot send. */
+/** The error for an event type that clients cannot send. */
 export function refuseEventType(type: unknown): ApiError {
   const named = typeof type === 'string' ? `Unknown event type: '${clip(type)}'` : 'The event has no type';
   return ApiError.of('unknown_event_type', `${named}. Expected 'response.create'.`, {

@@ -11,18 +11,18 @@ import { answerInterrupt, answerSteer } from './steer.js';
 import type { TurnGuard } from './turn.guard.js';
 import { unexpectedError } from './unexpected-error.js';
 
-/** Until Nest has handed one over. */
+/** Used until Nest binds the message handlers. */
 const NO_GATEWAY: Gateway = { handlers: [], toObservable: () => EMPTY };
 
-/** What all handlers share. */
+/** The dependencies that all handlers share. */
 export interface HandlerDependencies extends TurnDependencies {
   readonly guard: TurnGuard;
   readonly ids: IdGenerator;
 }
 
-/** The frames that one client sends, and their answers. */
+/** Handles the frames of one client. */
 export class ConnectionHandler {
-  /** Made for the first of them: thousands of sockets may be open that have not said anything yet. */
+  /** Created with the first turn: thousands of sockets may be open that never send anything. */
   private turns: HandlerTurns | null = null;
   private gateway = NO_GATEWAY;
 
@@ -34,14 +34,17 @@ export class ConnectionHandler {
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
   }
 
-  /** Takes the handlers of a gateway. There may be several gateways on one path; the last one that asks for an event gets it. */
+  /**
+   * Adds the handlers of a gateway. With several gateways on one path, the last one that subscribes to an event handles
+   * it.
+   */
   handleWith({ handlers, toObservable }: Gateway): void {
     this.gateway = { handlers: [...this.gateway.handlers, ...handlers], toObservable };
   }
 
-  /** Every frame gets its answer, and none can end the connection or disturb a running turn. */
+  /** Answers every frame; an invalid one neither closes the connection nor affects running turns. */
   private receive(data: Buffer, isBinary: boolean): void {
-    // Between the two sides of the closing handshake a client may still send.
+    // A client may still send during the closing handshake.
     if (!this.connection.isOpen) return;
     this.connection.touch();
     try {
@@ -72,14 +75,14 @@ export class ConnectionHandler {
         this.connection.writer.answer(answerInterrupt(frame));
         return;
       case 'response.processed':
-        // Codex said so in the spring of 2026; there is nothing to answer.
+        // Sent by Codex in spring 2026; needs no answer.
         return;
       default:
         throw refuseEventType(type);
     }
   }
 
-  /** Hands an event to the gateway that asked for it, and sends what it answers. */
+  /** Passes an event to its gateway and sends the result. */
   private async hand(frame: ClientFrame, handler: Gateway['handlers'][number]): Promise<void> {
     try {
       await this.dependencies.guard.check(this.connection);

@@ -28,7 +28,7 @@ export class ConnectionHandlers {
     this.dependencies = { environment, clock, ids, caches, budget, guard };
   }
 
-  /** Starts the handler of a socket that was just opened; false when there is no room and the client is being told so. */
+  /** Starts the handler of a new socket; false when a connection limit is reached and the client is being refused. */
   start(upgraded: Upgraded): boolean {
     const connection = this.registry.open(upgraded);
     if (connection === undefined) return false;

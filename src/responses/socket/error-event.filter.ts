@@ -7,12 +7,12 @@ import { toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator, toErrorFrame } from '../../protocol/index.js';
 import { SocketTurn } from './socket-turn.js';
 
-/** What Nest throws when a guard says no. */
+/** The message of Nest for a request that a guard refuses. */
 const FORBIDDEN = 'Forbidden resource';
 
 /**
- * Answers a turn or event that was refused with an error frame (protocol §6.3), and logs what is not meant for clients. A gateway
- * of the program on our path uses it as well: `@UseFilters(ErrorEventFilter)`.
+ * Answers a refused turn or event with an error frame (protocol §6.3), and logs details that clients must not see.
+ * Gateways of the program on the same path use it with `@UseFilters(ErrorEventFilter)`.
  */
 @Catch()
 @Injectable()
@@ -31,7 +31,7 @@ export class ErrorEventFilter implements ExceptionFilter {
   }
 }
 
-/** A guard, pipe or interceptor of the embedding program refuses in its own words. */
+/** Guards, pipes and interceptors of the embedding program word their own refusals. */
 function fromWsException(thrown: WsException): ApiError {
   const status = thrown.message === FORBIDDEN ? 403 : 400;
   return new ApiError(status, 'invalid_request_error', null, null, thrown.message, {}, thrown);

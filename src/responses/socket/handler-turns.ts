@@ -11,7 +11,7 @@ import type { QueueBudget } from './queue-budget.js';
 import type { SocketTurn, SocketTurnDependencies } from './socket-turn.js';
 import { unexpectedError } from './unexpected-error.js';
 
-/** What the turns of all connections share. */
+/** The dependencies that the turns of all connections share. */
 export interface TurnDependencies {
   readonly environment: Environment;
   readonly clock: Clock;
@@ -19,13 +19,13 @@ export interface TurnDependencies {
   readonly budget: QueueBudget;
 }
 
-/** The gateway as Nest hands it to a client, each handler with its guards and filters around it. */
+/** The message handlers that Nest binds to a client, including guards and filters. */
 export interface Gateway {
   readonly handlers: readonly MessageMappingProperties[];
   readonly toObservable: (result: unknown) => Observable<unknown>;
 }
 
-/** The turns of one connection: their lanes, what they remember, and their way to the gateway. */
+/** The turns of one connection: their lanes, their cache, and their dispatch to the gateway. */
 export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
   readonly cache: ContinuationCache;
   private readonly lanesOfTurns: Lanes;
@@ -42,7 +42,7 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
     connection.carry(this);
   }
 
-  /** Runs a turn when it is its turn, or refuses it. */
+  /** Queues or runs a turn, or refuses it. */
   submit(turn: SocketTurn): void {
     try {
       if (this.connection.refusal !== null) throw this.connection.refusal;
@@ -58,17 +58,17 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
       const { handlers, toObservable } = this.gateway;
       const handler = handlers.findLast(({ message }) => message === turn.type);
       if (handler === undefined) throw new Error(`no gateway handles ${turn.type}`);
-      // With an interceptor in the application, a handler runs when its result is subscribed to.
+      // With a global interceptor, a handler runs only once its result is subscribed to.
       await lastValueFrom(toObservable(handler.callback(turn)), { defaultValue: undefined });
     } catch (error) {
       turn.fail(unexpectedError(error, turn.caller));
     }
   }
 
-  /** Calls `send` whenever a turn has been silent for WS_KEEPALIVE_MS; refresh it when the turn says something. */
+  /** Calls `send` after each WS_KEEPALIVE_MS without output of the turn; refresh the timer on output. */
   keepalive(send: () => void): Timer {
     const timer: Timer = this.dependencies.clock.schedule(this.dependencies.environment.WS_KEEPALIVE_MS, () => {
-      // A client that does not read needs no sign of life.
+      // No keepalive while the client is not reading.
       if (!this.connection.writer.isBehind) send();
       timer.refresh();
     });

@@ -2,28 +2,31 @@ import type { StopCause } from '../../connections/index.js';
 import { ApiError } from '../../protocol/index.js';
 import type { QueueBudget, QueueShare } from './queue-budget.js';
 
-/** Turns that run at once on one connection, all lanes together (protocol §6.5). */
+/** Most turns that run at once on one connection, on all lanes (protocol §6.5). */
 const MAX_IN_FLIGHT = 16;
-/** Lane names one connection may use in its life (protocol §6.5). */
+/** Most lane names that one connection may use (protocol §6.5). */
 const MAX_STREAM_IDS = 32;
 
-/** One turn as the lanes see it. */
+/** A turn in a lane. */
 export interface LaneTask {
   /** The lane's name; undefined is the default lane. */
   readonly streamId: string | undefined;
-  /** What it weighs while it waits. */
+  /** Its size while it is queued, in bytes. */
   readonly bytes: number;
-  /** Called when it has to wait: it should hold no more than its bytes. */
+  /** Called when it is queued: releases all memory beyond `bytes`. */
   shelve(): void;
-  /** Runs the turn, and never rejects; `free` gives the lane to the next one, at the latest when the promise settles. */
+  /**
+   * Runs the turn; never rejects. `free` makes the lane available to the next turn; the settled promise does so at the
+   * latest.
+   */
   run(free: () => void): Promise<void>;
-  /** Called while it runs: it is to end soon. */
+  /** Stops the running turn. */
   stop(cause: StopCause): void;
-  /** Called instead of `run` for a turn that will not get its turn. */
+  /** Called instead of `run` for a turn that is refused. */
   refuse(error: ApiError): void;
 }
 
-/** What is known of a lane from outside. */
+/** The public state of a lane. */
 export interface LaneState {
   readonly streamId: string | undefined;
   readonly running: boolean;
@@ -36,19 +39,19 @@ interface Lane {
   running: boolean;
 }
 
-/** How a connection's lanes behave where the protocol leaves it open. */
+/** Behaviour of lanes that the protocol leaves open. */
 export interface LaneOptions {
-  /** What happens to a turn on the busy default lane. */
+  /** Handling of a turn on the busy default lane. */
   readonly overlap: 'reject' | 'queue';
   readonly budget: QueueBudget;
   /** Called when the last running turn has ended. */
   readonly onIdle: () => void;
 }
 
-/** The lanes of one connection (protocol §6.5): strict order within a lane, lanes side by side, no more than 16 at once. */
+/** The lanes of one connection (protocol §6.5): sequential within a lane, lanes in parallel, up to 16 turns at once. */
 export class Lanes {
   private readonly lanes = new Map<string | undefined, Lane>();
-  /** Lanes that could go on if there were fewer than MAX_IN_FLIGHT, in the order in which they became ready. */
+  /** Lanes with a queued turn that wait for one of the MAX_IN_FLIGHT places, in order. */
   private readonly ready: Lane[] = [];
   private readonly share: QueueShare;
   private readonly running = new Set<LaneTask>();
@@ -58,14 +61,14 @@ export class Lanes {
   }
 
   /**
-   * Runs a turn when it is at the head of its lane. Throws ApiError `websocket_stream_limit_reached`, `concurrent_request` or
-   * `too_many_queued_requests` for one that is not taken; that harms no other.
+   * Runs a turn when it is at the head of its lane. Throws ApiError `websocket_stream_limit_reached`,
+   * `concurrent_request` or `too_many_queued_requests` for a turn that is refused; other turns are not affected.
    */
   submit(task: LaneTask): void {
     const lane = this.laneOf(task.streamId);
     const isBusy = lane.running || lane.queue.length > 0;
     if (isBusy && lane.streamId === undefined && this.options.overlap === 'reject') throw concurrentRequest();
-    // Lanes that are ready wait for no more than the next microtask, or for a place: nobody passes them.
+    // Ready lanes precede: they start in the next microtask or when a place is free.
     if (!isBusy && this.running.size < MAX_IN_FLIGHT && this.ready.length === 0) {
       this.start(lane, task);
       return;
@@ -76,28 +79,28 @@ export class Lanes {
     if (!isBusy) this.ready.push(lane);
   }
 
-  /** Refuses everything that waits. */
+  /** Refuses all queued turns. */
   refuseQueued(error: ApiError): void {
     for (const task of this.takeQueued()) task.refuse(error);
   }
 
-  /** Stops what runs. */
+  /** Stops all running turns. */
   stop(cause: StopCause): void {
     for (const task of this.running) task.stop(cause);
   }
 
-  /** The connection is gone: stops what runs and forgets what waits. */
+  /** The connection is closed: stops running turns and drops queued ones. */
   end(): void {
     this.stop('disconnect');
     this.takeQueued();
   }
 
-  /** Turns that run now. */
+  /** Number of running turns. */
   get inFlight(): number {
     return this.running.size;
   }
 
-  /** The lanes that were used so far, in the order of their first use. */
+  /** The lanes used so far, in the order of their first use. */
   states(): readonly LaneState[] {
     return [...this.lanes.values()].map(({ streamId, running, queue }) => ({
       streamId,
@@ -126,7 +129,7 @@ export class Lanes {
       lane.running = false;
       this.running.delete(task);
       if (lane.queue.length > 0) this.ready.push(lane);
-      // Later, because whoever frees a lane has its last frame still to write.
+      // Deferred, because the turn writes its last frame after freeing the lane.
       queueMicrotask(() => this.goOn());
     };
     task.run(free).then(free, free);

@@ -3,14 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import { ApiError } from '../../protocol/index.js';
 
-/** One connection's part of the budget. */
+/** The share of one connection. */
 export interface QueueShare {
-  /** Makes room for a turn that has to wait. Throws ApiError 429 `too_many_queued_requests`. */
+  /** Reserves space for a queued turn. Throws ApiError 429 `too_many_queued_requests`. */
   take(bytes: number): void;
   giveBack(bytes: number): void;
 }
 
-/** Bounds what waits in lanes: turns and bytes of one connection, and bytes of all connections together. */
+/** Limits queued turns: number and bytes per connection, and bytes of all connections together. */
 @Injectable()
 export class QueueBudget {
   private totalBytes = 0;
@@ -23,10 +23,10 @@ export class QueueBudget {
     return {
       take: (bytes) => {
         const { WS_QUEUE_MAX_TURNS, WS_QUEUE_MAX_BYTES, WS_QUEUE_TOTAL_BYTES } = this.environment;
-        if (turns >= WS_QUEUE_MAX_TURNS) throw tooMany(`${WS_QUEUE_MAX_TURNS} requests wait on this connection`);
+        if (turns >= WS_QUEUE_MAX_TURNS) throw tooMany(`${WS_QUEUE_MAX_TURNS} requests are queued on this connection`);
         if (ownBytes + bytes > WS_QUEUE_MAX_BYTES)
-          throw tooMany('the requests that wait on this connection are too large');
-        if (this.totalBytes + bytes > WS_QUEUE_TOTAL_BYTES) throw tooMany('too much waits on all connections together');
+          throw tooMany('the requests queued on this connection are too large');
+        if (this.totalBytes + bytes > WS_QUEUE_TOTAL_BYTES) throw tooMany('the server has too many queued requests');
         turns += 1;
         ownBytes += bytes;
         this.totalBytes += bytes;
@@ -43,7 +43,7 @@ export class QueueBudget {
 function tooMany(why: string): ApiError {
   return ApiError.of(
     'too_many_queued_requests',
-    `The request cannot be queued: ${why}. Wait for running ones to end.`,
+    `The request cannot be queued: ${why}. Wait until running requests end.`,
     {
       headers: { 'retry-after': '1' },
     },

@@ -5,9 +5,9 @@ import { readFrame, requestOf } from './client-frame.js';
 type Request = Readonly<Record<string, unknown>>;
 
 /**
- * The request that a `response.append` stands for: a lane's last one with more input, for clients that repeat the
- * model's output themselves (docs/decisions/2026-11-21-protocol-choices.md). It asks the model even if that one was a warm-up. `messages` are the request
- * and what was appended to it so far. Throws ApiError 400.
+ * The request of a `response.append`: the lane's last request with more input, for clients that resend the model's
+ * output themselves (docs/decisions/2026-11-21-protocol-choices.md). It always generates, even after a warm-up. `messages` are the request and what
+ * was appended so far. Throws ApiError 400.
  */
 export function appendTo(
   messages: readonly Buffer[] | undefined,
@@ -15,7 +15,7 @@ export function appendTo(
 ): Request {
   const [first, ...appended] = messages ?? [];
   if (first === undefined) {
-    const message = "There is no request on this lane to append to. Send 'response.create' first.";
+    const message = "This lane has no request to append to. Send 'response.create' first.";
     throw ApiError.badRequest(message, 'type');
   }
   if (!Array.isArray(input)) {
@@ -26,7 +26,7 @@ export function appendTo(
   const before = appended.flatMap((message) => requestOf(readFrame(message, false)).input as readonly unknown[]);
   return {
     ...request,
-    // What a turn says of itself is no setting of the lane.
+    // `client_metadata` applies to one turn only.
     ...(metadata === undefined ? {} : { client_metadata: metadata }),
     ...(isObject(cache) ? { prompt_cache_options: { ...cache, prewarm: false } } : {}),
     generate: true,

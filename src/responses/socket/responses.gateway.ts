@@ -10,7 +10,7 @@ import { RESPONSES_PATH } from './socket-path.js';
 import type { SocketTurn } from './socket-turn.js';
 import { TurnGuard } from './turn.guard.js';
 
-/** `GET /responses` with an upgrade: the same turns over WebSocket (protocol §6). Called when a turn heads its lane. */
+/** `GET /responses` with an upgrade: turns over WebSocket (protocol §6). Called when a turn is first in its lane. */
 @WebSocketGateway({ path: RESPONSES_PATH })
 @UseGuards(TurnGuard)
 @UseFilters(ErrorEventFilter)
@@ -22,7 +22,7 @@ export class ResponsesGateway implements OnGatewayInit {
     private readonly handshake: SocketHandshake,
   ) {}
 
-  /** Any other adapter would let clients in without asking for a key. Throws when there is one. */
+  /** Throws unless the application uses SocketAdapter: other adapters do not authenticate clients. */
   afterInit(server: unknown): void {
     if (!this.handshake.isOurs(server)) {
       throw new Error('Antiphon needs its own WebSocket adapter: extend SocketAdapter, or leave it to configureApp().');
@@ -34,7 +34,7 @@ export class ResponsesGateway implements OnGatewayInit {
     return this.run(turn);
   }
 
-  /** Of clients of early 2026 (docs/decisions/2026-11-21-protocol-choices.md). */
+  /** For clients of early 2026 (docs/decisions/2026-11-21-protocol-choices.md). */
   @SubscribeMessage('response.append')
   append(@MessageBody() turn: SocketTurn): Promise<void> {
     return this.run(turn);
@@ -42,7 +42,7 @@ export class ResponsesGateway implements OnGatewayInit {
 
   private run(turn: SocketTurn): Promise<void> {
     const { request, generate, sessionId } = this.validator.checkEvent(turn.request());
-    turn.keep();
+    turn.rememberRequest();
     const { headers } = turn.handler.connection;
     const { WS_SESSION_LOCK: locksSession } = this.environment;
     const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });

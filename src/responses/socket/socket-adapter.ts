@@ -11,14 +11,14 @@ import { SocketHandshake } from './socket-handshake.js';
 import { RESPONSES_PATH, RESPONSES_PATHS } from './socket-path.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
-/** The key under which Nest's adapters keep what belongs to the application's own HTTP server. */
+/** The port under which Nest's adapters register the HTTP server of the application. */
 const OWN_SERVER = 0;
 
 type PathServer = WebSocketServer & { readonly path?: string };
 
 /**
- * Nest's WebSocket adapter, with upgrades answered by us and frames dispatched through lanes. Gateways of the embedding
- * program on other paths behave as with WsAdapter.
+ * Nest's WebSocket adapter with its own handshake and dispatch through lanes. Gateways of the embedding program on
+ * other paths behave as with WsAdapter.
  */
 export class SocketAdapter extends WsAdapter {
   private readonly handshake: SocketHandshake;
@@ -49,7 +49,7 @@ export class SocketAdapter extends WsAdapter {
     else handler.handleWith({ handlers, toObservable });
   }
 
-  /** With `on`, because a socket closes only once, and `once` takes five times the memory. */
+  /** Uses `on`: a socket closes only once, and `once` takes five times the memory. */
   override bindClientDisconnect(client: WebSocket, callback: (...reason: unknown[]) => void): void {
     client.on('close', callback);
   }
@@ -79,12 +79,12 @@ export class SocketAdapter extends WsAdapter {
   };
 }
 
-/** Not a closure: it lives as long as the socket, and would keep the upgrade's request alive. */
+/** Not a closure: it lives as long as the socket and would retain the request of the upgrade. */
 function destroyIt(this: Duplex): void {
   this.destroy();
 }
 
-/** The path as it was sent; a proxy may send the whole URL. */
+/** The path of a request; a proxy may send the whole URL. */
 function pathOf({ url = '' }: IncomingMessage): string {
   if (!url.startsWith('/') && URL.canParse(url)) return new URL(url).pathname;
   return url.replace(/[?#].*$/, '');

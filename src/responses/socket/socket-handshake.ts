@@ -13,15 +13,15 @@ import { isPromise } from '../../time/index.js';
 import { RESPONSES_PATHS } from './socket-path.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
-/** Messages that are compressed at the same time, of all connections. */
+/** Messages compressed at the same time, for all connections. */
 const CONCURRENT_COMPRESSIONS = 10;
 
-/** Opens sockets: an upgrade is checked like any request and refused with the same bodies. */
+/** Opens sockets: authenticates upgrades and refuses them with the same error bodies as HTTP requests. */
 @Injectable()
 export class SocketHandshake {
   private readonly logger = new Logger('Socket');
   private server: Server<typeof ClientSocket> | null = null;
-  /** Names of handshakes that are being answered. */
+  /** Request ids of handshakes. */
   private readonly requestIds = new WeakMap<IncomingMessage, string>();
 
   constructor(
@@ -32,16 +32,16 @@ export class SocketHandshake {
     private readonly ids: IdGenerator,
   ) {}
 
-  /** The WebSocket server of our paths; it listens to nothing by itself. */
+  /** The WebSocket server of this service's paths; upgrades are passed to it. */
   createServer(): Server<typeof ClientSocket> {
     const { WS_MAX_MESSAGE_BYTES, WS_COMPRESSION } = this.environment;
     const server = new WebSocketServer<typeof ClientSocket>({
       noServer: true,
       WebSocket: ClientSocket,
       maxPayload: WS_MAX_MESSAGE_BYTES,
-      // We check UTF-8 ourselves, so that a bad message gets an answer and not a closed connection.
+      // readFrame validates UTF-8, so that an invalid message gets an error frame and the connection stays open.
       skipUTF8Validation: true,
-      // The writer answers: pongs that nobody reads would pile up.
+      // FrameWriter sends pongs: unread ones would accumulate.
       autoPong: false,
       perMessageDeflate: WS_COMPRESSION && {
         concurrencyLimit: CONCURRENT_COMPRESSIONS,
@@ -64,7 +64,10 @@ export class SocketHandshake {
     return server === this.server;
   }
 
-  /** Answers an upgrade of our path: with a socket that the server emits as its connection, or with an HTTP error. */
+  /**
+   * Answers an upgrade on this service's paths, with a socket that the server emits as its connection, or with an HTTP
+   * error.
+   */
   open(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     try {
       this.requireSockets();
@@ -80,15 +83,15 @@ export class SocketHandshake {
     }
   }
 
-  /** Answers an upgrade of a path where there are no sockets. */
+  /** Refuses an upgrade on any other path. */
   refuseUnknownPath(request: IncomingMessage, stream: Duplex): void {
     const path = (request.url ?? '').replace(/[?#].*$/, '').slice(0, 200);
-    const message = `There is no WebSocket at ${path}. Sockets are opened at ${RESPONSES_PATHS.join(' or ')}.`;
+    const message = `No WebSocket at ${path}. Use ${RESPONSES_PATHS.join(' or ')}.`;
     this.refuse(request, stream, ApiError.of('unknown_url', message));
   }
 
   private refuse(request: IncomingMessage, stream: Duplex, thrown: unknown): void {
-    // Behind a request that is still being answered, this would be taken for its answer.
+    // While a previous request is being answered, this would be taken for its answer.
     if (isAnswering(stream)) {
       stream.destroy();
       return;
@@ -102,23 +105,23 @@ export class SocketHandshake {
     });
   }
 
-  /** Throws ApiError 426, the status that makes clients with a WebSocket mode go on over HTTP at once. */
+  /** Throws ApiError 426, after which clients with a WebSocket mode fall back to HTTP. */
   private requireSockets(): void {
     if (this.environment.WS_ENABLED) return;
-    throw ApiError.of('websocket_not_supported', 'This server has no WebSocket mode. Use HTTP.');
+    throw ApiError.of('websocket_not_supported', 'WebSocket mode is disabled on this server. Use HTTP.');
   }
 
-  /** Makes a connection of an upgrade. Throws ApiError 400, 405 or 503. */
+  /** Completes an upgrade. Throws ApiError 400, 405 or 503. */
   private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, tenant: Tenant): void {
-    const caller = this.admit(request, tenant);
+    const caller = this.checkUpgrade(request, tenant);
     const { headers } = request;
     this.server?.handleUpgrade(request, stream, head, (socket) => this.start({ socket, stream, headers, caller }));
   }
 
-  private admit(request: IncomingMessage, tenant: Tenant): Caller {
-    if (isAnswering(request.socket)) throw invalidHandshake('The request before it is still being answered');
+  private checkUpgrade(request: IncomingMessage, tenant: Tenant): Caller {
+    if (isAnswering(request.socket)) throw invalidHandshake('The previous request is still being answered');
     if (request.method !== 'GET') throw wrongMethod(request.method ?? '');
-    // Version 8 has another name for `Origin`, and nobody speaks it any more.
+    // Version 8 uses another header than `Origin` and is obsolete.
     if (request.headers['sec-websocket-version'] !== '13') {
       throw invalidHandshake('Missing or unsupported Sec-WebSocket-Version header', { 'sec-websocket-version': '13' });
     }
@@ -129,12 +132,12 @@ export class SocketHandshake {
   private start(upgraded: Upgraded): void {
     const { socket, caller } = upgraded;
     const { connectionId } = caller;
-    // Broken frames end the connection with the right code; there is nothing to add, and nothing of it is our fault.
+    // `ws` closes the connection with the right code for invalid frames; nothing else to do.
     socket.on('error', ({ message }) => this.logger.debug(`${connectionId}: ${message}`));
     try {
       if (this.handlers.start(upgraded)) this.server?.emit('connection', socket);
     } catch (error) {
-      // The handshake is over: HTTP would be nonsense now.
+      // The handshake is complete: an HTTP error is no longer possible.
       this.logger.error(`connection of request ${caller.requestId} failed`, error);
       socket.close(1011);
     }
@@ -155,6 +158,6 @@ function invalidHandshake(why: string, headers: Readonly<Record<string, string>>
 }
 
 function wrongMethod(method: string): ApiError {
-  const message = `A WebSocket is opened with GET, not with ${method}.`;
+  const message = `A WebSocket handshake requires GET, not ${method}.`;
   return ApiError.of('method_not_supported', message, { headers: { allow: 'GET' } });
 }

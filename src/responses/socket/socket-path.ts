@@ -1,6 +1,6 @@
 import { apiPaths } from '../../http/index.js';
 
-/** Where sockets are opened: the paths of `POST /responses`. */
+/** The paths for sockets, equal to those of `POST /responses`. */
 export const RESPONSES_PATHS: readonly string[] = apiPaths('responses').map((path) => `/${path}`);
 
 /** The path under which the gateway is registered; it answers on all of RESPONSES_PATHS. */

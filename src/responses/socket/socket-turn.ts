@@ -12,19 +12,19 @@ import { appendTo } from './response-append.js';
 /** The default lane's key in tables by lane. */
 const DEFAULT_LANE = '';
 
-/** What a turn needs of the handler it belongs to. */
+/** The dependencies of a turn on its connection. */
 export interface SocketTurnDependencies {
   readonly connection: Connection;
   readonly cache: ContinuationCache;
 
-  /** Hands a turn that heads its lane to the gateway. Resolves when the gateway is done with it. */
+  /** Passes a turn that is first in its lane to the gateway. Resolves when the gateway has handled it. */
   dispatch(turn: SocketTurn): Promise<void>;
 
-  /** Calls `send` when the turn has been silent for long; refresh it when the turn says something. */
+  /** Calls `send` after a long time without output; refresh the timer on output. */
   keepalive(send: () => void): Timer;
 }
 
-/** What a turn came with. */
+/** The message of a turn. */
 export interface SocketTurnOptions {
   readonly caller: Caller;
   readonly type: 'response.create' | 'response.append';
@@ -34,14 +34,14 @@ export interface SocketTurnOptions {
   readonly frame: ClientFrame;
 }
 
-/** One turn on a socket, from its message to its last event. It runs when it heads its lane. */
+/** One turn on a socket, from its message to its last event. It runs when it is first in its lane. */
 export class SocketTurn implements LaneTask, EventSink {
   readonly caller: Caller;
   readonly type: SocketTurnOptions['type'];
   readonly streamId: string | undefined;
   private message: Buffer;
   private frame: ClientFrame | null;
-  /** What closes the JSON text of each of its events. */
+  /** The end of the JSON text of each event. */
   private readonly tail: string;
   private active: ActiveTurn | null = null;
   private stopReason: StopReason | null = null;
@@ -69,7 +69,7 @@ export class SocketTurn implements LaneTask, EventSink {
     return this.message.length;
   }
 
-  /** While it waits, a turn is its message and nothing else: what was parsed may be twenty times as large. */
+  /** A queued turn holds only its message: the parsed frame may be twenty times as large. */
   shelve(): void {
     this.frame = null;
     this.message = ownCopy(this.message);
@@ -78,19 +78,19 @@ export class SocketTurn implements LaneTask, EventSink {
   async run(free: () => void): Promise<void> {
     this.free = free;
     await this.handler.dispatch(this);
-    // An interceptor may have given up before the turn has ended.
+    // An interceptor may have ended before the turn.
     if (!this.isSending) return;
     this.sent = Promise.withResolvers();
     await this.sent.promise;
   }
 
-  /** Ends the turn as the reason says; the first reason counts. */
+  /** Stops the turn; only the first reason counts. */
   stop(reason: StopReason): void {
     this.stopReason ??= reason;
     this.active?.stop(reason);
   }
 
-  /** The request that the turn stands for, not validated yet. Throws ApiError 400. */
+  /** The request of the turn, not validated. Throws ApiError 400. */
   request(): Readonly<Record<string, unknown>> {
     const given = requestOf(this.frame ?? readFrame(this.message, false));
     this.frame = null;
@@ -99,14 +99,14 @@ export class SocketTurn implements LaneTask, EventSink {
     return request;
   }
 
-  /** Keeps the request, once it is known to be valid, for a `response.append` to come. */
-  keep(): void {
+  /** Remembers the validated request for a later `response.append`. */
+  rememberRequest(): void {
     const { cache } = this.handler;
     const before = this.type === 'response.append' ? (cache.requestOf(this.lane) ?? []) : [];
-    cache.keepRequest(this.lane, [...before, ownCopy(this.message)]);
+    cache.rememberRequest(this.lane, [...before, ownCopy(this.message)]);
   }
 
-  /** The turn that runs for this one, once its request was admitted. */
+  /** Creates the running turn after admission. */
   activate(admitted: AdmittedTurn): ActiveTurn {
     this.active = new ActiveTurn(admitted, {
       transport: 'websocket',
@@ -118,7 +118,7 @@ export class SocketTurn implements LaneTask, EventSink {
     return this.active;
   }
 
-  /** Runs the turn, which writes its events here. Throws what it was refused with before its first event. */
+  /** Runs the turn, which writes its events here. Throws the refusal before its first event. */
   async send(execute: () => Promise<unknown>): Promise<void> {
     const { connection } = this.handler;
     this.isSending = true;
@@ -146,8 +146,8 @@ export class SocketTurn implements LaneTask, EventSink {
   }
 
   /**
-   * The turn was refused, or something around it failed. Before its first event that is an error frame, and a parent that
-   * cannot be continued on its own lane is forgotten (protocol §6.6); after it, the response fails.
+   * Handles a refusal or an error outside the turn. Before the first event it sends an error frame and evicts a parent
+   * that cannot be continued from its own lane (protocol §6.6); after it, the response fails.
    */
   fail(error: ApiError): void {
     if (this.state === 'begun') this.stop('timeout');
@@ -158,7 +158,7 @@ export class SocketTurn implements LaneTask, EventSink {
     this.refuse(error);
   }
 
-  /** Answers with an error frame, for a turn that never got its turn: that changes nothing else. */
+  /** Answers a turn that never ran with an error frame; nothing else changes. */
   refuse(error: ApiError): void {
     const { streamId, caller } = this;
     this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
@@ -168,7 +168,7 @@ export class SocketTurn implements LaneTask, EventSink {
     return this.streamId ?? DEFAULT_LANE;
   }
 
-  /** For a client that has to catch up in between. */
+  /** Writes to a client that has to catch up in between. */
   private async writeSlowly(batch: readonly StreamEvent[]): Promise<void> {
     const { writer } = this.handler.connection;
     for (const event of batch) {
@@ -185,7 +185,7 @@ export class SocketTurn implements LaneTask, EventSink {
     this.handler.connection.writer.send(event.json + this.tail);
   }
 
-  /** The lane is free before the terminal event is written, so that who answers it at once is not refused. */
+  /** Frees the lane before the terminal event is written, so that a client that reacts at once is not refused. */
   private conclude(status: string | undefined): void {
     if (status === 'failed') this.evictParent();
     this.end();
@@ -205,7 +205,7 @@ export class SocketTurn implements LaneTask, EventSink {
     if (Object.keys(headers).length > 0) this.headers = { ...this.headers, ...headers };
   }
 
-  /** On a socket a provider's headers travel in a frame of their own, as Codex reads them. */
+  /** On a socket, a provider's headers are sent in a frame of their own, as Codex expects. */
   private sendHeaders(): void {
     if (this.headers === null) return;
     const headers = JSON.stringify(this.headers);
@@ -214,7 +214,7 @@ export class SocketTurn implements LaneTask, EventSink {
   }
 }
 
-/** A small message may be a slice of a large read buffer, and would keep all of that. */
+/** Copies a small message that is a slice of a large read buffer, which it would retain. */
 function ownCopy(message: Buffer): Buffer {
   return message.buffer.byteLength > 2 * message.length ? Buffer.from(message) : message;
 }

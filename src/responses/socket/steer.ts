@@ -4,7 +4,7 @@ import type { ClientFrame } from './client-frame.js';
 
 const CODE = 'steering_not_supported';
 
-/** The answer to `response.steer` as long as no model here can be steered (protocol §6.8). Throws ApiError 400. */
+/** The answer to `response.steer`: steering is not supported (protocol §6.8). Throws ApiError 400. */
 export function answerSteer(frame: ClientFrame): string {
   const { previous_response_id, input } = requireReadableBody(frame);
   const { type } = ERROR_CODES[CODE];
@@ -18,8 +18,8 @@ export function answerSteer(frame: ClientFrame): string {
 }
 
 /**
- * The answer to Codex's `response.interrupt`: the response goes on. An error frame would make it drop the connection, and
- * with it the turn. Throws ApiError 400.
+ * The answer to Codex's `response.interrupt`: the response continues. After an error frame, Codex would close the
+ * connection and lose the turn. Throws ApiError 400.
  */
 export function answerInterrupt(frame: ClientFrame): string {
   const { response_id } = requireReadableBody(frame);

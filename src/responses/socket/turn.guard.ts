@@ -6,18 +6,18 @@ import { ApiError } from '../../protocol/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTurn } from './socket-turn.js';
 
-/** Checks the credential of the upgrade again before every turn: it may have been revoked or changed hands meanwhile. */
+/** Checks the credential of the upgrade again before every turn: it may have been revoked or reassigned. */
 @Injectable()
 export class TurnGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
 
-  /** Throws ApiError 401 or 403, as the upgrade would now. */
+  /** Throws ApiError 401 or 403, like an upgrade. */
   canActivate(context: ExecutionContext): MaybePromise<boolean> {
     const turn: unknown = context.switchToWs().getData();
     return turn instanceof SocketTurn && this.check(turn.handler.connection);
   }
 
-  /** True when the credential of a connection still names its tenant. Throws ApiError 401 or 403. */
+  /** True when the credential of a connection still belongs to its tenant. Throws ApiError 401 or 403. */
   check({ headers, tenant }: Connection): MaybePromise<boolean> {
     const named = this.authenticator.authenticate(headers);
     return isPromise(named) ? named.then((later) => requireSame(later, tenant)) : requireSame(named, tenant);
@@ -26,5 +26,5 @@ export class TurnGuard implements CanActivate {
 
 function requireSame(named: Tenant, tenant: Tenant): true {
   if (named === tenant) return true;
-  throw ApiError.of('invalid_api_key', 'The API key of this connection belongs to another tenant now. Reconnect.');
+  throw ApiError.of('invalid_api_key', 'The API key of this connection now belongs to another tenant. Reconnect.');
 }

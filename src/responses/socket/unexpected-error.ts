@@ -5,7 +5,7 @@ import { ApiError } from '../../protocol/index.js';
 
 const logger = new Logger('Socket');
 
-/** Logs a fault of ours, and gives what the client gets to hear of it. */
+/** Logs an internal error and returns the error for the client. */
 export function unexpectedError(error: unknown, { requestId, connectionId }: Caller): ApiError {
   logger.error(`request ${requestId} on ${connectionId} failed`, error);
   return ApiError.unexpected(requestId, error);

@@ -6,28 +6,31 @@ import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
 import type { BegunTurn, Transport, TurnRecord } from './turn-observer.js';
 
-/** What a transport does for a turn beyond taking its events. */
+/** The transport's side of a turn besides its events. */
 export interface TurnClient {
-  /** How the answer leaves; `json` where it is not said. */
+  /** The transport of the answer; `json` by default. */
   readonly transport?: Transport;
-  /** Takes headers for the client; they come before the first events or not at all. */
+  /** Receives headers for the client, before the first events or not at all. */
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
-  /** Ends the client's connection without a word, as a broken network would: the turn was stopped with `cut`. */
+  /** Breaks the client's connection without a terminal event: the turn was stopped with `cut`. */
   readonly breakConnection?: () => void | Promise<void>;
-  /** What the transport remembers of its own turns; asked before the store, told before the terminal event. */
+  /**
+   * The responses that the transport can continue itself; looked up before the store, updated before the terminal
+   * event.
+   */
   readonly continuations?: Continuations;
 }
 
-/** How a turn ended, as far as it is known. */
+/** The outcome of a turn, as far as it is known. */
 type Ending = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
 
-/** A turn while it runs: how it is stopped, what it holds, and how it ends. */
+/** A running turn: how it is stopped, what it holds, and how it ends. */
 export class ActiveTurn {
-  /** Milliseconds since the epoch; 0 before it was admitted. */
+  /** Milliseconds since the epoch; 0 before it entered. */
   startedAt = 0;
-  /** When the first event of its model came, in milliseconds since the epoch; 0 before. */
+  /** Time of the first event of its model, milliseconds since the epoch; 0 before. */
   firstEventAt = 0;
-  /** What the admission gave for it, to be released once. */
+  /** The lease of the Admission, released exactly once. */
   lease: Lease | null = null;
   session: HeldSession = NO_SESSION;
   private readonly aborter = new AbortController();
@@ -50,17 +53,17 @@ export class ActiveTurn {
     return this.admitted.responseId;
   }
 
-  /** Aborts, with a TurnStoppedError as its reason, when the turn is to stop. */
+  /** Aborts with a TurnStoppedError when the turn is stopped. */
   get signal(): AbortSignal {
     return this.aborter.signal;
   }
 
-  /** Why it was stopped; null as long as it was not. */
+  /** Why it was stopped; null while it was not. */
   get stopReason(): StopReason | null {
     return this.stopped?.reason ?? null;
   }
 
-  /** Stops the turn, and with it whatever it waits for; the first reason counts. Once it is over there is nothing to stop. */
+  /** Stops the turn and everything it waits for; only the first reason counts. A turn that is over is not stopped. */
   stop(reason: StopReason): void {
     if (this.stopped !== null || this.isOver) return;
     this.stopped = new TurnStoppedError(reason);
@@ -73,13 +76,13 @@ export class ActiveTurn {
     if (this.stopped !== null) throw this.stopped;
   }
 
-  /** Has `interrupt` called when the turn is stopped, at once where it was. A turn waits for one thing at a time. */
+  /** Calls `interrupt` when the turn is stopped, immediately if it already was. A turn waits for one thing at a time. */
   whenStopped(interrupt: (reason: TurnStoppedError) => void): void {
     this.interrupt = interrupt;
     if (this.stopped !== null) interrupt(this.stopped);
   }
 
-  /** Waits for a promise, but no longer than until the turn is stopped; then it throws why. */
+  /** Waits for a promise until the turn is stopped; then it rejects with the reason. */
   until<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.whenStopped(reject);
@@ -87,52 +90,52 @@ export class ActiveTurn {
     });
   }
 
-  /** What observers are told of it from its beginning. */
+  /** The record for observers at its beginning. */
   get begun(): BegunTurn {
     const { responseId, caller, settings } = this.admitted;
     const { transport = 'json' } = this.client;
     return { responseId, caller, model: settings.model, transport, startedAt: this.startedAt };
   }
 
-  /** How it ended, as far as that is known. */
+  /** The outcome, as far as it is known. */
   get ending(): Readonly<Ending> {
     return this.known;
   }
 
-  /** Notes who answers. */
+  /** Records the provider. */
   chose(provider: string): void {
     this.known.provider = provider;
   }
 
-  /** Notes a refusal, unless the turn has ended already. */
+  /** Records a refusal, unless the turn has already ended. */
   refused(errorCode: string | null): void {
     if (this.known.status !== 'disconnected') return;
     this.known.status = 'refused';
     this.known.errorCode = errorCode;
   }
 
-  /** Notes what models have cost so far: it counts even if the client leaves now. */
+  /** Records the usage so far: it counts even if the client disconnects. */
   used(usage: Usage | null): void {
     if (usage !== null) this.known.usage = usage;
   }
 
-  /** Notes the end of the response. */
+  /** Records the end of the response. */
   ended({ status, usage, error }: ResponseObject & { readonly status: TerminalStatus }): void {
     this.known.status = status;
     this.known.usage = usage;
     this.known.errorCode = error?.code ?? null;
   }
 
-  /** Lets the next turn into the session; undefined when there is nothing to wait for. It never rejects. */
+  /** Releases the session for the next turn; undefined when it holds none. Never rejects. */
   leaveSession(): Promise<void> | undefined {
     return this.session === NO_SESSION ? undefined : this.session.release();
   }
 
-  /** Stops what may still run for the turn. Gives false when that was done before. */
+  /** Ends the turn and stops remaining work. False when it was already over. */
   finish(): boolean {
     if (this.isOver) return false;
     const { status } = this.known;
-    // After its own end a model has nothing to stop, and an abort would look like one to its upstream.
+    // A model that has finished needs no abort, which its upstream would take for a cancellation.
     if (status !== 'completed' && status !== 'incomplete') this.stop('over');
     this.isOver = true;
     return true;

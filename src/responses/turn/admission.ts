@@ -6,28 +6,31 @@ import type { MaybePromise } from '../../time/index.js';
 import type { AdmittedTurn } from './admit.js';
 import type { TurnEstimate } from './turn-estimate.js';
 
-/** The place of a turn that runs. */
+/** The permission for a turn to run. */
 export interface Lease {
   /** Headers for the client, such as `x-ratelimit-remaining-tokens`; only names that begin with `x-` reach it. */
   readonly headers?: Readonly<Record<string, string>>;
 
   /**
-   * Gives the place back. Called exactly once, however the turn ended, with what the turn used: null when no usage is known,
-   * for example because the turn was refused. It is not awaited; what it throws is logged.
+   * Releases the permission. Called exactly once, however the turn ended, with its usage: null when none is known, for
+   * example after a refusal. Not awaited; errors are logged.
    */
   release(usage: Usage | null): MaybePromise<void>;
 }
 
-/** Decides whether a turn may run now. Limits and quotas implement this contract; the service itself has none. */
+/**
+ * Decides whether a turn may run now. Implement it for limits and quotas; the default only bounds the number of turns.
+ */
 export abstract class Admission {
   /**
-   * Gives a lease when the turn may run, at once or later; throws ApiError (429, 503) when it may not. An implementation that
-   * queues must give the place up when `signal` aborts: the turn has ended. `estimate` is computed when it is read.
+   * Returns a lease when the turn may run, synchronously or as a promise; throws ApiError (429, 503) when it may not.
+   * An implementation that queues must give up when `signal` aborts: the turn has ended. `estimate` is computed on
+   * access.
    */
   abstract acquire(turn: AdmittedTurn, estimate: TurnEstimate, signal: AbortSignal): MaybePromise<Lease>;
 }
 
-/** Lets turns run up to MAX_RUNNING_TURNS at once. */
+/** Admits up to MAX_RUNNING_TURNS turns at once. */
 @Injectable()
 export class BoundedAdmission extends Admission {
   private running = 0;
@@ -39,7 +42,7 @@ export class BoundedAdmission extends Admission {
 
   override acquire(): Lease {
     if (this.running >= this.environment.MAX_RUNNING_TURNS) {
-      throw ApiError.of('server_is_overloaded', 'The server is running as many turns as it may. Please retry.', {
+      throw ApiError.of('server_is_overloaded', 'The server has reached its limit of running turns. Please retry.', {
         headers: { 'retry-after': '1' },
       });
     }

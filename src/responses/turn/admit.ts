@@ -24,13 +24,13 @@ import { readTimeToLive, type RequestHeaders } from './time-to-live.js';
 /** A session that a turn names. */
 export interface NamedSession {
   readonly id: string;
-  /** What named it: a header or a member of a frame. */
+  /** The source of the name: a header or a member of a frame. */
   readonly param: 'x-session-id' | 'session_id';
   /** Whether the turn holds the session's lock while it runs. */
   readonly locks: boolean;
 }
 
-/** A turn that was let in: plain data that can be queued, sent elsewhere and executed later. */
+/** An admitted turn: plain data that can be queued, sent to another process and executed later. */
 export interface AdmittedTurn {
   readonly responseId: string;
   /** Unix seconds. */
@@ -49,23 +49,23 @@ export interface AdmittedTurn {
   readonly requestedTier: ResponseObject['service_tier'];
   /** Null: the response belongs to the session of its chain (docs/decisions/2026-11-21-sessions.md). */
   readonly session: NamedSession | null;
-  /** How long the response lives once it is stored. */
+  /** Lifetime of the response once it is stored, seconds. */
   readonly ttlSeconds: number;
 }
 
-/** What the transport knows of a turn beyond its request. */
+/** Properties of a turn beyond its request. */
 export interface AdmitOptions {
-  /** False only prepares a context to be continued (protocol §6.4). */
+  /** False for a warm-up (protocol §6.4). */
   readonly generate?: boolean;
-  /** As they came, of the request or of the upgrade. */
+  /** The headers of the request or of the upgrade. */
   readonly headers?: RequestHeaders;
-  /** The session that the turn itself names, where headers belong to the connection. */
+  /** The session named by the turn itself, where headers belong to the connection. */
   readonly sessionId?: string | undefined;
   /** Whether a turn that names a session holds its lock. */
   readonly locksSession?: boolean;
 }
 
-/** Makes turns of requests: ids and time are given here, the model is not asked yet. */
+/** Creates turns from requests: assigns ids and times, without asking the model. */
 @Injectable()
 export class TurnAdmitter {
   constructor(
@@ -75,7 +75,7 @@ export class TurnAdmitter {
     private readonly providers: ProviderRegistry,
   ) {}
 
-  /** A turn of a validated request. Throws ApiError 400 for headers that cannot be used. */
+  /** Creates a turn from a validated request. Throws ApiError 400 for invalid headers. */
   admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions): AdmittedTurn {
     const { generate = true, headers = {}, locksSession: locks = true } = options;
     const param = options.sessionId === undefined ? 'x-session-id' : 'session_id';
@@ -109,7 +109,7 @@ function toItems(input: string | readonly InputItem[], ids: IdGenerator): readon
   });
 }
 
-/** The easy forms of a message (no type, content as a string) become the form that `input_items` shows. */
+/** Converts the short forms of a message (no type, content as a string) to the form that `input_items` shows. */
 function toMessage(item: InputItem, ids: IdGenerator): Item {
   const { role, content } = item;
   return {

@@ -5,14 +5,14 @@ import { ApiError, CONTEXT_TOO_LONG, type Item } from '../../protocol/index.js';
 import type { ModelRoute, Turn } from '../../providers/index.js';
 import { TokenMeter } from './token-meter.js';
 
-/** Holds turns to the windows of their models (protocol §9). */
+/** Fits turns into the context windows of their models (protocol §9). */
 @Injectable()
 export class ContextWindow {
   constructor(private readonly meter: TokenMeter) {}
 
   /**
-   * What of a turn's context its model is given: everything, or with `truncation: "auto"` what fits its window. Throws ApiError
-   * 400 `context_length_exceeded` for what does not fit.
+   * The context for the model: everything, or with `truncation: "auto"` what fits its window. Throws ApiError 400
+   * `context_length_exceeded` otherwise.
    */
   async fit(turn: Turn, { model, provider }: ModelRoute): Promise<readonly Item[]> {
     const { context: items, settings } = turn;
@@ -27,7 +27,7 @@ export class ContextWindow {
     const count = (some: readonly Item[]): Promise<number> => provider.countContextTokens(some);
     const fitting = isAuto ? await dropOldest({ items, window, tokens, maxOutputTokens, count }) : undefined;
     if (fitting !== undefined) return fitting;
-    // What pictures, sounds and files cost is a guess: whether they fit is for the model to say.
+    // Token counts of images, audio and files are guesses, so the model decides.
     if (holdsMedia(items)) return items;
     throw ApiError.of('context_length_exceeded', CONTEXT_TOO_LONG, { param: 'input' });
   }

@@ -7,26 +7,26 @@ import type { EventSink } from './event-sink.js';
 const logger = new Logger('Turn');
 
 /**
- * Hands what was written of a response to its client, in order: while the client has to catch up, what is written meanwhile
- * stays in the assembler, whoever does not wait for it.
+ * Passes the events of a response to its client, in order. While the client has to catch up, new events stay in the
+ * assembler, even if the caller does not wait.
  */
 export class Delivery {
   private catchingUp: Promise<void> | undefined;
   private isBroken = false;
 
-  /** Without a sink there is nothing to deliver. */
+  /** Without a sink, nothing is delivered. */
   constructor(
     private readonly turn: ActiveTurn,
     private readonly assembler: ResponseAssembler,
     private readonly sink: EventSink | null,
   ) {}
 
-  /** Whether a client sees the events. */
+  /** Whether events are streamed to a client. */
   get isStream(): boolean {
     return this.sink !== null;
   }
 
-  /** Hands over what was written; a promise, which never rejects, where the client has to catch up before more may come. */
+  /** Delivers pending events. Returns a promise, which never rejects, when the client has to catch up first. */
   deliver(): Promise<void> | undefined {
     if (this.sink === null || this.catchingUp !== undefined) return this.catchingUp;
     const waiting = this.write(this.sink);
@@ -50,7 +50,7 @@ export class Delivery {
       const events = assembler.takeEvents();
       return events.length > 0 ? sink.write(events) : undefined;
     } catch (error) {
-      // A transport that takes nothing any more cannot tell its client either.
+      // After an error in the transport, the client cannot be reached either.
       this.isBroken = true;
       logger.error(`the events of ${this.turn.responseId} could not be sent`, error);
       this.turn.stop('cut');

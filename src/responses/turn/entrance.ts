@@ -9,7 +9,7 @@ import { RunningTurns } from './running-turns.js';
 import { TurnEstimate } from './turn-estimate.js';
 import { TurnObservers } from './turn-observer.js';
 
-/** Lets turns in and sees them out: admission, sessions, the list of running turns, and the observers. */
+/** Begins and ends turns: admission, sessions, the list of running turns, and observers. */
 @Injectable()
 export class Entrance {
   private readonly logger = new Logger(Entrance.name);
@@ -23,8 +23,8 @@ export class Entrance {
   ) {}
 
   /**
-   * Gives a turn its lease, and its session where it names one; undefined when that took no waiting. Throws what the admission
-   * and the session refuse with, and 503 when the process is shutting down. Call `leave` in every case.
+   * Acquires the lease of a turn and the session that it names; undefined when no waiting was needed. Throws the
+   * refusals of the Admission and the session, and 503 during shutdown. Always call `leave` afterwards.
    */
   enter(turn: ActiveTurn): Promise<void> | undefined {
     turn.startedAt = this.clock.now();
@@ -36,7 +36,7 @@ export class Entrance {
     return undefined;
   }
 
-  /** Stops what may still run for the turn, gives back what it holds and tells the observers. Once; later calls do nothing. */
+  /** Stops remaining work, releases what the turn holds and notifies the observers. Repeated calls do nothing. */
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
     const { lease, startedAt, firstEventAt, ending } = turn;
@@ -63,7 +63,7 @@ export class Entrance {
     const waiter = { param, signal: turn.signal, onLost: () => turn.stop('session_lost') };
     const held = session.locks ? await this.sessions.hold(caller.tenant, session.id, waiter) : NO_SESSION;
     try {
-      // Under the lock, so that two turns cannot both find the last place.
+      // Checked under the lock, so that two turns cannot both take the last place.
       if (settings.store) await this.sessions.refuseWhenFull(caller.tenant, session.id, param);
     } catch (error) {
       await held.release();
@@ -88,7 +88,7 @@ export class Entrance {
   }
 }
 
-/** Waits for something until the turn is to stop; what comes too late is given back at once. */
+/** Waits for a resource until the turn is stopped; a late one is released at once. */
 async function acquire<T>(turn: ActiveTurn, pending: Promise<T>, giveBack: (late: T) => void): Promise<T> {
   try {
     return await turn.until(pending);

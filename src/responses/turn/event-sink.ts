@@ -1,16 +1,16 @@
 import type { StreamEvent } from '../../protocol/index.js';
 import type { AssemblerNote } from '../assembler/index.js';
 
-/** Where the events of a turn go. A turn without a sink makes no text of them: that is the JSON transport. */
+/** Receives the events of a turn. Without a sink no events are made: that is the JSON transport. */
 export interface EventSink {
   /**
-   * Takes a batch of events, in the order of protocol §4. A promise says that the client has to catch up: nothing more comes
-   * before it resolves, and the model waits. It never rejects, and does nothing once the client is gone.
+   * Takes a batch of events, in the order of protocol §4. A returned promise pauses the model until it resolves. It
+   * never rejects, and does nothing once the client has disconnected.
    */
   write(events: readonly StreamEvent[]): Promise<void> | undefined;
 
   /**
-   * Takes what no event says, just before the events that were written with it: with both, another process can go on with the
+   * Takes the notes, just before the events that were written with them: with both, another process can continue the
    * response. Without this method no notes are made.
    */
   note?(notes: readonly AssemblerNote[]): void;

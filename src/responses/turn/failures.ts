@@ -19,12 +19,12 @@ const STOP_MESSAGES = {
 
 const NOT_SAVED = 'The response could not be saved. Please retry your request.';
 
-/** Puts what went wrong in a turn into words for the client; what was not meant for clients is logged instead. */
+/** Converts errors of a turn to errors for clients; logs details that clients must not see. */
 @Injectable()
 export class TurnFailures {
   private readonly logger = new Logger('Turn');
 
-  /** How a response ends that failed: what was open is cut off, and what models reported so far counts. */
+  /** The outcome of a failed response: open items are closed as incomplete, and reported usage counts. */
   toFailedOutcome(assembler: ResponseAssembler, error: ResponseErrorBody): Outcome {
     assembler.cutItems();
     return { status: 'failed', usage: assembler.usage, error };
@@ -46,19 +46,19 @@ export class TurnFailures {
     if (error instanceof TurnStoppedError) return ApiError.retryLater(STOP_MESSAGES[error.reason]);
     const refusal =
       error instanceof StateError ? error.toApiError() : ApiError.unexpected(turn.caller.requestId, error);
-    // What the client can mend is not the operator's business.
+    // Client errors are not logged.
     if (refusal.status >= 500) this.log(error, turn);
     return refusal;
   }
 
-  /** Why a response that is finished could not be saved. */
+  /** The error of a finished response that could not be saved. */
   toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     this.log(error, turn);
     const message = error instanceof SessionLockLostError ? STOP_MESSAGES.session_lost : NOT_SAVED;
     return { code: 'server_error', message };
   }
 
-  /** Tells only our log; of what passes by itself no more than a line. */
+  /** Logs an error; temporary failures without a stack. */
   private log(error: unknown, { responseId, caller }: AdmittedTurn): void {
     const line = `${responseId} of request ${caller.requestId} failed`;
     if (error instanceof StoreUnavailableError) this.logger.warn(`${line}: ${error.message}`);
@@ -66,7 +66,7 @@ export class TurnFailures {
   }
 }
 
-/** A provider's status counts only where it can be an error's; a success with an error in it would mislead every SDK. */
+/** Uses a provider's status only if it is an error status: SDKs ignore errors in other answers. */
 function fromModelError(error: ModelError): ApiError {
   const { status: given = 500, param = null, retryAfterMs = NaN } = error.options;
   const status = Number.isInteger(given) && given >= 400 && given <= 599 ? given : 500;

@@ -1,9 +1,9 @@
 import type { DiscoveryService } from '@nestjs/core';
 
-/** Every provider of the application that extends a class, each once, in the order of their modules. */
+/** Every Nest provider of the application that extends a class, each once, in the order of their modules. */
 export function findInstances<T>(
   discovery: DiscoveryService,
-  kind: abstract new (...parts: never[]) => T,
+  kind: abstract new (...args: never[]) => T,
 ): readonly T[] {
   const instances = discovery.getProviders().map(({ instance }) => instance as unknown);
   return [...new Set(instances.filter((instance): instance is T => instance instanceof kind))];

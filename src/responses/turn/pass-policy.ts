@@ -9,51 +9,54 @@ import type { ResponseAssembler } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { findInstances } from './find-instances.js';
 
-/** A pass whose model came to its own end. */
+/** A pass that ended with `finish`. */
 export interface FinishedPass {
   /** From 1. */
   readonly number: number;
-  /** The items of the response that it made. */
+  /** The output items of the pass. */
   readonly output: readonly Item[];
-  /** How many more calls may be answered within `max_tool_calls`; Infinity without one. */
+  /** How many more calls may be answered within `max_tool_calls`; Infinity without a limit. */
   readonly toolCallsLeft: number;
-  /** Aborts when nobody wants the answer any more. */
+  /** Aborts when the turn is stopped. */
   readonly signal: AbortSignal;
 }
 
-/** A policy at work on one turn. */
+/** A policy for one turn. */
 export interface TurnPolicy {
   /**
-   * Looks at an event of a model before the response does, and gives what takes its place: the event itself, another one,
-   * several, or nothing. What is held back can be given with a later event, at the latest with `finish`. What it throws fails the turn.
+   * Maps an event of a model before the response receives it: to itself, another event, several, or none. Events that
+   * are held back may be returned with a later one, at the latest with `finish`. An error fails the turn.
    */
   look?(event: ModelEvent): ModelEvent | readonly ModelEvent[] | undefined;
 
   /**
-   * Decides after a pass: undefined leaves it at that, items are given to the model, which is asked again in the same response.
-   * Clients do not see the items, but whoever continues the response goes on from them. An output needs its call, which
-   * is in the response or among the items. While a call waits for an output of the client, the model is not asked again.
-   * There is no time limit but the policy's own: the turn waits until its client leaves.
+   * Called after a pass. Undefined ends the response; returned items are given to the model in another pass of the same
+   * response. Clients do not see the items, but a response that continues this one includes them. An output needs its
+   * call, in the response or among the items. While a call waits for an output of the client, there is no further pass.
+   * The turn waits without a time limit until its client disconnects.
    */
   answer?(pass: FinishedPass): MaybePromise<readonly ForeignItem[] | undefined>;
 }
 
 /**
- * Decides how often a model is asked within a turn, and what of its answers becomes part of the response. Tools that the
- * server runs are policies. They take part in the order in which the program gave them, then those of its modules.
+ * Filters the events of a model and starts further passes within a turn; tools that the server runs are policies. They
+ * are called in the order given by the program, then those of its modules.
  */
 export abstract class PassPolicy {
-  /** Called once per turn, before its model is asked. Undefined where the turn is none of its business: then it costs nothing. */
+  /**
+   * Called once per turn, before its model is asked. Undefined when the policy does not apply to the turn, which then
+   * has no cost.
+   */
   abstract begin(turn: Turn): TurnPolicy | undefined;
 }
 
-/** What outputs of tools have in common: each answers a call. */
+/** The suffix of the item types that answer a call. */
 const OUTPUT_SUFFIX = '_output';
 
-/** DI token: the policies that the program gave, in their order. */
+/** DI token: the policies given by the program, in order. */
 export const PASS_POLICIES = Symbol('pass policies');
 
-/** Every policy of the application: those that the program gave, then those of its modules. */
+/** All policies of the application: those given by the program, then those of its modules. */
 @Injectable()
 export class PassPolicies implements OnModuleInit {
   private policies: readonly PassPolicy[] = [];
@@ -69,14 +72,14 @@ export class PassPolicies implements OnModuleInit {
     this.policies = [...new Set([...this.given, ...findInstances(this.discovery, PassPolicy)])];
   }
 
-  /** The policies that have something to do with a turn. */
+  /** The policies that apply to a turn. */
   begin(turn: Turn): readonly TurnPolicy[] {
     return this.policies.map((policy) => policy.begin(turn)).filter((policy) => policy != null);
   }
 
   /**
-   * What a model is given after a pass, by all policies together; null where the turn ends. Policies are not asked after the last
-   * of MAX_PASSES, nor once as many calls were answered as `max_tool_calls` allows; what answers more is forgotten.
+   * The items that the policies give the model after a pass; null ends the turn. Policies are not called after the last
+   * of MAX_PASSES passes, or once `max_tool_calls` calls were answered; answers beyond that are dropped.
    */
   async decide(
     policies: readonly TurnPolicy[],
@@ -86,7 +89,7 @@ export class PassPolicies implements OnModuleInit {
     const { passes, given: before } = assembler.state;
     const toolCallsLeft = (turn.admitted.settings.max_tool_calls ?? Infinity) - countOutputs(before.flatMap(itemsOf));
     if (passes.length >= this.environment.MAX_PASSES || toolCallsLeft <= 0) return null;
-    // A copy: what a policy does to it must not reach the response.
+    // A copy, so that policies cannot change the response.
     const output = structuredClone(assembler.outputFrom(assembler.pass.firstIndex));
     const pass: FinishedPass = { number: passes.length, output, toolCallsLeft, signal: turn.signal };
     const answers = await Promise.all(policies.map(async (policy) => policy.answer?.(pass)));
@@ -94,12 +97,12 @@ export class PassPolicies implements OnModuleInit {
     return given.length === 0 || countOutputs(given) > toolCallsLeft ? null : given;
   }
 
-  /** The item as it is kept. Throws an Error for what is no item of a transcript: not every policy is TypeScript. */
+  /** The item with an id. Throws an Error for an invalid item: not every policy is written in TypeScript. */
   private toItem(item: ForeignItem): Item {
     const copy = JSON.parse(JSON.stringify(item)) as ForeignItem | null;
     const { type, id } = copy ?? {};
     if (typeof type !== 'string' || type === 'item_reference')
-      throw new Error('a policy gave something that is no item');
+      throw new Error('a pass policy returned a value that is not an item');
     return { ...copy, type, id: typeof id === 'string' ? id : this.ids.next(itemIdPrefix(type)) };
   }
 }

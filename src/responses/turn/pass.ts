@@ -18,12 +18,12 @@ import type { Delivery } from './delivery.js';
 import type { TurnPolicy } from './pass-policy.js';
 import type { TurnObservers } from './turn-observer.js';
 
-/** Batches taken without a turn of the event loop, after which one is given so that an eager provider starves nobody. */
+/** Batches taken before the event loop gets a turn, so that a fast provider does not block it. */
 const BATCHES_PER_LOOP_TURN = 32;
 
 const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>(['stop', 'length', 'content_filter']);
 
-/** What the passes of a turn have in common. */
+/** The dependencies that the passes of a turn share. */
 export interface PassDependencies {
   readonly turn: ActiveTurn;
   readonly assembler: ResponseAssembler;
@@ -34,12 +34,12 @@ export interface PassDependencies {
   readonly limits: Pick<Environment, 'MODEL_IDLE_TIMEOUT_MS' | 'MODEL_ACCEPT_TIMEOUT_MS'>;
 }
 
-/** One question to one model: takes what the provider writes and hands it on, event by event. */
+/** One request to one model: receives the provider's events and passes them on. */
 export class Pass implements ModelSink {
   isClosed = false;
   private reason: FinishReason | null = null;
   private batches = 0;
-  /** Waits of the provider that are not over: a client that is behind must not count as a model that is silent. */
+  /** Number of pending writes: a client that is behind must not count as a silent model. */
   private held = 0;
   private idle: Timer | null = null;
   private acceptance: Timer | null = null;
@@ -47,22 +47,22 @@ export class Pass implements ModelSink {
   private reject: (error: unknown) => void = () => undefined;
 
   /**
-   * `isAccepted` says that the response exists: what goes wrong from then on is its failure. It does in a later pass; in the
-   * first, once the model took the turn with its first batch, or when a stream was not refused within MODEL_ACCEPT_TIMEOUT_MS.
+   * `isAccepted`: the response exists, so that errors from now on fail it. True in later passes; in the first, once the
+   * model has sent its first batch, or when a stream was not refused within MODEL_ACCEPT_TIMEOUT_MS.
    */
   constructor(
     private readonly dependencies: PassDependencies,
     public isAccepted: boolean,
   ) {}
 
-  /** Aborts when the turn is to stop. */
+  /** Aborts when the turn is stopped. */
   get signal(): AbortSignal {
     return this.dependencies.turn.signal;
   }
 
   /**
-   * Asks the model, and waits for its `finish`. Throws what the provider throws, ModelError where it ends without a `finish`,
-   * ProviderContractError for what no model may say, and TurnStoppedError when the turn is to stop.
+   * Asks the model and waits for its `finish`. Throws the errors of the provider, ModelError when it ends without a
+   * `finish`, ProviderContractError for invalid events, and TurnStoppedError when the turn is stopped.
    */
   ask({ provider, providerName }: ModelRoute, question: Turn): Promise<FinishReason> {
     const { turn, assembler } = this.dependencies;
@@ -83,13 +83,13 @@ export class Pass implements ModelSink {
 
   /** Takes a batch from the provider. */
   write(batch: readonly ModelEvent[]): Promise<void> | undefined {
-    // A provider that keeps writing to a closed sink must not block the event loop.
+    // A provider that ignores the closed sink must not block the event loop.
     if (this.isClosed) return nextLoopTurn();
     this.idle?.refresh();
     try {
       for (const event of batch) {
         this.look(event, 0);
-        // A policy may keep the event to itself, but there is nothing behind it.
+        // A policy may drop the `finish`, but no event can follow it.
         if (event.type === 'finish') this.reason ??= requireFinishReason(event.reason);
         if (this.reason !== null) break;
       }
@@ -105,7 +105,7 @@ export class Pass implements ModelSink {
     return undefined;
   }
 
-  /** Hands an event to the policies, one after another, and what is left of it to the response. */
+  /** Passes an event through the policies, one after another, and the result to the response. */
   private look(event: ModelEvent, index: number): void {
     const policy = this.dependencies.policies[index];
     if (policy === undefined) {
@@ -125,7 +125,7 @@ export class Pass implements ModelSink {
     else this.dependencies.assembler.push(event);
   }
 
-  /** Keeps where the answer comes from: the next turn of the transcript may want to go there. */
+  /** Records the origin of the answer, from which the next turn of the transcript may continue. */
   private readMetadata({ headers, upstreamId, provider, model }: Extract<ModelEvent, { type: 'metadata' }>): void {
     const { turn, assembler } = this.dependencies;
     if (headers !== undefined) turn.client.onHeaders?.(headers);
@@ -140,7 +140,7 @@ export class Pass implements ModelSink {
     });
   }
 
-  /** Clients are rarely behind: no promise where there is nothing to wait for. */
+  /** Returns no promise in the common case, when the client is not behind. */
   private goOn(): Promise<void> | undefined {
     const catchingUp = this.dependencies.delivery.deliver();
     this.batches += 1;
@@ -168,10 +168,10 @@ export class Pass implements ModelSink {
     if (this.held === 0) this.dependencies.turn.stop('timeout');
   };
 
-  /** Who waits for a stream is told that the response exists, even if the model is still thinking. */
+  /** The stream begins even if the model has not answered yet. */
   private readonly onPatienceOver = (): void => {
     this.accept();
-    // Not within the timer: others of the same moment, such as a keepalive, are to fire before something is written.
+    // Deferred, so that other timers of the same moment, such as a keepalive, fire before anything is written.
     queueMicrotask(() => void this.hold(this.dependencies.delivery.deliver()));
   };
 
@@ -209,6 +209,6 @@ export class Pass implements ModelSink {
 }
 
 function requireFinishReason(reason: FinishReason): FinishReason {
-  if (!FINISH_REASONS.has(reason)) throw new ProviderContractError(`there is no finish reason ${reason}`);
+  if (!FINISH_REASONS.has(reason)) throw new ProviderContractError(`unknown finish reason ${reason}`);
   return reason;
 }

@@ -17,14 +17,14 @@ import { endsUnanswered } from './stop-reason.js';
 import { TokenMeter } from './token-meter.js';
 import { TurnObservers } from './turn-observer.js';
 
-/** What came of a turn's questions to its model. */
+/** The result of a turn's passes. */
 export interface Answer {
   readonly assembler: ResponseAssembler;
   readonly delivery: Delivery;
   readonly outcome: Outcome;
-  /** What the model saw and was given, and its output before `included`. */
+  /** The context of the model, including given items, and its output before `included`. */
   readonly transcript: Transcript;
-  /** Output items that are part of the transcript already. */
+  /** The number of output items that are already part of the transcript. */
   readonly included: number;
 }
 
@@ -33,7 +33,7 @@ const INCOMPLETE_REASONS: Readonly<Record<Exclude<FinishReason, 'stop'>, Incompl
   content_filter: 'content_filter',
 };
 
-/** Asks a turn's model, pass by pass, as long as a policy gives it something to go on with. */
+/** Runs the passes of a turn: another one as long as a policy returns items. */
 @Injectable()
 export class Passes {
   constructor(
@@ -48,8 +48,8 @@ export class Passes {
   ) {}
 
   /**
-   * Runs a turn up to, but without, its terminal event. Throws what the model refused with before it took the turn, and why the
-   * client gets no more; every other failure is an outcome.
+   * Runs a turn up to its terminal event. Throws the model's refusal before the response exists, and disconnects; every
+   * other error becomes an outcome.
    */
   async run(turn: ActiveTurn, resolved: ResolvedTurn, sink: EventSink | null): Promise<Answer> {
     const assembler = this.assemble(turn, sink);
@@ -85,7 +85,7 @@ export class Passes {
         transcript = give(transcript.append(assembler.outputFrom(included)), given);
         assembler.give(given);
         included = assembler.state.items.length;
-        // Some are for the client to answer: with its next turn the model goes on.
+        // The client must answer the open calls before the model can continue.
         if (transcript.hasOpenCalls) break;
         question = await turn.until(
           this.resolver.resolveNext(turn, resolved, given, transcript, assembler.pass.origin),
@@ -103,7 +103,7 @@ export class Passes {
     return { assembler, delivery, outcome, transcript, included };
   }
 
-  /** Prepares a context for later: the model is not asked, its input is counted (protocol §6.4). */
+  /** Prepares a context to be continued: its input is counted, but the model is not asked (protocol §6.4). */
   private async warmUp(
     turn: ActiveTurn,
     resolved: ResolvedTurn,
@@ -134,12 +134,12 @@ export class Passes {
   }
 }
 
-/** Throws an Error for items that do not fit: the client, who would be told an ApiError, has nothing to mend. */
+/** Throws an Error instead of ApiError for items that do not fit: the client cannot correct them. */
 function give(transcript: Transcript, items: readonly Item[]): Transcript {
   try {
     return transcript.give(items);
   } catch (cause) {
-    throw new Error('a policy gave items that do not fit', { cause });
+    throw new Error('a pass policy returned items that do not fit the transcript', { cause });
   }
 }
 

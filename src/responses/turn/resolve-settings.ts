@@ -36,7 +36,7 @@ export function resolveSettings(request: CreateResponseRequest): ResponseSetting
     top_p: request.top_p ?? 1,
     truncation: request.truncation ?? 'disabled',
     user: request.user ?? null,
-    // Echoed as they came, and only when they came.
+    // Echoed only when the request has them.
     ...(request.image == null ? {} : { image: request.image as ResponseSettings['image'] }),
     ...(request.prompt_cache_options == null
       ? {}
@@ -44,7 +44,7 @@ export function resolveSettings(request: CreateResponseRequest): ResponseSetting
   };
 }
 
-/** Readers of the specification want every member of a function tool to be there, if only as null. */
+/** The specification requires every member of a function tool, if only as null. */
 function showEveryMember(tool: Tool): Tool {
   if (tool.type !== 'function') return tool;
   return {

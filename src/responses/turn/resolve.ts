@@ -9,19 +9,19 @@ import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
 import { ContextWindow } from './context-window.js';
 
-/** A turn with everything it needs to ask its model. */
+/** A turn with its model and context. */
 export interface ResolvedTurn {
   readonly route: ModelRoute;
-  /** What the model is asked first. */
+  /** The input of the first pass. */
   readonly question: Turn;
-  /** What it sees before it answers. */
+  /** The transcript before the answer. */
   readonly transcript: Transcript;
   readonly parent: Continuation | null;
-  /** The session that the response will belong to. */
+  /** The session of the response. */
   readonly sessionId: string;
 }
 
-/** Finds a turn's model and context: the last point at which it can be refused for what it asks. */
+/** Resolves the model and the context of a turn: the last step that can refuse its request. */
 @Injectable()
 export class TurnResolver {
   constructor(
@@ -32,8 +32,8 @@ export class TurnResolver {
   ) {}
 
   /**
-   * Throws ApiError for an unknown model or parent, for items that do not fit together or do not fit the model's window, and
-   * for efforts the model does not have; StoreUnavailableError when it is known that the response could not be stored.
+   * Throws ApiError for an unknown model or parent, for items that do not fit together or into the model's window, and
+   * for unsupported efforts; StoreUnavailableError when the store is known to be unavailable.
    */
   resolve(turn: ActiveTurn): MaybePromise<ResolvedTurn> {
     const { admitted } = turn;
@@ -44,7 +44,7 @@ export class TurnResolver {
     return this.resolveContext(turn, route);
   }
 
-  /** What the model is asked next, in the same response, after it has answered and was given items. */
+  /** The input of the next pass, after items were given to the model. */
   resolveNext(
     { admitted }: ActiveTurn,
     { route }: ResolvedTurn,
@@ -80,7 +80,7 @@ export class TurnResolver {
   }
 }
 
-/** A turn as its provider is asked. The whole transcript is made when it is read: not every provider needs it. */
+/** A turn for its provider. The transcript is only copied on access: not every provider needs it. */
 function toQuestion(
   { responseId, settings, parameters, include, headers }: AdmittedTurn,
   { input, transcript, parent }: Pick<TurnContext, 'input' | 'transcript'> & Pick<Turn, 'parent'>,
@@ -99,7 +99,7 @@ function toQuestion(
   };
 }
 
-/** Protocol §2, step 8: of all settings only the effort is checked against the model. */
+/** Protocol §2, step 8: the effort is the only setting that is checked against the model. */
 function refuseUnsupportedEffort({ reasoning }: ResponseSettings, { id, reasoningEfforts }: ModelInfo): void {
   const effort = reasoning?.effort ?? null;
   if (effort === null || reasoningEfforts === undefined || reasoningEfforts.includes(effort)) return;

@@ -14,11 +14,11 @@ import { endsUnanswered, isUnanswered } from './stop-reason.js';
 /** A turn that has ended. */
 export interface EndedTurn {
   readonly response: FinalResponse;
-  /** The same as JSON text without its closing brace. */
+  /** The Response as JSON text without its closing brace. */
   readonly json: string;
 }
 
-/** The road of a turn, top to bottom. */
+/** Runs a turn, step by step. */
 @Injectable()
 export class TurnRunner {
   constructor(
@@ -30,9 +30,10 @@ export class TurnRunner {
   ) {}
 
   /**
-   * Runs a turn to its end and gives its Response; a sink takes its events on the way. Throws ApiError for what is refused before
-   * the response exists and, without a sink, where it cannot be saved. Undefined, and no terminal event, where the client is gone
-   * or its connection was broken. What need not be waited for is not awaited: every promise costs.
+   * Runs a turn to its end and returns its Response; a sink receives its events. Throws ApiError for a refusal before
+   * the response exists and, without a sink, when it cannot be saved. Returns undefined, without a terminal event, when
+   * the client has disconnected or its connection was broken.
+   * Synchronous results are not awaited, because every promise has a cost.
    */
   async run(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
     try {
@@ -44,15 +45,15 @@ export class TurnRunner {
       const resolved = isPromise(resolving) ? await turn.until(resolving) : resolving;
 
       const answer = await this.passes.run(turn, resolved, sink);
-      // Stopped for another reason it has failed, which is an answer.
+      // For any other stop reason the response has failed and is delivered.
       if (isUnanswered(turn.stopReason)) turn.throwIfStopped();
 
-      // Saved first: whoever reads the terminal event can go on from the response, on any replica.
+      // Saved first, so that a client that has the terminal event can continue the response on any replica.
       const saving = this.saver.save(turn, resolved, answer);
       const response = isPromise(saving) ? await saving : saving;
       const json = answer.assembler.terminate(response);
 
-      // Left before it as well: whoever answers it at once finds the place and the session free.
+      // Released first too, so that the client's next turn finds the lease and the session free.
       const leaving = turn.leaveSession();
       if (leaving !== undefined) await leaving;
       this.entrance.leave(turn);

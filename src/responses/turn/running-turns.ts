@@ -4,7 +4,7 @@ import { ApiError } from '../../protocol/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { StopReason } from './stop-reason.js';
 
-/** Every turn this process is running, by response id. Shutdown closes the door here and waits for the rest to leave. */
+/** The running turns of this process, by response id. Shutdown refuses new ones and waits for the rest. */
 @Injectable()
 export class RunningTurns {
   private readonly turns = new Map<string, ActiveTurn>();
@@ -25,13 +25,13 @@ export class RunningTurns {
     this.turns.set(turn.responseId, turn);
   }
 
-  /** Takes a turn out. */
+  /** Removes a turn. */
   end(turn: ActiveTurn): void {
     this.turns.delete(turn.responseId);
     if (this.closed && this.turns.size === 0) this.whenIdle.resolve(undefined);
   }
 
-  /** Lets no new turn in; resolves when the last running one has ended. */
+  /** Refuses new turns; resolves when the last running one has ended. */
   close(): Promise<void> {
     this.closed = true;
     if (this.turns.size === 0) this.whenIdle.resolve(undefined);

@@ -9,10 +9,10 @@ import { TurnFailures } from './failures.js';
 import type { Answer } from './passes.js';
 import type { ResolvedTurn } from './resolve.js';
 
-/** Roughly what the members of a Response take that a client did not send. */
+/** Estimated bytes of the members of a Response that the client did not send. */
 const OTHER_MEMBERS_BYTES = 1024;
 
-/** Keeps what a turn made, so that it can be continued. */
+/** Saves responses, so that they can be continued. */
 @Injectable()
 export class TurnSaver {
   constructor(
@@ -22,9 +22,8 @@ export class TurnSaver {
   ) {}
 
   /**
-   * Stores the response unless its request does not want that, remembers it for its connection, and gives it. One that cannot be
-   * saved has failed, and is not remembered either; where the client sees nothing but the Response, that throws
-   * ApiError 503.
+   * Saves the response if its request asks for it, remembers it for its connection, and returns it. A response that
+   * cannot be saved has failed and is not remembered; without a stream, that throws ApiError 503.
    */
   save(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<FinalResponse> {
     const response = answer.assembler.conclude(answer.outcome, this.clock.nowInSeconds());
@@ -33,18 +32,18 @@ export class TurnSaver {
       return response;
     };
     const giveUp = (error: unknown): FinalResponse => {
-      turn.client.continuations?.cancel(response.id);
+      turn.client.continuations?.cancelSave(response.id);
       return this.giveUp(turn, answer, error);
     };
     try {
-      const keeping = this.keep(turn, resolved, answer, response);
-      return isPromise(keeping) ? keeping.then(succeed, giveUp) : succeed();
+      const saving = this.saveAndRemember(turn, resolved, answer, response);
+      return isPromise(saving) ? saving.then(succeed, giveUp) : succeed();
     } catch (error) {
       return giveUp(error);
     }
   }
 
-  private keep(
+  private saveAndRemember(
     turn: ActiveTurn,
     { question, parent, sessionId }: ResolvedTurn,
     { assembler, transcript, included }: Answer,
@@ -53,7 +52,7 @@ export class TurnSaver {
     const { settings, parameters, caller, ttlSeconds } = turn.admitted;
     const { origin } = assembler.pass;
     if (turn.stopReason === 'session_lost') throw new SessionLockLostError(sessionId);
-    // What failed cannot be continued.
+    // A failed response cannot be continued.
     const memory = response.status === 'failed' ? undefined : turn.client.continuations;
     const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
     const remember = (): void => {
@@ -74,17 +73,17 @@ export class TurnSaver {
       sessionId,
       fence: turn.session.fence,
       expiresAt,
-      // Not every store asks: a database weighs for itself.
+      // Computed on access: a database measures the size itself.
       get settingsBytes() {
         return OTHER_MEMBERS_BYTES + estimateBytes(parameters);
       },
-      // A store that has the parent does not look, and a long transcript is not copied.
+      // Computed on access: a store that has the parent does not need it.
       get inherited() {
         return parent?.transcript.items ?? [];
       },
     };
-    // It may be deleted as soon as it is stored, before we know that it is.
-    memory?.expect(response.id);
+    // Another client may delete it before the save is confirmed.
+    memory?.beginSave(response.id);
     const saving = this.store.save(caller.tenant, record);
     if (!isPromise(saving)) {
       remember();

@@ -2,22 +2,22 @@ import { BreakConnectionError } from '../../providers/index.js';
 
 /** Why a running turn was stopped; it decides how the response ends. */
 export type StopReason =
-  /** The client went away: nobody listens, nothing is stored. */
+  /** The client disconnected: nothing is stored. */
   | 'disconnect'
-  /** The client's connection is to be broken: nobody is to listen, nothing is stored. */
+  /** The provider breaks the client's connection; nothing is stored. */
   | 'cut'
-  /** The model said nothing for too long. */
+  /** The model was silent for too long. */
   | 'timeout'
-  /** The process is shutting down and the turn outlived its grace. */
+  /** The process is shutting down and the grace period of the turn is over. */
   | 'drain'
-  /** The connection of the turn is at its end and the turn outlived its grace. */
+  /** The connection has expired and the grace period of the turn is over. */
   | 'expiry'
-  /** Another turn took over the session because this one could not keep it. */
+  /** Another turn took over the session, because its lock could not be renewed. */
   | 'session_lost'
-  /** The turn is over without the model's own end; what still runs for it is to stop. */
+  /** The turn is over without the model's own end; remaining work is stopped. */
   | 'over';
 
-/** Thrown inside a turn that was stopped, and the reason that the model's signal gives. */
+/** Thrown in a stopped turn, and the reason of its abort signal. */
 export class TurnStoppedError extends Error {
   override readonly name = 'TurnStoppedError';
 

@@ -1,12 +1,12 @@
 import type { Environment } from '../../config/index.js';
 import { aboveMaximum, belowMinimum, wrongType } from '../../validation/index.js';
 
-/** Headers as they came, by their names in lower case. */
+/** Request headers, by their names in lower case. */
 export type RequestHeaders = Readonly<Record<string, unknown>>;
 
 const HEADER = 'x-response-ttl';
 
-/** How long the response is to live, seconds. Throws ApiError 400 for what is no number or out of bounds. */
+/** The lifetime of a response, seconds. Throws ApiError 400 for a value that is not an integer or out of bounds. */
 export function readTimeToLive(
   headers: RequestHeaders,
   limits: Pick<Environment, 'RESPONSE_TTL' | 'RESPONSE_TTL_MAX'>,

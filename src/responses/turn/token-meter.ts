@@ -5,7 +5,7 @@ import type { Item, TokenCounts } from '../../protocol/index.js';
 import { countItemTokens, countSettingsTokens, type ModelProviderBase, type Turn } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
 
-/** Counts tokens as a provider does, or as we do when it fails, takes too long, or counts nonsense. */
+/** Counts tokens with the provider, or estimates them when it fails, times out, or returns an invalid count. */
 @Injectable()
 export class TokenMeter {
   private readonly logger = new Logger(TokenMeter.name);
@@ -15,7 +15,7 @@ export class TokenMeter {
     private readonly environment: Environment,
   ) {}
 
-  /** Tokens of everything that the model reads in a turn. */
+  /** Input tokens of a turn. */
   async countInput(provider: ModelProviderBase, turn: Turn): Promise<number> {
     const counted = await this.own(() => provider.countTokens(turn), turn);
     return counted ?? (await countSettingsTokens(turn.settings)) + (await countItemTokens(turn.context));
@@ -25,7 +25,7 @@ export class TokenMeter {
     return (await this.own(() => provider.countOutputTokens(output), turn)) ?? countItemTokens(output);
   }
 
-  /** Tokens of a pass whose model reported none. An answer is not lost for a number: what the provider cannot count is estimated. */
+  /** Tokens of a pass whose model reported none; never fails. */
   async countPass(provider: ModelProviderBase, turn: Turn, output: readonly Item[]): Promise<Required<TokenCounts>> {
     const [input, written] = await Promise.all([
       this.countInput(provider, turn),
@@ -34,7 +34,7 @@ export class TokenMeter {
     return { input, cached: 0, cacheWrite: 0, output: written, reasoning: 0 };
   }
 
-  /** The provider's own count; undefined when there is none that can be used. */
+  /** The provider's count; undefined when it is not usable. */
   private async own(count: () => Promise<number>, { responseId }: Turn): Promise<number | undefined> {
     try {
       return requireCount(await this.inTime(count()));
@@ -54,6 +54,6 @@ export class TokenMeter {
 }
 
 function requireCount(tokens: number): number {
-  if (!Number.isSafeInteger(tokens) || tokens < 0) throw new Error(`the provider counted ${tokens}`);
+  if (!Number.isSafeInteger(tokens) || tokens < 0) throw new Error(`the provider returned ${tokens} as a token count`);
   return tokens;
 }

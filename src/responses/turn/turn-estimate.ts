@@ -3,22 +3,22 @@ import type { AdmittedTurn } from './admit.js';
 /** Characters of text for one token, on average. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** What a turn is likely to cost, before it runs. Nothing is computed until it is read. */
+/** The estimated cost of a turn before it runs, computed on access. */
 export class TurnEstimate {
   private input: number | null = null;
 
   constructor(private readonly turn: AdmittedTurn) {}
 
   /**
-   * Tokens of the request itself: its input, instructions, tools and output format, at four characters a token. What it
-   * continues is not loaded yet and not counted.
+   * Tokens of the request itself: its input, instructions, tools and output format, at four characters a token.
+   * Excludes the previous response, which is not loaded yet.
    */
   get inputTokens(): number {
     this.input ??= Math.ceil(countCharacters(this.turn) / CHARACTERS_PER_TOKEN);
     return this.input;
   }
 
-  /** The most tokens the model may write, as the request says; null without a limit. */
+  /** The most tokens the model may write, from the request; null without a limit. */
   get maxOutputTokens(): number | null {
     return this.turn.settings.max_output_tokens ?? null;
   }

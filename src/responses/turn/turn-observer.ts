@@ -6,10 +6,10 @@ import type { TerminalStatus, Usage } from '../../protocol/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import { findInstances } from './find-instances.js';
 
-/** How a turn reaches its client. */
+/** The transport of a turn. */
 export type Transport = 'json' | 'sse' | 'websocket';
 
-/** What is known of a turn when it begins. */
+/** A turn at its beginning. */
 export interface BegunTurn {
   readonly responseId: string;
   readonly caller: Caller;
@@ -19,22 +19,22 @@ export interface BegunTurn {
   readonly startedAt: number;
 }
 
-/** What is known of a turn when its model has said its first word. */
+/** A turn at the first event of its model. */
 export interface AnsweringTurn extends BegunTurn {
-  /** The name of the provider that answers. */
+  /** The name of the provider. */
   readonly provider: string;
   /** From the beginning of the turn to the first event of its model, ms. */
   readonly firstEventMs: number;
 }
 
-/** What is known of a turn once it is over. */
+/** A turn that is over. */
 export interface TurnRecord extends BegunTurn {
   /** Null when no provider was chosen. */
   readonly provider: string | null;
-  /** `refused`: it ended before `response.created`; `disconnected`: the client left first. */
+  /** `refused`: it ended before `response.created`; `disconnected`: the client disconnected first. */
   readonly status: TerminalStatus | 'refused' | 'disconnected';
   readonly usage: Usage | null;
-  /** The error's code where the turn was refused or failed. */
+  /** The error code of a refused or failed turn. */
   readonly errorCode: string | null;
   /** From the beginning of the turn to the first event of its model, ms; null when there was none. */
   readonly firstEventMs: number | null;
@@ -43,24 +43,24 @@ export interface TurnRecord extends BegunTurn {
 }
 
 /**
- * Hears of every turn on every transport. Override what you need: a method that is not overridden costs nothing. No turn waits
- * for an observer; what it throws is logged and goes no further.
+ * Observes every turn on every transport. Override the methods you need; others have no cost. Turns do not wait for
+ * observers; errors are logged.
  */
 export abstract class TurnObserver {
-  /** A turn begins: it was validated, and waits for its admission. */
+  /** A turn begins: it is validated and waits for its Admission. */
   begun?(turn: BegunTurn): MaybePromise<void>;
 
   /** The model of a turn has sent its first event. Not called for a turn that is refused, fails before, or asks no model. */
   firstEvent?(turn: AnsweringTurn): MaybePromise<void>;
 
-  /** A turn is over, whatever happened. Called exactly once for each that has begun. */
+  /** A turn is over. Called exactly once for each turn that has begun. */
   settled?(record: TurnRecord): MaybePromise<void>;
 }
 
-/** DI token: the observers that the program gave, in their order. */
+/** DI token: the observers given by the program, in order. */
 export const OBSERVERS = Symbol('observers');
 
-/** Every observer of the application: those that the program gave, then those of its modules. */
+/** All observers of the application: those given by the program, then those of its modules. */
 @Injectable()
 export class TurnObservers implements OnModuleInit {
   private readonly logger = new Logger(TurnObservers.name);
@@ -80,18 +80,18 @@ export class TurnObservers implements OnModuleInit {
     this.ofSettled = observers.filter((observer) => observer.settled !== undefined);
   }
 
-  /** Tells of a turn that begins. */
+  /** Reports a turn that begins. */
   begun(turn: () => BegunTurn): void {
     if (this.ofBegun.length > 0) this.tell(this.ofBegun, turn(), (observer, begun) => observer.begun?.(begun));
   }
 
-  /** Tells of the first event of a turn's model. */
+  /** Reports the first event of a turn's model. */
   firstEvent(turn: () => AnsweringTurn): void {
     if (this.ofFirstEvent.length === 0) return;
     this.tell(this.ofFirstEvent, turn(), (observer, answering) => observer.firstEvent?.(answering));
   }
 
-  /** Tells of a turn that is over. */
+  /** Reports a turn that is over. */
   settled(record: TurnRecord): void {
     this.tell(this.ofSettled, record, (observer, settled) => observer.settled?.(settled));
   }

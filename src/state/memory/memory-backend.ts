@@ -7,7 +7,7 @@ import { MemorySessionLock } from './memory-session-lock.js';
 import { MemorySessionStore } from './memory-session-store.js';
 import { MemoryState } from './memory-state.js';
 
-/** State in this process alone: fast, bounded, and gone with it. */
+/** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly responses: MemoryResponseStore;
@@ -25,10 +25,10 @@ export class MemoryBackend extends StateBackend {
   }
 
   override async start(): Promise<void> {
-    // There is nothing to wait for.
+    // Nothing to start.
   }
 
   override async stop(): Promise<void> {
-    // It goes with the process.
+    // Nothing to stop.
   }
 }

@@ -16,7 +16,7 @@ import { SortedList } from './sorted-list.js';
 
 type ResponsePage = Page<ResponseObject>;
 
-/** Lists and trees over what this process keeps. */
+/** Lists and trees of responses in memory. */
 export class MemoryResponseGraph extends ResponseGraph {
   constructor(private readonly state: MemoryState) {
     super();
@@ -109,7 +109,7 @@ export class MemoryResponseGraph extends ResponseGraph {
   }
 }
 
-/** The earliest ancestor that can be seen. */
+/** The earliest visible ancestor. */
 function rootOf(node: Node, shows: (node: Node) => boolean): Node {
   let root = node;
   for (let climbed = 1; root.parent !== null && shows(root.parent); climbed += 1) {

@@ -10,15 +10,15 @@ import type { MemorySessionLock } from './memory-session-lock.js';
 import type { MemoryState } from './memory-state.js';
 import { belongsTo, descend, itemsOf, type Node, sessionsOf } from './node.js';
 
-/** Most responses that are freed at once: purging must not hold up the turns that run. */
+/** Most responses freed at once, so that purging does not delay running turns. */
 const PURGE_BATCH = 100;
 
-/** How much is kept. */
+/** The limits of the store. */
 export type MemoryLimits = Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RESPONSES'>;
 
 /**
- * Keeps responses in this process, bounded by count, bytes and age. When it is full the oldest go first; what a living
- * transcript needs of them stays until the transcript goes.
+ * Stores responses in memory, bounded by count, bytes and age. When it is full the oldest are dropped; their items stay
+ * as long as a stored transcript needs them.
  */
 export class MemoryResponseStore extends ResponseStore {
   constructor(
@@ -31,7 +31,7 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override expectSave(): void {
-    // Memory is always there.
+    // Always available.
   }
 
   override save(tenant: Tenant, record: ResponseRecord): void | Promise<void> {
@@ -74,7 +74,7 @@ export class MemoryResponseStore extends ResponseStore {
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return 0;
-    // Through tombstones as well: what continues a deleted response is part of the subtree.
+    // Includes descendants of deleted responses.
     const subtree = options.cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
     const doomed = subtree.filter((member) => this.state.shows(member, within));
     this.state.delete(doomed);
@@ -129,17 +129,17 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override async check(): Promise<void> {
-    // Memory is always there.
+    // Always available.
   }
 }
 
-/** What a response is counted as. What it inherits is asked for only where it is kept. */
+/** The estimated bytes of a response, with inherited items only when they are stored. */
 function bytesOf({ response, settingsBytes, input, given }: ResponseRecord, inherited: readonly Item[]): number {
   const measured = settingsBytes === undefined ? response : response.output;
   return (settingsBytes ?? 0) + estimateBytes([measured, input, given, inherited]);
 }
 
-/** Cuts a page out of items that are held oldest first. Throws UnknownCursorError. */
+/** A page of items that are stored oldest first. Throws UnknownCursorError. */
 function pageOfItems(items: readonly Item[], page: PageRequest): Page<Item> {
   const { after, before, limit, order } = page;
   const ordered = order === 'asc' ? items : items.toReversed();
@@ -154,7 +154,7 @@ function pageOfItems(items: readonly Item[], page: PageRequest): Page<Item> {
   return { data: ordered.slice(position + 1, end), hasMore: end < ordered.length };
 }
 
-/** The session a response was made in or, where that was deleted, one that shares it. */
+/** The session of a response or, if it left that one, another session that shares it. */
 function sessionOf(node: Node): string {
   const { id, sessionId } = node;
   return belongsTo(node, sessionId) ? sessionId : ([...sessionsOf(node)].sort()[0] ?? id);

@@ -1,4 +1,4 @@
-import { type Tenant, ownedKey } from '../../access/index.js';
+import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { type SessionLease, SessionLock } from '../session-lock.js';
 
@@ -8,7 +8,7 @@ interface Holding {
   expiresAt: number;
 }
 
-/** Locks the sessions of this process. */
+/** Session locks within this process. */
 export class MemorySessionLock extends SessionLock {
   private readonly holdings = new Map<string, Holding>();
   private lastFence = 0;
@@ -18,7 +18,7 @@ export class MemorySessionLock extends SessionLock {
   }
 
   override async tryAcquire(tenant: Tenant, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
-    const key = ownedKey(tenant, sessionId);
+    const key = tenantKey(tenant, sessionId);
     const held = this.holdings.get(key);
     if (held !== undefined && held.expiresAt > this.clock.now()) return undefined;
     const fence = (this.lastFence += 1);
@@ -36,8 +36,8 @@ export class MemorySessionLock extends SessionLock {
     };
   }
 
-  /** Whether a lease is still the latest one: an expired lease is, until somebody else takes the session. */
+  /** Whether a lease is still the latest one. An expired lease is, until another one is acquired. */
   isHeld(tenant: Tenant, sessionId: string, fence: number): boolean {
-    return this.holdings.get(ownedKey(tenant, sessionId))?.fence === fence;
+    return this.holdings.get(tenantKey(tenant, sessionId))?.fence === fence;
   }
 }

@@ -4,7 +4,7 @@ import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-sto
 import type { MemoryState } from './memory-state.js';
 import type { Node } from './node.js';
 
-/** The sessions of what this process keeps. */
+/** Sessions of responses in memory. */
 export class MemorySessionStore extends SessionStore {
   constructor(
     private readonly state: MemoryState,
@@ -32,7 +32,7 @@ export class MemorySessionStore extends SessionStore {
     const members = this.membersOf(tenant, sessionId);
     for (const node of members) this.state.leave(node, sessionId);
     this.state.delete(members.filter(({ sessions }) => sessions?.size === 0));
-    // What lives on belongs to another session now, which connections do not know.
+    // The remaining responses now belong to other sessions; cached copies are outdated.
     this.notices.announce(members.map(({ id }) => id));
     return members.length > 0;
   }

@@ -5,22 +5,22 @@ import { belongsTo, itemsOf, type Node, sessionsOf } from './node.js';
 import { findLast, type SmallList, toSortedList, withEntry, withoutEntry } from './small-list.js';
 import { SortedList } from './sorted-list.js';
 
-/** What one tenant has, by its ids. */
-class Estate {
+/** The responses and sessions of one tenant. */
+class TenantIndex {
   readonly nodes = new Map<string, Node>();
-  /** The living nodes that have an item, by its id. */
+  /** Live nodes by the ids of their items. */
   readonly holders = new Map<string, SmallList<Node>>();
   readonly sessions = new Map<string, SmallList<Node>>();
   readonly list = new SortedList<Node>();
 }
 
-/** All responses of this process, and every way to find them. */
+/** All responses in memory, with their indexes. */
 export class MemoryState {
   /** In the order in which they were saved. */
   private readonly nodes = new Set<Node>();
-  /** Goes on where it was: one that begins anew would pass by all that are gone. */
+  /** A continued iteration: a new one would pass all deleted entries. */
   private oldest = this.nodes.values();
-  private readonly estates = new Map<Tenant, Estate>();
+  private readonly indexes = new Map<Tenant, TenantIndex>();
   /** Estimated bytes of everything, tombstones included. */
   private total = 0;
 
@@ -43,59 +43,59 @@ export class MemoryState {
   }
 
   has(tenant: Tenant, responseId: string): boolean {
-    return this.estates.get(tenant)?.nodes.has(responseId) === true;
+    return this.indexes.get(tenant)?.nodes.has(responseId) === true;
   }
 
-  /** A response that can be seen, within a session if one is named. */
+  /** A visible response, in the given session if any. */
   find(tenant: Tenant, responseId: string, within?: string): Node | undefined {
-    const node = this.estates.get(tenant)?.nodes.get(responseId);
+    const node = this.indexes.get(tenant)?.nodes.get(responseId);
     return node !== undefined && this.shows(node, within) ? node : undefined;
   }
 
-  /** Whether a response can be seen. */
+  /** Whether a response is visible: live, not expired, and in the given session if any. */
   shows(node: Node, within?: string): boolean {
     const lives = node.alive && node.expiresAt > this.clock.now();
     return lives && (within === undefined || belongsTo(node, within));
   }
 
-  /** The latest response that can be seen and has an item. */
+  /** The latest visible response with an item. */
   holderOf(tenant: Tenant, itemId: string, within?: string): Node | undefined {
-    return findLast(this.estates.get(tenant)?.holders.get(itemId), (node) => this.shows(node, within));
+    return findLast(this.indexes.get(tenant)?.holders.get(itemId), (node) => this.shows(node, within));
   }
 
   ofTenant(tenant: Tenant): SortedList<Node> {
-    return this.estates.get(tenant)?.list ?? new SortedList();
+    return this.indexes.get(tenant)?.list ?? new SortedList();
   }
 
   ofSession(tenant: Tenant, sessionId: string): SortedList<Node> {
-    return toSortedList(this.estates.get(tenant)?.sessions.get(sessionId));
+    return toSortedList(this.indexes.get(tenant)?.sessions.get(sessionId));
   }
 
   add(node: Node): void {
     const { tenant, parent, id, sessionId, bytes } = node;
-    const estate = this.estateOf(tenant);
+    const index = this.indexOf(tenant);
     if (parent !== null) parent.children = withEntry(parent.children, node);
     this.nodes.add(node);
-    estate.nodes.set(id, node);
-    estate.list.add(node);
-    addTo(estate.sessions, sessionId, node);
-    for (const item of itemsOf(node)) addTo(estate.holders, item.id, node);
+    index.nodes.set(id, node);
+    index.list.add(node);
+    addTo(index.sessions, sessionId, node);
+    for (const item of itemsOf(node)) addTo(index.holders, item.id, node);
     this.total += bytes;
   }
 
   join(node: Node, sessionId: string): void {
-    addTo(this.estateOf(node.tenant).sessions, sessionId, node);
+    addTo(this.indexOf(node.tenant).sessions, sessionId, node);
     node.sessions ??= new Set(sessionsOf(node));
     node.sessions.add(sessionId);
   }
 
   leave(node: Node, sessionId: string): void {
-    removeFrom(this.estateOf(node.tenant).sessions, sessionId, node);
+    removeFrom(this.indexOf(node.tenant).sessions, sessionId, node);
     node.sessions ??= new Set(sessionsOf(node));
     node.sessions.delete(sessionId);
   }
 
-  /** Drops what was saved first. */
+  /** Drops the response that was saved first. */
   dropOldest(): void {
     let { value } = this.oldest.next();
     if (value === undefined) {
@@ -105,22 +105,22 @@ export class MemoryState {
     if (value !== undefined) this.drop(value);
   }
 
-  /** Takes responses out of sight for good, and tells so. */
+  /** Deletes responses and reports it. */
   delete(nodes: readonly Node[]): void {
     for (const node of nodes) this.drop(node);
     this.notices.announce(nodes.map(({ id }) => id));
   }
 
-  /** Takes a node out of reach, and frees it and the ancestors that nobody needs any more. */
+  /** Removes a node from all indexes, and frees it and its deleted ancestors that have no other descendants. */
   drop(node: Node): void {
     const { tenant, id } = node;
-    const estate = this.estateOf(tenant);
+    const index = this.indexOf(tenant);
     this.nodes.delete(node);
-    estate.nodes.delete(id);
-    estate.list.remove(node);
-    for (const sessionId of sessionsOf(node)) removeFrom(estate.sessions, sessionId, node);
-    for (const item of itemsOf(node)) removeFrom(estate.holders, item.id, node);
-    if (estate.list.size === 0) this.estates.delete(tenant);
+    index.nodes.delete(id);
+    index.list.remove(node);
+    for (const sessionId of sessionsOf(node)) removeFrom(index.sessions, sessionId, node);
+    for (const item of itemsOf(node)) removeFrom(index.holders, item.id, node);
+    if (index.list.size === 0) this.indexes.delete(tenant);
     node.alive = false;
     for (let current: Node | null = node; current !== null; current = current.parent) {
       if (current.alive || current.children !== undefined) return;
@@ -129,10 +129,10 @@ export class MemoryState {
     }
   }
 
-  private estateOf(tenant: Tenant): Estate {
-    let estate = this.estates.get(tenant);
-    if (estate === undefined) this.estates.set(tenant, (estate = new Estate()));
-    return estate;
+  private indexOf(tenant: Tenant): TenantIndex {
+    let index = this.indexes.get(tenant);
+    if (index === undefined) this.indexes.set(tenant, (index = new TenantIndex()));
+    return index;
   }
 }
 

@@ -4,27 +4,27 @@ import type { ResponseRecord } from '../response-store.js';
 import { entriesOf, type SmallList } from './small-list.js';
 import type { Sortable } from './sorted-list.js';
 
-/** A response in memory. Children point at their parent, so a chain shares every item it has in common with others. */
+/** A response in memory. Children point at their parent, so chains share the items of common ancestors. */
 export interface Node
   extends Sortable, Pick<ResponseRecord, 'response' | 'input' | 'given' | 'origin' | 'sessionId' | 'expiresAt'> {
   readonly tenant: Tenant;
   readonly parent: Node | null;
-  /** What came before where the parent is not there any more; else empty. */
+  /** The transcript before the input when the parent is not stored; else empty. */
   readonly inherited: readonly Item[];
-  /** What continues it, also what is only a tombstone. */
+  /** Responses that continue it, including tombstones. */
   children: SmallList<Node>;
-  /** The sessions it belongs to; undefined as long as that is the one it was made in, and no fork of it. */
+  /** Its sessions; undefined while that is only `sessionId`. */
   sessions: Set<string> | undefined;
-  /** False once deleted, expired or evicted: a tombstone, only there for its descendants. */
+  /** False once deleted, expired or evicted: a tombstone, stored only for its descendants. */
   alive: boolean;
 }
 
-/** The items a response brought with it and made. */
+/** The input and output items of a response. */
 export function itemsOf({ input, response }: Node): readonly Item[] {
   return [...input, ...response.output];
 }
 
-/** The sessions a response belongs to. */
+/** The sessions of a response. */
 export function sessionsOf({ sessions, sessionId }: Node): Iterable<string> {
   return sessions ?? [sessionId];
 }
@@ -34,7 +34,7 @@ export function belongsTo({ sessions, sessionId }: Node, wanted: string): boolea
   return sessions === undefined ? sessionId === wanted : sessions.has(wanted);
 }
 
-/** A node and those behind it with their level, nearest first; one that `includes` says no to ends its branch. */
+/** A node and its descendants with their level, nearest first; `includes` prunes branches. */
 export function* descend(
   root: Node,
   includes: (node: Node) => boolean,

@@ -1,7 +1,7 @@
 import { UnknownCursorError } from '../errors.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 
-/** What is listed in the order of its creation. */
+/** An entry that is listed in the order of creation. */
 export interface Sortable {
   readonly id: string;
   /** Unix seconds. */
@@ -9,10 +9,13 @@ export interface Sortable {
   readonly bytes: number;
 }
 
-/** A list by time of creation, then by id. It is always in order, so a page costs what is on it. */
+/** A list ordered by time of creation, then by id. Always sorted, so that a page costs only its entries. */
 export class SortedList<T extends Sortable> implements Iterable<T> {
   private entries: (T | undefined)[] = [];
-  /** Where it begins: what is full loses its first entry each time, and moving all others for that would cost more than the rest. */
+  /**
+   * Index of the first entry: a full store removes the first entry each time, and moving all others would be too
+   * expensive.
+   */
   private head = 0;
 
   static of<T extends Sortable>(entries: Iterable<T>): SortedList<T> {
@@ -42,7 +45,7 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
     else if (this.has(entry)) this.entries.splice(this.positionOf(entry), 1);
   }
 
-  /** The last entry that `shows` says yes to. */
+  /** The last entry that `shows` accepts. */
   findLast(shows: (entry: T) => boolean): T | undefined {
     for (let index = this.entries.length - 1; index >= this.head; index--) {
       const entry = this.entries[index] as T;
@@ -52,8 +55,8 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
   }
 
   /**
-   * A page of what `shows` says yes to; `find` looks a cursor up. Throws UnknownCursorError for one that is not in this list
-   * or not shown.
+   * A page of the entries that `shows` accepts; `find` looks up a cursor. Throws UnknownCursorError for a cursor that
+   * is not in this list or not shown.
    */
   page(request: PageRequest, find: (id: string) => T | undefined, shows: (entry: T) => boolean): Page<T> {
     const { after, before, limit } = request;
@@ -87,7 +90,7 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
     this.head = 0;
   }
 
-  /** Where an entry is, or where it would be. New ones mostly come last. */
+  /** The index of an entry, or where to insert it. New ones usually come last. */
   private positionOf(entry: T): number {
     const last = this.entries.at(-1);
     if (last === undefined || isBefore(last, entry)) return this.entries.length;

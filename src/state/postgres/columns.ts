@@ -15,7 +15,7 @@ interface ItemColumns {
 /** The part of SAVE's values that describes the response itself and its items. */
 type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest] ? Rest : never;
 
-/** A response as columns. Its output is stored with its items, once. */
+/** A response as columns. Its output is stored only among its items. */
 export function toColumns(tenant: string, record: ResponseRecord, inherited: readonly Item[]): Columns {
   const { response, origin, fence, expiresAt } = record;
   const { metadata } = response;
@@ -40,7 +40,7 @@ export function toColumns(tenant: string, record: ResponseRecord, inherited: rea
   ];
 }
 
-/** What a response keeps, in the order of the transcript. */
+/** The items of a response, in the order of the transcript. */
 function toItems({ response, input, given }: ResponseRecord, inherited: readonly Item[]): readonly ItemColumns[] {
   const between = given.map(({ after, items }) => ({ after, items: toItemColumns('given', items) }));
   return [
@@ -63,7 +63,7 @@ export function readResponse({ body, output }: ResponseRow): ResponseObject {
   return { ...(JSON.parse(body) as ResponseObject), output: readItems(output) };
 }
 
-/** JSON texts with commas between them. */
+/** Parses comma-separated JSON texts. */
 export function readItems(texts: string | null): readonly Item[] {
   return texts === null ? [] : (JSON.parse(`[${texts}]`) as Item[]);
 }

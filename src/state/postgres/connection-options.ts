@@ -2,7 +2,7 @@ import type { ClientConfig } from 'pg';
 
 import type { Environment } from '../../config/index.js';
 
-/** How the database is reached. */
+/** The variables of the database. */
 export type DatabaseSettings = Pick<
   Environment,
   | 'DATABASE_URL'
@@ -14,12 +14,12 @@ export type DatabaseSettings = Pick<
   | 'CONTEXT_MAX_BYTES'
 >;
 
-/** How long a dead connection may stay unnoticed, ms, before TCP asks. */
+/** Idle time before TCP keepalives detect a dead connection, ms. */
 const KEEPALIVE_MS = 10_000;
-/** A statement is given up here a little after the database itself should have done so, ms. */
+/** The client's time limit for a statement exceeds that of the database by this much, ms. */
 const GRACE_MS = 1000;
 
-/** Whether connections are shared by a pooler: then nothing may be left in them from one transaction to the next. */
+/** Whether connections go through a pooler: then they must hold no state between transactions. */
 export function isPooled({ DATABASE_DIRECT_URL }: DatabaseSettings): boolean {
   return DATABASE_DIRECT_URL !== '';
 }
@@ -30,12 +30,12 @@ export function requestOptions(settings: DatabaseSettings): ClientConfig {
   return {
     ...connectionTo(DATABASE_URL, settings),
     query_timeout: timeout + GRACE_MS,
-    // Poolers refuse settings they do not know at the start of a connection.
+    // Poolers refuse unknown settings when a connection starts.
     ...(isPooled(settings) ? {} : { application_name: 'antiphon', statement_timeout: timeout }),
   };
 }
 
-/** Options for what needs a session of its own: notices and migrations. */
+/** Options for notices and migrations, which need a session of their own. */
 export function directOptions(settings: DatabaseSettings): ClientConfig {
   const url = isPooled(settings) ? settings.DATABASE_DIRECT_URL : settings.DATABASE_URL;
   return { ...connectionTo(url, settings), application_name: 'antiphon' };

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../errors.js';
 
-/** Classes and codes of PostgreSQL that say nothing about the statement: another try may well succeed. */
+/** PostgreSQL error classes and codes of temporary failures: a retry may succeed. */
 const PASSING_STATES = [
   /^08/, // connection exceptions
   /^40/, // rolled back: serialization, deadlock
@@ -11,7 +11,7 @@ const PASSING_STATES = [
   /^58/, // the server's system failed
 ];
 
-/** Node's codes of connections that cannot be made or break. */
+/** Node's error codes of failed connections. */
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -24,22 +24,21 @@ const NETWORK_CODES = new Set([
   'EAI_AGAIN',
 ]);
 
-/** What the driver says in words only. */
+/** Errors that the driver reports without a code. */
 const DRIVER_MESSAGES =
   /connection terminated|timeout exceeded|timeout expired|query read timeout|connection error|not queryable|after calling end/i;
 
 /**
- * What may be known of an error. Its class says nothing: it may come from another realm, as errors of Node do where a program
- * runs in a VM context, under jest for one.
+ * The members of an error. `instanceof` is not reliable: the error may come from another realm, for example under jest.
  */
 interface Facts {
   readonly code?: unknown;
   readonly message?: unknown;
-  /** A name with several addresses fails with an error for each. */
+  /** The errors per address, for a host name with several. */
   readonly errors?: unknown;
 }
 
-/** Whether the database is away for now, as opposed to a mistake of ours or of its configuration. */
+/** Whether an error is temporary, as opposed to a programming or configuration error. */
 export function isPassing(error: unknown): boolean {
   const { code, message, errors } = factsOf(error);
   if (Array.isArray(errors)) return errors.some(isPassing);
@@ -47,34 +46,34 @@ export function isPassing(error: unknown): boolean {
   return NETWORK_CODES.has(code) || PASSING_STATES.some((state) => state.test(code));
 }
 
-/** Whether a connection must not be used again after this. */
+/** Whether the connection must be discarded after this error. */
 export function breaksConnection(error: unknown): boolean {
   const { code } = factsOf(error);
   return typeof code !== 'string' || NETWORK_CODES.has(code) || /^(?:08|57P|25006)/.test(code);
 }
 
-/** Whether the same may succeed at once on another connection. What took too long would take as long again. */
+/** Whether a statement may succeed at once on another connection. Timeouts are not repeated. */
 export function isWorthRepeating(error: unknown): boolean {
   return isPassing(error) && breaksConnection(error) && !/timeout/i.test(describe(error));
 }
 
-/** Whether the database took a transaction back because of another one: nothing of it is left, and it may run again. */
+/** Whether the database rolled a transaction back because of a conflict: it may run again. */
 export function isRolledBack(error: unknown): boolean {
   return /^(?:40001|40P01)$/.test(String(factsOf(error).code));
 }
 
-/** Whether the database, or the role, has as many connections as it may have. */
+/** Whether the connection limit of the database or the role is reached. */
 export function isOutOfConnections(error: unknown): boolean {
   return factsOf(error).code === '53300';
 }
 
-/** What passes becomes a StoreUnavailableError; anything else stays what it is. */
+/** Converts temporary errors to StoreUnavailableError; others are unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (!isPassing(error)) return error;
   return new StoreUnavailableError(`the database is not available: ${describe(error)}`, { cause: error });
 }
 
-/** An error in a line, for the log. */
+/** An error in one line, for the log. */
 export function describe(error: unknown): string {
   const { message, errors } = factsOf(error);
   if (Array.isArray(errors)) return errors.map(describe).join('; ');

@@ -15,23 +15,23 @@ import {
 import { PAUSES } from './pauses.js';
 import { adHoc, type Statement } from './statement.js';
 
-/** Runs one statement; within a transaction all on one connection. */
+/** Runs one statement; within a transaction, on its connection. */
 export type Run = <Values extends readonly unknown[], Row>(
   statement: Statement<Values, Row>,
   values: Values,
 ) => Promise<readonly Row[]>;
 
-/** How long an unused connection is kept, ms. */
+/** How long an unused connection stays open, ms. */
 const IDLE_TIMEOUT_MS = 300_000;
-/** How long a request waits for another one's connection where the database gives us no more, ms. */
+/** Pause before another attempt when the database has reached its connection limit, ms. */
 const PAUSE_MS = 20;
-/** How long statements may go on when the process ends, ms. */
+/** Time limit for running statements at shutdown, ms. */
 const LAST_STATEMENTS_MS = 2000;
 
-/** A row, as long as the database can be written to: after a failover it may be a standby. */
+/** Returns a row if the database is writable: after a failover it may be a standby. */
 const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transaction_read_only') = 'off'`);
 
-/** The pool of connections that requests share. Everything throws StoreUnavailableError while the database is away. */
+/** The connection pool for requests. All methods throw StoreUnavailableError while the database is unavailable. */
 export class Database {
   private readonly logger = new Logger('Database');
   private readonly pool: pg.Pool;
@@ -50,28 +50,30 @@ export class Database {
       max: settings.DATABASE_POOL_SIZE,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
     });
-    // While a statement runs, the pool does not listen; the statement is rejected with the same error.
+    // The pool does not handle errors of a connection in use; the statement is rejected with the same error.
     this.pool.on('connect', (client) => client.on('error', () => undefined));
     this.pool.on('error', (error) => this.logger.warn(`an idle connection was lost: ${error.message}`));
   }
 
-  /** The schema is there: from now on statements are let through. */
+  /** The schema is up to date: statements are accepted from now on. */
   open(): void {
     this.opened = true;
   }
 
-  /** Waits for statements that run, but no longer than the end of the process may wait for a database that hangs. */
+  /** Waits for running statements, up to LAST_STATEMENTS_MS. */
   async close(): Promise<void> {
     await this.clock.within(this.pool.end(), LAST_STATEMENTS_MS);
   }
 
-  /** Throws StoreUnavailableError when the database cannot be asked, or not be written to. */
+  /** Throws StoreUnavailableError when the database is unavailable or read-only. */
   async check(): Promise<void> {
     const rows = await this.repeatable(PING, []);
     if (rows.length === 0) throw new StoreUnavailableError('the database is read-only');
   }
 
-  /** The same, but only where the last attempt to connect has failed and no connection is left; else it gives no promise. */
+  /**
+   * The same, but only when the last attempt to connect failed and no connection is open; otherwise returns no promise.
+   */
   checkIfInDoubt(): void | Promise<void> {
     if (!this.opened || (this.pool.totalCount === 0 && this.backoff.hasFailed)) return this.check();
   }
@@ -79,7 +81,7 @@ export class Database {
   /** Runs a statement. */
   readonly query: Run = (statement, values) => this.withConnection((run) => run(statement, values));
 
-  /** Runs a statement that may as well run twice: once more where its connection broke. */
+  /** Runs an idempotent statement, once more when its connection broke. */
   readonly repeatable: Run = async (statement, values) => {
     try {
       return await this.query(statement, values);
@@ -89,7 +91,7 @@ export class Database {
     }
   };
 
-  /** Runs several statements that become visible together or not at all. */
+  /** Runs several statements in one transaction. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
     return this.withConnection(async (run, client) => {
       await client.query('BEGIN');
@@ -98,7 +100,7 @@ export class Database {
         await client.query('COMMIT');
         return result;
       } catch (error) {
-        // A connection that is given up is rolled back by the database.
+        // The database rolls back a discarded connection itself.
         if (!breaksConnection(error)) await client.query('ROLLBACK');
         throw error;
       }
@@ -128,10 +130,10 @@ export class Database {
   }
 
   private async connect(): Promise<PoolClient> {
-    if (!this.opened) throw new StoreUnavailableError('the database has not been ready yet');
-    // With a living connection the database is there, and what fails may be the number of connections.
+    if (!this.opened) throw new StoreUnavailableError('the database is not ready yet');
+    // With an open connection the database is available, and only the number of connections may be exhausted.
     if (this.pool.totalCount === 0 && this.backoff.isWaiting) {
-      throw new StoreUnavailableError('the database was not there a moment ago');
+      throw new StoreUnavailableError('the last attempt to connect to the database failed');
     }
     const deadline = this.clock.now() + this.settings.DATABASE_CONNECT_TIMEOUT_MS;
     for (;;) {
@@ -141,11 +143,11 @@ export class Database {
         return client;
       } catch (error) {
         if (isOutOfConnections(error) && this.pool.totalCount > 0 && this.clock.now() < deadline) {
-          // Those that we have come free all the time, but the pool lets the request fail that asked for one more.
+          // Open connections become free all the time, but the pool fails the request that asked for one more.
           await this.clock.sleep(PAUSE_MS);
           continue;
         }
-        // Whatever it is: connections were possible before.
+        // Any error counts: connections were possible before.
         this.backoff.failed();
         throw new StoreUnavailableError(`no connection to the database: ${describe(error)}`, { cause: error });
       }

@@ -7,18 +7,18 @@ import { type DatabaseSettings, directOptions } from './connection-options.js';
 import { describe } from './database-errors.js';
 import { PAUSES } from './pauses.js';
 
-/** How often the connection is asked whether it still lives, ms: nothing is sent over it as long as nothing is deleted. */
+/** How often the connection is checked, ms: it is otherwise idle while nothing is deleted. */
 const CHECK_INTERVAL_MS = 15_000;
-/** How long it may take to answer, ms. */
+/** Time limit of the check, ms. */
 const CHECK_TIMEOUT_MS = 5000;
 
-/** Hears what other replicas delete, on a connection of its own that comes back by itself. */
+/** Receives the deletions of other replicas on a dedicated connection, which is reopened when it is lost. */
 export class DeletionListener {
   private readonly logger = new Logger('DeletionListener');
   private readonly stopping = new AbortController();
   private readonly backoff: Backoff;
   private running: Promise<void> = Promise.resolve();
-  private hears = true;
+  private isReceiving = true;
 
   constructor(
     private readonly settings: DatabaseSettings,
@@ -28,7 +28,7 @@ export class DeletionListener {
     this.backoff = new Backoff(clock, PAUSES);
   }
 
-  /** Begins to listen; until it hears, the notices are interrupted. */
+  /** Connects; the notices are interrupted until then. */
   start(): void {
     this.notices.interrupt();
     this.running = this.run();
@@ -48,12 +48,12 @@ export class DeletionListener {
     }
   }
 
-  /** Listens until the connection is lost. It never rejects. */
+  /** Receives notices until the connection is lost. Never rejects. */
   private async listen(signal: AbortSignal): Promise<void> {
     const client = new pg.Client({ ...directOptions(this.settings), query_timeout: CHECK_TIMEOUT_MS });
     const { promise: loss, reject: lose } = Promise.withResolvers<never>();
     loss.catch(() => undefined);
-    const stop = (): void => lose(new Error('the service stops'));
+    const stop = (): void => lose(new Error('the service is stopping'));
     client.on('error', lose);
     client.on('end', () => lose(new Error('the connection was closed')));
     client.on('notification', ({ payload = '' }) => this.notices.announce(payload.split(' ')));
@@ -66,19 +66,19 @@ export class DeletionListener {
       await client.query('LISTEN antiphon_deleted');
       this.backoff.succeeded();
       this.notices.resume();
-      if (!this.hears) this.logger.log('deletions of other replicas are heard again');
-      this.hears = true;
+      if (!this.isReceiving) this.logger.log('deletion notices of other replicas are received again');
+      this.isReceiving = true;
       await loss;
     } catch (error) {
-      // Once, not with every attempt.
-      if (!signal.aborted && this.hears) {
-        this.logger.warn(`deletions of other replicas are not heard: ${describe(error)}`);
+      // Logged once, not with every attempt.
+      if (!signal.aborted && this.isReceiving) {
+        this.logger.warn(`deletion notices of other replicas are not received: ${describe(error)}`);
       }
-      this.hears = false;
+      this.isReceiving = false;
     } finally {
       check.cancel();
       signal.removeEventListener('abort', stop);
-      // A dead connection may take for ever to say good-bye.
+      // Closing a dead connection may never complete.
       void client.end().catch(() => undefined);
     }
   }

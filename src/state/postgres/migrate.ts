@@ -9,28 +9,31 @@ import { StateStartError } from '../errors.js';
 import { type DatabaseSettings, directOptions, isPooled } from './connection-options.js';
 import { describe } from './database-errors.js';
 
-/** One statement a file, numbered, never edited once released. */
+/** One numbered statement per file; released files are never edited. */
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
-/** Where all tables are. */
+/** The schema of all tables. */
 const SCHEMA = 'antiphon';
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_SCHEMA = '3F000';
 
 const logger = new Logger('Migrations');
 
-/** The names of the migrations that the database lacks. It needs no right to change the schema. Throws StateStartError. */
+/**
+ * The names of the migrations that the database lacks. Needs no permission to change the schema. Throws
+ * StateStartError.
+ */
 export function pendingMigrations(settings: DatabaseSettings): Promise<readonly string[]> {
   return withClient(settings, findPending);
 }
 
 /**
- * Brings the schema up to date, all in one transaction, and gives the names of what was applied. Replicas that start at once
- * wait for each other. A schema that is newer than this program is left alone. Throws StateStartError.
+ * Brings the schema up to date in one transaction, and returns the names of the applied migrations. Replicas that start
+ * at once wait for each other. A newer schema is left unchanged. Throws StateStartError.
  */
 export function migrate(settings: DatabaseSettings): Promise<readonly string[]> {
   return withClient(settings, async (client) => {
     if ((await findPending(client)).length === 0) return [];
-    // Most starts have nothing to migrate and do not need it.
+    // Loaded on demand: most starts have nothing to migrate.
     const { runner } = await import('node-pg-migrate');
     const applied = await runner({
       dbClient: client,
@@ -38,7 +41,7 @@ export function migrate(settings: DatabaseSettings): Promise<readonly string[]> 
       direction: 'up',
       migrationsTable: 'migrations',
       migrationsSchema: SCHEMA,
-      // A role that may not create schemas can use one that was made for it.
+      // A role without permission to create schemas can use an existing one.
       createMigrationsSchema: !(await hasSchema(client)),
       singleTransaction: true,
       advisoryLockMode: 'wait',
@@ -77,7 +80,7 @@ async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Clien
   let client: pg.Client | undefined;
   try {
     client = new pg.Client(directOptions(settings));
-    // What breaks also rejects the statement that runs.
+    // The running statement is rejected with the same error.
     client.on('error', noLog);
     await client.connect();
     return await work(client);
@@ -90,5 +93,5 @@ async function withClient<T>(settings: DatabaseSettings, work: (client: pg.Clien
 }
 
 function noLog(): void {
-  // Whoever asked for the migrations says what became of them.
+  // The caller reports the result.
 }

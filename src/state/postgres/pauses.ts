@@ -1,4 +1,4 @@
 import type { Pauses } from '../../time/index.js';
 
-/** Between attempts to reach a database that is away. */
+/** Pauses between attempts to connect to an unavailable database. */
 export const PAUSES: Pauses = { firstMs: 50, longestMs: 5000 };

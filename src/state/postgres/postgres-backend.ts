@@ -42,7 +42,7 @@ export class PostgresBackend extends StateBackend {
     this.locks = new PostgresSessionLock(this.database);
   }
 
-  /** Throws StateStartError for what PostgreSQL refuses for good, such as a wrong password, and for a schema that is too old. */
+  /** Throws StateStartError for permanent errors, such as a wrong password, and for an outdated schema. */
   override async start(): Promise<void> {
     if (!(await this.tryToOpen())) void this.keepTrying();
     this.listener.start();
@@ -54,13 +54,13 @@ export class PostgresBackend extends StateBackend {
     await this.database.close();
   }
 
-  /** False when the database is away for now. */
+  /** False when the database is temporarily unavailable. */
   private async tryToOpen(): Promise<boolean> {
     try {
       await this.requireSchema();
     } catch (error) {
       if (!(error instanceof StateStartError) || !isPassing(error.cause)) throw error;
-      this.logger.warn(`the database is not there yet: ${describe(error)}`);
+      this.logger.warn(`the database is not available yet: ${describe(error)}`);
       return false;
     }
     this.database.open();
@@ -76,7 +76,7 @@ export class PostgresBackend extends StateBackend {
     const pending = await pendingMigrations(this.settings);
     if (pending.length === 0) return;
     throw new StateStartError(
-      `DATABASE_MIGRATE: the database lacks ${pending.length} migrations. Run 'npm run migrate', or set it to true.`,
+      `DATABASE_MIGRATE: the database needs ${pending.length} migrations. Run 'npm run migrate', or set it to true.`,
     );
   }
 
@@ -88,7 +88,7 @@ export class PostgresBackend extends StateBackend {
       try {
         if (await this.tryToOpen()) return;
       } catch (error) {
-        // Readiness goes on saying no; whoever looks why finds it here.
+        // `/readyz` still answers 503; this is the reason.
         this.logger.error('the database cannot be used', error);
       }
     }

@@ -20,7 +20,7 @@ import { viewerOf } from './viewer.js';
 type ResponsePage = Page<ResponseObject>;
 type Source = Omit<PageSource, 'values'>;
 
-/** Lists and trees of what is in PostgreSQL. Each is one round trip. */
+/** Lists and trees of responses in PostgreSQL, each in one round trip. */
 export class PostgresResponseGraph extends ResponseGraph {
   constructor(
     private readonly database: Database,
@@ -80,7 +80,7 @@ export class PostgresResponseGraph extends ResponseGraph {
   }
 }
 
-/** Puts rows together that come nearest to the root first. */
+/** Builds a tree from rows, the root first. */
 function toTree(rows: readonly TreeRow[]): TreeNode | undefined {
   const childrenOf = new Map<string | null, TreeRow[]>();
   for (const row of rows) {

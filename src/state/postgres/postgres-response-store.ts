@@ -14,7 +14,7 @@ import { SAVE } from './statements/save.js';
 import type { Tombstones } from './tombstones.js';
 import { viewerOf } from './viewer.js';
 
-/** Keeps responses in PostgreSQL, for all replicas. */
+/** Stores responses in PostgreSQL, for all replicas. */
 export class PostgresResponseStore extends ResponseStore {
   constructor(
     private readonly database: Database,
@@ -30,7 +30,7 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async save(tenant: Tenant, record: ResponseRecord): Promise<void> {
-    // What it continues may never have been stored, or be gone meanwhile: then it keeps everything before it.
+    // When the parent was never stored or was deleted meanwhile, the response is saved with its whole transcript.
     const isSaved = await this.insert(tenant, record, record.parentId);
     if (!isSaved) await this.insert(tenant, record, null);
   }
@@ -103,7 +103,7 @@ export class PostgresResponseStore extends ResponseStore {
     await this.database.check();
   }
 
-  /** False when the parent is not there: then nothing is saved. Throws SessionLockLostError. */
+  /** False, and nothing is saved, when the parent is not stored. Throws SessionLockLostError. */
   private async insert(tenant: Tenant, record: ResponseRecord, parentId: string | null): Promise<boolean> {
     const isRoot = parentId === null;
     const columns = toColumns(toKey(tenant), record, isRoot ? record.inherited : []);

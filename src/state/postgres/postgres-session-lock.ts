@@ -5,8 +5,8 @@ import { toKey } from './keys.js';
 import { ACQUIRE, RELEASE, RENEW } from './statements/locks.js';
 
 /**
- * Locks sessions for all replicas. A lease is a row, not a lock of PostgreSQL: it needs no connection of its own while a model
- * thinks, and outlives neither its expiry nor a pooler.
+ * Session locks across replicas. A lease is a row, not a lock of PostgreSQL: it needs no connection while a model runs,
+ * it expires, and it works through a pooler.
  */
 export class PostgresSessionLock extends SessionLock {
   constructor(private readonly database: Database) {

@@ -6,7 +6,7 @@ import { toKey } from './keys.js';
 import { DELETE_SESSION, FORK, HAS_AT_LEAST, HOLD_SESSIONS } from './statements/sessions.js';
 import type { Tombstones } from './tombstones.js';
 
-/** The sessions of what is in PostgreSQL. */
+/** Sessions of responses in PostgreSQL. */
 export class PostgresSessionStore extends SessionStore {
   constructor(
     private readonly database: Database,

@@ -6,15 +6,15 @@ import type { Database } from './database.js';
 import { CHILDREN_OF, FREE, HOLD_TOMBSTONES, type Key, SWEEP, type SweptRow } from './statements/delete.js';
 import { FORGET_LOCKS } from './statements/locks.js';
 
-/** Most responses that are looked at in one statement. */
+/** Most responses per statement. */
 const BATCH = 1000;
 
 const BEGINNING: Pick<SweptRow, 'expires_at' | 'owner' | 'id'> = { expires_at: '-infinity', owner: '', id: '' };
 
-/** After so many sweeps one begins at the beginning again, for what was left by processes that died. */
+/** Sweeps after which the position is reset, for rows left by crashed processes. */
 const SWEEPS_IN_A_ROUND = 60;
 
-/** Frees responses that cannot be seen any more, as soon as nothing continues them. */
+/** Frees invisible responses as soon as no response continues them. */
 export class Tombstones {
   private readonly logger = new Logger('Tombstones');
   private position: typeof BEGINNING = BEGINNING;
@@ -27,25 +27,25 @@ export class Tombstones {
   ) {}
 
   /**
-   * Tells of what was just deleted and frees it; what cannot be freed now is left to a sweep. Resolves when a batch is done, with more of
-   * them at once: nobody has to wait for thousands. It never rejects.
+   * Reports deleted responses and frees them; a sweep frees the rest. Resolves when up to one batch is freed; larger
+   * deletions continue in the background. Never rejects.
    */
-  async bury(owner: string, ids: readonly string[]): Promise<void> {
+  async bury(tenant: string, ids: readonly string[]): Promise<void> {
     this.notices.announce(ids);
-    const freeing = this.free(ids.map((id) => ({ owner, id }))).catch((error: unknown) => {
-      this.logger.warn(`deleted responses are to be freed later: ${String(error)}`);
+    const freeing = this.free(ids.map((id) => ({ owner: tenant, id }))).catch((error: unknown) => {
+      this.logger.warn(`deleted responses will be freed later: ${String(error)}`);
     });
     if (ids.length <= BATCH) await freeing;
   }
 
   /**
-   * Frees the next batch of what has expired; false when there is no more. What has descendants then is freed with the last
-   * of them.
+   * Frees the next batch of expired responses; false when there are no more. A response with descendants is freed with
+   * the last of them.
    */
   async sweep(): Promise<boolean> {
     const { expires_at: expiresAt, owner, id } = this.position;
     const expired = await this.database.query(SWEEP, [this.now(), expiresAt, owner, id, BATCH]);
-    // Before they are freed: what cannot be freed now must not keep others from it.
+    // Set first: an error must not block the following ones.
     this.position = expired.at(-1) ?? this.position;
     this.notices.announce(expired.map((row) => row.id));
     await this.free(expired.filter(({ needed }) => !needed));
@@ -56,7 +56,7 @@ export class Tombstones {
     return false;
   }
 
-  /** Frees those of these responses that nothing continues, and then what only they continued. */
+  /** Frees the responses without descendants, then ancestors that have none left. */
   private async free(keys: readonly Key[]): Promise<void> {
     let doomed = keys;
     while (doomed.length > 0) {
@@ -65,7 +65,7 @@ export class Tombstones {
     }
   }
 
-  /** Gives what the freed ones continued. */
+  /** Returns the parents of the freed responses. */
   private freeBatch(keys: readonly Key[]): Promise<readonly Key[]> {
     return this.database.transaction(async (run) => {
       const held = await run(HOLD_TOMBSTONES, [...toArrays(keys), this.now(), 2 * BATCH]);
@@ -84,7 +84,7 @@ function toArrays(keys: readonly Key[]): readonly [owners: readonly string[], id
   return [keys.map(({ owner }) => owner), keys.map(({ id }) => id)];
 }
 
-/** Leaves out what has a descendant outside of the batch. */
+/** Omits responses with a descendant outside of the batch. */
 function withoutNeeded(keys: readonly Key[], links: readonly (Key & { readonly parent_id: string })[]): readonly Key[] {
   const doomed = new Map(keys.map((key) => [nameOf(key.owner, key.id), key]));
   const parentOf = new Map(links.map(({ owner, id, parent_id: parent }) => [nameOf(owner, id), nameOf(owner, parent)]));

@@ -23,7 +23,7 @@ export const ANSWER_CHECKS: readonly Check[] = [
       const whole = await service.askWell(QUESTION, { transport: TRANSPORTS.JSON });
       requireRule(
         isSameJson(shapeOf(streamed), shapeOf(whole)),
-        `a response must have the same members however it comes: ${show(shapeOf(streamed))} and ${show(shapeOf(whole))}`,
+        `a response must have the same members over SSE and JSON: ${show(shapeOf(streamed))} and ${show(shapeOf(whole))}`,
       );
       if (service.subject.deterministic !== true) return;
       const [one, other] = [textsOf(streamed), textsOf(whole)];
@@ -51,7 +51,7 @@ export const ANSWER_CHECKS: readonly Check[] = [
   },
 ];
 
-/** What the items of a response say, without what is new in each: ids. */
+/** The content of the items of a response, without ids. */
 export function textsOf({ output }: ResponseObject): unknown {
   return output.map(({ type, content, name, arguments: payload, input }) => ({ type, content, name, payload, input }));
 }
@@ -63,12 +63,12 @@ function requireCount(count: unknown, what: string): void {
   );
 }
 
-/** The members of a response and of its usage; what the model says may differ from answer to answer. */
+/** The members of a response and of its usage; the content may differ between answers. */
 function shapeOf(response: ResponseObject): unknown {
   return { response: Object.keys(withoutText(response)).sort(), usage: Object.keys(response.usage ?? {}).sort() };
 }
 
-/** Only a body of JSON has the text once more, in one string. */
+/** Only JSON bodies have `output_text`. */
 function withoutText(response: unknown): object {
   const { output_text: _, ...members } = response as Readonly<Record<string, unknown>>;
   return members;

@@ -9,22 +9,22 @@ export interface Refusal {
   readonly error: Readonly<Record<string, unknown>>;
 }
 
-/** What a client got for a turn: a Response or a refusal. */
+/** A client's result of a turn: a Response or a refusal. */
 export interface Answer {
   readonly response: ResponseObject | null;
   readonly refusal: Refusal | null;
-  /** Where it was streamed. */
+  /** The events of a streamed answer. */
   readonly collector: EventCollector | null;
-  /** Everything the client saw, as text. */
+  /** All data received by the client, as text. */
   readonly seen: string;
 }
 
-/** The answer of a stream whose events have passed the checker. */
+/** The answer of a validated stream. */
 export function toStreamedAnswer(collector: EventCollector, seen: string): Answer {
   return { response: collector.response, refusal: null, collector, seen };
 }
 
-/** The answer in one JSON body. Throws an Error when a Response is not as the protocol has it. */
+/** The answer of a JSON body. Throws an Error for a Response that violates the protocol. */
 export function toJsonAnswer(status: number, body: unknown, seen: string): Answer {
   if (status !== 200) return toRefusedAnswer(status, body, seen);
   requireRule(isObject(body), 'the body must be a Response');
@@ -33,7 +33,7 @@ export function toJsonAnswer(status: number, body: unknown, seen: string): Answe
   return { response: body as unknown as ResponseObject, refusal: null, collector: null, seen };
 }
 
-/** The answer of a turn that was refused. Throws an Error when it is not as clients expect errors. */
+/** The answer of a refused turn. Throws an Error for an invalid error body. */
 export function toRefusedAnswer(status: unknown, body: unknown, seen: string): Answer {
   requireRule(
     typeof status === 'number' && status >= 400 && status <= 599,

@@ -1,6 +1,6 @@
 import type { ContractService } from './contract-service.js';
 
-/** What has to hold, and how it is seen. Throws an Error that names what does not. */
+/** A requirement and its test. Throws an Error that names the violation. */
 export interface Check {
   readonly name: string;
   readonly run: (service: ContractService) => Promise<void>;

@@ -14,10 +14,10 @@ import { ProviderTap } from './provider-tap.js';
 import { RunningClock } from './running-clock.js';
 import { type Transport, TRANSPORTS } from './transports.js';
 
-/** How long a model may be silent in a service of the suite, ms. */
+/** MODEL_IDLE_TIMEOUT_MS of the suite's services. */
 export const IDLE_MS = 60_000;
 
-/** What every service of the suite is started with, whatever the subject and the process say. */
+/** Variables of every service of the suite; they override those of the subject and the process. */
 const ENVIRONMENT = {
   API_KEYS: '',
   STATE: 'memory',
@@ -31,15 +31,15 @@ const ENVIRONMENT = {
   CLIENT_STALL_TIMEOUT_MS: 2 * IDLE_MS,
 };
 
-/** A question, or the members of a body; and how it is asked. */
+/** Options of a request to the subject. */
 export interface Question extends TurnRequest {
   readonly transport?: Transport;
   readonly signal?: AbortSignal;
 }
 
-/** The real service with the subject in it, on a free port of the loopback interface. */
+/** The service with the subject's provider, on a free port of the loopback interface. */
 export class ContractService {
-  /** Everything that clients have seen. */
+  /** All data received by clients. */
   private seen = '';
 
   private constructor(
@@ -50,7 +50,7 @@ export class ContractService {
     readonly baseURL: string,
   ) {}
 
-  /** Starts it. Throws what Nest and the subject throw. */
+  /** Starts it. Throws the errors of Nest and the subject. */
   static async start(subject: ProviderSubject): Promise<ContractService> {
     const options = await subject.options();
     const environment = { ...options.environment, ...ENVIRONMENT };
@@ -69,7 +69,7 @@ export class ContractService {
     );
   }
 
-  /** Ends it, also where turns hang. */
+  /** Stops it, even if turns hang. */
   async close(): Promise<void> {
     await this.within(this.app.close(), 'the shutdown').finally(() => this.clock.stop());
   }
@@ -79,7 +79,7 @@ export class ContractService {
     return this.app.get(ProviderRegistry).route(this.subject.model).provider;
   }
 
-  /** Asks the subject's model, over SSE unless told. What comes back has passed the checks of its form. */
+  /** Asks the subject's model, over SSE by default. The form of the answer is validated. */
   async ask(input: unknown, { transport = TRANSPORTS.SSE, signal, headers, body }: Question = {}): Promise<Answer> {
     const { model, request } = this.subject;
     const left = new AbortController();
@@ -98,7 +98,7 @@ export class ContractService {
     }
   }
 
-  /** The same for a question that has to be answered. Throws an Error when it is refused, or the response fails. */
+  /** The same, but throws an Error when the turn is refused or fails. */
   async askWell(input: unknown, question: Question = {}): Promise<ResponseObject> {
     const { response, refusal } = await this.ask(input, question);
     requireRule(response !== null, `a turn was refused: ${JSON.stringify(refusal)}`);
@@ -111,7 +111,7 @@ export class ContractService {
     return response;
   }
 
-  /** Gets a JSON resource. Throws an Error unless it is there. */
+  /** Reads a JSON resource. Throws an Error unless the status is 200. */
   async get(path: string): Promise<unknown> {
     const answer = await this.within(fetch(`${this.baseURL}${path}`), `GET ${path}`);
     const text = await answer.text();
@@ -120,7 +120,7 @@ export class ContractService {
     return JSON.parse(text);
   }
 
-  /** Waits for a promise, but no longer than the subject allows. Throws an Error that says for what. */
+  /** Waits for a promise, up to the time limit of the subject. Throws an Error that names `what`. */
   async within<T>(promise: Promise<T>, what: string): Promise<T> {
     const { patienceMs: patience = 5000 } = this.subject;
     const patienceMs = typeof patience === 'number' ? patience : patience(what);
@@ -129,8 +129,9 @@ export class ContractService {
     return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));
   }
 
-  /** Throws an Error if a client saw one of these. */
+  /** Throws an Error if a client received one of these. */
   requireUnseen(secrets: readonly string[]): void {
-    for (const secret of secrets) requireRule(!this.seen.includes(secret), 'a client saw a secret of the provider');
+    for (const secret of secrets)
+      requireRule(!this.seen.includes(secret), 'a client received a secret of the provider');
   }
 }

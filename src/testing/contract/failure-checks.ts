@@ -3,7 +3,7 @@ import type { Answer } from './answer.js';
 import type { Check } from './check.js';
 import { TRANSPORTS } from './transports.js';
 
-/** An upstream that fails, for a subject that can make it so. */
+/** A failing upstream, for subjects that can simulate one. */
 export const FAILURE_CHECKS: readonly Check[] = Object.values(TRANSPORTS).map((transport) => ({
   name: `tells when its upstream fails (${transport.name})`,
   run: async (service) => {
@@ -15,5 +15,5 @@ export const FAILURE_CHECKS: readonly Check[] = Object.values(TRANSPORTS).map((t
 
 /** A refusal, or a response that failed. */
 export function requireFailure({ response, refusal, seen }: Answer): void {
-  requireRule(refusal !== null || response?.status === 'failed', `a turn that fails must say so, not: ${seen}`);
+  requireRule(refusal !== null || response?.status === 'failed', `a failing turn must report an error, not: ${seen}`);
 }

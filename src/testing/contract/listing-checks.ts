@@ -7,7 +7,7 @@ import { requireModel } from './model-checks.js';
 
 type List = ModelProviderBase['models'];
 
-/** Ways in which a provider can be wrong about its models. */
+/** Faulty implementations of `models()`. */
 const MISBEHAVIOURS: Readonly<Record<string, List>> = {
   throws: () => {
     throw new Error(SECRET);
@@ -20,7 +20,7 @@ const MISBEHAVIOURS: Readonly<Record<string, List>> = {
   'gives a model that was made at no time': async () => [{ id: 'timeless', ownedBy: 'nobody' }] as never,
 };
 
-/** A provider that cannot say what it has hides nobody's models, and still serves its own. */
+/** A provider whose `models()` fails must not hide the models of others, and still serves its own. */
 export const LISTING_CHECKS: readonly Check[] = Object.entries(MISBEHAVIOURS).map(([what, list]) => ({
   name: `keeps the list of models when models() ${what}`,
   run: async (service) => {

@@ -5,7 +5,7 @@ import { type ContractService, IDLE_MS } from './contract-service.js';
 import { AFTERTHOUGHT, type Misbehaviour, MISBEHAVIOURS, SECRET } from './misbehaviours.js';
 import { type Transport, TRANSPORTS } from './transports.js';
 
-/** A provider that does wrong fails its own turn, in the form of the protocol, and nothing else. */
+/** A faulty provider fails only its own turn, in the form of the protocol. */
 export const MISBEHAVIOUR_CHECKS: readonly Check[] = MISBEHAVIOURS.map((misbehaviour) => ({
   name: `keeps the rules of the stream when it ${misbehaviour.what}`,
   run: async (service) => {

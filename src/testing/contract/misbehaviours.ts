@@ -1,30 +1,30 @@
 import type { ModelEvent } from '../../providers/index.js';
 import type { Behaviour, TappedTurn } from './provider-tap.js';
 
-/** What no client may see of what a provider throws. */
+/** Part of errors that clients must not see. */
 export const SECRET = 'sk-a-secret-of-the-provider at http://upstream.internal:9000';
 
-/** What a provider says that has said enough. */
+/** Output after `finish`. */
 export const AFTERTHOUGHT = 'This comes after the end.';
 
-/** A way in which a provider can be wrong. */
+/** A faulty behaviour of a provider. */
 export interface Misbehaviour {
   readonly what: string;
   readonly behave: Behaviour;
-  /** How the turn has to end; `unanswered` is refused over JSON, and failed where a stream has begun. */
+  /** The required end of the turn; `unanswered` is refused over JSON, and failed over a stream. */
   readonly end: 'refused' | 'failed' | 'answered' | 'unanswered';
-  /** It falls silent for ever. */
+  /** It stops without an end. */
   readonly hangs?: boolean;
 }
 
-/** Every way, before and after the first word of the provider. */
+/** All faulty behaviours, before and after the first event of the provider. */
 export const MISBEHAVIOURS: readonly Misbehaviour[] = [
   { what: 'throws instead of answering', behave: fail, end: 'refused' },
   { what: 'throws before its first event', behave: after(nothing, fail), end: 'refused' },
   { what: 'throws what is no Error', behave: after(nothing, () => throwThis(SECRET)), end: 'refused' },
   { what: 'gives nothing to read', behave: () => null as never, end: 'refused' },
   { what: 'ends without a word', behave: nothing, end: 'refused' },
-  { what: 'begins with nonsense', behave: after(nothing, () => [null]), end: 'refused' },
+  { what: 'begins with an invalid event', behave: after(nothing, () => [null]), end: 'refused' },
   { what: 'throws after its first event', behave: after(aWord, fail), end: 'failed' },
   { what: 'ends without finish', behave: aWord, end: 'failed' },
   { what: 'is silent from the beginning', behave: after(nothing, hang), end: 'unanswered', hangs: true },
@@ -49,7 +49,7 @@ function nonsense(events: Readonly<Record<string, unknown>>): readonly Misbehavi
   }));
 }
 
-/** A beginning, and what follows it: events, or whatever the function does. */
+/** A beginning, followed by the events or the effect of a function. */
 function after(
   begin: Behaviour,
   then: (turn: TappedTurn) => Iterable<unknown> | Promise<Iterable<unknown>>,
@@ -64,7 +64,7 @@ async function* nothing(): AsyncGenerator<never> {
   yield* [];
 }
 
-/** What the provider says first, up to something that the client can see. */
+/** The provider's events up to the first that is visible to the client. */
 async function* aWord({ events }: TappedTurn): AsyncGenerator<ModelEvent> {
   for (;;) {
     const { done, value } = await events.next();

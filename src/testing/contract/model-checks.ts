@@ -2,7 +2,7 @@ import type { ModelInfo } from '../../providers/index.js';
 import { isObject, requireRule } from '../events/rule.js';
 import type { Check } from './check.js';
 
-/** What a provider tells about its models. */
+/** The models of a provider. */
 export const MODEL_CHECKS: readonly Check[] = [
   {
     name: 'lists its models, well formed and once each',
@@ -34,7 +34,7 @@ function requireModelInfo(model: ModelInfo): void {
   requireRule(Array.isArray(efforts) && efforts.every(isText), `reasoningEfforts of ${id} must be texts`);
 }
 
-/** What clients see of a model. Throws an Error that says what is missing. */
+/** Throws an Error unless a value is a model as clients receive it. */
 export function requireModel(model: unknown): void {
   requireRule(isObject(model), 'a model must be an object');
   const { id, object, created, owned_by: ownedBy } = model;

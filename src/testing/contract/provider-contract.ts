@@ -9,20 +9,20 @@ import { MODEL_CHECKS } from './model-checks.js';
 import type { ProviderSubject } from './provider-subject.js';
 import { HANGING_CHECKS, STOP_CHECKS } from './stop-checks.js';
 
-/** One thing that has to be true of a provider. */
+/** One requirement of a provider. */
 export interface ContractCase {
   readonly name: string;
-  /** Rejects with an Error that says what is not so. Needs no test framework, and none of the other cases. */
+  /** Rejects with an Error that names the violation. Independent of test frameworks and of the other cases. */
   readonly run: () => Promise<void>;
 }
 
 /**
- * What has to be true of every provider, proven against the real service with the provider in it:
+ * The requirements of every provider, tested against the service with the provider in it:
  *
  *     for (const { name, run } of providerContract(subject)) it(name, run);
  *
- * The first half asks the provider itself. The second spoils what it yields (throws, hangs, yields nonsense, ends early):
- * the streams must keep the rules of the protocol all the same, and the next turn must be answered.
+ * The first half tests the provider itself. The second replaces its events with faulty ones (throws, hangs, invalid
+ * events, early end): the streams must still follow the protocol, and the next turn must be answered.
  */
 export function providerContract(subject: ProviderSubject): readonly ContractCase[] {
   const checks: readonly Check[] = [

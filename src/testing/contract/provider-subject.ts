@@ -1,36 +1,36 @@
 import type { AntiphonOptions } from '../../antiphon-options.js';
 
-/** What a request of the suite carries besides its input. */
+/** Additions to the requests of the suite. */
 export interface TurnRequest {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Members of the body; they win over the suite's own. */
+  /** Members of the body; they override those of the suite. */
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-/** A turn in the middle of which the upstream falls silent. */
+/** A turn during which the upstream stops responding. */
 export interface HangingTurn extends TurnRequest {
-  /** Resolves once the upstream holds the turn; without it, the client leaves after the first event. */
+  /** Resolves once the upstream has received the turn; without it, the client disconnects after the first event. */
   readonly reached?: Promise<unknown>;
-  /** Resolves once the upstream saw that nobody wants its answer any more; without it, nobody asks. */
+  /** Resolves once the upstream has noticed the disconnect; without it, this is not checked. */
   readonly released?: Promise<unknown>;
 }
 
-/** The provider that is to be proven, and how it can be asked. */
+/** The provider under test. */
 export interface ProviderSubject {
-  /** What the service is started with, anew for each case: the provider classes, what they inject, variables. */
+  /** Options of the service, created for each case: provider classes, their dependencies, variables. */
   readonly options: () => AntiphonOptions | Promise<AntiphonOptions>;
   /** A model of the provider that answers a plain question with text. */
   readonly model: string;
-  /** What every request carries, such as a limit of tokens. */
+  /** Additions to every request, such as a token limit. */
   readonly request?: TurnRequest;
-  /** The model answers the same question alike every time: turns at once are compared with turns alone. */
+  /** The model answers the same question identically every time: concurrent turns are compared with separate ones. */
   readonly deterministic?: boolean;
-  /** Makes a request that hangs at the upstream. Without it, only what the upstream does by itself is seen. */
+  /** Creates a request that hangs at the upstream. Without it, these cases are skipped. */
   readonly hanging?: () => HangingTurn | Promise<HangingTurn>;
   /** A request that fails at the upstream. */
   readonly failing?: TurnRequest;
-  /** What no client may ever see: keys and internal addresses of the upstream. */
+  /** Texts that clients must not receive: keys and internal addresses of the upstream. */
   readonly secrets?: readonly string[];
-  /** How long a wait may take, ms, or a function of what is waited for that gives it: 5000 by default. */
+  /** Time limit of each wait, ms, or a function of its description: 5000 by default. */
   readonly patienceMs?: number | ((what: string) => number);
 }

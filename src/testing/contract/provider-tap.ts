@@ -7,36 +7,36 @@ import {
   type Turn,
 } from '../../providers/index.js';
 
-/** A turn on its way through the tap. */
+/** A turn that is intercepted. */
 export interface TappedTurn {
-  /** What the provider itself yields, one event at a time; it is asked when the first is read. */
+  /** The provider's own events, one at a time; it is called when the first is read. */
   readonly events: AsyncGenerator<ModelEvent, void, undefined>;
   readonly signal: AbortSignal;
-  /** Resolves when the case is over: what hangs must not do so for longer. */
+  /** Resolves when the case is over, to end hanging behaviours. */
   readonly over: Promise<undefined>;
 }
 
-/** What becomes of a provider's events. */
+/** Maps a provider's events. */
 export type Behaviour = (turn: TappedTurn) => AsyncIterable<unknown>;
 
-/** What was seen of a provider in one turn. */
+/** A provider's turn as it was observed. */
 export class WatchedTurn {
-  /** What the service was given to tell it that nobody wants the answer any more. */
+  /** The abort signal of the turn. */
   signal: AbortSignal | null = null;
   turn: Turn | null = null;
-  /** Whether it looked at what was said before: the context, or the parent whose state its upstream keeps. */
+  /** Whether the provider read the context, or the parent whose state its upstream has. */
   looksBack = false;
   private readonly first = Promise.withResolvers<undefined>();
   private readonly last = Promise.withResolvers<undefined>();
 
-  /** Resolves when the provider said something, or ended. */
+  /** Resolves at the first event or the end of the provider's stream. */
   readonly begun = this.first.promise;
-  /** Resolves when the provider's stream has ended, however it did. */
+  /** Resolves at the end of the provider's stream. */
   readonly ended = this.last.promise;
 
   constructor(readonly behaviour: Behaviour) {}
 
-  /** The provider's events, flat. */
+  /** The provider's events, one at a time. */
   async *read(provider: () => AsyncIterable<ModelEvent | readonly ModelEvent[]>): TappedTurn['events'] {
     try {
       for await (const batch of provider()) {
@@ -49,7 +49,7 @@ export class WatchedTurn {
     }
   }
 
-  /** The turn as the provider gets it. */
+  /** The turn for the provider, with access to its context recorded. */
   watch(turn: Turn): Turn {
     this.turn = turn;
     const { parent } = turn;
@@ -69,9 +69,9 @@ export class WatchedTurn {
   }
 }
 
-/** Stands between the service and its providers, sees what they do, and can spoil it. */
+/** Intercepts the calls between the service and its providers, observes them and can replace events. */
 export class ProviderTap {
-  private readonly expected: WatchedTurn[] = [];
+  private readonly pending: WatchedTurn[] = [];
   private readonly watched: WatchedTurn[] = [];
   private readonly tapped = new WeakSet<ModelProviderBase>();
   private readonly over = Promise.withResolvers<undefined>();
@@ -85,14 +85,14 @@ export class ProviderTap {
     };
   }
 
-  /** Watches the next turn that has no watcher yet, and lets its provider behave in this way. */
+  /** Observes the next turn that is not observed yet, and applies a behaviour to it. */
   next(behaviour: Behaviour = ({ events }) => events): WatchedTurn {
     const watched = new WatchedTurn(behaviour);
-    this.expected.push(watched);
+    this.pending.push(watched);
     return watched;
   }
 
-  /** Ends what hangs, and resolves when the stream of every turn that a provider began has ended. */
+  /** Ends hanging behaviours; resolves when all streams of providers have ended. */
   async settle(): Promise<void> {
     this.over.resolve(undefined);
     await Promise.all(this.watched.map(({ ended }) => ended));
@@ -103,7 +103,7 @@ export class ProviderTap {
     this.tapped.add(provider);
     const generate = streamOf(provider);
     provider.generate = (turn, options) => {
-      const watched = this.expected.shift() ?? new WatchedTurn(({ events }) => events);
+      const watched = this.pending.shift() ?? new WatchedTurn(({ events }) => events);
       watched.signal = options.signal;
       const seen = watched.watch(turn);
       const events = watched.read(() => {
@@ -116,13 +116,13 @@ export class ProviderTap {
   }
 }
 
-/** A provider's stream in the form in which it is asked: what it pushes, where it pushes. */
+/** A provider's stream, also for a provider that pushes. */
 function streamOf(provider: ModelProviderBase): ModelProviderBase['generate'] {
   if (!pushes(provider)) return provider.generate.bind(provider);
   return (turn, { signal }) => readPushed((sink) => provider.push(turn, sink), signal);
 }
 
-/** A provider's own stream must not outlive what became of it. */
+/** Ends the provider's own stream together with the one that replaces it. */
 async function* endWith(
   stream: AsyncIterable<unknown>,
   events: TappedTurn['events'],

@@ -2,7 +2,7 @@ import { FakeClock } from '../fake-clock.js';
 
 const TICK_MS = 10;
 
-/** A clock that goes by itself, and can be moved on besides: who waits for minutes need not. */
+/** A clock that follows real time and can be advanced in addition. */
 export class RunningClock extends FakeClock {
   private readonly startedAt = performance.now();
   private passedMs = 0;
@@ -12,7 +12,7 @@ export class RunningClock extends FakeClock {
     super(Date.now());
   }
 
-  /** Stands still from now on. */
+  /** Stops following real time. */
   stop(): void {
     clearInterval(this.ticker);
   }

@@ -8,7 +8,7 @@ import { type Transport, TRANSPORTS } from './transports.js';
 
 const QUESTIONS = ['Say one.', 'Say two.'] as const;
 
-/** Turns side by side, and turns that nobody waits for any more. */
+/** Concurrent turns, and turns whose client disconnects. */
 export const STOP_CHECKS: readonly Check[] = [
   {
     name: 'keeps turns apart that run at once',
@@ -27,17 +27,17 @@ export const STOP_CHECKS: readonly Check[] = [
   },
   ...Object.values(TRANSPORTS).map((transport): Check => ({
     name: `stops when its client leaves (${transport.name})`,
-    run: (service) => expectStop(service, transport, {}),
+    run: (service) => requireStop(service, transport, {}),
   })),
 ];
 
-/** The same while the upstream is silent, for a subject that can make it so. */
+/** The same for an upstream that stops responding, for subjects that can simulate one. */
 export const HANGING_CHECKS: readonly Check[] = Object.values(TRANSPORTS).map((transport) => ({
-  name: `lets go of a silent upstream when its client leaves (${transport.name})`,
-  run: async (service) => expectStop(service, transport, (await service.subject.hanging?.()) ?? {}),
+  name: `releases a silent upstream when its client leaves (${transport.name})`,
+  run: async (service) => requireStop(service, transport, (await service.subject.hanging?.()) ?? {}),
 }));
 
-async function expectStop(service: ContractService, transport: Transport, turn: HangingTurn): Promise<void> {
+async function requireStop(service: ContractService, transport: Transport, turn: HangingTurn): Promise<void> {
   const client = new AbortController();
   const watched = service.tap.next(keepOpen);
   const { signal } = client;
@@ -62,7 +62,7 @@ async function askInTurn(service: ContractService): Promise<readonly unknown[]> 
   return [textsOf(await service.askWell(QUESTIONS[0])), textsOf(await service.askWell(QUESTIONS[1]))];
 }
 
-/** Passes everything on but the end, so that the client can leave before it. */
+/** Delays the last event, so that the client can disconnect before it. */
 const keepOpen: Behaviour = async function* ({ events, signal, over }) {
   for await (const event of events) {
     if (event.type === 'finish') await Promise.race([aborted(signal), over]);

@@ -19,7 +19,7 @@ const TOOL = {
 const INTRODUCTION = 'My name is Ada.';
 const QUESTION = 'What is my name?';
 
-/** Turns that go on from others, with calls and without. */
+/** Turns that continue others, with and without calls. */
 export const TRANSCRIPT_CHECKS: readonly Check[] = [
   {
     name: 'reads what was said before',
@@ -31,7 +31,7 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'reads a conversation that its client keeps',
+    name: 'reads a transcript that its client resends',
     run: async (service) => {
       const { output } = await service.askWell(INTRODUCTION, { body: { store: false } });
       const watched = service.tap.next();
@@ -48,7 +48,7 @@ export const TRANSCRIPT_CHECKS: readonly Check[] = [
     },
   },
   {
-    name: 'goes on with the outputs of its calls',
+    name: 'continues with the outputs of its calls',
     run: async (service) => {
       const { id, output } = await askWithTool(service);
       const outputs = callsOf(output).map(({ call_id }) => ({

@@ -3,20 +3,20 @@ import { WebSocket } from 'ws';
 import { EventCollector, readEvents } from '../events/index.js';
 import { type Answer, toJsonAnswer, toRefusedAnswer, toStreamedAnswer } from './answer.js';
 
-/** One request on its way. */
+/** A request. */
 export interface SentTurn {
   /** `http://…/v1/responses`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Aborts when the client leaves; the answer then rejects. */
+  /** Aborts to disconnect the client; the answer then rejects. */
   readonly signal: AbortSignal;
 }
 
-/** A way for a turn to reach the service and come back. */
+/** A transport for turns. */
 export interface Transport {
   readonly name: string;
-  /** Runs a turn to its end and checks the form of what comes back. Throws an Error that names the rule broken. */
+  /** Runs a turn to its end and validates the form of the answer. Throws an Error that names the violated rule. */
   ask(turn: SentTurn): Promise<Answer>;
 }
 
@@ -65,7 +65,7 @@ const SOCKET_TRANSPORT: Transport = {
   },
 };
 
-/** Every way a turn can take. What is true of one has to be true of all. */
+/** All transports; each must pass the same checks. */
 export const TRANSPORTS = { JSON: JSON_TRANSPORT, SSE: SSE_TRANSPORT, WebSocket: SOCKET_TRANSPORT } as const;
 
 interface PostAnswer {

@@ -6,21 +6,20 @@ import { EventOrder, type EventOrderOptions } from './event-order.js';
 import { readEvents, textOf } from './read-events.js';
 import type { WireEvent } from './rule.js';
 
-/** Where events come from: the answer of `fetch`, a stream of an SDK, or anything else that gives them one by one. */
+/** A source of events: a `fetch` Response, a stream of an SDK, or any other iterable of events. */
 export type EventSource = Response | AsyncIterable<unknown> | Iterable<unknown>;
 
-/** What the model asks its client to run. */
+/** A call for the client to run. */
 export type CollectedCall = OpenAI.Responses.ResponseFunctionToolCall | OpenAI.Responses.ResponseCustomToolCall;
 
 const CALL_TYPES: ReadonlySet<string> = new Set(['function_call', 'custom_tool_call']);
 
 /**
- * Collects the events of one response and checks each as it comes against the rules of the protocol, then shows what they
- * amount to:
+ * Collects the events of one response, validates each against the rules of the protocol, and returns the content:
  *
  *     const { text, calls } = await EventCollector.collect(await fetch(url, request));
  *
- * What it throws is an ordinary Error (EventOrderError) that names the rule and the event that broke it.
+ * Throws an Error (EventOrderError) that names the rule and the event that violated it.
  */
 export class EventCollector {
   private readonly collected: WireEvent[] = [];
@@ -30,7 +29,10 @@ export class EventCollector {
     this.order = new EventOrder(options);
   }
 
-  /** Reads a whole response. Throws when a rule is broken, when the source does, and for an HTTP answer without a stream. */
+  /**
+   * Reads a whole response. Throws when a rule is violated, when the source throws, and for an HTTP answer without a
+   * stream.
+   */
   static async collect(source: EventSource, options: EventOrderOptions = {}): Promise<EventCollector> {
     const collector = new EventCollector(options);
     for await (const event of await eventsOf(source)) collector.accept(event);
@@ -38,7 +40,7 @@ export class EventCollector {
     return collector;
   }
 
-  /** Takes one event, such as a message of a socket. Throws EventOrderError when it breaks a rule. */
+  /** Takes one event, such as a message of a socket. Throws EventOrderError when it violates a rule. */
   accept(event: unknown): void {
     this.order.accept(event);
     this.collected.push(event as WireEvent);
@@ -49,12 +51,12 @@ export class EventCollector {
     this.order.requireEnd();
   }
 
-  /** Whether the terminal event came. */
+  /** Whether the terminal event has arrived. */
   get ended(): boolean {
     return this.order.ended;
   }
 
-  /** Everything that came, keepalives too. */
+  /** All events, including keepalives. */
   get events(): readonly WireEvent[] {
     return this.collected;
   }
@@ -64,28 +66,28 @@ export class EventCollector {
     return this.collected.map(({ type }) => type);
   }
 
-  /** The Response of the terminal event. Throws EventOrderError before it came. */
+  /** The Response of the terminal event. Throws EventOrderError before it has arrived. */
   get response(): ResponseObject {
     this.requireEnd();
     return this.collected.findLast(({ type }) => TERMINAL_TYPES.has(type))?.['response'] as ResponseObject;
   }
 
-  /** What the model said: all text of all messages. */
+  /** The text of all messages. */
   get text(): string {
     return join(this.parts('message', 'content'), 'output_text', 'text');
   }
 
-  /** What the model said instead of an answer. */
+  /** The text of all refusals. */
   get refusal(): string {
     return join(this.parts('message', 'content'), 'refusal', 'refusal');
   }
 
-  /** What the model showed of its thoughts. */
+  /** The reasoning text. */
   get reasoning(): string {
     return join(this.parts('reasoning', 'content'), 'reasoning_text', 'text');
   }
 
-  /** The summary of its thoughts; its parts are separated by a blank line. */
+  /** The reasoning summary; its parts are separated by a blank line. */
   get reasoningSummary(): string {
     return join(this.parts('reasoning', 'summary'), 'summary_text', 'text', '\n\n');
   }
@@ -108,7 +110,7 @@ async function eventsOf(source: EventSource): Promise<AsyncIterable<unknown> | I
   throw new Error(`HTTP ${source.status} with ${type} instead of a stream of events: ${await source.text()}`);
 }
 
-/** By its shape: test frameworks may have a `Response` of another realm. */
+/** Not `instanceof`: test frameworks may use a `Response` of another realm. */
 function isAnswer(source: EventSource): source is Response {
   return 'headers' in source && 'status' in source;
 }

@@ -1,13 +1,13 @@
 /**
- * Facts of the protocol, for the event-order checker: which members every event must carry (protocol §4) and which item its
- * deltas belong to. Written down by hand, so that the service's own tables cannot agree with themselves.
+ * Protocol data for the event-order checker: the required members of every event (protocol §4) and the item types of
+ * deltas. Written by hand, independent of the service's own tables.
  */
 
 const AT_ITEM = 'item_id:string output_index:integer';
 const AT_PART = `${AT_ITEM} content_index:integer`;
 const AT_SUMMARY = `${AT_ITEM} summary_index:integer`;
 
-/** Required members by event type, besides `type` and `sequence_number`: `name:kind` separated by blanks. */
+/** Required members by event type, besides `type` and `sequence_number`: `name:kind` separated by spaces. */
 export const EVENT_FIELDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     created: 'response:object',
@@ -56,7 +56,7 @@ export const EVENT_FIELDS: ReadonlyMap<string, string> = new Map(
   }).map(([name, fields]) => [`response.${name}`, fields]),
 );
 
-/** What kind of text a `*.delta` and its `*.done` carry, by their type without the last word. */
+/** The text of a `*.delta` and its `*.done`, by their type without the last word. */
 export interface TextFamily {
   /** The type of the item it belongs to. */
   readonly item: string;
@@ -79,7 +79,7 @@ export const TEXT_FAMILIES: ReadonlyMap<string, TextFamily> = new Map<string, Te
   ['response.apply_patch_call_operation_diff', { item: 'apply_patch_call', done: 'diff' }],
 ]);
 
-/** Members every snapshot of the Response has, if only as null (protocol §5, Open Responses). */
+/** Members every snapshot of the Response has, possibly null (protocol §5, Open Responses). */
 export const RESPONSE_MEMBERS: readonly string[] = [
   'access_programs, background, completed_at, created_at, error, frequency_penalty, id, incomplete_details, instructions',
   'max_output_tokens, max_tool_calls, metadata, model, moderation, object, output, parallel_tool_calls, presence_penalty',
@@ -96,7 +96,7 @@ export const STATUS_OF_EVENT: ReadonlyMap<string, string> = new Map([
   ['response.failed', 'failed'],
 ]);
 
-/** The events of which exactly one ends every stream. */
+/** The terminal events; exactly one ends every stream. */
 export const TERMINAL_TYPES: ReadonlySet<string> = new Set([
   'response.completed',
   'response.incomplete',
@@ -111,7 +111,7 @@ function inPart(item: string, done: string, type: string, index: 'content_index'
   return { item, done, part: { type, index, text: done } };
 }
 
-/** Splits `response.output_text.delta` into its family and its last word, where the family is one of text. */
+/** Splits `response.output_text.delta` into its family and its last word, or null for other events. */
 export function textFamilyOf(type: string): readonly [family: string, verb: string] | null {
   const dot = type.lastIndexOf('.');
   const family = type.slice(0, dot);

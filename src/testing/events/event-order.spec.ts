@@ -148,7 +148,7 @@ describe(checkEventOrder.name, () => {
     ['a member of the response is missing', changeIn('created', 'response', { store: undefined }), 'lacks store'],
     ['an output_index is skipped', change('output_item.added', { output_index: 1 }), 'output_index must be 0'],
     ['an item is added with a payload', changeIn('output_item.added', 'item', { summary: [{}] }), 'must be []'],
-    ['item ids repeat', (events) => rename(events, 'msg_1', 'rs_1'), 'the item id rs_1 is in use'],
+    ['item ids repeat', (events) => rename(events, 'msg_1', 'rs_1'), 'the item id rs_1 is already in use'],
     ['output_item.added is missing', drop('output_item.added'), 'there is no item at output_index 0'],
     ['an item ends twice', twice('output_item.done'), 'the item rs_1 is done already'],
     ['an item ends with another id', changeIn('output_item.done', 'item', { id: 'rs_9' }), 'id must stay rs_1'],

@@ -3,20 +3,20 @@ import { ItemOrder } from './item-order.js';
 import { requireEnding, requireResponse, requireUnfinished } from './response-rules.js';
 import { EventOrderError, isObject, isSameJson, kindOf, requireRule, type WireEvent } from './rule.js';
 
-/** What the checker must know of where the events came from. */
+/** Options of the checker. */
 export interface EventOrderOptions {
   /** SSE by default, as the SDKs stream. */
   readonly transport?: 'sse' | 'ws';
-  /** Whether deltas are padded; by default on SSE and nowhere else. A request switches it off by `stream_options`. */
+  /** Whether deltas are padded; by default only on SSE. A request disables it by `stream_options`. */
   readonly obfuscated?: boolean;
-  /** A turn that only prepares its context: created and completed, and nothing between (protocol §6.4). */
+  /** A warm-up: only created and completed (protocol §6.4). */
   readonly warmUp?: boolean;
 }
 
 /**
- * Checks the events of one response, from the first to the last, against the rules of the protocol (§4): numbers without
- * gaps, items and parts that open and close in order, texts that are their deltas joined, one terminal event at the end.
- * Throws EventOrderError for the first rule that is broken.
+ * Checks the events of one response, from the first to the last, against the rules of the protocol (§4): numbers
+ * without gaps, items and parts that open and close in order, texts that are their deltas joined, one terminal event at
+ * the end. Throws EventOrderError for the first violation.
  */
 export function checkEventOrder(events: readonly unknown[], options: EventOrderOptions = {}): void {
   const order = new EventOrder(options);
@@ -40,12 +40,12 @@ export class EventOrder {
     this.obfuscated = options.obfuscated ?? this.transport === 'sse';
   }
 
-  /** Whether the terminal event came. */
+  /** Whether the terminal event has arrived. */
   get ended(): boolean {
     return this.isOver;
   }
 
-  /** Takes the next event. Throws EventOrderError when it breaks a rule. */
+  /** Takes the next event. Throws EventOrderError when it violates a rule. */
   accept(event: unknown): void {
     try {
       this.check(requireEvent(event));
@@ -55,7 +55,7 @@ export class EventOrder {
     this.position += 1;
   }
 
-  /** Throws EventOrderError unless the terminal event came. */
+  /** Throws EventOrderError unless the terminal event has arrived. */
   requireEnd(): void {
     if (!this.isOver) throw new EventOrderError('the stream must end with a terminal event');
   }
@@ -108,7 +108,7 @@ export class EventOrder {
     requireRule(index === this.items.length, `output_index must be ${this.items.length}, not ${String(index)}`);
     const { id } = item as WireEvent;
     requireRule(typeof id === 'string' && id !== '', 'an item must have an id');
-    requireRule(!this.ids.has(id), `the item id ${id} is in use already`);
+    requireRule(!this.ids.has(id), `the item id ${id} is already in use`);
     this.ids.add(id);
     this.items.push(new ItemOrder(item as WireEvent));
   }

@@ -1,7 +1,7 @@
 import { TEXT_FAMILIES, type TextFamily, textFamilyOf } from './event-fields.js';
 import { isSameJson, requireRule, type WireEvent } from './rule.js';
 
-/** A text while its deltas arrive: a part of the item, or the payload of a call. */
+/** A text in progress: of a part of the item, or of the payload of a call. */
 interface OpenText {
   readonly partType: string | null;
   text: string;
@@ -14,7 +14,7 @@ interface OpenText {
 
 type PartList = 'content' | 'summary';
 
-/** What an item of each native type looks like when it is added. */
+/** The members of an added item, by native type. */
 const EMPTY_PAYLOADS: ReadonlyMap<string, Readonly<Record<string, unknown>>> = new Map<string, Record<string, unknown>>(
   [
     ['message', { status: 'in_progress', role: 'assistant', content: [] }],
@@ -32,7 +32,7 @@ const CALL_PAYLOADS: ReadonlyMap<string, string> = new Map([
 /** Checks the events of one output item, from `output_item.added` to `output_item.done`. */
 export class ItemOrder {
   readonly id: string;
-  /** The item of `output_item.done`, once it came. */
+  /** The item of `output_item.done`, if it has arrived. */
   done: WireEvent | null = null;
   private readonly parts: Readonly<Record<PartList, OpenText[]>> = { content: [], summary: [] };
   private readonly payload = newText(null);
@@ -169,14 +169,14 @@ function emptyPart({ part }: TextFamily): WireEvent {
   return { type, [part?.text ?? '']: '' };
 }
 
-/** Whether an event such as `response.web_search_call.searching` is one of an item of this type. */
+/** Whether an event such as `response.web_search_call.searching` belongs to an item of this type. */
 function isOwnEvent(eventType: string, itemType: string): boolean {
   const family = eventType.split('.')[1] ?? '';
-  const tenant = new Map([
+  const parentType = new Map([
     ['shell_call_command', 'shell_call'],
     ['shell_call_output_content', 'shell_call_output'],
   ]).get(family);
-  return (tenant ?? family) === itemType;
+  return (parentType ?? family) === itemType;
 }
 
 function isText(value: unknown): boolean {

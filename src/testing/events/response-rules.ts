@@ -1,7 +1,7 @@
 import { RESPONSE_MEMBERS } from './event-fields.js';
 import { isObject, kindOf, requireRule, type WireEvent } from './rule.js';
 
-/** What every snapshot of a Response has. Throws an Error that names the rule. */
+/** Throws an Error unless a snapshot of a Response is complete. */
 export function requireResponse(response: Readonly<Record<string, unknown>>): void {
   const missing = RESPONSE_MEMBERS.filter((member) => response[member] === undefined);
   requireRule(missing.length === 0, `the response lacks ${missing.join(', ')}`);
@@ -10,7 +10,7 @@ export function requireResponse(response: Readonly<Record<string, unknown>>): vo
   requireRule(typeof id === 'string' && /^resp_./.test(id), 'the response must have an id that begins with resp_');
 }
 
-/** What a Response that has ended says of its end, and no other. Throws an Error that names the rule. */
+/** Throws an Error unless the members of a final Response match its status. */
 export function requireEnding(response: Readonly<Record<string, unknown>>): void {
   const { status, completed_at: completedAt, error, incomplete_details: details, usage } = response;
   requireRule((typeof completedAt === 'number') === (status === 'completed'), 'completed_at belongs to completed only');
@@ -19,7 +19,7 @@ export function requireEnding(response: Readonly<Record<string, unknown>>): void
   requireRule(isUsage(usage) || (usage === null && status === 'failed'), 'usage must be complete and add up');
 }
 
-/** What a Response that has not ended must not say yet. Throws an Error that names the rule. */
+/** Throws an Error if a Response in progress has members of a final one. */
 export function requireUnfinished({
   output,
   usage,

@@ -1,18 +1,18 @@
-/** One event as a transport delivered it. */
+/** One event as received. */
 export interface WireEvent {
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
-/** A stream of events that breaks a rule of the protocol. */
+/** A violation of a rule of the protocol. */
 export class EventOrderError extends Error {
   override readonly name = 'EventOrderError';
-  /** Where in the stream, from 0; null when what is missing is its end. */
+  /** The position in the stream, from 0; null for a missing end. */
   readonly position: number | null;
-  /** The event that broke the rule, if it was one. */
+  /** The event that violated the rule, if any. */
   readonly event: unknown;
 
-  /** `rule` is what must hold, in words. */
+  /** `rule` states what must hold. */
   constructor(
     readonly rule: string,
     at?: { readonly position: number; readonly event: unknown },

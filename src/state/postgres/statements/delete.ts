@@ -1,15 +1,12 @@
 import { adHoc, prepared } from '../statement.js';
-import { tellOf, type Viewer, VISIBLE } from './visible.js';
+import { notifyReplicas, type Viewer, VISIBLE } from './visible.js';
 
-/** What could be seen and cannot any more. */
+/** Responses that were visible and no longer are. */
 export interface GoneRow {
   readonly ids: readonly string[];
 }
 
-/**
- * Takes a response out of sight, with `$5` also everything that continues it, as far as it can be seen. Rows stay until they
- * are freed.
- */
+/** Hides a response and, with `$5`, all visible responses that continue it. Rows stay until they are freed. */
 export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade: boolean], GoneRow>(
   'delete',
   `WITH RECURSIVE subtree AS (
@@ -25,28 +22,28 @@ export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade:
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING gone WHERE s.owner = $1 AND s.response_id = gone.id
   )
-  SELECT array(SELECT id FROM gone) AS ids, ${tellOf('gone')} AS notices`,
+  SELECT array(SELECT id FROM gone) AS ids, ${notifyReplicas('gone')} AS notices`,
 );
 
-/** The values of SWEEP: up to when, behind which response, and how many. */
+/** The values of SWEEP: the time limit, the position to continue after, and the number of rows. */
 export type SweepValues = readonly [now: Date, expiresAt: string, owner: string, id: string, limit: number];
 
-/** What names a response in the database. */
+/** The primary key of a response. */
 export interface Key {
   readonly owner: string;
   readonly id: string;
 }
 
-/** Where a sweep has come to. */
+/** The position of a sweep. */
 export interface SweptRow extends Key {
   readonly expires_at: string;
-  /** Whether something continues it. */
+  /** Whether a response continues it. */
   readonly needed: boolean;
 }
 
 /**
- * The next responses that have expired, behind a position; they leave their sessions, and replicas are told. One replica does
- * it at a time; for another one there is nothing to do.
+ * The next expired responses after a position; removes them from their sessions and notifies replicas. Only one replica
+ * sweeps at a time; others get no rows.
  */
 export const SWEEP = adHoc<SweepValues, SweptRow>(
   `WITH turn AS MATERIALIZED (
@@ -60,7 +57,7 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
   )
-  SELECT expires_at::text, owner, id, ${tellOf('gone')} AS notices, expired.id IN (
+  SELECT expires_at::text, owner, id, ${notifyReplicas('gone')} AS notices, expired.id IN (
     SELECT c.parent_id FROM antiphon.responses c WHERE c.owner = expired.owner AND c.parent_id = expired.id
   ) AS needed FROM expired ORDER BY expired.expires_at, owner, id`,
 );
@@ -68,8 +65,8 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
 type Keys = readonly [owners: readonly string[], ids: readonly string[]];
 
 /**
- * Holds responses that cannot be seen any more, with some of those that they continue and that cannot be seen either, so
- * that nothing new continues them. All who hold several do it in this order.
+ * Locks invisible responses with some of their invisible ancestors, so that no new response can continue them. Always
+ * in this order, to avoid deadlocks.
  */
 export const HOLD_TOMBSTONES = adHoc<readonly [...Keys, now: Date, limit: number], Key>(
   `WITH RECURSIVE up AS (
@@ -87,13 +84,13 @@ export const HOLD_TOMBSTONES = adHoc<readonly [...Keys, now: Date, limit: number
   WHERE r.expires_at <= $3 ORDER BY r.owner, r.id FOR UPDATE OF r`,
 );
 
-/** What continues them. */
+/** The responses that continue them. */
 export const CHILDREN_OF = adHoc<Keys, Key & { readonly parent_id: string }>(
   `SELECT r.owner, r.parent_id, r.id FROM unnest($1::text[], $2::text[]) AS key (owner, id)
   JOIN antiphon.responses r ON r.owner = key.owner AND r.parent_id = key.id`,
 );
 
-/** Frees them; gives what they continued themselves. */
+/** Frees them; returns their parents. */
 export const FREE = adHoc<Keys, Key>(
   `WITH freed AS (
     DELETE FROM antiphon.responses r USING unnest($1::text[], $2::text[]) AS key (owner, id)

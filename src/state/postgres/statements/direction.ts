@@ -1,9 +1,9 @@
 import { isForward, type PageRequest } from '../../page.js';
 
-/** How rows are walked to a page: what is behind a cursor compares so with it, and comes in this order. */
+/** The comparison with the cursor and the order of rows. */
 export type Direction = readonly [comparison: '>', order: 'ASC'] | readonly [comparison: '<', order: 'DESC'];
 
-/** The direction in which a page lies from its cursor. */
+/** The direction of a page from its cursor. */
 export function directionOf(page: Pick<PageRequest, 'order' | 'before'>): Direction {
   return isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
 }

@@ -5,14 +5,14 @@ import { type Viewer, VISIBLE } from './visible.js';
 
 type Values = readonly [...Viewer, responseId: string, cursor: string | null, limit: number];
 
-/** An item of the page; where the page is empty, one row without an item. */
+/** An item of the page; an empty page is one row without an item. */
 export interface InputItemRow {
   readonly known: boolean;
   readonly found: boolean;
   readonly body: string | null;
 }
 
-/** A page of a response's input with one item more, in the order of walking: away from the cursor. */
+/** A page of a response's input plus one item, in order from the cursor. */
 export function inputItems(request: Pick<PageRequest, 'order' | 'before'>): Statement<Values, InputItemRow> {
   const [comparison, direction] = directionOf(request);
   return prepared(

@@ -2,7 +2,7 @@ import { adHoc, prepared } from '../statement.js';
 
 type Lease = readonly [tenant: string, sessionId: string, fence: number];
 
-/** Takes a session that nobody holds, or whose holder has not renewed its lease in time. Clocks are the database's. */
+/** Acquires the lock of a session that is free or whose lease has expired. Uses the clock of the database. */
 export const ACQUIRE = prepared<
   readonly [tenant: string, sessionId: string, ttlMs: number],
   { readonly fence: string }
@@ -28,7 +28,7 @@ export const RELEASE = prepared<Lease, never>(
   `DELETE FROM antiphon.session_locks WHERE owner = $1 AND session_id = $2 AND fence = $3`,
 );
 
-/** Forgets what replicas that died have left behind. */
+/** Deletes locks left by crashed replicas. */
 export const FORGET_LOCKS = adHoc<readonly [], never>(
   `DELETE FROM antiphon.session_locks WHERE expires_at < clock_timestamp() - interval '1 day'`,
 );

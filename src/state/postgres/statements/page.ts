@@ -8,9 +8,9 @@ import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
-/** A response of the page; where the page is empty, one row without a body. */
+/** A response of the page; an empty page is one row without a body. */
 export interface PageRow extends Nullable<ResponseRow> {
-  /** Whether what the list hangs on can be seen. */
+  /** Whether the response that the list belongs to is visible. */
   readonly known: boolean;
   /** Whether the cursor is in the list. */
   readonly found: boolean;
@@ -18,13 +18,13 @@ export interface PageRow extends Nullable<ResponseRow> {
   readonly has_more: boolean;
 }
 
-/** A set of responses as SQL, to be cut into pages. */
+/** A set of responses as SQL, for paging. */
 export interface PageSource {
-  /** Tables in front of it. */
+  /** Common table expressions that precede it. */
   readonly tables: string;
-  /** `FROM … WHERE …`, with the response, or what a page is made by of it, as `r`. */
+  /** `FROM … WHERE …`, with the response, or its columns for paging, as `r`. */
   readonly rows: string;
-  /** What the list is ordered by. */
+  /** The columns of the order. */
   readonly order: readonly [createdAt: string, id: string];
   readonly known: string;
   readonly tooLarge: string;
@@ -33,7 +33,7 @@ export interface PageSource {
 
 const PLAIN = { tables: '', order: ['r.created_at', 'r.id'], known: 'true', tooLarge: 'false' } as const;
 
-/** All responses of a tenant that a filter lets through. */
+/** The responses of a tenant that match a filter. */
 export function filtered(tenant: string, now: Date, filter: ResponseFilter): PageSource {
   const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
   const values: [...Viewer, ...unknown[]] = [tenant, now, sessionId === undefined ? null : toKey(sessionId)];
@@ -60,14 +60,14 @@ export function filtered(tenant: string, now: Date, filter: ResponseFilter): Pag
 
 const KNOWN = `EXISTS (SELECT FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4)`;
 
-/** What continues response `$4`. */
+/** The responses that continue response `$4`. */
 export const CHILDREN = {
   ...PLAIN,
   rows: `FROM antiphon.responses r WHERE ${VISIBLE} AND r.parent_id = $4`,
   known: KNOWN,
 } satisfies Omit<PageSource, 'values'>;
 
-/** What continues the same response as `$4` does, where that can be seen. */
+/** The responses that continue the same visible response as `$4`. */
 export const SIBLINGS = {
   ...PLAIN,
   rows: `FROM antiphon.responses r WHERE ${VISIBLE} AND r.id <> $4
@@ -78,8 +78,9 @@ export const SIBLINGS = {
 } satisfies Omit<PageSource, 'values'>;
 
 /**
- * The ends of all branches from `$4` on. The limit stops the walk, because nothing sorts or counts behind it. Each OFFSET keeps
- * PostgreSQL from joining: it expects few rows of a walk, and would compare each with every response of the tenant.
+ * The leaves of all branches from `$4` on. The limit stops the recursion, because nothing after it sorts or counts.
+ * Each OFFSET prevents PostgreSQL from joining: it underestimates the rows of a recursion and would compare each with
+ * every response of the tenant.
  */
 export const LEAVES = {
   ...PLAIN,
@@ -101,7 +102,7 @@ export const LEAVES = {
   tooLarge: `(SELECT count(*) FROM nodes) > ${GRAPH_MAX_RESPONSES}`,
 } satisfies Omit<PageSource, 'values'>;
 
-/** One page of a source, bounded in number and size before any body is read. */
+/** One page of a source, bounded in number and size before bodies are read. */
 export function toPage(
   source: PageSource,
   request: PageRequest,

@@ -1,7 +1,7 @@
 import { prepared } from '../statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
-/** A response as it is stored. */
+/** A stored response. */
 export interface ResponseRow {
   readonly body: string;
   readonly output: string | null;
@@ -16,18 +16,18 @@ export const GET = prepared<readonly [...Viewer, responseId: string], ResponseRo
 /** A transcript. */
 export interface ChainRow {
   readonly origin: string | null;
-  /** The session it was made in or, where that was deleted, one that shares it; null when it has left all of them. */
+  /** The session of the response or, if it left that one, another session that shares it; null when it is in none. */
   readonly session_id: string | null;
   readonly expires_at: Date;
   readonly too_large: boolean;
-  /** Its items as JSON texts with commas between them; null when there are none, or too large. */
+  /** Its items as comma-separated JSON texts; null when there are none or they are too large. */
   readonly items: string | null;
 }
 
 /**
- * The whole transcript up to a response that may be continued; ancestors count even when they cannot be seen any more.
- * Here and in every other walk `OFFSET 0` keeps PostgreSQL to one look-up per step: it would rather join everything that the
- * tenant has, at every step.
+ * The whole transcript up to a response that may be continued, including ancestors that are no longer visible. Here and
+ * in every other recursion, `OFFSET 0` limits PostgreSQL to one look-up per step: it would otherwise join all responses
+ * of the tenant at every step.
  */
 export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes: number], ChainRow>(
   'chain',
@@ -56,13 +56,13 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes:
   WHERE path.level = 0`,
 );
 
-/** An item with the key under which it was asked for; no body of any where all of them are too large. */
+/** An item with its requested key; no bodies when the items are too large together. */
 export interface ItemRow {
   readonly item_key: string;
   readonly body: string | null;
 }
 
-/** The latest that the tenant has of each item; what a response inherited or was given is not shown. */
+/** The latest version of each item of the tenant, without inherited and given items. */
 export const ITEMS = prepared<readonly [...Viewer, itemKeys: readonly string[], maxBytes: number], ItemRow>(
   'items',
   `SELECT wanted.item_key, CASE WHEN sum(octet_length(found.body)) OVER () <= $5 THEN found.body END AS body

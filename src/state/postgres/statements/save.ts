@@ -1,9 +1,9 @@
 import { prepared } from '../statement.js';
 
-/** What an item is to the response that keeps it; `0009_items.sql` and `0015_given-items.sql` allow these. */
+/** The role of an item in its response; `0009_items.sql` and `0015_given-items.sql` allow these. */
 export type ItemKind = 'inherited' | 'input' | 'output' | 'given';
 
-/** The values of SAVE, in their order. */
+/** The values of SAVE, in order. */
 export type SaveValues = readonly [
   tenant: string,
   id: string,
@@ -24,15 +24,15 @@ export type SaveValues = readonly [
   itemBodies: readonly string[],
 ];
 
-/** What was found; the response is saved unless something it needs is missing. */
+/** The preconditions; the response is saved only if both hold. */
 export interface SaveRow {
   readonly leased: boolean;
   readonly linked: boolean;
 }
 
 /**
- * Saves a response with its items in one round trip, if its parent is there and its lease is the latest. Both stay so until
- * the end of the statement. A second time it does nothing, so that it can be repeated when a connection breaks.
+ * Saves a response with its items in one round trip, if its parent is stored and its lease is the latest; both are
+ * locked until the end of the statement. Idempotent, so that it can be repeated when a connection breaks.
  */
 export const SAVE = prepared<SaveValues, SaveRow>(
   'save',

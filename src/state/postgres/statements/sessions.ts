@@ -1,16 +1,16 @@
 import { adHoc, prepared } from '../statement.js';
 import type { GoneRow } from './delete.js';
-import { tellOf } from './visible.js';
+import { notifyReplicas } from './visible.js';
 
 /**
- * Holds all sessions of a tenant until the end of the transaction: what forks or deletes one has to see what others did. A
- * statement of its own, because the next one sees only what was there when it began.
+ * Locks all sessions of a tenant until the end of the transaction, so that forks and deletions see each other's
+ * results. A separate statement, because each one sees only what was committed before it began.
  */
 export const HOLD_SESSIONS = adHoc<readonly [tenant: string], never>(
   `SELECT pg_advisory_xact_lock(hashtextextended('antiphon sessions ' || $1, 0))`,
 );
 
-/** The values of FORK, in their order; without a limit all responses are shared. */
+/** The values of FORK, in order; without a limit all responses are shared. */
 export type ForkValues = readonly [
   tenant: string,
   now: Date,
@@ -20,7 +20,7 @@ export type ForkValues = readonly [
   limit: number | null,
 ];
 
-/** What was found, and how many responses there are to share, counted up to one more than the limit. */
+/** The preconditions, and the number of responses to share, counted up to one more than the limit. */
 export interface ForkRow {
   readonly has_source: boolean;
   readonly has_response: boolean;
@@ -31,7 +31,7 @@ export interface ForkRow {
 const VISIBLE_MEMBERS = `antiphon.session_responses s JOIN antiphon.responses r ON r.owner = s.owner AND r.id = s.response_id
     WHERE s.owner = $1 AND r.expires_at > $2`;
 
-/** Lets a new session share the responses of another one, up to and including one of them; none is deleted meanwhile. */
+/** Adds the responses of a session, up to and including one of them, to a new session; locks them against deletion. */
 export const FORK = adHoc<ForkValues, ForkRow>(
   `WITH last AS (
     SELECT s.created_at, s.response_id FROM ${VISIBLE_MEMBERS} AND s.session_id = $3 AND s.response_id = $5
@@ -52,13 +52,13 @@ export const FORK = adHoc<ForkValues, ForkRow>(
     (SELECT count(*) FROM shared)::integer AS responses`,
 );
 
-/** What was deleted with a session. */
+/** The result of DELETE_SESSION. */
 export interface DeletedSessionRow extends GoneRow {
-  /** Whether it had responses that could be seen. */
+  /** Whether it had visible responses. */
   readonly known: boolean;
 }
 
-/** Deletes a session, and takes those of its responses out of sight that belong to no other one. */
+/** Deletes a session, and hides its responses that belong to no other one. */
 export const DELETE_SESSION = adHoc<readonly [tenant: string, now: Date, sessionId: string], DeletedSessionRow>(
   `WITH members AS (
     DELETE FROM antiphon.session_responses WHERE owner = $1 AND session_id = $3 RETURNING response_id AS id
@@ -68,12 +68,12 @@ export const DELETE_SESSION = adHoc<readonly [tenant: string, now: Date, session
       SELECT FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id AND s.session_id <> $3)
     RETURNING r.id
   )
-  SELECT array(SELECT id FROM gone) AS ids, ${tellOf('members')} AS notices, EXISTS (
+  SELECT array(SELECT id FROM gone) AS ids, ${notifyReplicas('members')} AS notices, EXISTS (
     SELECT FROM members JOIN antiphon.responses r ON r.owner = $1 AND r.id = members.id WHERE r.expires_at > $2
   ) AS known`,
 );
 
-/** Whether a session has at least so many responses that can be seen. The index alone mostly says no. */
+/** Whether a session has at least so many visible responses. Usually the index alone decides that it has not. */
 export const HAS_AT_LEAST = prepared<
   readonly [tenant: string, now: Date, sessionId: string, responses: number],
   { readonly has: boolean }

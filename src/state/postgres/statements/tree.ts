@@ -4,17 +4,17 @@ import { adHoc } from '../statement.js';
 import type { ResponseRow } from './read.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
-/** A response of the tree, nearest to the root first. */
+/** A response of the tree; rows are ordered from the root. */
 export interface TreeRow extends ResponseRow {
   readonly id: string;
   /** Null at the root. */
   readonly parent_id: string | null;
-  /** How many children can be seen, counted up to one more than the bounds of the tree. */
+  /** The number of visible children, counted up to one more than the limit of the tree. */
   readonly children: number;
   readonly too_large: boolean;
 }
 
-/** Up to the earliest ancestor that can be seen, and from there down, level by level: the limit stops the walk. */
+/** Up to the earliest visible ancestor, and from there down, level by level; the limit stops the recursion. */
 export const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number, limit: number], TreeRow>(
   `WITH RECURSIVE up AS (
     SELECT r.id, r.parent_id, 1 AS climbed FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
