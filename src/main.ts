@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 
 import { Logger } from '@nestjs/common';
 
+import { announce } from './announce.js';
 import { type Environment, loadEnvironment } from './config/index.js';
 import { createLogger } from './create-logger.js';
 import { readSimulatorVariables } from './simulator/simulator-variables.js';
@@ -22,8 +23,7 @@ async function start(environment: Environment): Promise<void> {
   if (WORKERS > 1 && cluster.isPrimary) {
     const { superviseWorkers } = await import('./workers/index.js');
     Logger.overrideLogger(createLogger(environment));
-    const announceAll = (url: string): void => announce(`${url} with ${WORKERS} workers`, environment);
-    process.exitCode = await superviseWorkers(environment, announceAll);
+    process.exitCode = await superviseWorkers(environment, (url) => announce(url, environment));
     return;
   }
   const { serve } = await import('./serve.js');
@@ -33,10 +33,4 @@ async function start(environment: Environment): Promise<void> {
   }
   const { serveAsWorker } = await import('./workers/index.js');
   await serveAsWorker(serve, describeStartFailure);
-}
-
-function announce(where: string, { LOG_FORMAT }: Environment): void {
-  const line = `Antiphon listens on ${where}`;
-  if (LOG_FORMAT === 'json') new Logger('Antiphon').log(line);
-  else process.stdout.write(`${line}\n`);
 }

@@ -30,13 +30,17 @@ describe('a start without any configuration', () => {
     expect(final.output_text).toBe(response.output_text);
   });
 
-  it('says in one line of its own where it listens', async () => {
-    const { port, exited, kill } = await startProcess();
+  it('says where it listens, what answers, where state is and what to try', async () => {
+    const { origin, exited, kill } = await startProcess();
     kill('SIGTERM');
     const { stdout } = await exited;
-    expect(stdout.split('\n').filter((line) => line === `Antiphon listens on http://127.0.0.1:${port}`)).toHaveLength(
-      1,
-    );
+    const lines = stdout.split('\n');
+    expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 4)).toEqual([
+      `Antiphon listens on ${origin}`,
+      'Models: the simulator, under any name (output is synthetic)',
+      'State: memory (ends with this process)',
+      `Try: curl ${origin}/v1/responses -H 'content-type: application/json' -d '{"model": "gpt-5", "input": "Hello!"}'`,
+    ]);
   });
 
   it('warns that it is open', async () => {

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+
+import { Controller, Get, Headers, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+/** The body of `GET /` for programs. */
+export interface ServiceDescription {
+  readonly name: 'antiphon';
+  readonly version: string;
+  readonly description: string;
+  /** Paths by what they are for. */
+  readonly paths: Readonly<Record<'responses' | 'models' | 'health' | 'readiness', string>>;
+}
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string;
+};
+
+const DESCRIPTION: ServiceDescription = {
+  name: 'antiphon',
+  version,
+  description: "A self-hosted server for OpenAI's Responses API: JSON, SSE and WebSocket on one path.",
+  paths: { responses: '/v1/responses', models: '/v1/models', health: '/healthz', readiness: '/readyz' },
+};
+
+const API_REFERENCE = 'https://platform.openai.com/docs/api-reference/responses';
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Antiphon</title>
+<style>body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }</style>
+<h1>Antiphon ${version}</h1>
+<p>${DESCRIPTION.description}</p>
+<p>Point an OpenAI SDK at <code>/v1</code> on this address, or send a request:</p>
+<pre>curl http://ADDRESS/v1/responses -H 'content-type: application/json' \\
+  -d '{"model": "gpt-5", "input": "Hello!"}'</pre>
+<ul>
+<li><a href="/v1/models">Models</a> (with an API key, if the service has keys)</li>
+<li><a href="${API_REFERENCE}">API reference</a>; the documentation of this server is in <code>docs/</code> of its repository</li>
+<li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
+</ul>
+</html>
+`;
+
+/** `GET /`: says what this service is, as a page to browsers and as JSON to programs. Needs no authentication. */
+@Controller()
+export class HomeController {
+  @Get()
+  home(@Headers('accept') accept: string | undefined, @Res({ passthrough: true }) reply: FastifyReply): unknown {
+    void reply.header('vary', 'accept');
+    if (accept?.includes('text/html') !== true) return DESCRIPTION;
+    void reply.type('text/html; charset=utf-8');
+    void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
+    return PAGE;
+  }
+}
