@@ -26,8 +26,15 @@ module.exports = {
       name: 'adapters-do-not-know-the-use-case',
       comment: 'State and providers implement contracts; they never call up into responses.',
       severity: 'error',
-      from: { path: '^src/(state|providers|context|connections|access|config|time)/' },
+      from: { path: '^src/(state|providers|context|connections|access|config|time|seams)/' },
       to: { path: '^src/(responses|sessions|graph|models|operations)/' },
+    },
+    {
+      name: 'state-does-not-know-providers',
+      comment: 'A backend saves what it is given; where an answer came from is part of the protocol.',
+      severity: 'error',
+      from: { path: '^src/state/' },
+      to: { path: '^src/(providers|context|connections|simulator)/' },
     },
     {
       name: 'the-use-case-does-not-know-its-transports',

@@ -1,0 +1,161 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Injectable, Module } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import OpenAI from 'openai';
+
+import {
+  Admission,
+  type AntiphonOptions,
+  createApp,
+  type Lease,
+  type ModelEvent,
+  ModelProviderBase,
+  PassPolicy,
+  StateBackend,
+  TurnObserver,
+  type TurnPolicy,
+} from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+
+/** Appends its letter to every text. */
+abstract class Letter extends PassPolicy {
+  protected abstract readonly letter: string;
+
+  override begin(): TurnPolicy {
+    return {
+      look: (event: ModelEvent) =>
+        event.type === 'text' ? { ...event, delta: `${event.delta}${this.letter}` } : event,
+    };
+  }
+}
+
+@Injectable()
+class LetterA extends Letter {
+  protected readonly letter = 'a';
+}
+
+@Injectable()
+class LetterB extends Letter {
+  protected readonly letter = 'b';
+}
+
+@Injectable()
+class LetterOfModule extends Letter {
+  protected readonly letter = 'm';
+}
+
+@Module({ providers: [LetterOfModule] })
+class LetterModule {}
+
+describe('an application with seams', () => {
+  let app: NestFastifyApplication;
+
+  const start = async (options: AntiphonOptions): Promise<OpenAI> => {
+    app = await createApp({ providers: [ScriptedProvider], environment: { LOG_LEVEL: 'fatal' }, ...options });
+    await app.listen(0, '127.0.0.1');
+    return new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
+  };
+  const ask = async (client: OpenAI): Promise<string> => {
+    app.get(ScriptedProvider).reply({ type: 'text', delta: '-' });
+    return (await client.responses.create({ model: 'm', input: 'Hi' })).output_text;
+  };
+
+  afterEach(() => app.close());
+
+  it.each([
+    [[LetterA, LetterB], '-abm'],
+    [[LetterB, LetterA], '-bam'],
+  ])('asks policies in the order given, then those of its modules', async (passPolicies, text) => {
+    const client = await start({ passPolicies, imports: [LetterModule] });
+    expect(await ask(client)).toBe(text);
+  });
+
+  it('never waits for an observer, and is not disturbed by one that fails', async () => {
+    const heard: string[] = [];
+    const slow = new (class extends TurnObserver {
+      override settled = (): Promise<void> => new Promise(() => heard.push('slow'));
+    })();
+    const broken = new (class extends TurnObserver {
+      override begun = (): Promise<void> => Promise.reject(new Error('broken'));
+      override firstEvent = (): void => {
+        throw new Error('broken');
+      };
+    })();
+    const last = new (class extends TurnObserver {
+      override begun = (): void => void heard.push('last');
+    })();
+    const client = await start({ observers: [slow, broken, last].map((useValue) => ({ useValue })) });
+    expect(await ask(client)).toBe('-');
+    expect(heard).toEqual(['last', 'slow']);
+  });
+
+  it('releases a lease once, with the usage of the turn, or without any for a refused one', async () => {
+    const released: unknown[] = [];
+    const estimates: number[] = [];
+    const admission = new (class extends Admission {
+      override acquire(...[, estimate]: Parameters<Admission['acquire']>): Lease {
+        estimates.push(estimate.inputTokens);
+        return { release: (usage) => void released.push(usage?.total_tokens ?? null) };
+      }
+    })();
+    const client = await start({ admission: { useValue: admission } });
+    const input = 'x'.repeat(4000);
+    app.get(ScriptedProvider).reply({ type: 'text', delta: '-' }, { type: 'usage', input: 20, output: 3 });
+    await client.responses.create({ model: 'm', input });
+    const missing = client.responses.create({ model: 'm', input: 'Hi', previous_response_id: 'resp_missing' });
+    await expect(missing).rejects.toThrow(OpenAI.BadRequestError);
+    expect(released).toEqual([23, null]);
+    expect(estimates[0]).toBeGreaterThan(1000);
+    expect(estimates[0]).toBeLessThan(1100);
+    expect(estimates[1]).toBeLessThan(100);
+  });
+});
+
+describe('createApp', () => {
+  const environment = { LOG_LEVEL: 'fatal' };
+
+  class Unmarked extends ModelProviderBase {
+    override async models(): Promise<[]> {
+      return [];
+    }
+
+    override async *generate(): AsyncGenerator<ModelEvent> {
+      yield { type: 'finish', reason: 'stop' };
+    }
+  }
+
+  it.each<[what: string, options: AntiphonOptions, reason: string]>([
+    [
+      'a STATE without a backend',
+      { environment: { ...environment, STATE: 'tape' }, state: { paper: { useFactory: fail } } },
+      "STATE: expected one of memory, postgres, paper, but got 'tape'.",
+    ],
+    ['a factory that fails', { authenticator: { useFactory: fail } }, 'this factory must not be called'],
+  ])('refuses %s', async (_, options, reason) => {
+    await expect(createApp({ environment, providers: [ScriptedProvider], ...options })).rejects.toThrow(reason);
+  });
+
+  it.each<[what: string, options: AntiphonOptions, reason: string]>([
+    ['a credential to be forwarded', { forwardedHeaders: ['Cookie'] }, "The header 'cookie' cannot be forwarded"],
+    [
+      'a provider without a name',
+      { providers: [Unmarked] },
+      'The provider Unmarked must be marked with @ModelProvider',
+    ],
+  ])('starts nothing with %s', async (_, options, reason) => {
+    const app = await createApp({ environment, providers: [ScriptedProvider], ...options });
+    await expect(app.init()).rejects.toThrow(reason);
+    await app.close();
+  });
+
+  it('makes the selected backend only', async () => {
+    const state = { paper: { useFactory: fail } };
+    const app = await createApp({ environment, providers: [ScriptedProvider], state });
+    expect(app.get(StateBackend, { strict: false })).toBeInstanceOf(StateBackend);
+    await app.close();
+  });
+});
+
+function fail(): never {
+  throw new Error('this factory must not be called');
+}
