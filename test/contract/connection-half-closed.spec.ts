@@ -22,6 +22,10 @@ const WAYS: readonly (readonly [name: string, bytes: Buffer, code: number])[] = 
 
 describe('a client that ends the WebSocket, but keeps the line open', () => {
   let clock: WatchedClock;
+  let observer: RecordingObserver;
+  let tracker: ConnectionTracker;
+  let client: RawSocketClient;
+
   // Before it closes.
   afterEach(() => {
     client.socket.destroy();
@@ -37,9 +41,6 @@ describe('a client that ends the WebSocket, but keeps the line open', () => {
       environment: { WS_MAX_MESSAGE_BYTES: LIMIT },
     });
   });
-  let observer: RecordingObserver;
-  let tracker: ConnectionTracker;
-  let client: RawSocketClient;
 
   beforeEach(async () => {
     tracker = new ConnectionTracker(service);

@@ -22,13 +22,14 @@ const WAYS: readonly (readonly [name: string, leave: (client: SocketClient) => v
 ];
 
 describe('a client that goes away', () => {
+  let observer: RecordingObserver;
+  let tracker: ConnectionTracker;
+  let client: SocketClient;
+
   const service = useService(async () => {
     observer = new RecordingObserver();
     return startService({ providers: [ScriptedProvider], imports: [observer.asModule()] });
   });
-  let observer: RecordingObserver;
-  let tracker: ConnectionTracker;
-  let client: SocketClient;
 
   beforeAll(() => {
     tracker = new ConnectionTracker(service);

@@ -14,6 +14,9 @@ const GRACE = 30_000;
 const LIFETIME = 3_600_000;
 
 describe('a connection that its tenant retires', () => {
+  let clock: WatchedClock;
+  let held: HeldTurns;
+
   // Before it closes.
   afterEach(() => clock.letGo());
   const service = useFreshService(async () => {
@@ -24,8 +27,6 @@ describe('a connection that its tenant retires', () => {
       environment: { WS_EXPIRY_GRACE_MS: GRACE, WS_PING_INTERVAL_MS: 10 * LIFETIME, WS_EXPIRY_NOTICE_MS: 0 },
     });
   });
-  let clock: WatchedClock;
-  let held: HeldTurns;
 
   beforeEach(() => {
     held = new HeldTurns(service.app.get(ScriptedProvider));

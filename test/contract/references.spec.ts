@@ -6,14 +6,15 @@ import { useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('references to stored items in $state', ({ open }) => {
+  let alice: OpenAI;
+  let bob: OpenAI;
+
   const service = useService(() =>
     startServiceIn(open, {
       environment: { API_KEYS: 'alice:sk-a,bob:sk-b' },
       providers: [ScriptedProvider],
     }),
   );
-  let alice: OpenAI;
-  let bob: OpenAI;
 
   beforeAll(() => {
     alice = service.client({ apiKey: 'sk-a' });

@@ -34,6 +34,9 @@ const deltas = (count: number): readonly string[] => Array<string>(count).fill('
 
 describe('a connection that a fault cuts', () => {
   let observer: RecordingObserver;
+  let tracker: ConnectionTracker;
+  let log: CollectedLog;
+
   // Before it closes.
   afterAll(() => log[Symbol.dispose]());
   const service = useService(async () => {
@@ -43,8 +46,6 @@ describe('a connection that a fault cuts', () => {
       environment: { SIMULATOR_CONTROL: true, MAX_RUNNING_TURNS: 2 },
     });
   });
-  let tracker: ConnectionTracker;
-  let log: CollectedLog;
 
   beforeAll(() => {
     tracker = new ConnectionTracker(service);

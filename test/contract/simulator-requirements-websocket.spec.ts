@@ -151,6 +151,8 @@ describeService('R10: WebSocket mode', {}, (service) => {
 });
 
 describe('R10: WebSocket mode, on a clock', () => {
+  let clock: WatchedClock;
+
   // Before it closes.
   afterEach(() => clock.letGo());
   const service = useFreshService(async () => {
@@ -161,7 +163,6 @@ describe('R10: WebSocket mode, on a clock', () => {
       overrides: [[Clock, clock]],
     });
   });
-  let clock: WatchedClock;
 
   it('R10.4: runs one response at a time (a second one is refused with concurrent_request)', async () => {
     await using client = await open(service);

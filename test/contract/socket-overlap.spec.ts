@@ -11,6 +11,8 @@ import { roundTrip } from '../support/socket-round-trip.js';
 import { transcript } from '../support/socket-transcript.js';
 
 describe.each(['reject', 'queue'] as const)('a second request on the default lane (WS_OVERLAP=%s)', (overlap) => {
+  let client: SocketClient;
+
   // Before it closes.
   afterEach(async () => {
     await client[Symbol.asyncDispose]();
@@ -20,7 +22,6 @@ describe.each(['reject', 'queue'] as const)('a second request on the default lan
     const environment = overlap === 'reject' ? {} : { WS_OVERLAP: overlap };
     return startService({ providers: [ScriptedProvider], environment });
   });
-  let client: SocketClient;
 
   beforeEach(async () => {
     client = await SocketClient.open(service);

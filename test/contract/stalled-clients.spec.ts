@@ -15,6 +15,9 @@ const MEGABYTE = 1024 * 1024;
 const LARGE = 'x'.repeat(MEGABYTE);
 
 describe('a client that does not read its answer', () => {
+  let observer: RecordingObserver;
+  let socket: Socket;
+
   // Before it closes.
   afterEach(() => void socket.destroy());
   const service = useFreshService(async () => {
@@ -25,8 +28,6 @@ describe('a client that does not read its answer', () => {
       imports: [observer.asModule()],
     });
   });
-  let observer: RecordingObserver;
-  let socket: Socket;
 
   /** Sends a turn and never reads a byte of what comes back. */
   async function ask(stream: boolean): Promise<void> {

@@ -13,6 +13,8 @@ import { openStream } from '../support/sse.js';
 const SECOND = 1000;
 
 describe.each(STATES)('how long a response lives in $state', ({ open }) => {
+  let clock: FakeClock;
+
   const service = useFreshService(async () => {
     clock = new FakeClock();
     return startServiceIn(open, {
@@ -21,7 +23,6 @@ describe.each(STATES)('how long a response lives in $state', ({ open }) => {
       environment: { RESPONSE_TTL: 100, RESPONSE_TTL_MAX: 1000, PURGE_INTERVAL_MS: 2 ** 31 - 1 },
     });
   });
-  let clock: FakeClock;
 
   const lasting = (seconds: number): ApiClient => service.api.with({ 'x-response-ttl': String(seconds) });
   const statusOf = async (id: string): Promise<number> => (await service.api.get(`responses/${id}`)).status;

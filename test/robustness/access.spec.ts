@@ -14,11 +14,11 @@ const digestOf = (key: string): string => createHash('sha256').update(key).diges
 const API_KEYS = `alpha:${PLAIN}, alpha:${SECOND} ,beta:sha256:${digestOf(HASHED).toUpperCase()}`;
 const GOOD = '{"model":"gpt-4.1","input":"Hi","max_output_tokens":16}';
 const bearer = (key: string): { authorization: string } => ({ authorization: `Bearer ${key}` });
+let client: RawClient;
 
 // Before it closes.
 afterAll(() => client.close());
 const service = useService({ environment: { API_KEYS } });
-let client: RawClient;
 
 beforeAll(() => {
   client = new RawClient(service.port);

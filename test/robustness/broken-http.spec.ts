@@ -10,11 +10,11 @@ import { exchange, openSocket, receiveAll } from '../support/raw-socket.js';
 
 const GOOD = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
 const POST = 'POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
+let client: RawClient;
 
 // Before it closes.
 afterAll(() => client.close());
 const service = useService({});
-let client: RawClient;
 
 beforeAll(() => {
   client = new RawClient(service.port);

@@ -29,11 +29,12 @@ const SEED = 20_261_121;
 const MOST_HEAP_GROWTH = 24 * 1024 * 1024;
 
 describe(`a service that gets thousands of bodies nobody should send (seed ${SEED})`, () => {
+  let client: RawClient;
+  let before: Holdings;
+
   // Before it closes.
   afterAll(() => client.close());
   const service = useService({ environment: { MEMORY_MAX_RESPONSES: 100 } });
-  let client: RawClient;
-  let before: Holdings;
   const closings: Promise<unknown>[] = [];
 
   async function stockWithoutClients(): Promise<Holdings> {

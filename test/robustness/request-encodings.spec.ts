@@ -36,11 +36,11 @@ const CODINGS = [
   ['br', (body: Buffer) => brotliCompressSync(body, brotliQuickly), () => createBrotliCompress(brotliQuickly)],
   ['zstd', zstdCompressSync, () => createZstdCompress()],
 ] as const;
+let client: RawClient;
 
 // Before it closes.
 afterAll(() => client.close());
 const service = useService({ environment: { BODY_LIMIT_BYTES: MEGABYTE, MEMORY_MAX_RESPONSES: 100 } });
-let client: RawClient;
 
 beforeAll(() => {
   client = new RawClient(service.port);

@@ -80,6 +80,8 @@ function quota(): ReturnType<typeof textReply> {
 describe('before its first word, an upstream that', () => {
   const clock = new PausingClock();
   const observer = new RecordingObserver();
+  let rude: RudeServer;
+
   // Before it closes.
   afterAll(() => clock.letGo());
   const service = useService(async () => {
@@ -108,7 +110,6 @@ describe('before its first word, an upstream that', () => {
       ],
     });
   });
-  let rude: RudeServer;
 
   beforeEach(() => {
     // Nobody rests any more.

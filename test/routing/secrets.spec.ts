@@ -25,6 +25,9 @@ const FORBIDDEN = [KEY, HEADER, QUERY, VARIABLE, BASIC].map((secret) => secret.s
 const observer = new RecordingObserver();
 const clock = new PausingClock();
 let log: WholeLog;
+let rude: RudeServer;
+let hidden: string[];
+
 // Before it closes.
 afterAll(() => {
   delete process.env['ROUTING_TEST_VARIABLE'];
@@ -54,8 +57,6 @@ const service = useService(async () => {
     overrides: [[Clock, clock]],
   });
 });
-let rude: RudeServer;
-let hidden: string[];
 
 beforeAll(() => {
   const { host, port } = new URL(service.upstream('a').baseUrl);
