@@ -82,8 +82,8 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
   afterEach(() => app.close());
 
   it('asks its own authenticator, later, on every transport', async () => {
-    const strangers = client({ apiKey: 'key-of-green' });
-    await expect(strangers.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
+    const unknown = client({ apiKey: 'key-of-green' });
+    await expect(unknown.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
     const refused = open('key-of-green');
     const [, answer] = (await once(refused, 'unexpected-response')) as [unknown, { statusCode: number }];
     expect(answer.statusCode).toBe(401);

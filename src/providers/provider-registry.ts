@@ -22,7 +22,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   requestHeaders: readonly string[] = [];
   private current: ProviderTable | null = null;
   private reloading: Promise<void> = Promise.resolve();
-  private readonly onHangUp = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
+  private readonly onSighup = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -50,11 +50,11 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     this.classes = this.discover();
     this.requestHeaders = headersOf(this.forwardedHeaders, this.classes.values());
     this.current = await this.load();
-    if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onHangUp);
+    if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onSighup);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    process.off('SIGHUP', this.onHangUp);
+    process.off('SIGHUP', this.onSighup);
     await this.reloading;
     await this.current?.destroy();
   }
@@ -107,7 +107,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
 
   /** Throws EnvironmentError for a file that does not fit the program's own providers. */
   private assemble(configuration: Configuration | null): ProviderTable {
-    const parts = {
+    const dependencies = {
       classes: this.classes,
       configuration,
       clock: this.clock,
@@ -115,9 +115,12 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
       listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,
     };
     const recorded = [...this.classes].filter(([, provider]) => provider.isRecorded).map(([name]) => name);
-    this.recorder.expect([...recorded, ...(configuration?.destinations.keys() ?? [])], configuration?.secrets ?? []);
+    this.recorder.setProviders(
+      [...recorded, ...(configuration?.destinations.keys() ?? [])],
+      configuration?.secrets ?? [],
+    );
     try {
-      return new ProviderTable(parts);
+      return new ProviderTable(dependencies);
     } catch (error) {
       throw new EnvironmentError([`PROVIDERS_FILE: ${this.environment.PROVIDERS_FILE}: ${firstLineOf(error)}.`]);
     }

@@ -8,7 +8,7 @@ import { type Configuration, type Destination, RoutedProvider, RouteTable, Targe
 type Providers = ReadonlyMap<string, ModelProviderBase>;
 
 /** What a table is made of. */
-export interface TableParts {
+export interface TableDependencies {
   /** The providers of the program, by name. */
   readonly classes: Providers;
   readonly configuration: Configuration | null;
@@ -21,29 +21,29 @@ export interface TableParts {
 /** All providers at one time, and which names they serve. A changed file makes another table. */
 export class ProviderTable {
   /** The providers that serve names of their own, as turns go to them. */
-  private readonly seats: Providers;
+  private readonly serving: Providers;
   private readonly listings: Listings;
   private readonly routes: RouteTable;
   private readonly lookUp = (provider: string, model: string): ModelInfo | undefined =>
     this.listings.lookUp(provider, model);
 
   /** Throws an Error for a file that does not fit the program's own providers. */
-  constructor(private readonly parts: TableParts) {
-    const { classes, configuration, clock, random } = parts;
-    const destinations = gather(parts);
-    const dependencies = { clock, random, health: new TargetHealth(clock) };
-    const seatOf = (name: string, destination: Destination): ModelProviderBase =>
-      classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, dependencies);
+  constructor(private readonly dependencies: TableDependencies) {
+    const { classes, configuration, clock, random } = dependencies;
+    const destinations = gather(dependencies);
+    const routing = { clock, random, health: new TargetHealth(clock) };
+    const toServing = (name: string, destination: Destination): ModelProviderBase =>
+      classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, routing);
     const open = [...destinations].filter(([, { isOpen }]) => isOpen);
-    this.seats = new Map(open.map(([name, destination]) => [name, seatOf(name, destination)]));
+    this.serving = new Map(open.map(([name, destination]) => [name, toServing(name, destination)]));
     const listed = [...destinations].map(([name, { provider }]) => [name, provider] as const);
-    this.listings = new Listings(new Map(listed), clock, parts.listLimitMs);
-    this.routes = new RouteTable(configuration?.models ?? [], destinations, dependencies);
+    this.listings = new Listings(new Map(listed), clock, dependencies.listLimitMs);
+    this.routes = new RouteTable(configuration?.models ?? [], destinations, routing);
   }
 
   /** Request members beyond those of the API that a provider takes. */
   get forwarded(): ReadonlySet<string> {
-    return this.parts.configuration?.forwarded ?? new Set();
+    return this.dependencies.configuration?.forwarded ?? new Set();
   }
 
   /** Asks all providers for their models anew. */
@@ -54,7 +54,7 @@ export class ProviderTable {
   /** Every model that has a name: those of the file first, then what providers list themselves. */
   list(): readonly ModelInfo[] {
     const models = new Map(this.routes.list(this.lookUp).map(({ model }) => [model.id, model]));
-    for (const name of this.seats.keys()) {
+    for (const name of this.serving.keys()) {
       for (const model of this.listings.modelsOf(name)) if (!models.has(model.id)) models.set(model.id, model);
     }
     return [...models.values()];
@@ -70,11 +70,11 @@ export class ProviderTable {
 
   /** Hangs up on the providers of the file. */
   async destroy(): Promise<void> {
-    await this.parts.configuration?.destroy();
+    await this.dependencies.configuration?.destroy();
   }
 
   private listed(name: string): ModelRoute | undefined {
-    for (const [providerName, provider] of this.seats) {
+    for (const [providerName, provider] of this.serving) {
       const model = this.lookUp(providerName, name);
       if (model !== undefined) return { providerName, provider, model };
     }
@@ -82,8 +82,8 @@ export class ProviderTable {
   }
 
   private found(name: string): ModelRoute | undefined {
-    for (const [providerName, provider] of this.seats) {
-      const model = provider.find(name, { alone: this.seats.size === 1 });
+    for (const [providerName, provider] of this.serving) {
+      const model = provider.find(name, { alone: this.serving.size === 1 });
       if (model !== undefined) return { providerName, provider, model };
     }
     return undefined;
@@ -91,7 +91,7 @@ export class ProviderTable {
 }
 
 /** The program's providers and those of the file. */
-function gather({ classes, configuration }: TableParts): ReadonlyMap<string, Destination> {
+function gather({ classes, configuration }: TableDependencies): ReadonlyMap<string, Destination> {
   const configured = configuration?.destinations ?? new Map<string, Destination>();
   const taken = [...configured.keys()].find((name) => classes.has(name));
   if (taken !== undefined) throw new Error(`providers.${taken} has the name of a provider of the program`);

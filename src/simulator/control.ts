@@ -79,8 +79,8 @@ function shorten(text: string): string {
 }
 
 /** The error for a header that cannot be followed. */
-export function refuseControl(fault: string): ModelError {
-  return new ModelError('invalid_value', `Invalid 'x-simulate': ${fault}`, { status: 400, param: 'x-simulate' });
+export function refuseControl(violation: string): ModelError {
+  return new ModelError('invalid_value', `Invalid 'x-simulate': ${violation}`, { status: 400, param: 'x-simulate' });
 }
 
 function number(use: (value: number) => Control, from = 0, to = Number.MAX_SAFE_INTEGER) {

@@ -22,12 +22,12 @@ const LONGEST_RETRY_SECONDS = 5;
 const MID_STREAM: ReadonlySet<FaultKind> = new Set(['stall', 'cut', 'upstream_cut', 'malformed']);
 
 /** What of a fault is given; the rest is drawn. */
-export type FaultWish = Partial<Omit<Fault, 'kind'>>;
+export type FaultSettings = Partial<Omit<Fault, 'kind'>>;
 
 /** A fault of a kind, with what is left open drawn by lot. */
 export function drawFault(
   kind: FaultKind,
-  { after, forMs, retryAfterSeconds }: FaultWish,
+  { after, forMs, retryAfterSeconds }: FaultSettings,
   random: SeededRandom,
 ): Fault {
   const usual = MID_STREAM.has(kind) ? random.pickInteger(1, MOST_DELTAS_BEFORE) : 0;
@@ -36,11 +36,11 @@ export function drawFault(
 }
 
 /** Draws whether a turn goes wrong, and how. */
-export function drawByRates(rates: FaultRates, wish: FaultWish, random: SeededRandom): Fault | undefined {
+export function drawByRates(rates: FaultRates, settings: FaultSettings, random: SeededRandom): Fault | undefined {
   let lot = random.pickFraction();
   for (const kind of FAULT_KINDS) {
     lot -= rates[kind] ?? 0;
-    if (lot < 0) return drawFault(kind, wish, random);
+    if (lot < 0) return drawFault(kind, settings, random);
   }
   return undefined;
 }

@@ -21,7 +21,7 @@ export class RecordedProvider extends PushingProvider {
   constructor(
     private readonly provider: ModelProviderBase,
     private readonly clock: Clock,
-    private readonly keep: (turn: RecordedTurn) => void,
+    private readonly save: (turn: RecordedTurn) => void,
   ) {
     super();
   }
@@ -57,7 +57,7 @@ export class RecordedProvider extends PushingProvider {
       if (!recording.isStopped) tape.fail(error);
       throw error;
     } finally {
-      if (!recording.isStopped) this.keep({ request: placeOf(turn.context), steps: tape.steps });
+      if (!recording.isStopped) this.save({ request: placeOf(turn.context), steps: tape.steps });
     }
   }
 }

@@ -44,7 +44,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Told whom to record. `secrets` are those of their upstreams, which no recording may hold. */
-  expect(providerNames: readonly string[], secrets: readonly string[]): void {
+  setProviders(providerNames: readonly string[], secrets: readonly string[]): void {
     this.upstreamSecrets = secrets;
     this.names = new Set(providerNames);
     if (this.file !== null && this.names.size === 0) this.logger.warn('RECORD_FILE: there is no provider to record');

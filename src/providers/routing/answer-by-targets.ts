@@ -39,14 +39,14 @@ export async function answerByTargets(options: AnswerOptions, sink: ModelSink): 
       if (opening.hasBegun || isClosed(sink)) throw error;
       opening.giveUp();
       attempts.failed(target, error);
-      if (isFaultOfTarget(error)) health.failed(target, waitOf(error));
+      if (isTargetFailure(error)) health.failed(target, waitOf(error));
     }
   }
   throw attempts.error;
 }
 
 /** What a request asks too much of is no sign of ill health. */
-function isFaultOfTarget(error: unknown): boolean {
+function isTargetFailure(error: unknown): boolean {
   return !(error instanceof ModelError) || ![400, 413].includes(error.options.status ?? 500);
 }
 

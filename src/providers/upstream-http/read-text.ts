@@ -29,7 +29,7 @@ export async function readText(answer: UpstreamAnswer, limit = LONGEST_TEXT): Pr
   const collector = new TextCollector(limit);
   await answer.read((piece) => {
     collector.add(piece);
-    if (collector.isFull) answer.hangUp();
+    if (collector.isFull) answer.abort();
     return undefined;
   });
   return collector.text;

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 
 import type { Clock } from '../../time/index.js';
-import type { Patience } from './patience.js';
+import type { ExchangeTimer } from './exchange-timer.js';
 
 /** What may still come behind the end of an answer: the last chunk of the HTTP body, and not much more. */
 const MOST_REST_BYTES = 64 * 1024;
@@ -24,7 +24,7 @@ export class UpstreamAnswer {
 
   constructor(
     { statusCode, headers, body }: Dispatcher.ResponseData,
-    private readonly patience: Patience,
+    private readonly exchangeTimer: ExchangeTimer,
     private readonly clock: Clock,
   ) {
     this.status = statusCode;
@@ -45,8 +45,8 @@ export class UpstreamAnswer {
   }
 
   /** What matters has come: the rest has `limitMs`, and then the body breaks with UpstreamTimeoutError. */
-  expectEnd(limitMs: number): void {
-    this.patience.hurry(limitMs);
+  limitRest(limitMs: number): void {
+    this.exchangeTimer.limitRest(limitMs);
   }
 
   /** Everything has come: a connection whose body was read to the end serves the next request. */
@@ -59,7 +59,7 @@ export class UpstreamAnswer {
   }
 
   /** Nobody wants the rest: its connection is closed. */
-  hangUp(): void {
+  abort(): void {
     this.leave();
     this.body.destroy();
   }
@@ -75,7 +75,7 @@ export class UpstreamAnswer {
   }
 
   private handOver(piece: Uint8Array, take: TakePiece): void {
-    this.patience.heard();
+    this.exchangeTimer.pause();
     try {
       const waiting = take(piece);
       if (waiting !== undefined) this.waiting = this.wait(waiting, take);
@@ -98,12 +98,12 @@ export class UpstreamAnswer {
 
   private goOn(): void {
     if (this.isLeft) this.over.resolve(undefined);
-    else if (!this.body.destroyed && !this.body.readableEnded) this.patience.listen();
+    else if (!this.body.destroyed && !this.body.readableEnded) this.exchangeTimer.resume();
   }
 
   private abandon(error: unknown): void {
     this.over.reject(error);
-    this.hangUp();
+    this.abort();
   }
 
   private drop({ byteLength }: Uint8Array): void {
@@ -113,19 +113,19 @@ export class UpstreamAnswer {
 
   private leave(): void {
     this.isLeft = true;
-    this.patience.end();
+    this.exchangeTimer.end();
   }
 
   private async end(): Promise<void> {
-    this.patience.end();
+    this.exchangeTimer.end();
     // What came last may not be taken yet.
     if (this.waiting !== null) await this.waiting;
     this.over.resolve(undefined);
   }
 
   private async fail(error: unknown): Promise<void> {
-    const { signal } = this.patience;
-    this.patience.end();
+    const { signal } = this.exchangeTimer;
+    this.exchangeTimer.end();
     // Behind what came before it; but who stops does not wait for that.
     if (!signal.aborted) await this.waiting;
     this.over.reject(signal.aborted ? signal.reason : error);

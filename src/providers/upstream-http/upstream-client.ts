@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, errors } from 'undici';
 
 import type { Clock } from '../../time/index.js';
-import { Patience, type Timeouts } from './patience.js';
+import { ExchangeTimer, type Timeouts } from './exchange-timer.js';
 import { readText } from './read-text.js';
 import { UpstreamAnswer } from './upstream-answer.js';
 
@@ -68,9 +68,9 @@ export class UpstreamClient {
     method: Dispatcher.HttpMethod,
     path: string,
     json: string | null,
-    wanted: AbortSignal,
+    signal: AbortSignal,
   ): Promise<UpstreamAnswer> {
-    const patience = new Patience(wanted, this.clock, this.address.timeouts);
+    const exchangeTimer = new ExchangeTimer(signal, this.clock, this.address.timeouts);
     const request: Dispatcher.RequestOptions = {
       origin: this.base.origin,
       path: this.pathTo(path),
@@ -82,13 +82,13 @@ export class UpstreamClient {
         ...this.address.headers,
       },
       body: json,
-      signal: patience.signal,
+      signal: exchangeTimer.signal,
     };
     try {
-      return new UpstreamAnswer(await this.send(request), patience, this.clock);
+      return new UpstreamAnswer(await this.send(request), exchangeTimer, this.clock);
     } catch (error) {
-      patience.end();
-      throw patience.signal.aborted ? patience.signal.reason : error;
+      exchangeTimer.end();
+      throw exchangeTimer.signal.aborted ? exchangeTimer.signal.reason : error;
     }
   }
 

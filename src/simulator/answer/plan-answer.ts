@@ -38,7 +38,7 @@ export function identify({ settings, context }: Turn, seed: number): string {
 }
 
 /** What decides about an answer beside the turn itself. */
-export interface AnswerWays {
+export interface AnswerOptions {
   readonly wording: Wording;
   readonly eagerness: Eagerness;
   /** Most tokens, reasoning included. */
@@ -48,9 +48,9 @@ export interface AnswerWays {
 }
 
 /** Decides what to answer. Throws a ModelError where the request cannot be answered at all. */
-export async function planAnswer(turn: Turn, ways: AnswerWays, randomFor: RandomFor): Promise<Answer> {
-  const { limit } = ways;
-  const parts = await writeParts(turn, ways, randomFor);
+export async function planAnswer(turn: Turn, options: AnswerOptions, randomFor: RandomFor): Promise<Answer> {
+  const { limit } = options;
+  const parts = await writeParts(turn, options, randomFor);
   const whole = sumParts(parts);
   const reasoning = planReasoning(turn.settings, whole, limit, randomFor('reasoning'));
   const left = limit - (reasoning?.tokens ?? 0);
@@ -64,7 +64,7 @@ export function sumParts(parts: readonly AnswerPart[]): number {
 
 async function writeParts(
   turn: Turn,
-  { wording, eagerness, sink }: AnswerWays,
+  { wording, eagerness, sink }: AnswerOptions,
   randomFor: RandomFor,
 ): Promise<readonly AnswerPart[]> {
   const tools = chooseTools(turn, eagerness, randomFor('tool'));

@@ -5,7 +5,7 @@ import { makeData } from './make-data.js';
 import { writeProse } from './prose.js';
 
 /** Schemas that take too long: a tool that is called a hundred times must not take that long each time. */
-const hopeless = new WeakSet<object>();
+const tooSlow = new WeakSet<object>();
 
 /** The arguments of a function, or the input of a custom tool, that fit what the client said of them. */
 export async function writeInput(tool: CallableTool, random: SeededRandom): Promise<string> {
@@ -17,10 +17,10 @@ export async function writeInput(tool: CallableTool, random: SeededRandom): Prom
 /** Arguments are an object, also where the schema does not say so. */
 async function writeArguments(parameters: unknown, random: SeededRandom): Promise<string> {
   if (!isSchemaObject(parameters)) return '{}';
-  if (hopeless.has(parameters)) return '{}';
+  if (tooSlow.has(parameters)) return '{}';
   const data = await makeData('type' in parameters ? parameters : { ...parameters, type: 'object' }, random);
   if (data.found) return JSON.stringify(data.value);
-  if (data.tooLong) hopeless.add(parameters);
+  if (data.tooLong) tooSlow.add(parameters);
   return '{}';
 }
 

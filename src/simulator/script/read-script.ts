@@ -12,18 +12,19 @@ export type NamedScript = ScriptFile & { readonly model: string };
 export async function readScripts(paths: readonly string[]): Promise<readonly NamedScript[]> {
   if (paths.length === 0) return [];
   const scripts = new Map<string, NamedScript>();
-  const faults: string[] = [];
+  const violations: string[] = [];
   for (const path of paths) {
     try {
       const script = await readScript(path);
       const [twin] = [...scripts].find(([, { model }]) => model === script.model) ?? [];
       if (twin === undefined) scripts.set(path, script);
-      else faults.push(`${path}: answers as '${script.model}', like ${twin}`);
+      else violations.push(`${path}: answers as '${script.model}', like ${twin}`);
     } catch (error) {
-      faults.push(`${path}: ${firstLineOf(error)}`);
+      violations.push(`${path}: ${firstLineOf(error)}`);
     }
   }
-  if (faults.length > 0) throw new EnvironmentError(faults.map((fault) => `SIMULATOR_SCRIPTS: ${fault}.`));
+  if (violations.length > 0)
+    throw new EnvironmentError(violations.map((violation) => `SIMULATOR_SCRIPTS: ${violation}.`));
   return [...scripts.values()];
 }
 

@@ -59,10 +59,10 @@ export class Script {
     const track = this.findTrack(context);
     if (position !== undefined) this.asked.set(track.key, position - 1);
     if (this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
-    const conversation = digestTranscript(context);
-    const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(conversation));
+    const digest = digestTranscript(context);
+    const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(digest));
     // Only failures in a row count: who begins the same conversation again gets the same answers again.
-    this.failed.set(conversation, fails(turn) ? this.failed.count(conversation) + 1 : 0);
+    this.failed.set(digest, fails(turn) ? this.failed.count(digest) + 1 : 0);
     return turn;
   }
 
@@ -103,7 +103,7 @@ export class Script {
     const wanted = afterLast === 'loop' ? index % turns.length : index;
     const turn = turns[afterLast === 'repeat_last' ? Math.min(wanted, turns.length - 1) : wanted];
     if (turn !== undefined) return turn;
-    const fault = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
-    throw new ModelError('script_exhausted', `The script '${this.model}' ${fault}.`, { status: 400 });
+    const reason = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
+    throw new ModelError('script_exhausted', `The script '${this.model}' ${reason}.`, { status: 400 });
   }
 }

@@ -25,8 +25,8 @@ export class ChunkStream {
     const { answer, reader, sink } = this;
     const waiting = this.write(() => this.events.read(piece));
     if (this.isDone) answer.complete();
-    else if (sink.isClosed) answer.hangUp();
-    else if (reader.finished !== undefined) answer.expectEnd(END_LIMIT_MS);
+    else if (sink.isClosed) answer.abort();
+    else if (reader.finished !== undefined) answer.limitRest(END_LIMIT_MS);
     return waiting;
   }
 

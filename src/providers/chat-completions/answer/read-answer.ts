@@ -33,7 +33,7 @@ export async function readAnswer(
     if (isJson === undefined) return undefined;
     if (!isJson) return chunks.take(piece);
     completion.add(piece);
-    if (completion.isFull) answer.hangUp();
+    if (completion.isFull) answer.abort();
     return undefined;
   });
   if (isJson === true) reader.read(parseChunk(completion.text, secrets));
@@ -44,7 +44,7 @@ export async function readAnswer(
 function refuseEncoding(answer: UpstreamAnswer): void {
   const encoding = String(answer.headers['content-encoding'] ?? 'identity');
   if (encoding === 'identity') return;
-  answer.hangUp();
+  answer.abort();
   throw serverError(UNREADABLE, new Error(`the answer is encoded as ${encoding}`), { retry: 'other' });
 }
 

@@ -60,11 +60,11 @@ export class StringMemberReader {
       text += length === 6 ? decodeUnit(rest.slice(at + 2, at + 6)) : decodeEscape(rest.charAt(at + 1));
       at += length;
     }
-    return this.keepHalf(text, this.state === 'behind' ? '' : rest.slice(at));
+    return this.holdBackHalf(text, this.state === 'behind' ? '' : rest.slice(at));
   }
 
   /** Keeps the first half of a character back until its other half is there. */
-  private keepHalf(text: string, undecoded: string): string {
+  private holdBackHalf(text: string, undecoded: string): string {
     const isTorn = this.state === 'within' && isHighSurrogate(text.charCodeAt(text.length - 1));
     this.rest = isTorn ? text.slice(-1) + undecoded : undecoded;
     return isTorn ? text.slice(0, -1) : text;

@@ -16,23 +16,23 @@ export class UpstreamTimeoutError extends Error {
 }
 
 /** Watches one exchange: its signal aborts when nobody wants the answer any more, or when the upstream is silent too long. */
-export class Patience {
+export class ExchangeTimer {
   private readonly controller = new AbortController();
-  private readonly onAbort = (): void => this.controller.abort(this.wanted.reason);
+  private readonly onAbort = (): void => this.controller.abort(this.parent.reason);
   private timer: Timer;
-  private waitsForFirst = true;
-  private waits = true;
-  private endLimitMs: number | null = null;
+  private awaitsFirstByte = true;
+  private isRunning = true;
+  private restLimitMs: number | null = null;
   private hasDeadline = false;
 
   constructor(
-    private readonly wanted: AbortSignal,
+    private readonly parent: AbortSignal,
     private readonly clock: Clock,
     private readonly timeouts: Timeouts,
   ) {
-    this.timer = clock.schedule(timeouts.firstByteMs, () => this.giveUp('sent no answer', timeouts.firstByteMs));
-    if (wanted.aborted) this.onAbort();
-    wanted.addEventListener('abort', this.onAbort, { once: true });
+    this.timer = clock.schedule(timeouts.firstByteMs, () => this.expire('sent no answer', timeouts.firstByteMs));
+    if (parent.aborted) this.onAbort();
+    parent.addEventListener('abort', this.onAbort, { once: true });
   }
 
   get signal(): AbortSignal {
@@ -40,45 +40,45 @@ export class Patience {
   }
 
   /** The upstream has said something. Until it is listened to again it cannot be too slow. */
-  heard(): void {
-    this.waits = false;
+  pause(): void {
+    this.isRunning = false;
   }
 
   /** The upstream is listened to again: it may be silent anew. */
-  listen(): void {
-    this.waits = true;
+  resume(): void {
+    this.isRunning = true;
     if (this.hasDeadline) return;
-    if (this.endLimitMs !== null) this.startEnd(this.endLimitMs);
-    else if (this.waitsForFirst) this.startIdle();
+    if (this.restLimitMs !== null) this.startRest(this.restLimitMs);
+    else if (this.awaitsFirstByte) this.startIdle();
     else this.timer.refresh();
   }
 
   /** Little is expected now: from when the upstream is listened to again, all of it has to come within `limitMs`. */
-  hurry(limitMs: number): void {
-    this.endLimitMs = limitMs;
+  limitRest(limitMs: number): void {
+    this.restLimitMs = limitMs;
   }
 
   /** The exchange is over, one way or the other. */
   end(): void {
     this.timer.cancel();
-    this.wanted.removeEventListener('abort', this.onAbort);
+    this.parent.removeEventListener('abort', this.onAbort);
   }
 
   private startIdle(): void {
-    this.waitsForFirst = false;
+    this.awaitsFirstByte = false;
     this.timer.cancel();
     const { idleMs } = this.timeouts;
-    this.timer = this.clock.schedule(idleMs, () => this.giveUp('fell silent', idleMs));
+    this.timer = this.clock.schedule(idleMs, () => this.expire('fell silent', idleMs));
   }
 
-  private startEnd(limitMs: number): void {
+  private startRest(limitMs: number): void {
     this.hasDeadline = true;
     this.timer.cancel();
     this.timer = this.clock.schedule(limitMs, () => this.stop('sent no end', limitMs));
   }
 
-  private giveUp(what: string, afterMs: number): void {
-    if (this.waits) this.stop(what, afterMs);
+  private expire(what: string, afterMs: number): void {
+    if (this.isRunning) this.stop(what, afterMs);
   }
 
   private stop(what: string, afterMs: number): void {
