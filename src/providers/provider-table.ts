@@ -7,27 +7,27 @@ import { type Configuration, type Destination, RoutedProvider, RouteTable, Targe
 
 type Providers = ReadonlyMap<string, ModelProviderBase>;
 
-/** What a table is made of. */
+/** Dependencies of ProviderTable. */
 export interface TableDependencies {
-  /** The providers of the program, by name. */
+  /** Registered providers by name. */
   readonly classes: Providers;
   readonly configuration: Configuration | null;
   readonly clock: Clock;
   readonly random: Random;
-  /** How long a provider may take to list its models, ms. */
+  /** Timeout of a model list, ms. */
   readonly listLimitMs: number;
 }
 
-/** All providers at one time, and which names they serve. A changed file makes another table. */
+/** An immutable snapshot of all providers and the names they serve. Each reload creates a new table. */
 export class ProviderTable {
-  /** The providers that serve names of their own, as turns go to them. */
+  /** Providers that serve their own model names, wrapped for routing where needed. */
   private readonly serving: Providers;
   private readonly listings: Listings;
   private readonly routes: RouteTable;
   private readonly lookUp = (provider: string, model: string): ModelInfo | undefined =>
     this.listings.lookUp(provider, model);
 
-  /** Throws an Error for a file that does not fit the program's own providers. */
+  /** Throws an Error if the file conflicts with the registered providers. */
   constructor(private readonly dependencies: TableDependencies) {
     const { classes, configuration, clock, random } = dependencies;
     const destinations = gather(dependencies);
@@ -41,17 +41,17 @@ export class ProviderTable {
     this.routes = new RouteTable(configuration?.models ?? [], destinations, routing);
   }
 
-  /** Request members beyond those of the API that a provider takes. */
+  /** Additional request members that any provider forwards. */
   get forwarded(): ReadonlySet<string> {
     return this.dependencies.configuration?.forwarded ?? new Set();
   }
 
-  /** Asks all providers for their models anew. */
+  /** Requests the model lists of all providers. */
   refresh(): Promise<void> {
     return this.listings.refresh();
   }
 
-  /** Every model that has a name: those of the file first, then what providers list themselves. */
+  /** All listed models: those of the file first, then those of providers. */
   list(): readonly ModelInfo[] {
     const models = new Map(this.routes.list(this.lookUp).map(({ model }) => [model.id, model]));
     for (const name of this.serving.keys()) {
@@ -60,7 +60,7 @@ export class ProviderTable {
     return [...models.values()];
   }
 
-  /** Where a name goes: as the file says, to who lists it, to who finds it, or where the file sends what nobody knows. */
+  /** Routes a name by the entries of the file, model lists, `find` of the providers, and the file's default, in this order. */
   find(model: string): ModelRoute | undefined {
     const known = this.routes.find(model, this.lookUp) ?? this.listed(model) ?? this.found(model);
     if (known !== undefined) return known;
@@ -68,7 +68,7 @@ export class ProviderTable {
     return this.routes.findDefault(model, this.lookUp);
   }
 
-  /** Hangs up on the providers of the file. */
+  /** Closes the connections of the file's providers. */
   async destroy(): Promise<void> {
     await this.dependencies.configuration?.destroy();
   }
@@ -90,11 +90,11 @@ export class ProviderTable {
   }
 }
 
-/** The program's providers and those of the file. */
+/** All providers. Throws an Error if the file reuses the name of a registered one. */
 function gather({ classes, configuration }: TableDependencies): ReadonlyMap<string, Destination> {
   const configured = configuration?.destinations ?? new Map<string, Destination>();
   const taken = [...configured.keys()].find((name) => classes.has(name));
-  if (taken !== undefined) throw new Error(`providers.${taken} has the name of a provider of the program`);
+  if (taken !== undefined) throw new Error(`providers.${taken} has the name of a registered provider`);
   const own = [...classes].map(([name, provider]) => {
     const isOpen = configuration === null || !provider.isFallback;
     return [name, { provider, retries: 0, isOpen }] as const;

@@ -1,21 +1,21 @@
 import type { Clock, Timer } from '../../time/index.js';
 
-/** How long an upstream may take, ms. */
+/** Timeouts of an upstream, ms. */
 export interface Timeouts {
-  /** To accept a connection. */
+  /** Until a connection is accepted. */
   readonly connectMs: number;
-  /** To send the first byte of its answer's body. */
+  /** Until the first byte of the body. */
   readonly firstByteMs: number;
-  /** Between two pieces of its answer. */
+  /** Between two pieces of the body. */
   readonly idleMs: number;
 }
 
-/** The signal that an upstream took longer than it may. */
+/** An upstream exceeded a timeout. */
 export class UpstreamTimeoutError extends Error {
   override readonly name = 'UpstreamTimeoutError';
 }
 
-/** Watches one exchange: its signal aborts when nobody wants the answer any more, or when the upstream is silent too long. */
+/** Enforces the timeouts of one exchange: its signal aborts with the parent signal, or with UpstreamTimeoutError. */
 export class ExchangeTimer {
   private readonly controller = new AbortController();
   private readonly onAbort = (): void => this.controller.abort(this.parent.reason);
@@ -39,12 +39,12 @@ export class ExchangeTimer {
     return this.controller.signal;
   }
 
-  /** The upstream has said something. Until it is listened to again it cannot be too slow. */
+  /** Suspends the timeout while a received piece is processed. */
   pause(): void {
     this.isRunning = false;
   }
 
-  /** The upstream is listened to again: it may be silent anew. */
+  /** Restarts the timeout for the next piece. */
   resume(): void {
     this.isRunning = true;
     if (this.hasDeadline) return;
@@ -53,12 +53,12 @@ export class ExchangeTimer {
     else this.timer.refresh();
   }
 
-  /** Little is expected now: from when the upstream is listened to again, all of it has to come within `limitMs`. */
+  /** Limits the rest of the exchange to `limitMs`, from the next `resume` on. */
   limitRest(limitMs: number): void {
     this.restLimitMs = limitMs;
   }
 
-  /** The exchange is over, one way or the other. */
+  /** Ends the exchange. */
   end(): void {
     this.timer.cancel();
     this.parent.removeEventListener('abort', this.onAbort);
@@ -68,7 +68,7 @@ export class ExchangeTimer {
     this.awaitsFirstByte = false;
     this.timer.cancel();
     const { idleMs } = this.timeouts;
-    this.timer = this.clock.schedule(idleMs, () => this.expire('fell silent', idleMs));
+    this.timer = this.clock.schedule(idleMs, () => this.expire('sent no data', idleMs));
   }
 
   private startRest(limitMs: number): void {
