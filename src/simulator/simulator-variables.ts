@@ -14,56 +14,56 @@ import {
 import { FAULT_KINDS, type FaultRates } from './fault-kinds.js';
 import { GENERATORS, type GeneratorName } from './generators.js';
 
-/** The variables of the simulator, with their types and defaults: `.env.example` and the README list the same. */
+/** Environment variables of the simulator. Keep `.env.example` and the README in sync. */
 export class SimulatorVariables {
-  /** Seed of the simulator: the same seed and request give the same answer. */
+  /** Seed of the simulator. Answers are deterministic for a seed and a request. */
   @WholeNumber(0, 0xff_ff_ff_ff)
   readonly SIMULATOR_SEED: number = 1;
 
-  /** Whether the simulator answers under any model name. Empty: as long as no other provider is there. */
+  /** Whether the simulator serves any model name. Empty: if there is no other provider. */
   @Flag({ open: true })
   readonly SIMULATOR_ANY_MODEL: boolean | null = null;
 
-  /** How long simulated models take: `instant`, `realistic`, or medians in ms as `first/between[/spread]`, `300/20`. */
+  /** Latency of simulated models: `instant`, `realistic`, or medians in ms as `first/between[/spread]`, such as `300/20`. */
   @Shape(
     /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
     'instant, realistic, or first/between in ms such as 300/20',
   )
   readonly SIMULATOR_LATENCY: string = 'instant';
 
-  /** How much faster than that they are: 2 halves every pause. */
+  /** Speed factor: 2 halves all pauses. */
   @Factor()
   readonly SIMULATOR_SPEED: number = 1;
 
-  /** How simulated texts are made up. */
+  /** Generator of simulated texts. */
   @Choice(...GENERATORS)
   readonly SIMULATOR_GENERATOR: GeneratorName = 'random';
 
-  /** What `fixed` says; `sequence` says the parts between `|`, one with each request. */
+  /** The text of `fixed`; the texts of `sequence`, separated by `|`, one per request. */
   @Text()
   readonly SIMULATOR_TEXT: string = '';
 
-  /** Rounds of tool calls that follow a question before the simulator answers it, where it may choose. */
+  /** Rounds of tool calls after a user message before the answer is text, with `tool_choice: "auto"`. */
   @WholeNumber(0)
   readonly SIMULATOR_TOOL_ROUNDS: number = 1;
 
-  /** Scripts that simulated models follow (JSON, YAML, JSON Lines), comma-separated; each is a model of its own. */
+  /** Script files (JSON, YAML, JSON Lines), comma-separated; each defines a model. */
   @TextList()
   readonly SIMULATOR_SCRIPTS: readonly string[] = [];
 
-  /** What goes wrong with simulated models, and in which share of the turns: `rate_limit=0.1,stall=0.01`. */
+  /** Simulated faults with their probability per turn: `rate_limit=0.1,stall=0.01`. */
   @Rates(...FAULT_KINDS)
   readonly SIMULATOR_FAULTS: FaultRates = {};
 
-  /** Lets requests control the simulator with the header `x-simulate`. */
+  /** Whether requests can control the simulator with the header `x-simulate`. */
   @Flag()
   readonly SIMULATOR_CONTROL: boolean = false;
 
-  /** Whether `GET /simulator/stats` is there. Empty: unless NODE_ENV is production. */
+  /** Whether to serve `GET /simulator/stats`. Empty: unless NODE_ENV is production. */
   @Flag({ open: true })
   readonly SIMULATOR_STATS: boolean | null = null;
 
-  /** `production` leaves out `GET /simulator/stats`. */
+  /** `production` disables `GET /simulator/stats` by default. */
   @Text()
   readonly NODE_ENV: string = '';
 }
@@ -73,7 +73,7 @@ const CHECKS: readonly VariableCheck<SimulatorVariables>[] = [
     ['SIMULATOR_GENERATOR', 'SIMULATOR_TEXT'],
     ({ SIMULATOR_GENERATOR: generator, SIMULATOR_TEXT: text }) => {
       if (text !== '' || (generator !== 'fixed' && generator !== 'sequence')) return undefined;
-      return `SIMULATOR_TEXT: has to be set for SIMULATOR_GENERATOR=${generator}.`;
+      return `SIMULATOR_TEXT: must be set for SIMULATOR_GENERATOR=${generator}.`;
     },
   ],
 ];
