@@ -5,16 +5,16 @@ import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { startService } from './programs.ts';
 
-/** Calls that an agent answers. */
+/** Calls that each agent answers. */
 const TURNS = 20;
 
-/** Items of the conversation that the model sees in the last turn: two that begin it, a call and its output for each turn before. */
+/** Context items in the last turn: two at the start, and a call with its output for each earlier turn. */
 const LAST_ITEMS = 2 + 2 * (TURNS - 1);
 
 const CPU_PER_TURN = 'server CPU per turn, µs';
 const LAST_BYTES = `bytes sent at turn ${TURNS}`;
 
-/** What is compared with an agent that sends everything with each turn, over HTTP, to a server that stores nothing. */
+/** Transports to compare with an agent that sends the full history over HTTP without saving responses. */
 const ROADS: readonly { readonly road: AgentRoad; readonly name: string; readonly goals: readonly Goal[] }[] = [
   {
     road: 'socket',
@@ -27,7 +27,7 @@ const ROADS: readonly { readonly road: AgentRoad; readonly name: string; readonl
   { road: 'http', name: 'agent-loop, HTTP with previous_response_id ÷ HTTP with full history', goals: [] },
 ];
 
-/** What it is worth to an agent that the server remembers the conversation: the same turns on different roads. */
+/** The benefit of stored context for an agent: the same turns over different transports. */
 export const agentLoopCase: BenchmarkCase = {
   name: 'agent-loop',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
