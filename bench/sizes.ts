@@ -1,6 +1,6 @@
 import type { Sizes } from './cases/benchmark-case.ts';
 
-/** What the README shows. */
+/** The sizes of the README. */
 export const FULL: Sizes = {
   streams: 100,
   mostStreams: 2048,
@@ -22,7 +22,7 @@ export const FULL: Sizes = {
   soakSeconds: 600,
 };
 
-/** A look at every case in less than a minute. */
+/** Short runs of every case. */
 export const QUICK: Sizes = {
   ...FULL,
   streams: 30,
@@ -45,7 +45,7 @@ export const QUICK: Sizes = {
   soakSeconds: 3,
 };
 
-/** Proof that every case works. Its figures mean nothing. */
+/** Checks that every case works. Figures are meaningless. */
 export const SMALLEST: Sizes = {
   streams: 4,
   mostStreams: 32,

@@ -6,14 +6,14 @@ import type { Report } from './report.ts';
 import { type Section, type SectionCase, SECTIONS } from './sections.ts';
 import { countRounds, toNumberText, toSpreadText } from './text.ts';
 
-/** What numbers are called that are no ratios: each has a row of its own. */
+/** Labels of values other than ratios; each has its own row. */
 const NUMBERS: readonly (readonly [of: Goal['of'], words: string])[] = [
   ['service', 'service'],
   ['difference', 'service − floor'],
   ['added', 'service − direct'],
 ];
 
-/** Head of each column, and whether it is there when nothing stands in it. */
+/** Heading of each column, and whether to show it if empty. */
 const COLUMNS: readonly (readonly [head: string, isAlways: boolean])[] = [
   ['', true],
   ['service ÷ floor', true],
@@ -27,7 +27,7 @@ const COLUMNS: readonly (readonly [head: string, isAlways: boolean])[] = [
   ['precomputed', false],
 ];
 
-/** The report as the README shows it: a table per section, ratios first. Throws an Error for a case of no section. */
+/** The report for the README: a table per section, ratios first. Throws an Error for a case without a section. */
 export function toReadme({ machine, cases }: Report): string {
   const names = SECTIONS.flatMap((section) => section.cases.map((one) => one.name));
   const stray = cases.find(({ name }) => !names.includes(name));

@@ -1,7 +1,7 @@
-/** Cases that the README shows in one table. */
+/** A table of cases in the README. */
 export interface Section {
   readonly title: string;
-  /** What a reader must know: what is the service here, what is the floor. */
+  /** Explains the service and the floor. */
   readonly words: string;
   readonly cases: readonly SectionCase[];
 }
@@ -9,7 +9,7 @@ export interface Section {
 /** A case of a section. */
 export interface SectionCase {
   readonly name: string;
-  /** What is shown beside the figures that have goals. */
+  /** Figures to show besides those with goals. */
   readonly figures?: readonly string[];
 }
 

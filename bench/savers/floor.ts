@@ -1,6 +1,6 @@
 /**
- * The floor of saving: the same rows in one prepared statement, as a program sends them that knows their number and that
- * nothing can be wrong with them. Their texts are ready before the clock runs.
+ * The floor of saving: inserts the same rows with one prepared statement, without any checks. Texts are prepared before the time
+ * is measured.
  */
 import type { ResponseRecord } from 'antiphon';
 import pg from 'pg';
