@@ -1,4 +1,4 @@
-import type { AgentRoad } from '../load/agent-job.ts';
+import type { AgentTransport } from '../load/agent-job.ts';
 import { compare, type Sample } from '../measure.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
@@ -15,16 +15,20 @@ const CPU_PER_TURN = 'server CPU per turn, µs';
 const LAST_BYTES = `bytes sent at turn ${TURNS}`;
 
 /** Transports to compare with an agent that sends the full history over HTTP without saving responses. */
-const ROADS: readonly { readonly road: AgentRoad; readonly name: string; readonly goals: readonly Goal[] }[] = [
+const TRANSPORTS: readonly {
+  readonly transport: AgentTransport;
+  readonly name: string;
+  readonly goals: readonly Goal[];
+}[] = [
   {
-    road: 'socket',
+    transport: 'socket',
     name: 'agent-loop, WebSocket ÷ HTTP with full history',
     goals: [
       { figure: CPU_PER_TURN, of: 'ratio', atMost: 0.5 },
       { figure: LAST_BYTES, of: 'ratio', atMost: 0.1 },
     ],
   },
-  { road: 'http', name: 'agent-loop, HTTP with previous_response_id ÷ HTTP with full history', goals: [] },
+  { transport: 'http', name: 'agent-loop, HTTP with previous_response_id ÷ HTTP with full history', goals: [] },
 ];
 
 /** The benefit of stored context for an agent: the same turns over different transports. */
@@ -33,20 +37,25 @@ export const agentLoopCase: BenchmarkCase = {
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
     await using service = await startService();
     await using load = new LoadGenerator();
-    const run = (road: AgentRoad) => () => runRound(service, load, road, sizes.agents);
+    const run = (transport: AgentTransport) => () => runRound(service, load, transport, sizes.agents);
     const comparisons: Comparison[] = [];
-    for (const { road, name, goals } of ROADS) {
-      const figures = await compare({ service: run(road), floor: run('http with full history') }, sizes);
+    for (const { transport, name, goals } of TRANSPORTS) {
+      const figures = await compare({ service: run(transport), floor: run('http with full history') }, sizes);
       comparisons.push({ name, figures, goals });
     }
     return comparisons;
   },
 };
 
-async function runRound(server: Server, load: LoadGenerator, road: AgentRoad, agents: number): Promise<Sample> {
+async function runRound(
+  server: Server,
+  load: LoadGenerator,
+  transport: AgentTransport,
+  agents: number,
+): Promise<Sample> {
   const cpuBefore = await server.cpuMicroseconds();
   const { origin } = server;
-  const outcome = await load.run({ type: 'agent', origin, road, agents, turns: TURNS });
+  const outcome = await load.run({ type: 'agent', origin, transport, agents, turns: TURNS });
   const cpu = (await server.cpuMicroseconds()) - cpuBefore;
   const { turns, sentBytes, lastSentBytes, lastItems } = outcome;
   if (lastItems !== LAST_ITEMS) throw new Error(`the model saw ${lastItems} items in the last turn, not ${LAST_ITEMS}`);

@@ -45,14 +45,14 @@ async function compareTurns(
   const turns = await ChainedTurns.prepare(setting, Math.max(sizes.chain, REFERENCE));
   await databases.analyze();
   const comparisons: Comparison[] = [];
-  for (const road of ['http', 'socket'] as const) {
+  for (const transport of ['http', 'socket'] as const) {
     for (const turn of TURNS.filter((one) => one <= sizes.chain)) {
-      const contest = { service: () => turns[road](turn), floor: () => turns[road](REFERENCE) };
+      const contest = { service: () => turns[transport](turn), floor: () => turns[transport](REFERENCE) };
       const figures = await compare(contest, sizes);
       comparisons.push({
-        name: `chains, ${STATE}, ${road}, turn ${turn} ÷ turn ${REFERENCE}`,
+        name: `chains, ${STATE}, ${transport}, turn ${turn} ÷ turn ${REFERENCE}`,
         figures,
-        goals: GOALS[road],
+        goals: GOALS[transport],
       });
     }
   }

@@ -2,14 +2,14 @@
  * How an agent sends its turns: new items over a socket or over HTTP, or the full history over HTTP. Only new items over HTTP
  * require stored responses.
  */
-export type AgentRoad = 'socket' | 'http' | 'http with full history';
+export type AgentTransport = 'socket' | 'http' | 'http with full history';
 
 /** Concurrent agents, each of which answers calls in sequence. */
 export interface AgentJob {
   readonly type: 'agent';
   /** Origin of the server, `http://…`. */
   readonly origin: string;
-  readonly road: AgentRoad;
+  readonly transport: AgentTransport;
   readonly agents: number;
   /** Turns per agent. */
   readonly turns: number;

@@ -23,9 +23,9 @@ export interface AgentLine extends AsyncDisposable {
 }
 
 /** Opens the connection of an agent. */
-export function openLine({ origin, road }: AgentJob): Promise<AgentLine> | AgentLine {
+export function openLine({ origin, transport }: AgentJob): Promise<AgentLine> | AgentLine {
   const url = `${origin}/v1/responses`;
-  return road === 'socket' ? openSocketLine(url.replace('http', 'ws')) : openHttpLine(url, road === 'http');
+  return transport === 'socket' ? openSocketLine(url.replace('http', 'ws')) : openHttpLine(url, transport === 'http');
 }
 
 function openHttpLine(url: string, store: boolean): AgentLine {

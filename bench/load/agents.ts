@@ -32,7 +32,7 @@ async function runAgent(job: AgentJob): Promise<Work> {
     const [call] = response.output;
     if (call?.call_id === undefined) throw new Error(`a turn ended without a call: ${text}`);
     const answer = toToolOutput(call.call_id);
-    const isWhole = job.road === 'http with full history';
+    const isWhole = job.transport === 'http with full history';
     items = isWhole ? [...items, JSON.stringify(call), answer] : [answer];
     members = isWhole ? '' : `"previous_response_id":"${response.id}",`;
     const lastItems = response.usage.input_tokens;
