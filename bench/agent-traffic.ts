@@ -33,7 +33,7 @@ export const AGENT_TOOLS = JSON.stringify(
   })),
 );
 
-/** The first items of a conversation, JSON. They include the system prompt, so that the server saves it. */
+/** The first items of a chain, JSON. They include the system prompt, so that the server saves it. */
 export const AGENT_QUESTION: readonly string[] = [
   JSON.stringify({ role: 'developer', content: fill(SYSTEM_PROMPT, SYSTEM_PROMPT_BYTES) }),
   JSON.stringify({

@@ -12,7 +12,7 @@ export interface Sizes extends Rounds {
   readonly deltas: number;
   /** Text deltas per answer at the pace of a model. */
   readonly pacedDeltas: number;
-  /** Turns in the longest conversation. */
+  /** Turns in the longest chain. */
   readonly chain: number;
   /** Concurrent agents. */
   readonly agents: number;

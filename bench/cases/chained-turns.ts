@@ -11,7 +11,7 @@ export const CPU_PER_TURN = 'server CPU per turn, µs';
 /** A short answer, so that the turn dominates rather than its text. */
 const TRAFFIC = { deltas: 8, burst: 8 };
 
-/** Sockets that continue the conversation, each by a few turns. */
+/** Sockets that continue the chain, each by a few turns. */
 const SOCKETS = 16;
 
 /** Restarts per round, so that the measured turns stay near the given position. */
@@ -36,17 +36,17 @@ interface Cost {
   readonly roundTrips: number;
 }
 
-/** Rounds of turns at given positions of one stored conversation. Turns run one at a time, so that latencies are independent. */
+/** Rounds of turns at given positions of one stored chain. Turns run one at a time, so that latencies are independent. */
 export class ChainedTurns {
   private readonly setting: ChainSetting;
-  /** The conversation's responses, oldest first. */
+  /** The chain's responses, oldest first. */
   private responseIds: readonly string[] = [];
 
   private constructor(setting: ChainSetting) {
     this.setting = setting;
   }
 
-  /** Creates the conversation that the rounds continue. */
+  /** Creates the chain that the rounds continue. */
   static async prepare(setting: ChainSetting, length: number): Promise<ChainedTurns> {
     const chain = new ChainedTurns(setting);
     const root = await chain.converse({ predecessor: 'none', sockets: 1, turnsPerSocket: 1 });

@@ -8,7 +8,7 @@ import { startService } from './programs.ts';
 /** The turn that serves as the floor. */
 const REFERENCE = 5;
 
-/** The measured turns of a conversation, up to its length. */
+/** The measured turns of a chain, up to its length. */
 const TURNS = [50, 500];
 
 /** On a warm socket the transcript is not read again, so its length should not matter. */
@@ -18,8 +18,8 @@ const GOALS: Readonly<Record<'http' | 'socket', readonly Goal[]>> = {
 };
 
 /**
- * The cost of a conversation's length: one turn, from loading its context to saving its response, with a model that ignores the
- * context. The floor is the fifth turn of the same conversation over the same transport.
+ * The cost of a chain's length: one turn, from loading its context to saving its response, with a model that ignores the
+ * context. The floor is the fifth turn of the same chain over the same transport.
  */
 export const chainsCase: BenchmarkCase = {
   name: 'chains',

@@ -4,7 +4,7 @@ import type { Saver } from '../processes/saver.ts';
 import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
 import { startFloorSaver, startStoreSaver } from './programs.ts';
 
-/** Numbers of conversations that save concurrently. */
+/** Numbers of chains that save concurrently. */
 const CONVERSATIONS = [1, 32];
 
 /** The rate at which the store saves responses. The floor inserts the same rows with bare statements. */

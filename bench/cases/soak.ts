@@ -16,7 +16,7 @@ const HEAP = 'memory in use, MB';
 const GOALS: readonly Goal[] = [{ figure: HEAP, of: 'ratio', atMost: 1.05 }];
 
 /**
- * Memory growth after garbage collection, under a mix of streams, conversations, sockets, disconnects and invalid requests. The
+ * Memory growth after garbage collection, under a mix of streams, chains, sockets, disconnects and invalid requests. The
  * floor is the first half of the same run, the service its second half.
  */
 export const soakCase: BenchmarkCase = {

@@ -9,7 +9,7 @@ const SHAPES: readonly Shape[] = [
   { name: 'short turn', burst: 8, deltas: 8, floor: 2, honest: 1.8 },
 ];
 
-/** A turn over WebSocket, on open sockets. Each turn begins a conversation. */
+/** A turn over WebSocket, on open sockets. Each turn begins a chain. */
 export const wsCase: BenchmarkCase = {
   name: 'ws',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {

@@ -8,7 +8,7 @@ import { COMPLETED, openSocket } from './open-socket.ts';
 /** Long enough that a client can disconnect before its end. */
 const TRAFFIC = { deltas: 64, burst: 1 };
 
-/** Turns per conversation. */
+/** Turns per chain. */
 const TURNS = 5;
 
 const STREAMED = toRequestBody('bench', TRAFFIC);
@@ -27,7 +27,7 @@ async function stream(url: string): Promise<number> {
   return 1;
 }
 
-/** A conversation of a few turns in JSON; deletes the last response. */
+/** A chain of a few turns in JSON; deletes the last response. */
 async function converse(url: string): Promise<number> {
   const request = JSON.parse(toJsonRequestBody('bench', TRAFFIC)) as object;
   let id: string | undefined;
@@ -39,7 +39,7 @@ async function converse(url: string): Promise<number> {
   return TURNS;
 }
 
-/** A conversation on a socket, with an invalid frame in between. */
+/** A chain on a socket, with an invalid frame in between. */
 async function talk(url: string): Promise<number> {
   const socket = await openSocket(url.replace('http', 'ws'));
   for (let turn = 0; turn < TURNS; turn++) {

@@ -7,7 +7,7 @@ import pg from 'pg';
 
 import { runSaves } from './run-saves.ts';
 
-/** For a conversation of one question and one answer in each response. */
+/** For a chain of one question and one answer in each response. */
 const INSERT = `WITH response AS (
     INSERT INTO antiphon.responses
       (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)

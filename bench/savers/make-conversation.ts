@@ -8,7 +8,7 @@ import type { SaveJob } from './job.ts';
 /** Lifetime of the responses, ms: longer than the benchmark. */
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-/** The responses of a conversation, in order, each with one question and one answer in text. */
+/** The responses of a chain, in order, each with one question and one answer in text. */
 export function makeConversation({ responsesPerConversation, deltas }: SaveJob): readonly ResponseRecord[] {
   const ids = Array.from({ length: responsesPerConversation }, () => makeId('resp'));
   const sessionId = ids[0] ?? '';
