@@ -1,4 +1,4 @@
-/** What an agent says to a model, in the sizes of a coding agent: a long system prompt, some tools, outputs of a few kilobytes. */
+/** The traffic of a coding agent: a long system prompt, some tools, outputs of a few kilobytes. */
 
 const SYSTEM_PROMPT =
   'You are a coding agent. You work in the repository of the user, and only there. Read before you write, change as little as the ' +
@@ -13,7 +13,7 @@ const OUTPUT_BYTES = 4000;
 
 const TOOLS = ['shell', 'read_file', 'write_file', 'apply_patch', 'search', 'list_files', 'run_tests', 'update_plan'];
 
-/** The tools, JSON: sent with every turn, because no request has them from the one before. */
+/** The tools, JSON. Sent with every turn, because requests do not inherit them. */
 export const AGENT_TOOLS = JSON.stringify(
   TOOLS.map((name) => ({
     type: 'function',
@@ -33,7 +33,7 @@ export const AGENT_TOOLS = JSON.stringify(
   })),
 );
 
-/** The items that begin a conversation, JSON. The system prompt is one of them, so that the server remembers it. */
+/** The first items of a chain, JSON. They include the system prompt, so that the server saves it. */
 export const AGENT_QUESTION: readonly string[] = [
   JSON.stringify({ role: 'developer', content: fill(SYSTEM_PROMPT, SYSTEM_PROMPT_BYTES) }),
   JSON.stringify({
@@ -42,12 +42,12 @@ export const AGENT_QUESTION: readonly string[] = [
   }),
 ];
 
-/** What a tool wrote, as an item, JSON. */
+/** A tool output item, JSON. */
 export function toToolOutput(callId: string): string {
   return JSON.stringify({ type: 'function_call_output', call_id: callId, output: fill(OUTPUT_LINE, OUTPUT_BYTES) });
 }
 
-/** The arguments of every call, in the pieces in which a model writes them. */
+/** The arguments of every call, in deltas. */
 export const CALL_ARGUMENTS: readonly string[] = [
   '{"path":"src/harbor",',
   '"arguments":["--context","3",',

@@ -1,9 +1,9 @@
 import { availableParallelism, cpus, platform, release } from 'node:os';
 
-/** Where and when a run was made. */
+/** The machine and date of a run. */
 export interface Machine {
   readonly cpu: string;
-  /** Cores that the benchmark may use. */
+  /** Cores available to the benchmark. */
   readonly cores: number;
   readonly system: string;
   readonly node: string;
@@ -11,7 +11,7 @@ export interface Machine {
   readonly date: string;
 }
 
-/** Says what this machine is. */
+/** Describes this machine. */
 export function describeMachine(): Machine {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',

@@ -1,6 +1,6 @@
 /**
  * The benchmark: `npm run bench -- [--case <name>]… [--quick | --smallest] [--json <file>] [--compare <file>]`, or
- * `--report <file>` to look at a run again. Every figure is a ratio against a floor.
+ * `--report <file>` to show an earlier run. Figures are compared with a floor.
  */
 import { CASES } from './cases/index.ts';
 import { describeMachine } from './machine.ts';
@@ -9,7 +9,7 @@ import { toMovementText } from './report/movement-text.ts';
 import { readReport, type Report, ReportError, writeReport } from './report/report.ts';
 import { toTable } from './report/table.ts';
 
-// What was started is killed on the way out.
+// Child processes are killed on exit.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
@@ -20,7 +20,7 @@ async function run({ cases, sizes, json }: Options): Promise<Report> {
     if (process.stderr.isTTY) process.stderr.write(`${one.name} …\n`);
     const comparisons = await one.run(sizes);
     report = { ...report, cases: [...report.cases, { name: one.name, comparisons }] };
-    // What was measured is kept, even if a later case fails.
+    // Writes results so far, even if a later case fails.
     if (json !== undefined) await writeReport(json, report);
   }
   return report;

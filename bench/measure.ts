@@ -1,60 +1,60 @@
 import { type Spread, toSpread } from './spread.ts';
 
-/** What one round gave, by the name of the figure. Names carry the unit: `server CPU per event, µs`. */
+/** The values of one round, by the name of the figure. Names include the unit: `server CPU per event, µs`. */
 export type Sample = Readonly<Record<string, number>>;
 
-/** One figure of the service beside the floor's. */
+/** One figure of the service and of the floor. */
 export interface Figure {
   readonly name: string;
-  /** Service divided by floor, round by round. Absent where the floor may be nothing at all. */
+  /** Service divided by floor, by round. Absent if the floor may be zero. */
   readonly ratio?: Spread;
-  /** Service minus floor, round by round. */
+  /** Service minus floor, by round. */
   readonly difference: Spread;
   readonly service: Spread;
   readonly floor: Spread;
-  /** The same of a floor that does all of the work, where that was measured. */
+  /** The honest floor, if measured. */
   readonly honest?: Honest;
-  /** The same without anything in between, where that was measured. */
+  /** Direct requests to the upstream, if measured. */
   readonly direct?: Direct;
-  /** A floor that writes bytes which were made before, where that was measured: for the record, nobody can be so fast. */
+  /** A floor that writes precomputed bytes, if measured: a theoretical limit. */
   readonly precomputed?: Spread;
 }
 
-/** A figure of what service and floor stand in front of, asked directly. */
+/** A figure of direct requests to the upstream. */
 export interface Direct extends Spread {
-  /** What the service adds to it, round by round: service − direct. */
+  /** Service − direct, by round. */
   readonly serviceAdds: Spread;
-  /** What the floor adds to it: floor − direct. */
+  /** Floor − direct, by round. */
   readonly floorAdds: Spread;
 }
 
-/** A figure of the best bare program that does what the service does. */
+/** A figure of the honest floor: the best bare program with the functionality of the service. */
 export interface Honest extends Spread {
-  /** Service divided by it, round by round. Absent where it may be nothing at all. */
+  /** Service divided by honest floor, by round. Absent if the honest floor may be zero. */
   readonly ratio?: Spread;
 }
 
-/** What is measured against what. Each call is one round. */
+/** The sides of a comparison. Each call is one round. */
 export interface Contest {
   readonly service: () => Promise<Sample>;
   readonly floor: () => Promise<Sample>;
-  /** A floor that does all of the work. It may leave figures out. */
+  /** The honest floor. May omit figures. */
   readonly honest?: () => Promise<Sample>;
-  /** What both of them stand in front of, asked directly. It may leave figures out. */
+  /** Direct requests to the upstream. May omit figures. */
   readonly direct?: () => Promise<Sample>;
-  /** The floor without the making of what it writes. It may leave figures out. */
+  /** A floor that writes precomputed bytes. May omit figures. */
   readonly precomputed?: () => Promise<Sample>;
 }
 
-/** How often rounds are run. */
+/** Numbers of rounds. */
 export interface Rounds {
-  /** Rounds of each side that count. */
+  /** Measured rounds per side. */
   readonly rounds: number;
-  /** Rounds of each side before them, until the code is compiled. */
+  /** Warm-up rounds per side. */
   readonly warmUps: number;
 }
 
-/** What one round of each side gave, where there are such sides. */
+/** The samples of one round of each side. */
 export interface Round {
   readonly direct?: Sample;
   readonly service: Sample;
@@ -63,7 +63,7 @@ export interface Round {
   readonly precomputed?: Sample;
 }
 
-/** Runs the sides in turns, so that what slows the machine down slows down all. Service and floor give the same figures. */
+/** Alternates between the sides, so that disturbances affect all of them. Service and floor must have the same figures. */
 export async function compare(contest: Contest, { rounds, warmUps }: Rounds): Promise<readonly Figure[]> {
   const all: Round[] = [];
   for (let index = -warmUps; index < rounds; index++) {
@@ -76,7 +76,7 @@ export async function compare(contest: Contest, { rounds, warmUps }: Rounds): Pr
   return toFigures(all);
 }
 
-/** Sums up what rounds gave, figure by figure. */
+/** Summarises rounds by figure. */
 export function toFigures(rounds: readonly Round[]): readonly Figure[] {
   return Object.keys(rounds[0]?.service ?? {}).map((name) => toFigure(name, rounds));
 }

@@ -3,31 +3,31 @@ import { parseArgs } from 'node:util';
 import type { BenchmarkCase, Sizes } from './cases/benchmark-case.ts';
 import { FULL, QUICK, SMALLEST } from './sizes.ts';
 
-/** What the command line asks for. Files are paths. */
+/** Options of the command line. Files are paths. */
 export interface Options {
   readonly cases: readonly BenchmarkCase[];
   readonly sizes: Sizes;
-  /** Where everything is written as JSON. */
+  /** File for the report as JSON. */
   readonly json: string | undefined;
-  /** The JSON of an earlier run, to compare with. */
+  /** JSON report of an earlier run, for comparison. */
   readonly compare: string | undefined;
-  /** The JSON of a run that is shown instead of making one. */
+  /** JSON report to show instead of running. */
   readonly report: string | undefined;
 }
 
-/** A command line that cannot be followed. Its message is one line. */
+/** An invalid command line. Its message is one line. */
 export class OptionError extends Error {}
 
-/** Every size has an option of its own. */
+/** Each size has an option. */
 const SIZES = Object.keys(FULL) as readonly (keyof Sizes)[];
 
-/** Reads the command line. Throws an OptionError. */
+/** Parses the command line. Throws an OptionError. */
 export function readOptions(args: readonly string[], cases: readonly BenchmarkCase[]): Options {
   const values = parse(args);
   const { case: names, json, compare, report, quick = false, smallest = false } = values;
   if (quick && smallest) throw new OptionError('--smallest: cannot be combined with --quick');
   if (report !== undefined && Object.keys(values).some((name) => !['report', 'compare'].includes(name)))
-    throw new OptionError('--report: shows a run that was made, and takes no other option than --compare');
+    throw new OptionError('--report: cannot be combined with options other than --compare');
   const texts: Readonly<Record<string, unknown>> = values;
   const base = smallest ? SMALLEST : quick ? QUICK : FULL;
   const sizes = SIZES.map((size) => [size, readCount(toOption(size), texts[toOption(size)], base[size])]);
@@ -69,7 +69,7 @@ function toOption(size: keyof Sizes): string {
 function findCase(name: string, cases: readonly BenchmarkCase[]): BenchmarkCase {
   const found = cases.find((one) => one.name === name);
   if (found !== undefined) return found;
-  throw new OptionError(`--case: there is no '${name}', but ${cases.map((one) => one.name).join(', ')}`);
+  throw new OptionError(`--case: unknown case '${name}', expected one of ${cases.map((one) => one.name).join(', ')}`);
 }
 
 function readCount(name: string, text: unknown, otherwise: number): number {

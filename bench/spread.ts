@@ -3,16 +3,16 @@ export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
-  /** Round by round. */
+  /** Values by round. */
   readonly values: readonly number[];
 }
 
-/** Sums up what the rounds gave. */
+/** Summarises the values of rounds. */
 export function toSpread(values: readonly number[]): Spread {
   return { median: toQuantile(values, 0.5), min: Math.min(...values), max: Math.max(...values), values };
 }
 
-/** The value below which this share of the values lies, interpolated between the two that are nearest to it. */
+/** A quantile, interpolated between the two nearest values. */
 export function toQuantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (index: number): number => sorted[index] ?? NaN;

@@ -1,18 +1,18 @@
-/** What one turn of the benchmark is made of. */
+/** The traffic of one turn. */
 export interface Traffic {
   /** Text deltas in the answer. */
   readonly deltas: number;
-  /** Deltas that come in one turn of the event loop. */
+  /** Deltas per turn of the event loop. */
   readonly burst: number;
 }
 
 /** A piece of text about as long as a token. */
 export const DELTA = ' harbor';
 
-/** Events of an answer in text beside its deltas: four that open it, four that close it. */
+/** Events of a text answer besides deltas: four open it, four close it. */
 export const FRAMING_EVENTS = 8;
 
-/** The body of a request that asks a model for this traffic. Padding is random in length, so it is left out. */
+/** The body of a request for this traffic. Without obfuscation padding, whose length is random. */
 export function toRequestBody(model: string, traffic: Traffic, previousResponseId?: string): string {
   return JSON.stringify({
     ...toRequest(model, traffic),
@@ -22,7 +22,7 @@ export function toRequestBody(model: string, traffic: Traffic, previousResponseI
   });
 }
 
-/** The body of the same request for an answer in one piece. */
+/** The body of the same request without streaming. */
 export function toJsonRequestBody(model: string, traffic: Traffic): string {
   return JSON.stringify(toRequest(model, traffic));
 }
@@ -31,7 +31,7 @@ function toRequest(model: string, { deltas, burst }: Traffic): object {
   return { model, input: 'Tell me about the harbor.', metadata: { deltas: String(deltas), burst: String(burst) } };
 }
 
-/** The traffic that a request asks for in its metadata. */
+/** The traffic requested in the metadata. */
 export function readTraffic(metadata: Readonly<Record<string, string>> | null): Traffic {
   return { deltas: Number(metadata?.deltas), burst: Number(metadata?.burst) };
 }

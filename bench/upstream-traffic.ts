@@ -1,17 +1,17 @@
 import type { Traffic } from './traffic.ts';
 
-/** What an upstream writes to one request. The request's model names it: that is what everybody hands on. */
+/** The traffic of one upstream answer. Encoded in the model name, which all servers forward. */
 export interface UpstreamTraffic extends Traffic {
-  /** Mean time between two bursts, ms; 0: as fast as the event loop turns. The first one comes at once. */
+  /** Mean time between two bursts, ms; 0: one per turn of the event loop. The first one is immediate. */
   readonly gapMs: number;
 }
 
-/** Begins the names of the upstream's models. */
+/** Prefix of the upstream's model names. */
 export const MODEL_PREFIX = 'bench-';
 
 const INPUT = 'Tell me about the harbor.';
 
-/** The body of a request to the upstream itself, or to the relay's. */
+/** The body of a Chat Completions request. */
 export function toChatBody(model: string, input: string): string {
   return JSON.stringify({
     model,
@@ -21,7 +21,7 @@ export function toChatBody(model: string, input: string): string {
   });
 }
 
-/** Bodies of requests that make the upstream write this traffic: to itself, and to what stands in front of it. */
+/** Bodies of requests for this traffic: to the upstream, and to the servers in front of it. */
 export function toBodies({ deltas, burst, gapMs }: UpstreamTraffic): {
   readonly chat: string;
   readonly responses: string;
@@ -31,7 +31,7 @@ export function toBodies({ deltas, burst, gapMs }: UpstreamTraffic): {
   return { chat: toChatBody(model, INPUT), responses: JSON.stringify(responses) };
 }
 
-/** The traffic that a model's name asks for. */
+/** The traffic that a model name encodes. */
 export function readModel(model: string): UpstreamTraffic {
   const [deltas, burst, gapMs] = model.slice(MODEL_PREFIX.length).split('-').map(Number);
   return { deltas: deltas ?? NaN, burst: burst ?? NaN, gapMs: gapMs ?? NaN };

@@ -1,52 +1,61 @@
-import type { AgentRoad } from '../load/agent-job.ts';
+import type { AgentTransport } from '../load/agent-job.ts';
 import { compare, type Sample } from '../measure.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { startService } from './programs.ts';
 
-/** Calls that an agent answers. */
+/** Calls that each agent answers. */
 const TURNS = 20;
 
-/** Items of the conversation that the model sees in the last turn: two that begin it, a call and its output for each turn before. */
+/** Context items in the last turn: two at the start, and a call with its output for each earlier turn. */
 const LAST_ITEMS = 2 + 2 * (TURNS - 1);
 
 const CPU_PER_TURN = 'server CPU per turn, µs';
 const LAST_BYTES = `bytes sent at turn ${TURNS}`;
 
-/** What is compared with an agent that sends everything with each turn, over HTTP, to a server that stores nothing. */
-const ROADS: readonly { readonly road: AgentRoad; readonly name: string; readonly goals: readonly Goal[] }[] = [
+/** Transports to compare with an agent that sends the full history over HTTP without saving responses. */
+const TRANSPORTS: readonly {
+  readonly transport: AgentTransport;
+  readonly name: string;
+  readonly goals: readonly Goal[];
+}[] = [
   {
-    road: 'socket',
+    transport: 'socket',
     name: 'agent-loop, WebSocket ÷ HTTP with full history',
     goals: [
       { figure: CPU_PER_TURN, of: 'ratio', atMost: 0.5 },
       { figure: LAST_BYTES, of: 'ratio', atMost: 0.1 },
     ],
   },
-  { road: 'http', name: 'agent-loop, HTTP with previous_response_id ÷ HTTP with full history', goals: [] },
+  { transport: 'http', name: 'agent-loop, HTTP with previous_response_id ÷ HTTP with full history', goals: [] },
 ];
 
-/** What it is worth to an agent that the server remembers the conversation: the same turns on different roads. */
+/** The benefit of stored context for an agent: the same turns over different transports. */
 export const agentLoopCase: BenchmarkCase = {
   name: 'agent-loop',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
     await using service = await startService();
     await using load = new LoadGenerator();
-    const run = (road: AgentRoad) => () => runRound(service, load, road, sizes.agents);
+    const run = (transport: AgentTransport) => () => runRound(service, load, transport, sizes.agents);
     const comparisons: Comparison[] = [];
-    for (const { road, name, goals } of ROADS) {
-      const figures = await compare({ service: run(road), floor: run('http with full history') }, sizes);
+    for (const { transport, name, goals } of TRANSPORTS) {
+      const figures = await compare({ service: run(transport), floor: run('http with full history') }, sizes);
       comparisons.push({ name, figures, goals });
     }
     return comparisons;
   },
 };
 
-async function runRound(server: Server, load: LoadGenerator, road: AgentRoad, agents: number): Promise<Sample> {
+async function runRound(
+  server: Server,
+  load: LoadGenerator,
+  transport: AgentTransport,
+  agents: number,
+): Promise<Sample> {
   const cpuBefore = await server.cpuMicroseconds();
   const { origin } = server;
-  const outcome = await load.run({ type: 'agent', origin, road, agents, turns: TURNS });
+  const outcome = await load.run({ type: 'agent', origin, transport, agents, turns: TURNS });
   const cpu = (await server.cpuMicroseconds()) - cpuBefore;
   const { turns, sentBytes, lastSentBytes, lastItems } = outcome;
   if (lastItems !== LAST_ITEMS) throw new Error(`the model saw ${lastItems} items in the last turn, not ${LAST_ITEMS}`);

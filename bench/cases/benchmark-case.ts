@@ -1,69 +1,69 @@
 import type { Figure, Rounds } from '../measure.ts';
 
-/** How large a run is. */
+/** Sizes of a run. */
 export interface Sizes extends Rounds {
-  /** Streams that run side by side. */
+  /** Concurrent streams. */
   readonly streams: number;
-  /** Most of them, where the case looks at several numbers. */
+  /** Maximum concurrent streams, if the case tries several numbers. */
   readonly mostStreams: number;
-  /** Turns of each stream in one round. */
+  /** Turns per stream and round. */
   readonly turnsPerStream: number;
-  /** Text deltas in an answer, where the case chooses them. */
+  /** Text deltas per answer, if the case sets them. */
   readonly deltas: number;
-  /** The same of answers that come at a model's own pace. */
+  /** Text deltas per answer at the pace of a model. */
   readonly pacedDeltas: number;
-  /** Turns of the longest conversation. */
+  /** Turns in the longest chain. */
   readonly chain: number;
-  /** Agents that work side by side. */
+  /** Concurrent agents. */
   readonly agents: number;
-  /** Responses that are saved in one round. */
+  /** Saved responses per round. */
   readonly saves: number;
-  /** Rounds of each side that count, where one takes seconds. */
+  /** Measured rounds per side, if a round takes seconds. */
   readonly longRounds: number;
-  /** How long a service is under load before its memory is looked at for the last time, s. */
+  /** Duration of the load before the last measurement of memory, s. */
   readonly soakSeconds: number;
-  /** Requests of one round whose latency is measured. */
+  /** Requests per round with measured latency. */
   readonly requests: number;
-  /** Requests of one round that are answered in one piece. */
+  /** Requests per round that are not streamed. */
   readonly jsonRequests: number;
-  /** Turns of one round whose promises and bytes are counted. */
+  /** Turns per round for counting promises and bytes. */
   readonly countedTurns: number;
-  /** Requests of one round that are checked, or parsed. */
+  /** Requests per round to validate or parse. */
   readonly validations: number;
-  /** Sockets that are open and carry nothing. */
+  /** Idle sockets. */
   readonly idleSockets: number;
-  /** Rounds of each side that count, where each one starts a program. */
+  /** Measured rounds per side, if each one starts a program. */
   readonly starts: number;
 }
 
-/** What the median of a figure should be. */
+/** A goal for the median of a figure. */
 export interface Goal {
   readonly figure: string;
   /**
-   * Which number of the figure: ratio is service ÷ floor, honest ratio is service ÷ honest floor; difference is service − floor,
-   * added is service − direct, service is the service's own, all in the figure's unit.
+   * The number of the figure: ratio is service ÷ floor, honest ratio is service ÷ honest floor; difference is service − floor,
+   * added is service − direct, and service is the plain value, all in the figure's unit.
    */
   readonly of: 'ratio' | 'honest ratio' | 'difference' | 'added' | 'service';
   readonly atMost?: number;
   readonly atLeast?: number;
 }
 
-/** One thing that was compared. */
+/** The figures and goals of one comparison. */
 export interface Comparison {
   readonly name: string;
   readonly figures: readonly Figure[];
-  /** They are shown, and fail nothing. */
+  /** Goals are shown but do not fail the run. */
   readonly goals?: readonly Goal[];
 }
 
 /**
- * One question to the service. A case starts what it needs, ends it again, and compares with a floor in the same run; it is
- * listed in `index.ts`.
+ * A benchmark case. It starts and stops the processes it needs, and compares the service with a floor in the same run. Listed in
+ * `index.ts`.
  */
 export interface BenchmarkCase {
-  /** As `--case` takes it. */
+  /** Name for `--case`. */
   readonly name: string;
-  /** Throws an OptionError when this machine does not allow such a run: asked before the first case begins. */
+  /** Throws an OptionError if this machine does not allow such a run. Called before the first case starts. */
   requireMachine?(sizes: Sizes): void;
   run(sizes: Sizes): Promise<readonly Comparison[]>;
 }

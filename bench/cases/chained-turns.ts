@@ -5,22 +5,22 @@ import type { Server } from '../processes/server.ts';
 import { toRequestBody } from '../traffic.ts';
 import type { Sizes } from './benchmark-case.ts';
 
-/** The figure that the goals are about. */
+/** The figure with goals. */
 export const CPU_PER_TURN = 'server CPU per turn, µs';
 
-/** A short answer: what is measured is the turn, not its text. */
+/** A short answer, so that the turn dominates rather than its text. */
 const TRAFFIC = { deltas: 8, burst: 8 };
 
-/** Sockets that carry the conversation on, each by a few turns of its own. */
+/** Sockets that continue the chain, each by a few turns. */
 const SOCKETS = 16;
 
-/** How often they begin anew in one round: further on they would be at other turns. */
+/** Restarts per round, so that the measured turns stay near the given position. */
 const BEGINNINGS = 4;
 
-/** Turns over HTTP are slower: a round needs fewer of them to be long enough to measure. */
+/** Turns over HTTP per round. They are slower, so fewer are enough to measure. */
 const HTTP_TURNS = 16;
 
-/** Where turns are made, and how many. */
+/** Servers and counts of the turns. */
 export interface ChainSetting {
   readonly service: Server;
   readonly load: LoadGenerator;
@@ -28,7 +28,7 @@ export interface ChainSetting {
   readonly sizes: Sizes;
 }
 
-/** What turns have cost. */
+/** The cost of turns. */
 interface Cost {
   readonly turns: number;
   readonly seconds: number;
@@ -36,17 +36,17 @@ interface Cost {
   readonly roundTrips: number;
 }
 
-/** Rounds of turns at chosen places of one stored conversation. One turn runs at a time, so that latency is a turn's own. */
+/** Rounds of turns at given positions of one stored chain. Turns run one at a time, so that latencies are independent. */
 export class ChainedTurns {
   private readonly setting: ChainSetting;
-  /** The conversation's responses, oldest first. */
+  /** The chain's responses, oldest first. */
   private responseIds: readonly string[] = [];
 
   private constructor(setting: ChainSetting) {
     this.setting = setting;
   }
 
-  /** Makes the conversation that the rounds continue. */
+  /** Creates the chain that the rounds continue. */
   static async prepare(setting: ChainSetting, length: number): Promise<ChainedTurns> {
     const chain = new ChainedTurns(setting);
     const root = await chain.converse({ predecessor: 'none', sockets: 1, turnsPerSocket: 1 });
@@ -55,7 +55,7 @@ export class ChainedTurns {
     return chain;
   }
 
-  /** The given turn over HTTP, by `previous_response_id`, again and again. */
+  /** Repeats the given turn over HTTP, by `previous_response_id`. */
   readonly http = async (turn: number): Promise<Sample> => {
     const { service, load, sizes } = this.setting;
     const turns = HTTP_TURNS * sizes.turnsPerStream;
@@ -70,7 +70,7 @@ export class ChainedTurns {
     return this.toSample([await this.measure(turns, () => load.run(job))]);
   };
 
-  /** The given turn and the few behind it, on sockets that have just made the turn before. */
+  /** Makes the given turn and a few after it, on sockets that have just made the turn before it. */
   readonly socket = async (turn: number): Promise<Sample> => {
     const turnsPerSocket = this.setting.sizes.turnsPerStream;
     const responseId = this.responseIds[turn - 3];

@@ -5,21 +5,21 @@ import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts
 import { ChainedTurns, CPU_PER_TURN } from './chained-turns.ts';
 import { startService } from './programs.ts';
 
-/** The turn that others are compared with. */
+/** The turn that serves as the floor. */
 const REFERENCE = 5;
 
-/** Which turns of a conversation are looked at, as far as the longest one goes. */
+/** The measured turns of a chain, up to its length. */
 const TURNS = [50, 500];
 
-/** On a warm socket nothing of the conversation is read again, so its length should not be noticed. */
+/** On a warm socket the transcript is not read again, so its length should not matter. */
 const GOALS: Readonly<Record<'http' | 'socket', readonly Goal[]>> = {
   http: [],
   socket: [{ figure: CPU_PER_TURN, of: 'ratio', atMost: 1.1 }],
 };
 
 /**
- * What a conversation's length costs: one turn, from the context it continues to its response in the store, with a model that
- * does not read the context. The floor is the fifth turn of the same conversation on the same road.
+ * The cost of a chain's length: one turn, from loading its context to saving its response, with a model that ignores the
+ * context. The floor is the fifth turn of the same chain over the same transport.
  */
 export const chainsCase: BenchmarkCase = {
   name: 'chains',
@@ -45,14 +45,14 @@ async function compareTurns(
   const turns = await ChainedTurns.prepare(setting, Math.max(sizes.chain, REFERENCE));
   await databases.analyze();
   const comparisons: Comparison[] = [];
-  for (const road of ['http', 'socket'] as const) {
+  for (const transport of ['http', 'socket'] as const) {
     for (const turn of TURNS.filter((one) => one <= sizes.chain)) {
-      const contest = { service: () => turns[road](turn), floor: () => turns[road](REFERENCE) };
+      const contest = { service: () => turns[transport](turn), floor: () => turns[transport](REFERENCE) };
       const figures = await compare(contest, sizes);
       comparisons.push({
-        name: `chains, ${STATE}, ${road}, turn ${turn} ÷ turn ${REFERENCE}`,
+        name: `chains, ${STATE}, ${transport}, turn ${turn} ÷ turn ${REFERENCE}`,
         figures,
-        goals: GOALS[road],
+        goals: GOALS[transport],
       });
     }
   }

@@ -14,12 +14,12 @@ const GOALS: readonly Goal[] = [
   { figure: MEMORY, of: 'difference', atMost: 70 },
 ];
 
-/** `node dist/main.js` from nothing to the first answer, beside an application of Nest that does nothing. */
+/** Time from starting `node dist/main.js` to the first answer. The floor is an empty Nest application. */
 export const coldStartCase: BenchmarkCase = {
   name: 'cold-start',
   async run({ starts, warmUps }: Sizes): Promise<readonly Comparison[]> {
     const contest = { service: () => runRound(startBareService), floor: () => runRound(startEmptyApp) };
-    // The first time the files may have to come from the disk.
+    // The first start may read files from disk.
     const figures = await compare(contest, { rounds: starts, warmUps: Math.min(warmUps, 1) });
     return [{ name: 'cold-start ÷ empty Nest', figures, goals: GOALS }];
   },

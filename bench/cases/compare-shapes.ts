@@ -2,21 +2,21 @@ import type { Traffic } from '../traffic.ts';
 import type { Comparison, Sizes } from './benchmark-case.ts';
 import { compareStreams, CPU_PER_EVENT, type StreamSides } from './compare-streams.ts';
 
-/** How deltas come, and what an event may cost then beside the floors' at most. */
+/** A shape of traffic, and the goals for the cost of an event. */
 export interface Shape {
   readonly name: string;
-  /** Deltas that come in one turn of the event loop. */
+  /** Deltas per turn of the event loop. */
   readonly burst: number;
-  /** Deltas of an answer, where the shape chooses them. Short answers come in more turns: a round must be long enough to measure. */
+  /** Deltas per answer, if the shape sets them. Rounds of short answers have more turns, to be long enough to measure. */
   readonly deltas?: number;
   readonly floor: number;
   readonly honest: number;
 }
 
-/** How many times the turns of long answers a round of short ones has. */
+/** Factor on the turns of a round for short answers. */
 const MORE_TURNS = 4;
 
-/** Compares streams in each shape of traffic, with a model that costs nothing. */
+/** Compares streams in each shape of traffic, with a model without cost. */
 export async function compareShapes(
   sides: StreamSides,
   shapes: readonly Shape[],

@@ -5,31 +5,31 @@ import type { Server } from '../processes/server.ts';
 import { FRAMING_EVENTS, toRequestBody, type Traffic } from '../traffic.ts';
 import type { Sizes } from './benchmark-case.ts';
 
-/** The figure that the goals are about. */
+/** The figure with goals. */
 export const CPU_PER_EVENT = 'server CPU per event, µs';
 
-/** How streams reach their clients. */
+/** Transport of the streams. */
 export type Transport = 'sse' | 'ws';
 
-/** Who streams how. */
+/** The servers to compare. */
 export interface StreamSides {
   readonly transport: Transport;
   readonly service: Server;
   readonly floor: Server;
-  /** A floor that does all of the work. */
+  /** A floor with the full functionality of a turn. */
   readonly honest?: Server;
-  /** The floor without the making of what it writes. */
+  /** A floor that writes precomputed bytes. */
   readonly precomputed?: Server;
   readonly load: LoadGenerator;
 }
 
-/** Who streams what. */
+/** The servers and their traffic. */
 export interface StreamContest extends StreamSides {
   readonly model: string;
   readonly traffic: Traffic;
 }
 
-/** Compares the servers by rounds of streams. Throws when an answer has another number of events than its traffic. */
+/** Compares the servers by rounds of streams. Throws an Error if the number of events is wrong. */
 export function compareStreams(contest: StreamContest, sizes: Sizes): Promise<readonly Figure[]> {
   const { service, floor, honest, precomputed } = contest;
   const run = (server: Server) => () => runRound(server, contest, sizes);
@@ -53,7 +53,7 @@ async function runRound(server: Server, contest: StreamContest, sizes: Sizes): P
     [CPU_PER_EVENT]: cpu / events,
     'events per second': events / seconds,
     'turns per second': turns / seconds,
-    // Below one, something else than the server bounds the throughput: the load generator, or the machine.
+    // Below one, the load generator or the machine limits the throughput.
     'server cores in use': cpu / 1e6 / seconds,
     'bytes per event': bytes / events,
   };

@@ -3,19 +3,19 @@ import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
 import { type RelayedTraffic, type RelaySetting, runRelayed, withRelay } from './relayed-streams.ts';
 
-/** The pace of a fast model, ms between deltas. */
+/** Time between deltas of a fast model, ms. */
 const GAP_MS = 20;
 
-/** Streams whose gaps are looked at: few enough that nobody is busy. */
+/** Streams whose gaps are measured: few enough that no process is saturated. */
 const STREAMS = 16;
 
-/** Numbers of streams that are tried one after the other, as far as the size allows. */
+/** Numbers of streams to try in sequence, up to the size of the run. */
 const LADDER = [32, 128, 512, 1024, 2048];
 
-/** An event that comes later than this after it was written is lost, ms. */
+/** Delay after which an event counts as lost, ms. */
 const LOST_AFTER_MS = 1000;
 
-/** How evenly a stream passes, and how many streams: what a client sees of a model that writes at a steady pace. */
+/** Gaps between deltas, and the number of streams without lost events, with a model that writes at a steady pace. */
 export const gapsCase: BenchmarkCase = {
   name: 'gaps',
   run: (sizes: Sizes) => withRelay((setting) => compareGaps(setting, sizes)),
@@ -41,7 +41,7 @@ async function measureGaps(server: Server, setting: RelaySetting, sizes: Sizes):
   return { 'added gap between deltas, p99, ms': addedGap.p99 };
 }
 
-/** Tries more and more streams until an event is lost. */
+/** Increases the number of streams until an event is lost. */
 async function climb(server: Server, setting: RelaySetting, sizes: Sizes): Promise<Sample> {
   let most = 1;
   for (const streams of LADDER.filter((one) => one <= sizes.mostStreams)) {
@@ -52,7 +52,7 @@ async function climb(server: Server, setting: RelaySetting, sizes: Sizes): Promi
   return { 'most streams without a lost event': most };
 }
 
-/** Streams begin evenly over the time of one answer. */
+/** Spreads the start of streams over the duration of one answer. */
 function toTraffic(streams: number, { pacedDeltas: deltas }: Sizes): RelayedTraffic {
   return { traffic: { deltas, burst: 1, gapMs: GAP_MS }, streams, turns: streams, spreadMs: deltas * GAP_MS };
 }

@@ -8,10 +8,10 @@ import { requireOpenFiles } from './require-open-files.ts';
 
 const PER_SOCKET = 'memory per socket, kB';
 
-/** Sockets that come first, until a server has loaded and compiled what all of them share. */
+/** Warm-up sockets, until the server has loaded and compiled shared code. */
 const FIRST = 50;
 
-/** What a client costs that says nothing: the memory of a server with and without many open sockets. */
+/** Memory of idle clients: a server with and without many open sockets. */
 export const idleSocketsCase: BenchmarkCase = {
   name: 'idle-sockets',
   requireMachine({ idleSockets }: Sizes): void {
@@ -29,7 +29,7 @@ export const idleSocketsCase: BenchmarkCase = {
   },
 };
 
-/** Memory that was needed once stays with its process, so every round begins with a new one. */
+/** Processes do not return memory, so every round starts a new one. */
 async function runRound(start: () => Promise<Server>, sockets: number): Promise<Sample> {
   await using server = await start();
   await using load = new LoadGenerator();

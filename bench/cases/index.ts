@@ -14,7 +14,7 @@ import { turnCostCase } from './turn-cost.ts';
 import { validationCase } from './validation.ts';
 import { wsCase } from './ws.ts';
 
-/** Every case, in the order in which they run. */
+/** All cases, in execution order. */
 export const CASES: readonly BenchmarkCase[] = [
   sseCase,
   wsCase,

@@ -5,7 +5,7 @@ import { toJsonRequestBody } from '../traffic.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { type FloorProgram, startFloor, startService } from './programs.ts';
 
-/** Requests that are on their way at the same time. */
+/** Concurrent requests. */
 const CONCURRENCY = 32;
 
 /** A small answer. */
@@ -14,7 +14,7 @@ const TRAFFIC = { deltas: 8, burst: 8 };
 const THROUGHPUT = 'requests per second';
 const CPU_PER_REQUEST = 'server CPU per request, µs';
 
-/** The honest floor stands beside the first of them. */
+/** The first floor is also compared with the honest floor. */
 const FLOORS: readonly {
   readonly program: FloorProgram;
   readonly honest?: FloorProgram;
@@ -37,7 +37,7 @@ const FLOORS: readonly {
   },
 ];
 
-/** The road of a turn that is answered in one piece, with a model that costs nothing. Responses are stored. */
+/** A turn without streaming, with a model without cost. Responses are saved. */
 export const jsonCase: BenchmarkCase = {
   name: 'json',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
@@ -64,7 +64,7 @@ async function runRound(server: Server, load: LoadGenerator, requests: number): 
   return {
     [THROUGHPUT]: requests / seconds,
     [CPU_PER_REQUEST]: cpu / requests,
-    // Below one, something else than the server bounds the throughput: the load generator, or the machine.
+    // Below one, the load generator or the machine limits the throughput.
     'server cores in use': cpu / 1e6 / seconds,
     'bytes per answer': bytes / requests,
   };

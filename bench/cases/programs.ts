@@ -6,33 +6,33 @@ import { Saver } from '../processes/saver.ts';
 import { Server } from '../processes/server.ts';
 import { MODEL_PREFIX } from '../upstream-traffic.ts';
 
-/** Connections of a program that saves: the service's default. */
+/** Database connections of a saver: the service's default. */
 const DATABASE_POOL_SIZE = '10';
 
-/** Connections to an upstream: more than there are streams, as the relay has them. */
+/** Connections to an upstream: more than streams, as in the relay. */
 const CONNECTIONS = 4096;
 
-/** Starts the service as it is built; without a word about models, it has its simulator. */
+/** Starts the built service, with the simulator by default. */
 export function startBuiltService(environment?: Readonly<Record<string, string>>): Promise<Server> {
   return Server.start('the service', new URL('../../dist/main.js', import.meta.url), environment);
 }
 
-/** Starts the service as it is built, with nothing of the benchmark in its process. */
+/** Starts the built service without benchmark code in its process. */
 export function startBareService(): Promise<Server> {
   return Server.startBare('the service', new URL('../../dist/main.js', import.meta.url));
 }
 
-/** Starts an application of Nest that does nothing, with nothing of the benchmark in its process. */
+/** Starts an empty Nest application without benchmark code in its process. */
 export function startEmptyApp(): Promise<Server> {
   return Server.startBare('the empty app', new URL('../servers/empty-app.js', import.meta.url));
 }
 
-/** Starts the service with a model that writes the traffic a request asks for. */
+/** Starts the service with a model that writes the traffic requested in the metadata. */
 export function startService(environment?: Readonly<Record<string, string>>): Promise<Server> {
   return Server.start('the service', new URL('../servers/service.ts', import.meta.url), environment);
 }
 
-/** A server that does the least that it can, or less; the honest ones do all of the work. */
+/** A minimal server; the honest ones implement the full functionality of a turn. */
 export type FloorProgram =
   | 'sse-floor'
   | 'sse-precomputed'
@@ -48,22 +48,22 @@ export function startFloor(program: FloorProgram): Promise<Server> {
   return Server.start('the floor', new URL(`../servers/${program}.ts`, import.meta.url));
 }
 
-/** Starts the service of `startService`, or a floor, so that its promises and bytes can be counted. */
+/** Starts a service or a floor whose promises and bytes can be counted. */
 export function startCounted(program: 'service' | FloorProgram): Promise<Server> {
   return Server.startCounted(program, new URL(`../servers/${program}.ts`, import.meta.url));
 }
 
-/** Starts a server of chat completions. */
+/** Starts a Chat Completions server. */
 export function startUpstream(): Promise<Server> {
   return Server.start('the upstream', new URL('../servers/upstream.ts', import.meta.url));
 }
 
-/** Starts the floor of what stands in front of an upstream. */
+/** Starts the floor in front of an upstream. */
 export function startRelay(upstream: Server): Promise<Server> {
   return Server.start('the relay', new URL('../servers/relay.ts', import.meta.url), { UPSTREAM: upstream.origin });
 }
 
-/** Starts the service as it is built, in front of an upstream. */
+/** Starts the built service in front of an upstream. */
 export async function startServiceBefore(upstream: Server): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
   const file = join(folder, 'providers.json');
@@ -81,12 +81,12 @@ export async function startServiceBefore(upstream: Server): Promise<Server> {
   }
 }
 
-/** Starts what saves through the service's store. */
+/** Starts a saver that uses the service's store. */
 export function startStoreSaver(databaseUrl: string): Promise<Saver> {
   return startSaver('the store', 'store', databaseUrl);
 }
 
-/** Starts the floor of saving. */
+/** Starts the floor of the saver. */
 export function startFloorSaver(databaseUrl: string): Promise<Saver> {
   return startSaver('the floor', 'floor', databaseUrl);
 }

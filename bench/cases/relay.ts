@@ -10,26 +10,26 @@ import {
   withRelay,
 } from './relayed-streams.ts';
 
-/** Streams that run side by side. */
+/** Concurrent streams. */
 const STREAMS = [1, 32, 256] as const;
 
-/** Short answers at a model's own pace, by the number of streams: the more there are, the slower, so that nobody is busy. */
+/** Short answers at the pace of a model, by number of streams: more streams are slower, so that no process is saturated. */
 const PACED = {
   1: { deltas: 4, burst: 1, gapMs: 1 },
   32: { deltas: 20, burst: 1, gapMs: 10 },
   256: { deltas: 20, burst: 1, gapMs: 80 },
 };
 
-/** What the service may add to the wait for an answer, and which share of the relay's throughput is left. */
+/** Goals for the added latency, and for the throughput relative to the relay. */
 const PACED_GOALS: readonly Goal[] = [{ figure: FIRST_DELTA, of: 'added', atMost: 1 }];
 const FLAT_OUT_GOALS: readonly Goal[] = [{ figure: THROUGHPUT, of: 'ratio', atLeast: 0.6 }];
 
-/** Short answers as fast as they come, until what serves a request is compiled. */
+/** Warm-up: short answers at full speed, until the code is compiled. */
 const WARM_UP = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spreadMs: 0 };
 
 /**
- * What the service costs between a client and its upstream: how long clients wait while a model writes at its own pace, and how
- * much passes when it writes as fast as it can. The floor is a bare relay; both are compared with asking the upstream itself.
+ * The cost of the service between a client and its upstream: latency while a model writes at its own pace, and throughput at full
+ * speed. The floor is a bare relay; both are compared with direct requests to the upstream.
  */
 export const relayCase: BenchmarkCase = {
   name: 'relay',
@@ -52,7 +52,7 @@ async function compareRelays(setting: RelaySetting, sizes: Sizes): Promise<reado
   return comparisons;
 }
 
-/** Streams begin one after the other over the time of one answer, so that neither requests nor deltas come all at once. */
+/** Spreads the start of streams over the duration of one answer, so that requests and deltas do not coincide. */
 function toPaced(streams: keyof typeof PACED, sizes: Sizes): RelayedTraffic {
   const traffic = { ...PACED[streams], deltas: Math.min(PACED[streams].deltas, sizes.deltas) };
   return { traffic, streams, turns: sizes.requests, spreadMs: traffic.deltas * traffic.gapMs };

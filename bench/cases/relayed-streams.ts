@@ -6,14 +6,14 @@ import { FRAMING_EVENTS } from '../traffic.ts';
 import { toBodies, type UpstreamTraffic } from '../upstream-traffic.ts';
 import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
 
-/** Chunks of an answer of the upstream beside its deltas, with `[DONE]`. */
+/** Chunks of an upstream's answer besides deltas, including `[DONE]`. */
 const FRAMING_CHUNKS = 4;
 
-/** The figures that the goals are about. */
+/** The figures with goals. */
 export const FIRST_DELTA = 'time to first delta, p50, ms';
 export const THROUGHPUT = 'deltas per second';
 
-/** Who stands in front of the upstream, and who asks. */
+/** The upstream, the servers in front of it, and the load generator. */
 export interface RelaySetting {
   readonly upstream: Server;
   readonly service: Server;
@@ -21,7 +21,7 @@ export interface RelaySetting {
   readonly load: LoadGenerator;
 }
 
-/** Starts all of them for a case, and ends them again. */
+/** Runs a case with these processes and stops them afterwards. */
 export async function withRelay<Result>(run: (setting: RelaySetting) => Promise<Result>): Promise<Result> {
   await using upstream = await startUpstream();
   await using service = await startServiceBefore(upstream);
@@ -30,24 +30,24 @@ export async function withRelay<Result>(run: (setting: RelaySetting) => Promise<
   return await run({ upstream, service, floor, load });
 }
 
-/** What is streamed, and to how many. */
+/** The traffic of a round. */
 export interface RelayedTraffic {
   readonly traffic: UpstreamTraffic;
   readonly streams: number;
-  /** Turns of one round that are measured. */
+  /** Measured turns per round. */
   readonly turns: number;
-  /** Time over which the streams begin, ms. */
+  /** Time over which the start of streams is spread, ms. */
   readonly spreadMs: number;
-  /** Whether an answer may break off. */
+  /** Whether incomplete answers are allowed. */
   readonly mayBreak?: boolean;
 }
 
-/** What one round gave, and what it cost the server that was asked. */
+/** The outcome of one round, and the cost of the requested server. */
 export interface Cost extends TimedOutcome {
   readonly cpuMicroseconds: number;
 }
 
-/** Rounds that measure how long clients wait: only meaningful while nobody is busy all the time. */
+/** Rounds that measure latency. Only meaningful while no process is saturated. */
 export function compareLatency(setting: RelaySetting, relayed: RelayedTraffic): Contest {
   const toTimes = ({ firstDelta, delay }: Cost): Sample => ({
     [FIRST_DELTA]: firstDelta.p50,
@@ -61,7 +61,7 @@ export function compareLatency(setting: RelaySetting, relayed: RelayedTraffic): 
   }));
 }
 
-/** Rounds that measure how much passes. */
+/** Rounds that measure throughput. */
 export function compareThroughput(setting: RelaySetting, relayed: RelayedTraffic): Contest {
   const { deltas } = relayed.traffic;
   const toTimes = ({ whole }: Cost): Sample => ({
@@ -71,13 +71,13 @@ export function compareThroughput(setting: RelaySetting, relayed: RelayedTraffic
   return toContest(setting, relayed, toTimes, ({ turns, frames, bytes, seconds, cpuMicroseconds }) => ({
     [THROUGHPUT]: (turns * deltas) / seconds,
     'server CPU per delta, µs': cpuMicroseconds / (turns * deltas),
-    // Below one, something else than the server bounds the throughput: the upstream, the load generator, or the machine.
+    // Below one, the upstream, the load generator or the machine limits the throughput.
     'server cores in use': cpuMicroseconds / 1e6 / seconds,
     'bytes per event': bytes / frames,
   }));
 }
 
-/** The three sides of one comparison. The upstream takes part with its times only. */
+/** The three sides of one comparison. The upstream has latencies only. */
 function toContest(
   setting: RelaySetting,
   relayed: RelayedTraffic,
@@ -95,7 +95,7 @@ function toContest(
   };
 }
 
-/** Streams from one server; gives what its clients saw and what it cost. Throws when a frame is missing. */
+/** Streams from one server; returns the outcome and the cost. Throws an Error if a frame is missing. */
 export async function runRelayed(server: Server, setting: RelaySetting, relayed: RelayedTraffic): Promise<Cost> {
   const { traffic, ...job } = relayed;
   const isDirect = server === setting.upstream;

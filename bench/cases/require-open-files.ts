@@ -1,9 +1,9 @@
 import { OptionError } from '../options.ts';
 
-/** Files that a process has open beside its sockets, generously. */
+/** Upper bound of open files other than sockets. */
 const OTHERS = 200;
 
-/** Throws an OptionError when a process may not have this many sockets open. */
+/** Throws an OptionError if the limit of open files is too low for this many sockets. */
 export function requireOpenFiles(sockets: number): void {
   const limit = openFilesLimit();
   if (limit >= sockets + OTHERS) return;
@@ -13,7 +13,7 @@ export function requireOpenFiles(sockets: number): void {
   );
 }
 
-/** The limit of this process, which those that it starts inherit; infinite where there is none. */
+/** The limit of this process, which child processes inherit. Infinity if there is none. */
 function openFilesLimit(): number {
   const { userLimits } = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft: number | 'unlimited' } };

@@ -4,10 +4,10 @@ import type { Saver } from '../processes/saver.ts';
 import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
 import { startFloorSaver, startStoreSaver } from './programs.ts';
 
-/** How many conversations save side by side. */
+/** Numbers of chains that save concurrently. */
 const CONVERSATIONS = [1, 32];
 
-/** What the store's care costs: the rate at which it saves responses beside bare inserts of the same rows. */
+/** The rate at which the store saves responses. The floor inserts the same rows with bare statements. */
 export const savesCase: BenchmarkCase = {
   name: 'saves',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
@@ -34,7 +34,7 @@ async function runRound(saver: Saver, conversations: number, { saves, deltas }: 
   const responses = conversations * responsesPerConversation;
   const cpuBefore = await saver.cpuMicroseconds();
   const { seconds } = await saver.save({ conversations, responsesPerConversation, deltas });
-  // With what makes the responses, on both sides.
+  // Both sides include the cost of making the responses.
   const cpu = (await saver.cpuMicroseconds()) - cpuBefore;
   return { 'saves per second': responses / seconds, 'client CPU per save, µs': cpu / responses };
 }

@@ -5,23 +5,23 @@ import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
 import { compareStreams } from './compare-streams.ts';
 import { startBuiltService, startFloor } from './programs.ts';
 
-/** Answers in text alone. */
+/** Answers with text only. */
 const MODEL = 'gpt-4.1';
 
-/** How many deltas the simulator sends in one turn of the event loop. */
+/** Deltas that the simulator sends per turn of the event loop. */
 const BURST = 8;
 
-/** Its answers are short: a round needs more of them to be long enough to measure. */
+/** Factor on turns per round, because the answers are short. */
 const MORE_TURNS = 4;
 
-/** The service as it is built, with its instant simulator: what a user of the simulator gets. */
+/** The built service with its instant simulator. */
 export const simulatorCase: BenchmarkCase = {
   name: 'simulator',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
     await using service = await startBuiltService();
     await using floor = await startFloor('sse-floor');
     await using load = new LoadGenerator();
-    // The simulator chooses the length of its answer; the floor's is as long.
+    // The floor's answer has the length that the simulator chose.
     const traffic = { deltas: await countDeltas(load, service), burst: BURST };
     const figures = await compareStreams(
       { transport: 'sse', service, floor, load, model: MODEL, traffic },

@@ -4,27 +4,27 @@ import { type Sample, toFigures } from '../measure.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { startService } from './programs.ts';
 
-/** So few that memory is full of them when the first half begins: what is stored on purpose is no leak. */
+/** Few enough that the store is full before the first half, so that stored responses do not count as a leak. */
 const MEMORY_MAX_RESPONSES = '500';
 
 const HEAP = 'memory in use, MB';
 
 /**
- * In ten minutes about a hundred thousand turns lie between the middles of the two halves: a twentieth of the heap is then some
- * forty bytes per turn, less than any object that could leak. Code that is still being compiled takes about as much.
+ * In ten minutes, about 100,000 turns lie between the middles of the two halves. A twentieth of the heap is then about 40 bytes
+ * per turn, less than any object that could leak. Ongoing compilation takes about as much.
  */
 const GOALS: readonly Goal[] = [{ figure: HEAP, of: 'ratio', atMost: 1.05 }];
 
 /**
- * Whether memory grows: after garbage collection, under streams, conversations, sockets, clients that leave and requests that are
- * wrong. The floor is the first half of the same run, the service its second half.
+ * Memory growth after garbage collection, under a mix of streams, chains, sockets, disconnects and invalid requests. The
+ * floor is the first half of the same run, the service its second half.
  */
 export const soakCase: BenchmarkCase = {
   name: 'soak',
   async run({ soakSeconds, rounds: looks }: Sizes): Promise<readonly Comparison[]> {
     await using service = await startService({ MEMORY_MAX_RESPONSES });
     await using load = new LoadGenerator();
-    // Before the halves, until everything is compiled, and pools and caches are as full as they will be.
+    // Warm-up, until code is compiled and pools and caches are full.
     const warmUps = Math.ceil(looks / 2);
     const milliseconds = (soakSeconds * 1000) / (warmUps + 2 * looks);
     const samples: Sample[] = [];

@@ -8,7 +8,7 @@ const SHAPES: readonly Shape[] = [
   { name: 'burst', burst: 8, floor: 1.5, honest: 1.3 },
 ];
 
-/** The road of a streamed turn, from request to last event, with a model that costs nothing. Responses are stored. */
+/** A turn streamed over SSE, from request to last event, with a model without cost. Responses are saved. */
 export const sseCase: BenchmarkCase = {
   name: 'sse',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {

@@ -5,18 +5,18 @@ import { toJsonRequestBody, toRequestBody } from '../traffic.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { type FloorProgram, startCounted } from './programs.ts';
 
-/** A short answer: what is counted is the turn, not its text. */
+/** A short answer, so that the turn dominates rather than its text. */
 const TRAFFIC = { deltas: 8, burst: 8 };
 
 const PROMISES = 'promises per turn';
 const KILOBYTES = 'kB allocated per turn';
 
-/** Turns before those that count, until everything is compiled, as a multiple of them. */
+/** Warm-up turns, as a multiple of the counted ones. */
 const WARM_UP = 3;
 
 type Transport = 'json' | 'sse' | 'ws';
 
-/** Each transport with its floors, and what a turn of the service may take at most. */
+/** Each transport with its floors and goals. */
 const TRANSPORTS: readonly {
   readonly transport: Transport;
   readonly floor: FloorProgram;
@@ -29,7 +29,7 @@ const TRANSPORTS: readonly {
   { transport: 'ws', floor: 'ws-floor', honest: 'honest-ws', promises: 44, kilobytes: 62 },
 ];
 
-/** What a turn makes that somebody has to clean up: counts, which do not depend on the machine. Responses are stored. */
+/** Promises and heap bytes per turn: counts, which do not depend on the machine. Responses are saved. */
 export const turnCostCase: BenchmarkCase = {
   name: 'turn-cost',
   async run({ countedTurns: turns, longRounds: rounds }: Sizes): Promise<readonly Comparison[]> {
@@ -60,7 +60,7 @@ async function runRound(server: Server, load: LoadGenerator, transport: Transpor
   return { [PROMISES]: promises / turns, [KILOBYTES]: bytes / 1000 / turns };
 }
 
-/** Makes turns one after the other, on one connection. */
+/** Makes turns in sequence, on one connection. */
 async function makeTurns(server: Server, load: LoadGenerator, transport: Transport, turns: number): Promise<unknown> {
   const url = `${transport === 'ws' ? server.socketOrigin : server.origin}/v1/responses`;
   const body = toRequestBody('bench', TRAFFIC);

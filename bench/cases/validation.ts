@@ -4,7 +4,7 @@ import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts
 
 const CPU = 'CPU per request, µs';
 
-/** What it costs to know that a request of 500 items is one, beside what it costs to parse it. */
+/** The cost of validating a request of 500 items. The floor is the cost of parsing it. */
 export const validationCase: BenchmarkCase = {
   name: 'validation',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {

@@ -9,7 +9,7 @@ const SHAPES: readonly Shape[] = [
   { name: 'short turn', burst: 8, deltas: 8, floor: 2, honest: 1.8 },
 ];
 
-/** The same turns over WebSocket, on sockets that are open already. They begin conversations: none continues another turn. */
+/** A turn over WebSocket, on open sockets. Each turn begins a chain. */
 export const wsCase: BenchmarkCase = {
   name: 'ws',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {

@@ -1,28 +1,28 @@
 /**
- * How an agent goes on: with what is new, over one socket or over HTTP, or with everything that was said so far over HTTP. Over
- * HTTP what is new needs a server that stores responses; the others store nothing.
+ * How an agent sends its turns: new items over a socket or over HTTP, or the full history over HTTP. Only new items over HTTP
+ * require stored responses.
  */
-export type AgentRoad = 'socket' | 'http' | 'http with full history';
+export type AgentTransport = 'socket' | 'http' | 'http with full history';
 
-/** Agents that work side by side, each answering one call after the other. */
+/** Concurrent agents, each of which answers calls in sequence. */
 export interface AgentJob {
   readonly type: 'agent';
-  /** Of the server, `http://…`. */
+  /** Origin of the server, `http://…`. */
   readonly origin: string;
-  readonly road: AgentRoad;
+  readonly transport: AgentTransport;
   readonly agents: number;
-  /** Turns of each agent. */
+  /** Turns per agent. */
   readonly turns: number;
 }
 
-/** What the agents did. */
+/** The outcome of the agents. */
 export interface AgentOutcome {
-  /** Of all agents together. */
+  /** Turns of all agents. */
   readonly turns: number;
-  /** Bytes of the requests of one agent, without what HTTP and WebSocket add. */
+  /** Bytes of one agent's requests, without protocol overhead. */
   readonly sentBytes: number;
-  /** The same of its last turn alone. */
+  /** Bytes of its last request. */
   readonly lastSentBytes: number;
-  /** Items that the model saw in the last turn. */
+  /** Context items of the last turn. */
   readonly lastItems: number;
 }

@@ -8,24 +8,24 @@ import type { AgentJob } from './agent-job.ts';
 import { COMPLETED, openSocket } from './open-socket.ts';
 import { post } from './post.ts';
 
-/** What came back to a request. */
+/** The answer to a request. */
 interface LineAnswer {
   /** The event `response.completed`, JSON. */
   readonly text: string;
-  /** What the request had. */
+  /** Length of the request. */
   readonly sentBytes: number;
 }
 
-/** How an agent speaks with the server: a connection that stays. */
+/** A persistent connection of an agent to the server. */
 export interface AgentLine extends AsyncDisposable {
-  /** Sends a request, JSON without its closing brace. Rejects when the response does not complete. */
+  /** Sends a request, given as JSON without its closing brace. Rejects if the response does not complete. */
   ask(request: string): Promise<LineAnswer>;
 }
 
-/** Opens the line of an agent. */
-export function openLine({ origin, road }: AgentJob): Promise<AgentLine> | AgentLine {
+/** Opens the connection of an agent. */
+export function openLine({ origin, transport }: AgentJob): Promise<AgentLine> | AgentLine {
   const url = `${origin}/v1/responses`;
-  return road === 'socket' ? openSocketLine(url.replace('http', 'ws')) : openHttpLine(url, road === 'http');
+  return transport === 'socket' ? openSocketLine(url.replace('http', 'ws')) : openHttpLine(url, transport === 'http');
 }
 
 function openHttpLine(url: string, store: boolean): AgentLine {

@@ -2,17 +2,17 @@ import { AGENT_QUESTION, AGENT_TOOLS, toToolOutput } from '../agent-traffic.ts';
 import type { AgentJob, AgentOutcome } from './agent-job.ts';
 import { openLine } from './agent-lines.ts';
 
-/** What is read of a response. */
+/** The members of a response that are read. */
 interface AgentResponse {
   readonly id: string;
   readonly output: readonly { readonly type: string; readonly call_id?: string }[];
   readonly usage: { readonly input_tokens: number };
 }
 
-/** What one agent did. */
+/** The outcome of one agent. */
 type Work = Pick<AgentOutcome, 'sentBytes' | 'lastSentBytes' | 'lastItems'>;
 
-/** Has agents answer calls until each has made its turns. Rejects when an answer is anything but one call. */
+/** Runs agents that answer calls until each has made its turns. Rejects if an answer is not exactly one call. */
 export async function runAgents(job: AgentJob): Promise<AgentOutcome> {
   const works = await Promise.all(Array.from({ length: job.agents }, () => runAgent(job)));
   const [work] = works;
@@ -32,7 +32,7 @@ async function runAgent(job: AgentJob): Promise<Work> {
     const [call] = response.output;
     if (call?.call_id === undefined) throw new Error(`a turn ended without a call: ${text}`);
     const answer = toToolOutput(call.call_id);
-    const isWhole = job.road === 'http with full history';
+    const isWhole = job.transport === 'http with full history';
     items = isWhole ? [...items, JSON.stringify(call), answer] : [answer];
     members = isWhole ? '' : `"previous_response_id":"${response.id}",`;
     const lastItems = response.usage.input_tokens;

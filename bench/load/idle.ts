@@ -5,13 +5,13 @@ import type { WebSocket } from 'ws';
 import type { IdleJob, IdleOutcome } from './job.ts';
 import { openSocket } from './open-socket.ts';
 
-/** Handshakes that are on their way at the same time. */
+/** Concurrent handshakes. */
 const CONCURRENCY = 64;
 
-/** Sockets that are open, by their address. */
+/** Open sockets by address. */
 const idle = new Map<string, WebSocket[]>();
 
-/** Opens or closes sockets until there are as many as asked for. Rejects when a server refuses one or closes it. */
+/** Opens or closes sockets until there are as many as requested. Rejects if a server refuses or closes one. */
 export async function keepIdle({ url, sockets }: IdleJob): Promise<IdleOutcome> {
   const open = idle.get(url) ?? [];
   idle.set(url, open);
@@ -29,7 +29,7 @@ export async function keepIdle({ url, sockets }: IdleJob): Promise<IdleOutcome> 
 
 async function openIdle(url: string): Promise<WebSocket> {
   const socket = await openSocket(url);
-  // Whoever is closed here was to stay open: the figures would mean nothing.
+  // An unexpected close would invalidate the figures.
   socket.once('close', (code: number) => {
     if (idle.get(url)?.includes(socket) === true) throw new Error(`an idle socket was closed with ${code}`);
   });

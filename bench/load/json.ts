@@ -4,7 +4,7 @@ import type { JsonJob, Outcome } from './job.ts';
 
 const START = '{"id":"resp_';
 
-/** Sends requests side by side until all are answered. Rejects when an answer is anything but a whole Response. */
+/** Sends concurrent requests until all are answered. Rejects if an answer is not a complete Response. */
 export async function runJson({ url, body, concurrency, requests }: JsonJob): Promise<Outcome> {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: concurrency, pipelining: 1 });
@@ -24,7 +24,7 @@ export async function runJson({ url, body, concurrency, requests }: JsonJob): Pr
   return { turns: requests, bytes, seconds };
 }
 
-/** Gives the length of the answer. Dispatched by hand, because the generator must be faster than the servers. */
+/** Resolves with the length of the answer. Uses `dispatch`, because the generator must be faster than the servers. */
 function post(pool: Pool, path: string, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     let status = 0;
@@ -32,7 +32,7 @@ function post(pool: Pool, path: string, body: string): Promise<number> {
     pool.dispatch(
       { path, method: 'POST', headers: ['content-type', 'application/json'], body },
       {
-        // Without it undici takes this for a handler of its earlier versions.
+        // Without it, undici assumes the handler interface of earlier versions.
         onRequestStart: () => undefined,
         onResponseStart(_controller, statusCode) {
           status = statusCode;

@@ -1,4 +1,4 @@
-/** The load generator: a process of its own, so that what it costs is not counted as the server's. */
+/** The load generator, in a separate process, so that its cost is not attributed to the server. */
 import type { MemoryQuestion, UsageQuestion } from '../processes/messages.ts';
 import { runAgents } from './agents.ts';
 import { keepIdle } from './idle.ts';
@@ -30,7 +30,7 @@ function run(job: Job): Promise<OutcomeOf[Job['type']]> {
 
 process.on('message', (message: Job | UsageQuestion | MemoryQuestion) => {
   if (message.type === 'usage' || message.type === 'memory') return;
-  // A job that fails ends the process, and with it the benchmark: its figures would mean nothing.
+  // A failed job ends the process, and with it the benchmark, because its figures would be invalid.
   void run(message).then((outcome) => process.send?.(outcome));
 });
 process.send?.({ type: 'ready' });

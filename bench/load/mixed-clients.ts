@@ -5,19 +5,19 @@ import type { WebSocket } from 'ws';
 import { toJsonRequestBody, toRequestBody } from '../traffic.ts';
 import { COMPLETED, openSocket } from './open-socket.ts';
 
-/** Long enough that a client can leave before its end. */
+/** Long enough that a client can disconnect before its end. */
 const TRAFFIC = { deltas: 64, burst: 1 };
 
-/** Turns of one conversation. */
+/** Turns per chain. */
 const TURNS = 5;
 
 const STREAMED = toRequestBody('bench', TRAFFIC);
 const UNKNOWN_MODEL = toRequestBody('nothing', TRAFFIC);
 
-/** What a client does once; gives the number of its turns. Rejects when it is not answered as it should be. */
+/** One action of a client; resolves with the number of its turns. Rejects on a wrong answer. */
 type Client = (url: string) => Promise<number>;
 
-/** Every kind of client. */
+/** All kinds of clients. */
 export const CLIENTS: readonly Client[] = [stream, converse, talk, leaveStream, leaveSocket, beWrong];
 
 /** Reads a stream to its end. */
@@ -27,7 +27,7 @@ async function stream(url: string): Promise<number> {
   return 1;
 }
 
-/** A conversation of a few turns in JSON, of which the last is deleted. */
+/** A chain of a few turns in JSON; deletes the last response. */
 async function converse(url: string): Promise<number> {
   const request = JSON.parse(toJsonRequestBody('bench', TRAFFIC)) as object;
   let id: string | undefined;
@@ -39,7 +39,7 @@ async function converse(url: string): Promise<number> {
   return TURNS;
 }
 
-/** The same on a socket, with a frame in between that is none. */
+/** A chain on a socket, with an invalid frame in between. */
 async function talk(url: string): Promise<number> {
   const socket = await openSocket(url.replace('http', 'ws'));
   for (let turn = 0; turn < TURNS; turn++) {
@@ -53,7 +53,7 @@ async function talk(url: string): Promise<number> {
   return TURNS;
 }
 
-/** Leaves in the middle of a stream. */
+/** Disconnects in the middle of a stream. */
 async function leaveStream(url: string): Promise<number> {
   const { body } = await post(url, STREAMED, 200);
   const reader = body?.getReader();
@@ -62,7 +62,7 @@ async function leaveStream(url: string): Promise<number> {
   return 1;
 }
 
-/** Is gone from its socket in the middle of a turn, without a word. */
+/** Terminates its socket in the middle of a turn. */
 async function leaveSocket(url: string): Promise<number> {
   const socket = await openSocket(url.replace('http', 'ws'));
   socket.send(`{"type":"response.create",${STREAMED.slice(1)}`);
@@ -71,7 +71,7 @@ async function leaveSocket(url: string): Promise<number> {
   return 1;
 }
 
-/** Asks for what cannot be: a model that is not there, a response that is not there, and something that is not JSON. */
+/** Sends invalid requests: an unknown model, an unknown response, and invalid JSON. */
 async function beWrong(url: string): Promise<number> {
   await (await post(url, UNKNOWN_MODEL, 404)).text();
   await (await post(url, toRequestBody('bench', TRAFFIC, 'resp_nothing'), 400)).text();
@@ -85,7 +85,7 @@ async function post(url: string, body: string, status: number): Promise<Response
   throw new Error(`status ${answer.status} instead of ${status}: ${await answer.text()}`);
 }
 
-/** Waits for a message that begins so. */
+/** Waits for a message with this beginning. */
 async function receive(socket: WebSocket, start: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const look = (data: Buffer): void => {

@@ -1,13 +1,13 @@
-/** Everything that clients do, good and bad, side by side for some time. */
+/** A mix of valid, invalid and aborted requests for some time. */
 export interface MixedJob {
   readonly type: 'mixed';
-  /** Of the server, `http://…`. */
+  /** Origin of the server, `http://…`. */
   readonly origin: string;
   readonly milliseconds: number;
 }
 
-/** What the clients did. */
+/** The outcome of a mixed job. */
 export interface MixedOutcome {
-  /** Turns that were begun, or refused. */
+  /** Turns begun or refused. */
   readonly turns: number;
 }

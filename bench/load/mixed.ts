@@ -1,10 +1,10 @@
 import { CLIENTS } from './mixed-clients.ts';
 import type { MixedJob, MixedOutcome } from './mixed-job.ts';
 
-/** Clients of each kind. */
+/** Concurrent clients of each kind. */
 const OF_EACH_KIND = 2;
 
-/** Has clients of every kind go on side by side. Rejects when one is not answered as it should be. */
+/** Runs clients of all kinds concurrently. Rejects on a wrong answer. */
 export async function runMixed({ origin, milliseconds }: MixedJob): Promise<MixedOutcome> {
   const end = performance.now() + milliseconds;
   let turns = 0;

@@ -1,6 +1,6 @@
 import type { Percentiles } from './job.ts';
 
-/** The percentiles of some values, of which there is at least one. */
+/** Percentiles of a non-empty list. */
 export function toPercentiles(values: readonly number[]): Percentiles {
   const sorted = Float64Array.from(values).sort();
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? NaN;

@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, request as openRequest } from 'node:http';
 
-/** Sends a request with a body in JSON; gives the answer when its head is there. */
+/** Posts JSON; resolves once the headers of the answer have arrived. */
 export function post(url: string, body: string, agent: Agent): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };

@@ -5,10 +5,10 @@ import { COMPLETED, openSocket } from './open-socket.ts';
 
 const DELTA = '{"type":"response.output_text.delta"';
 
-/** Sockets that earlier jobs have left open, by their address. */
+/** Sockets left open by earlier jobs, by address. */
 const open = new Map<string, Connection[]>();
 
-/** Makes turns on as many sockets as are asked for. Rejects when a turn does not complete. */
+/** Makes turns on the requested number of sockets. Rejects if a turn does not complete. */
 export async function runSockets(job: SocketJob): Promise<SocketOutcome> {
   const connections = await connect(job);
   const turns: Turn[] = [];
@@ -24,7 +24,7 @@ export async function runSockets(job: SocketJob): Promise<SocketOutcome> {
   return { turns: turns.length, events: sum('events'), bytes: sum('bytes'), seconds, responseIds };
 }
 
-/** What one turn gave. */
+/** The outcome of one turn. */
 interface Turn {
   readonly responseId: string;
   readonly events: number;
@@ -38,7 +38,7 @@ async function connect({ url, sockets }: SocketJob): Promise<readonly Connection
   return connections.slice(0, sockets);
 }
 
-/** A socket with the turn it made last. */
+/** A socket with its last turn. */
 class Connection {
   private readonly socket: WebSocket;
   private latest: string | undefined;
@@ -74,7 +74,7 @@ class Connection {
     return predecessor === 'the one before' ? this.latest : predecessor.responseId;
   }
 
-  /** Reads only what it must: the generator must be faster than the server. */
+  /** Reads only what is needed, because the generator must be faster than the server. */
   private receive(data: Buffer): void {
     this.events += 1;
     this.bytes += data.length;

@@ -7,7 +7,7 @@ const NEWLINE = 10;
 const FRAME_END = Buffer.from('\n\n');
 const DONE = Buffer.from('data: [DONE]\n\n');
 
-/** Keeps `streams` streams busy until each has had its turns. Rejects when an answer is anything but a whole stream. */
+/** Runs concurrent streams until each has made its turns. Rejects if an answer is incomplete. */
 export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Promise<StreamedOutcome> {
   const agent = new Agent({ keepAlive: true, maxSockets: streams });
   const total = { turns: 0, events: 0, bytes: 0 };
@@ -26,7 +26,7 @@ export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Pr
   return { ...total, seconds };
 }
 
-/** Reads a stream to its end. It counts frames and parses none: the generator must be faster than the servers. */
+/** Reads a stream to its end. Counts frames without parsing, because the generator must be faster than the servers. */
 function readStream(answer: IncomingMessage): Promise<{ readonly frames: number; readonly bytes: number }> {
   return new Promise((resolve, reject) => {
     let frames = 0;
@@ -34,7 +34,7 @@ function readStream(answer: IncomingMessage): Promise<{ readonly frames: number;
     let last: Buffer = Buffer.alloc(0);
     answer.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      // A frame may end between two chunks.
+      // The end of a frame may span two chunks.
       if (chunk[0] === NEWLINE && last.at(-1) === NEWLINE) frames++;
       for (let at = chunk.indexOf(FRAME_END); at !== -1; at = chunk.indexOf(FRAME_END, at + 2)) frames++;
       last = chunk;

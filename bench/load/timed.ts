@@ -9,16 +9,16 @@ import { post } from './post.ts';
 const FRAME_END = '\n\n';
 const DONE = `data: [DONE]${FRAME_END}`;
 
-/** What one answer gave. Times are of `monotonicMilliseconds`. */
+/** The times of one answer, in `monotonicMilliseconds`. */
 interface Answer {
   readonly frames: number;
   readonly bytes: number;
   readonly firstDelta: number;
-  /** Of each delta, ms. */
+  /** Delay of each delta, ms. */
   readonly delays: readonly number[];
 }
 
-/** Runs streams and measures what their clients wait for. Rejects when an answer is not a whole stream, unless it may. */
+/** Runs streams and measures latencies. Rejects if an answer is incomplete, unless `mayBreak` is set. */
 export async function runTimed(job: TimedJob): Promise<TimedOutcome> {
   const { streams, spreadMs, turns } = job;
   const agent = new Agent({ keepAlive: true, maxSockets: streams });
@@ -63,7 +63,7 @@ export async function runTimed(job: TimedJob): Promise<TimedOutcome> {
   };
 }
 
-/** Gives nothing for an answer that broke off, if that may be. */
+/** Returns nothing for an incomplete answer, if those are allowed. */
 async function ask({ url, body, deltas, mayBreak = false }: TimedJob, agent: Agent): Promise<Answer | undefined> {
   try {
     return await readStamped(await post(url, body, agent), deltas);
@@ -73,7 +73,7 @@ async function ask({ url, body, deltas, mayBreak = false }: TimedJob, agent: Age
   }
 }
 
-/** Reads a stream to its end. Of each delta it reads the stamp only: the generator must be faster than the servers. */
+/** Reads a stream to its end. Reads only the stamps of deltas, because the generator must be faster than the servers. */
 function readStamped(answer: IncomingMessage, deltas: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const delays: number[] = [];
@@ -90,7 +90,7 @@ function readStamped(answer: IncomingMessage, deltas: number): Promise<Answer> {
       let from = 0;
       for (let end = text.indexOf(FRAME_END); end !== -1; end = text.indexOf(FRAME_END, from)) {
         frames += 1;
-        // The events that close an answer hold its whole text once more.
+        // The closing events repeat the whole text.
         const mark = delays.length < deltas ? text.indexOf(STAMP_MARK, from) : -1;
         if (mark !== -1 && mark < end) {
           if (delays.length === 0) firstDelta = now;

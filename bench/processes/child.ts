@@ -7,26 +7,26 @@ import type { MemoryAnswer, MemoryQuestion, UsageAnswer, UsageQuestion } from '.
 
 const PRELOAD = new URL('report-usage.ts', import.meta.url).href;
 
-/** What Node is told by `npm start`: every program that is measured runs with it, floors as well. */
+/** Node options of `npm start`, for all measured programs, including floors. */
 export const START_FLAGS: readonly string[] = ['--enable-source-maps', '--max-semi-space-size=64'];
 
-/** How programs are run: as with `npm start`, and with somebody in the process who answers questions. */
+/** Node options of `npm start`, plus the module that reports usage. */
 export const EXEC_ARGV: readonly string[] = [...START_FLAGS, '--import', PRELOAD];
 
 const running = new Set<ChildProcess>();
 
-// However the benchmark ends, nothing that it started stays behind.
+// Kills child processes however the benchmark ends.
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A program of the benchmark in a process of its own. It is asked one thing at a time. */
+/** A program in a child process. Accepts one request at a time. */
 export class Child implements AsyncDisposable {
   protected readonly process: ChildProcess;
   private readonly name: string;
   private readonly exited: Promise<unknown>;
 
-  /** Starts a module with these environment variables only. Without EXEC_ARGV it cannot be asked anything. */
+  /** Starts a module with only these environment variables. Without EXEC_ARGV it answers no usage requests. */
   constructor(
     name: string,
     module: URL,
@@ -35,7 +35,7 @@ export class Child implements AsyncDisposable {
   ) {
     this.name = name;
     this.process = fork(module, {
-      // A developer's `.env` must not reach it.
+      // Keeps the program from loading a developer's `.env`.
       cwd: tmpdir(),
       env: { PATH: process.env.PATH, ...environment },
       execArgv: [...execArgv],
@@ -45,31 +45,31 @@ export class Child implements AsyncDisposable {
     this.exited = once(this.process, 'exit').then(() => running.delete(this.process));
   }
 
-  /** CPU time that the process has used since its start, µs. */
+  /** CPU time of the process since its start, µs. */
   async cpuMicroseconds(): Promise<number> {
     const question: UsageQuestion = { type: 'usage' };
     return (await this.ask<UsageAnswer>(question)).cpuMicroseconds;
   }
 
-  /** What the process has in memory when everything is freed that is not in use. */
+  /** Memory usage of the process after garbage collection. */
   async memory(): Promise<MemoryAnswer> {
     const question: MemoryQuestion = { type: 'memory' };
     return await this.ask<MemoryAnswer>(question);
   }
 
-  /** What all of the process has in RAM, bytes, as the system sees it: the process need not answer. */
+  /** Resident set size, bytes, as reported by the system. */
   async residentBytes(): Promise<number> {
     const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(this.process.pid)]);
     return Number(stdout) * 1024;
   }
 
-  /** Ends the process at once and waits until it is gone. */
+  /** Kills the process and waits for its exit. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.process.kill('SIGKILL');
     await this.exited;
   }
 
-  /** Sends a message and gives the next one that comes back. */
+  /** Sends a message and resolves with the next one received. */
   protected async ask<Answer>(question: Serializable): Promise<Answer> {
     const answer = once(this.process, 'message');
     this.process.send(question);
@@ -77,10 +77,10 @@ export class Child implements AsyncDisposable {
     return message;
   }
 
-  /** Waits for something that a process that has ended will never give. */
+  /** Waits for a promise. Rejects if the process exits first. */
   protected orEnd<Value>(promise: Promise<Value>): Promise<Value> {
     const ended = this.exited.then(() => {
-      throw new Error(`${this.name} ended before it answered`);
+      throw new Error(`${this.name} exited before it answered`);
     });
     return Promise.race([promise, ended]);
   }

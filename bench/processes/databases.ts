@@ -8,13 +8,13 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/postgr
 
 const MIGRATE = fileURLToPath(new URL('../../dist/migrate.js', import.meta.url));
 
-/** How much is in a database. */
+/** The contents of a database, in numbers. */
 const CONTENTS = `SELECT
   (SELECT array[count(*), count(parent_id), sum(size), sum(items_size), sum(length(body))] FROM antiphon.responses) AS responses,
   (SELECT array[count(*), count(DISTINCT session_id)] FROM antiphon.session_responses) AS sessions,
   (SELECT array[count(*), sum(position), sum(length(kind || item_key || body))] FROM antiphon.items) AS items`;
 
-/** Databases on a PostgreSQL server of the benchmark's own. It waits for no disk: what is measured is what is asked of it. */
+/** Databases on a PostgreSQL server of the benchmark, without fsync, so that queries are measured rather than the disk. */
 export class Databases implements AsyncDisposable {
   private readonly serverUrl: string;
   private readonly stop: () => Promise<void>;
@@ -31,7 +31,7 @@ export class Databases implements AsyncDisposable {
     return new Databases(cluster.url(), () => cluster.stop());
   }
 
-  /** Makes a database with the service's schema; gives its URL. */
+  /** Creates a database with the service's schema; resolves with its URL. */
   async create(): Promise<string> {
     const database = await createTestDatabase(this.serverUrl);
     this.databases.push(database);
@@ -40,12 +40,12 @@ export class Databases implements AsyncDisposable {
     return database.url;
   }
 
-  /** Has the server count what is there, as it does by itself within a minute: from then on it plans with what it knows. */
+  /** Runs ANALYZE, as autovacuum would within a minute, so that the planner has statistics. */
   async analyze(): Promise<void> {
     for (const database of this.databases) await database.query('ANALYZE');
   }
 
-  /** Throws unless there is as much in one database as in the other: else two programs did not do the same. */
+  /** Throws an Error if the contents of the databases differ, which means that the programs did different work. */
   async requireEqual(): Promise<void> {
     const contents = await Promise.all(this.databases.map((database) => database.query(CONTENTS)));
     if (contents.every((one) => isDeepStrictEqual(one, contents[0]))) return;

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { Job, OutcomeOf } from '../load/job.ts';
 import { Child } from './child.ts';
 
-/** Sends requests to servers, as jobs tell it. */
+/** Sends requests to servers by jobs. */
 export class LoadGenerator extends Child {
-  /** Messages that come before it listens are lost. */
+  /** Resolves once the process is ready. Earlier messages would be lost. */
   private readonly ready: Promise<unknown>;
 
   constructor() {
@@ -13,7 +13,7 @@ export class LoadGenerator extends Child {
     this.ready = once(this.process, 'message');
   }
 
-  /** Does a job to its end. */
+  /** Runs a job to its end. */
   async run<OneJob extends Job>(job: OneJob): Promise<OutcomeOf[OneJob['type']]> {
     await this.orEnd(this.ready);
     return await this.ask({ ...job });

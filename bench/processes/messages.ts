@@ -1,50 +1,50 @@
-/** Asks a process how much CPU it has used. */
+/** Requests the CPU usage of a process. */
 export interface UsageQuestion {
   readonly type: 'usage';
 }
 
-/** What a process has used since its start. */
+/** CPU usage of a process since its start. */
 export interface UsageAnswer {
   readonly type: 'usage';
   readonly cpuMicroseconds: number;
 }
 
-/** Asks a server how often it has asked its database. */
+/** Requests the number of database round trips of a server. */
 export interface RoundTripsQuestion {
   readonly type: 'round trips';
 }
 
-/** What a server has asked its database since its start. */
+/** Database round trips of a server since its start. */
 export interface RoundTripsAnswer {
   readonly type: 'round trips';
   readonly roundTrips: number;
 }
 
-/** Asks a process how much memory it needs: what is not in use any more is freed first. */
+/** Requests the memory usage of a process after garbage collection. */
 export interface MemoryQuestion {
   readonly type: 'memory';
 }
 
-/** What a process has in memory. */
+/** Memory usage of a process. */
 export interface MemoryAnswer {
   readonly type: 'memory';
-  /** All of the process that is in RAM. */
+  /** Resident set size, bytes. */
   readonly rssBytes: number;
-  /** Objects of JavaScript, and what they hold outside of its heap. */
+  /** JavaScript heap and external memory, bytes. */
   readonly heapBytes: number;
 }
 
-/** Tells a process to begin counting, or to end it and to say what it has counted. */
+/** Begins counting in a process, or ends it and requests the count. */
 export interface CountQuestion {
   readonly type: 'count';
   readonly step: 'begin' | 'end';
-  /** Promises that it makes, or bytes that it allocates on its heap. */
+  /** Created promises, or bytes allocated on the heap. */
   readonly what: 'promises' | 'bytes';
 }
 
-/** What a process has counted. */
+/** The count of a process. */
 export interface CountAnswer {
   readonly type: 'count';
-  /** Null when memory was freed meanwhile, so that nobody knows how many bytes there were. */
+  /** Null if memory was freed meanwhile, so that the number of bytes is unknown. */
   readonly count: number | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`--import`): counts, when asked, the promises that the process makes, or the bytes that it allocates on
- * its heap. The program itself knows nothing of it. Promises are counted by hooks, which allocate: one or the other.
+ * Loaded before a program with `--import`. Counts, on request, the promises that the process creates or the bytes that it
+ * allocates on its heap. Not both at once, because the hooks that count promises allocate.
  */
 import { createHook } from 'node:async_hooks';
 import { GCProfiler } from 'node:v8';
@@ -25,7 +25,7 @@ process.on('message', (message: CountQuestion | { readonly type: 'usage' }) => {
     answer(0);
     return;
   }
-  // What the last turn left for this turn of the event loop, and for the next one, is part of it.
+  // Includes work that the last turn left for this turn of the event loop and the next one.
   setImmediate(() => setImmediate(() => answer(end(message.what))));
 });
 

@@ -1,6 +1,6 @@
 /**
- * Loaded before a program of the benchmark (`--import`): tells the benchmark, when asked, how much CPU the process has used so
- * far, all threads, in user and kernel mode, and how much memory it needs. The program itself knows nothing of it.
+ * Loaded before a program with `--import`. Reports, on request, the CPU time of the process (all threads, user and kernel mode)
+ * and its memory usage.
  */
 import { collectGarbage } from './collect-garbage.ts';
 import type { MemoryAnswer, UsageAnswer } from './messages.ts';
@@ -10,7 +10,7 @@ process.on('message', ({ type }: { readonly type: string }) => {
   if (type === 'memory') process.send?.(toMemory());
 });
 
-// The benchmark may be killed before it can end anybody.
+// Exits with the benchmark, which may be killed before it can end this process.
 process.once('disconnect', () => process.exit());
 
 function toUsage(): UsageAnswer {

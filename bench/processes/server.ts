@@ -3,7 +3,7 @@ import type { CountAnswer, CountQuestion, RoundTripsAnswer, RoundTripsQuestion }
 
 const ENVIRONMENT = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error' };
 
-/** New objects have so much room that none is freed before its bytes are counted: the last of these flags wins. */
+/** A young generation large enough that nothing is freed while bytes are counted. The last of these flags takes precedence. */
 const COUNTED_ARGV = [
   ...EXEC_ARGV,
   ...['--import', new URL('report-turn-cost.ts', import.meta.url).href],
@@ -14,12 +14,12 @@ const COUNTED_ARGV = [
 export class Server extends Child {
   private address = '';
 
-  /** Starts a module that writes `… listens on <URL>`, and waits for that. */
+  /** Starts a module and waits until it writes `… listens on <URL>`. */
   static start(name: string, module: URL, environment?: Readonly<Record<string, string>>): Promise<Server> {
     return this.launch(new Server(name, module, { ...ENVIRONMENT, ...environment }));
   }
 
-  /** Starts a module as `npm start` does, with nothing of the benchmark in it: it can only be asked over HTTP. */
+  /** Starts a module as `npm start` does, without benchmark code, so that it can only be measured from outside. */
   static startBare(name: string, module: URL): Promise<Server> {
     return this.launch(new Server(name, module, ENVIRONMENT, START_FLAGS));
   }
@@ -34,29 +34,29 @@ export class Server extends Child {
     return server;
   }
 
-  /** Where it listens, without a slash at the end. */
+  /** HTTP origin, without a trailing slash. */
   get origin(): string {
     return this.address;
   }
 
-  /** The same for WebSocket. */
+  /** WebSocket origin. */
   get socketOrigin(): string {
     return this.address.replace('http', 'ws');
   }
 
-  /** How often the server has asked its database something and waited for the answer, since its start. */
+  /** Number of database round trips since start. */
   async roundTrips(): Promise<number> {
     const question: RoundTripsQuestion = { type: 'round trips' };
     return (await this.ask<RoundTripsAnswer>(question)).roundTrips;
   }
 
-  /** How many promises it makes while something runs, or bytes it allocates. Throws an Error when memory was freed meanwhile. */
+  /** Promises or heap bytes that the server creates while `run` is running. Throws an Error if memory was freed meanwhile. */
   async count(what: CountQuestion['what'], run: () => Promise<unknown>): Promise<number> {
     const question = { type: 'count', what } as const;
     await this.ask<CountAnswer>({ ...question, step: 'begin' });
     await run();
     const { count } = await this.ask<CountAnswer>({ ...question, step: 'end' });
-    if (count === null) throw new Error('memory was freed while bytes were counted: fewer turns are needed');
+    if (count === null) throw new Error('memory was freed while bytes were counted: use fewer turns');
     return count;
   }
 

@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import type { ValidationJob, ValidationOutcome } from '../validation/job.ts';
 import { Child } from './child.ts';
 
-/** Parses and checks requests, as jobs tell it. */
+/** Parses and validates requests by jobs. */
 export class Validator extends Child {
-  /** Starts it, and waits until it is ready. */
+  /** Starts the process and waits until it is ready. */
   static async start(): Promise<Validator> {
     const validator = new Validator('the validator', new URL('../validation/main.ts', import.meta.url));
     await validator.orEnd(once(validator.process, 'message'));
     return validator;
   }
 
-  /** Does a job to its end. */
+  /** Runs a job to its end. */
   run(job: Omit<ValidationJob, 'type'>): Promise<ValidationOutcome> {
     return this.ask<ValidationOutcome>({ type: 'validation', ...job });
   }

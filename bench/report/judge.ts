@@ -3,7 +3,7 @@ import type { Figure } from '../measure.ts';
 import type { Spread } from '../spread.ts';
 import { toNumberText } from './text.ts';
 
-/** A goal with the number that it is about. */
+/** A goal with its measured value. */
 export interface Verdict {
   readonly goal: Goal;
   readonly spread: Spread;
@@ -12,12 +12,12 @@ export interface Verdict {
   readonly isMet: boolean;
 }
 
-/** Holds the medians of a comparison against its goals. Throws an Error when it has no such figure. */
+/** Compares medians with goals. Throws an Error if a figure is missing. */
 export function judge({ name, figures, goals = [] }: Comparison): readonly Verdict[] {
   return goals.map((goal) => {
     const figure = figures.find((one) => one.name === goal.figure);
     const spread = figure && toSpreadOf(goal, figure);
-    if (spread === undefined) throw new Error(`${name}: nothing is known of '${goal.figure}', ${goal.of}`);
+    if (spread === undefined) throw new Error(`${name}: no value for '${goal.figure}', ${goal.of}`);
     const { atMost, atLeast } = goal;
     const isMet = spread.median <= (atMost ?? Infinity) && spread.median >= (atLeast ?? -Infinity);
     return { goal, spread, text: toText(goal), isMet };

@@ -2,7 +2,7 @@ import { findMovements, type Pair, RULE, toMargin } from './movements.ts';
 import type { Report } from './report.ts';
 import { toNumberText } from './text.ts';
 
-/** Says how a run differs from an earlier one. */
+/** Reports how a run differs from an earlier one. */
 export function toMovementText(before: Report, after: Report): string {
   const { moved, still, unknown, added, removed } = findMovements(before, after);
   return [
@@ -11,19 +11,19 @@ export function toMovementText(before: Report, after: Report): string {
     '',
     ...moved.map(toLine),
     `${moved.length} of ${moved.length + still.length} ratios moved. ${RULE}`,
-    ...(unknown.length > 0 ? [`${unknown.length} ratios have too few rounds to know.`] : []),
+    ...(unknown.length > 0 ? [`${unknown.length} ratios have too few rounds to compare.`] : []),
     ...toList('New', added),
     ...toList('Gone', removed),
     '',
   ].join('\n');
 }
 
-/** Whatever else could be the reason. */
+/** Differences of machine and sizes, which could explain movements. */
 function toWarnings(before: Report, after: Report): readonly string[] {
   const sizes = Object.keys(after.sizes) as (keyof Report['sizes'])[];
   const sizesBefore: Partial<Report['sizes']> = before.sizes;
   const system = ['cpu', 'cores', 'system', 'node'] as const;
-  // A size that the earlier run does not know belongs to a case that it does not have.
+  // Sizes that the earlier run lacks belong to cases that it lacks.
   return [
     ...system.map((name) => ['machine', name, before.machine[name], after.machine[name]] as const),
     ...sizes.map((name) => ['size', name, sizesBefore[name], after.sizes[name]] as const),

@@ -2,43 +2,43 @@ import type { Figure } from '../measure.ts';
 import { type Spread, toQuantile } from '../spread.ts';
 import type { Report } from './report.ts';
 
-/** How the rule is told to people. */
+/** The rule, for the report. */
 export const RULE =
   'A ratio has moved if the medians are further apart than their margins together (2.5 × interquartile range ÷ √rounds): ' +
   'by chance that happens to one in thirty with 5 rounds, to one in three hundred with 11.';
 
-/** A margin of a median is so many interquartile ranges, divided by the root of the rounds. */
+/** The margin of a median is this many interquartile ranges, divided by the square root of the rounds. */
 const MARGIN = 2.5;
 
-/** Rounds without which nothing is known of the noise. */
+/** Minimum rounds for estimating noise. */
 const FEWEST_ROUNDS = 3;
 
-/** Less than this share is of no interest, even where there is no noise. */
+/** Relative changes below this are ignored, even without noise. */
 const LEAST_CHANGE = 0.01;
 
 /** A ratio in two runs. */
 export interface Pair {
-  /** The comparison and its figure. */
+  /** Names of the comparison and the figure. */
   readonly name: string;
   readonly before: Spread;
   readonly after: Spread;
 }
 
-/** The ratios of two runs, each in one of these. */
+/** The ratios of two runs, in disjoint groups. */
 export interface Movements {
   readonly moved: readonly Pair[];
   readonly still: readonly Pair[];
-  /** Of too few rounds to know. */
+  /** Ratios with too few rounds. */
   readonly unknown: readonly Pair[];
-  /** Names of those, and of whole cases, that only the later run has. */
+  /** Names of ratios and cases that only the later run has. */
   readonly added: readonly string[];
-  /** Names of those, and of whole cases, that only the earlier run has. */
+  /** Names of ratios and cases that only the earlier run has. */
   readonly removed: readonly string[];
 }
 
 type NamedRatio = readonly [name: string, ratio: Spread];
 
-/** Finds the ratios that differ between two runs by more than the noise that was measured in them. */
+/** Finds the ratios that differ between two runs by more than the measured noise. */
 export function findMovements(before: Report, after: Report): Movements {
   const [earlier, later] = [toRatios(before.cases), toRatios(after.cases)];
   const pairs = [...later].flatMap(([name, ratio]): readonly Pair[] => {
@@ -55,7 +55,7 @@ export function findMovements(before: Report, after: Report): Movements {
   };
 }
 
-/** How far the median of a ratio may be off. */
+/** The margin of error of a ratio's median. */
 export function toMargin({ values }: Spread): number {
   return (MARGIN * (toQuantile(values, 0.75) - toQuantile(values, 0.25))) / Math.sqrt(values.length);
 }
@@ -81,7 +81,7 @@ function toRatios(cases: Report['cases']): ReadonlyMap<string, Spread> {
   return new Map(comparisons.flatMap(({ name, figures }) => figures.flatMap((figure) => toNamedRatios(name, figure))));
 }
 
-/** What is nothing at all in a floor has no ratio: there the service is compared with itself. */
+/** The ratios of a figure. Without a ratio, because the floor is zero, the value of the service is compared. */
 function toNamedRatios(comparison: string, { name, ratio, honest, service }: Figure): readonly NamedRatio[] {
   const label = `${comparison}: ${name}`;
   const bare: NamedRatio = ratio === undefined ? [`${label}, service`, service] : [label, ratio];

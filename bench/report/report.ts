@@ -3,20 +3,20 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Comparison, Sizes } from '../cases/benchmark-case.ts';
 import type { Machine } from '../machine.ts';
 
-/** All that a run gave; what `--json` writes. */
+/** The results of a run, as written by `--json`. */
 export interface Report {
   readonly machine: Machine;
   readonly sizes: Sizes;
   readonly cases: readonly { readonly name: string; readonly comparisons: readonly Comparison[] }[];
 }
 
-/** A file that holds no report. Its message is one line. */
+/** An invalid report file. Its message is one line. */
 export class ReportError extends Error {}
 
-/** More digits than any measurement has. */
+/** Significant digits in the JSON, more than any measurement has. */
 const DIGITS = 6;
 
-/** Reads what `writeReport` has written. Throws a ReportError. */
+/** Reads a report written by `writeReport`. Throws a ReportError. */
 export async function readReport(file: string): Promise<Report> {
   try {
     const report = JSON.parse(await readFile(file, 'utf8')) as Partial<Report> | null;
@@ -24,7 +24,7 @@ export async function readReport(file: string): Promise<Report> {
   } catch (error) {
     throw new ReportError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  throw new ReportError(`${file}: this is not what the benchmark writes with --json`);
+  throw new ReportError(`${file}: not a report written with --json`);
 }
 
 /** Writes a report as JSON. */

@@ -4,7 +4,7 @@ import { judge, type Verdict } from './judge.ts';
 import type { Report } from './report.ts';
 import { countRounds, toSpreadText } from './text.ts';
 
-/** The columns in their order; those in which nothing stands are left out. */
+/** The columns in order; empty ones are omitted. */
 const HEADS = {
   comparison: '',
   figure: '',
@@ -19,7 +19,7 @@ const HEADS = {
   precomputed: 'precomputed',
 };
 
-/** A line of the table. */
+/** A row of the table. */
 type Row = Partial<Record<keyof typeof HEADS, string>>;
 
 /** The report as one table, ratios first. */
@@ -83,7 +83,7 @@ function toFigureRows(
   if (goalOf('difference') !== '')
     rows.push({ figure: '  service − floor', goal: goalOf('difference'), service: toSpreadText(difference) });
   if (direct === undefined) return rows;
-  // A ratio of two differences, each of which may be about nothing, would say nothing.
+  // Without a ratio, because both differences may be close to zero.
   const [serviceAdds, floorAdds] = [toSpreadText(direct.serviceAdds), toSpreadText(direct.floorAdds)];
   rows.push({ figure: '  added to direct', goal: goalOf('added'), service: serviceAdds, floor: floorAdds });
   return rows;

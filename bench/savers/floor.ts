@@ -1,13 +1,13 @@
 /**
- * The floor of saving: the same rows in one prepared statement, as a program sends them that knows their number and that
- * nothing can be wrong with them. Their texts are ready before the clock runs.
+ * The floor of saving: inserts the same rows with one prepared statement, without any checks. Texts are prepared before the time
+ * is measured.
  */
 import type { ResponseRecord } from 'antiphon';
 import pg from 'pg';
 
 import { runSaves } from './run-saves.ts';
 
-/** For a conversation of one question and one answer in each response. */
+/** For a chain of one question and one answer in each response. */
 const INSERT = `WITH response AS (
     INSERT INTO antiphon.responses
       (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)

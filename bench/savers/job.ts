@@ -1,15 +1,15 @@
-/** Conversations that are saved side by side, each one response after the other. */
+/** Conversations to save concurrently, each one response after another. */
 export interface SaveJob {
   readonly type: 'save';
   readonly conversations: number;
   readonly responsesPerConversation: number;
-  /** Text deltas in each answer. */
+  /** Text deltas per answer. */
   readonly deltas: number;
 }
 
-/** How long it took. */
+/** The outcome of a save job. */
 export interface SaveOutcome {
   readonly type: 'save';
-  /** From the first save to the end of the last one. */
+  /** Time from the first save to the end of the last one. */
   readonly seconds: number;
 }

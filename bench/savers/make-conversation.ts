@@ -5,10 +5,10 @@ import { toSnapshot, toUsage } from '../servers/floor-snapshot.ts';
 import { DELTA } from '../traffic.ts';
 import type { SaveJob } from './job.ts';
 
-/** How long they are kept, ms: longer than the benchmark runs. */
+/** Lifetime of the responses, ms: longer than the benchmark. */
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
-/** The responses of a conversation, each one question and one answer in text, in the order in which they are saved. */
+/** The responses of a chain, in order, each with one question and one answer in text. */
 export function makeConversation({ responsesPerConversation, deltas }: SaveJob): readonly ResponseRecord[] {
   const ids = Array.from({ length: responsesPerConversation }, () => makeId('resp'));
   const sessionId = ids[0] ?? '';

@@ -3,13 +3,13 @@ import type { ResponseRecord } from 'antiphon';
 import type { SaveJob, SaveOutcome } from './job.ts';
 import { makeConversation } from './make-conversation.ts';
 
-/** One save that has only to be sent. */
+/** A prepared save. */
 export type Save = () => unknown;
 
-/** Says that it is ready, and does the jobs that the benchmark sends. What a save needs is made before the clock runs. */
+/** Reports that it is ready, then runs jobs. Saves are prepared before the time is measured. */
 export function runSaves(prepare: (record: ResponseRecord) => Save): void {
   process.on('message', (message: SaveJob | { readonly type: 'usage' }) => {
-    // A save that fails ends the process, and with it the benchmark: its figures would mean nothing.
+    // A failed save ends the process, and with it the benchmark, because its figures would be invalid.
     if (message.type === 'save') void run(message, prepare).then((outcome) => process.send?.(outcome));
   });
   process.send?.({ type: 'ready' });

@@ -1,4 +1,4 @@
-/** The store of the service, with nothing in front of it. */
+/** Saves through the service's store, without HTTP. */
 import { asTenant, createApp, ResponseStore, SimulatorModule } from 'antiphon';
 
 import { runSaves } from './run-saves.ts';

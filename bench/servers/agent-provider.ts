@@ -2,13 +2,13 @@ import { type ModelEvent, type ModelInfo, type ModelSink, PushingProvider, type 
 
 import { CALL_ARGUMENTS } from '../agent-traffic.ts';
 
-/** Every call is the same, so it is made once. */
+/** The events of every call, precomputed. */
 const CALL: readonly ModelEvent[] = [
   { type: 'function_call', name: 'search' },
   ...CALL_ARGUMENTS.map((delta) => ({ type: 'function_call_arguments', delta }) as const),
 ];
 
-/** Calls a tool in every turn. It looks at the whole conversation, as a model has to. */
+/** Calls a tool in every turn. Reads the whole context, as a model would. */
 export class AgentProvider extends PushingProvider {
   override async models(): Promise<readonly ModelInfo[]> {
     return [{ id: 'bench-agent', ownedBy: 'bench', created: 0, reasoningEfforts: [] }];

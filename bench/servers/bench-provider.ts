@@ -2,10 +2,10 @@ import { type ModelEvent, type ModelInfo, type ModelSink, PushingProvider, type 
 
 import { DELTA, readTraffic } from '../traffic.ts';
 
-/** Every delta is the same, so it is made once: what a model costs is not what is measured. */
+/** The event of every delta, precomputed, because the cost of the model is not measured. */
 const TEXT: ModelEvent = { type: 'text', delta: DELTA };
 
-/** Writes the traffic that a request asks for, as fast as it is taken. Reports usage, so that nobody counts tokens. */
+/** Writes the requested traffic at full speed. Reports usage, so that the service does not count tokens. */
 export class BenchProvider extends PushingProvider {
   override async models(): Promise<readonly ModelInfo[]> {
     return [{ id: 'bench', ownedBy: 'bench', created: 0, reasoningEfforts: [] }];
@@ -14,7 +14,7 @@ export class BenchProvider extends PushingProvider {
   override push(turn: Turn, sink: ModelSink): Promise<void> {
     const { deltas, burst } = readTraffic(turn.settings.metadata);
     let left = deltas;
-    // Bursts are told apart by callbacks of the event loop, which need no promise each.
+    // Callbacks of the event loop separate bursts without a promise each.
     return new Promise((resolve) => {
       const writeNext = (): void => {
         if (sink.isClosed) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** What ends a stream of chunks. */
+/** The end of a stream of chunks. */
 export const CHAT_DONE = 'data: [DONE]\n\n';
 
 /** The chunks of one chat completion as SSE frames. */
@@ -14,17 +14,17 @@ export class ChatChunks {
     this.afterDelta = '],"usage":null}\n\n';
   }
 
-  /** The chunk that opens the answer. */
+  /** The first chunk of an answer. */
   open(): string {
     return this.toFrame('{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}');
   }
 
-  /** A chunk with a piece of text, which needs no escapes: an upstream should cost as little as it can. */
+  /** A chunk with a delta of text that needs no escapes. */
   delta(text: string): string {
     return this.toFrame(`{"index":0,"delta":{"content":"${text}"},"logprobs":null,"finish_reason":null}`);
   }
 
-  /** The chunk that says why the answer ends, the one that counts tokens, and the end. */
+  /** The chunks with finish reason and usage, and `[DONE]`. */
   close(outputTokens: number): string {
     const usage = { prompt_tokens: 8, completion_tokens: outputTokens, total_tokens: 8 + outputTokens };
     return (

@@ -1,6 +1,6 @@
 /**
- * The least that an application of Nest on Fastify with a WebSocket gateway is. In JavaScript, because Node would need time and
- * memory to strip types.
+ * A minimal Nest application on Fastify with a WebSocket gateway. In JavaScript, because stripping types would cost time and
+ * memory.
  */
 import 'reflect-metadata';
 
@@ -20,7 +20,7 @@ class ResponsesGateway {}
 
 class AppModule {}
 
-// By hand: Node knows no decorators.
+// Applied manually, because Node does not support decorators.
 const handler = Object.getOwnPropertyDescriptor(ModelsController.prototype, 'list');
 Get()(ModelsController.prototype, 'list', handler);
 Controller('v1/models')(ModelsController);

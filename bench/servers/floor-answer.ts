@@ -14,17 +14,17 @@ export class FloorAnswer {
     this.response = new FloorResponse(snapshots);
   }
 
-  /** The answer of a floor that does nothing else. */
+  /** Creates the answer of a minimal floor. */
   static of(request: FloorRequest): FloorAnswer {
     return new FloorAnswer(readTraffic(request.metadata), new FloorSnapshots(request));
   }
 
-  /** Whether `next` has given everything. */
+  /** Whether `next` has returned all events. */
   get isOver(): boolean {
     return this.isClosed;
   }
 
-  /** The events of the next turn: the first one opens the answer, the last one does nothing but close it. */
+  /** The events of the next turn of the event loop: the first turn opens the answer, the last one only closes it. */
   next(): readonly FloorEvent[] {
     const { deltas, burst } = this.traffic;
     if (this.sent === deltas) {

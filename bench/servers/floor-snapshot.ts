@@ -1,20 +1,20 @@
 import { type FloorItem, makeId } from './floor-items.ts';
 
-/** What the floor reads of a request. */
+/** The request members that the floor reads. */
 export interface FloorRequest {
   readonly model: string;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The Response as the events of its stream show it. */
+/** Snapshots of a Response for the events of its stream. */
 export interface Snapshots {
-  /** Before the first delta; asked for each event that shows it. */
+  /** Before the first delta; called for each event with a snapshot. */
   started(): object;
-  /** With the one item of its output, the text of which is given as well. */
+  /** After the last delta, with its one output item and that item's text. */
   completed(item: FloorItem, text: string, usage: object): object;
 }
 
-/** The snapshots of a response of the floor, which are made of almost nothing. */
+/** The snapshots of the minimal floor. */
 export class FloorSnapshots implements Snapshots {
   private readonly start: FloorState;
 
@@ -32,7 +32,7 @@ export class FloorSnapshots implements Snapshots {
   }
 }
 
-/** What differs between the snapshots of one response, and between responses. */
+/** The members that differ between snapshots and responses. */
 export interface FloorState {
   readonly id: string;
   /** Unix seconds. */
@@ -46,7 +46,7 @@ export interface FloorState {
 
 const NO_TOKENS = { image_tokens: 0, text_tokens: 0 };
 
-/** What every response has used of the tools that the service does not have. */
+/** Usage of hosted tools, which is the same in every response. */
 export const TOOL_USAGE = {
   image_gen: {
     input_tokens: 0,
@@ -58,7 +58,7 @@ export const TOOL_USAGE = {
   web_search: { num_requests: 0 },
 };
 
-/** The Response object with every member that the service shows. */
+/** The Response object with all members that the service sends. */
 export function toSnapshot({ id, createdAt, model, metadata, status, output, usage }: FloorState): object {
   return {
     id,

@@ -3,7 +3,7 @@ import type { CreateResponseRequest, Item } from 'antiphon';
 import { makeId } from './floor-items.ts';
 import type { StoredResponse } from './honest-store.ts';
 
-/** The calls that a client answers, and what answers them. */
+/** Types of client calls and of their outputs. */
 const CALLS = ['function_call', 'custom_tool_call', 'computer_call', 'shell_call', 'apply_patch_call'];
 const CALL_TYPES = new Set(CALLS);
 const OUTPUT_TYPES = new Set(CALLS.map((call) => `${call}_output`));
@@ -15,7 +15,7 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
   function_call_output: 'fco',
 };
 
-/** The input of a request as items that can be kept. */
+/** The input of a request as items to save. */
 export function toItems(input: CreateResponseRequest['input']): readonly Item[] {
   if (input === undefined || input === null) return [];
   if (typeof input === 'string') return [toMessage({ role: 'user', content: input })];
@@ -26,8 +26,8 @@ export function toItems(input: CreateResponseRequest['input']): readonly Item[] 
 }
 
 /**
- * Throws an Error unless what a request brings fits behind what it continues: no item comes twice, every output has its call,
- * and every call its output.
+ * Throws an Error unless the input is valid after the context: no duplicate items, a call for every output, and an output for
+ * every call.
  */
 export function checkConversation(parent: StoredResponse | null, input: readonly Item[]): void {
   const ids = new Set<string>();

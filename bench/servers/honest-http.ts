@@ -1,9 +1,9 @@
 /**
- * The honest floor of JSON and SSE: the best program on bare `node:http` that does all the work of a turn. It checks the request
- * with the service's own compiled rules, makes items and ids, checks the conversation, resolves the settings, looks up what the
- * request continues, shows the Response with its tools, and keeps it in a store that is bounded by count, bytes and age. Each
- * event is built and serialised once, when it is sent, and one turn of the event loop is one write. It knows no keys, sessions,
- * references to items or limits of bodies, waits for no client that lags, cancels nothing, and its model never fails.
+ * The honest floor of JSON and SSE: the best program on bare `node:http` with the full functionality of a turn. It validates the
+ * request with the service's compiled rules, creates items and ids, checks the context, resolves the settings, loads the previous
+ * response, sends the Response with its tools, and saves it in a store bounded by count, bytes and age. Each event is built and
+ * serialised once, with one write per turn of the event loop. It has no API keys, sessions, item references, body limits,
+ * backpressure, cancellation or failures of the model.
  */
 import { createServer, type ServerResponse } from 'node:http';
 
@@ -38,7 +38,7 @@ function answer(text: string, reply: ServerResponse): void {
   }
 }
 
-/** The Response in one piece, with the member that only this form of it has. */
+/** The Response without streaming, with the member that only this form has. */
 function toJson(turn: HonestTurn): string {
   const { deltas } = turn.traffic;
   const text = DELTA.repeat(deltas);

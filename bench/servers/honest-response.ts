@@ -3,7 +3,7 @@ import type { CreateResponseRequest, Item } from 'antiphon';
 import { makeId } from './floor-items.ts';
 import { TOOL_USAGE } from './floor-snapshot.ts';
 
-/** A Response with what changes while it runs. */
+/** A Response with its mutable members. */
 export interface HonestResponse {
   readonly id: string;
   status: 'in_progress' | 'completed';
@@ -15,10 +15,10 @@ export interface HonestResponse {
   readonly [member: string]: unknown;
 }
 
-/** The Response of a request at its start: every member that the service shows, with the defaults of what is not asked for. */
+/** The initial Response of a request, with all members that the service sends and their defaults. */
 export function toResponse(request: CreateResponseRequest): HonestResponse {
   const { reasoning, text, tools } = request;
-  // Clients may send what OpenAI has deprecated.
+  // Members that OpenAI has deprecated but clients may send.
   const members = request as { readonly [name in 'prompt_cache_retention' | 'truncation' | 'user']?: unknown };
   return {
     id: makeId('resp'),

@@ -1,39 +1,39 @@
 import type { Item } from 'antiphon';
 
-/** A response as it is kept. */
+/** A saved response. */
 export interface StoredResponse {
   readonly id: string;
   readonly input: readonly Item[];
   readonly output: readonly Item[];
-  /** All that a client sees of it. */
+  /** The Response that clients see. */
   readonly response: object;
-  /** What it continues; it is kept alive for that, even when it is found no more. */
+  /** The previous response. The reference retains it after its eviction. */
   readonly parent: StoredResponse | null;
-  /** Roughly what it takes in memory. */
+  /** Approximate memory usage, bytes. */
   readonly bytes: number;
   /** Unix milliseconds. */
   readonly expiresAt: number;
 }
 
-/** As the service has them without a word about them: MEMORY_MAX_RESPONSES, MEMORY_MAX_BYTES and RESPONSE_TTL. */
+/** The service's defaults of MEMORY_MAX_RESPONSES, MEMORY_MAX_BYTES and RESPONSE_TTL. */
 const MAX_RESPONSES = 100_000;
 const MAX_BYTES = 256 * 1024 * 1024;
 const TTL_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Keeps responses in memory, bounded by count, bytes and age. When it is full the oldest go first. */
+/** Saves responses in memory, bounded by count, bytes and age. Evicts the oldest first. */
 export class HonestStore {
   private readonly responses = new Map<string, StoredResponse>();
-  /** Goes on where it was: one that begins anew would pass by all that are gone. */
+  /** A persistent iterator: a new one would skip over all deleted entries. */
   private oldest = this.responses.values();
   private bytes = 0;
 
-  /** The response with this id, unless it is gone or too old. */
+  /** The response with this id, unless evicted or expired. */
   find(id: string): StoredResponse | undefined {
     const stored = this.responses.get(id);
     return stored !== undefined && stored.expiresAt > Date.now() ? stored : undefined;
   }
 
-  /** Keeps a response. */
+  /** Saves a response. */
   add(response: Omit<StoredResponse, 'expiresAt'>): void {
     this.responses.set(response.id, { ...response, expiresAt: Date.now() + TTL_MS });
     this.bytes += response.bytes;

@@ -7,10 +7,10 @@ import { checkConversation, toItems } from './honest-conversation.ts';
 import { type HonestResponse, toResponse } from './honest-response.ts';
 import type { HonestStore, StoredResponse } from './honest-store.ts';
 
-/** What a stored response takes beside its texts, bytes. */
+/** Memory of a saved response besides its texts, bytes. */
 const OBJECT_BYTES = 4000;
 
-/** A turn of a checked request: its conversation, its one Response object that every snapshot shows, and its place in the store. */
+/** A turn of a validated request, with its context and the Response object shared by all snapshots. */
 export class HonestTurn implements Snapshots {
   readonly traffic: Traffic;
   private readonly store: HonestStore;
@@ -20,7 +20,7 @@ export class HonestTurn implements Snapshots {
   private readonly input: readonly Item[];
   private readonly response: HonestResponse;
 
-  /** `requestLength` is that of the request's text. Throws an Error when the request does not fit what it continues. */
+  /** `requestLength` is the length of the request's text. Throws an Error if the input is invalid after the context. */
   constructor(store: HonestStore, request: CreateResponseRequest, requestLength: number) {
     this.traffic = readTraffic(request.metadata ?? null);
     this.store = store;

@@ -1,7 +1,6 @@
 /**
- * The honest floor of WebSocket: the best program on bare `ws` that does all the work of a turn, as `honest-http.ts` does it. It
- * knows no lanes, sessions, warm-ups or responses that only a connection remembers, waits for no client that lags, cancels
- * nothing, and its model never fails.
+ * The honest floor of WebSocket: the best program on bare `ws` with the full functionality of a turn, like `honest-http.ts`. It
+ * has no lanes, sessions, warm-ups, connection-local responses, backpressure, cancellation or failures of the model.
  */
 import { createServer } from 'node:http';
 

@@ -2,7 +2,7 @@ import { DELTA, readTraffic } from '../traffic.ts';
 import { makeId, toMessage, toOutputText } from './floor-items.ts';
 import { type FloorRequest, toSnapshot, toUsage } from './floor-snapshot.ts';
 
-/** The whole Response that answers a request which is not streamed, with every member that the service sends. */
+/** The Response to a request without streaming, with all members that the service sends. */
 export function toJsonAnswer({ model, metadata }: FloorRequest): object {
   const { deltas } = readTraffic(metadata);
   const text = DELTA.repeat(deltas);

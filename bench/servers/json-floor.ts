@@ -1,6 +1,6 @@
 /**
- * The floor of JSON: the least that a program on bare `node:http` does to read the same request and to send the same Response.
- * It checks nothing and keeps nothing.
+ * The floor of JSON: a minimal program on bare `node:http` that reads the same request and sends the same Response. It validates
+ * and saves nothing.
  */
 import { createServer } from 'node:http';
 

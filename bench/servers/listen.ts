@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens where the benchmark says, and writes the line that it waits for. */
+/** Listens on HOST and PORT, and writes the line that the benchmark waits for. */
 export function listen(server: Server, name: string): void {
   server.listen(Number(process.env.PORT), process.env.HOST, () => {
     const { address, port } = server.address() as AddressInfo;

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 
 import { IsBoolean, IsInt, IsNumber, IsObject, IsOptional, IsString, Max, Min } from 'class-validator';
 
-/** The body of a small request as one writes it for Nest's ValidationPipe. */
+/** The body of a small request, for Nest's ValidationPipe. */
 export class CreateResponseDto {
   declare readonly model: string;
   declare readonly input: string;
@@ -31,7 +31,7 @@ const RULES: Readonly<Record<keyof CreateResponseDto, readonly PropertyDecorator
   max_output_tokens: [IsOptional(), IsInt(), Min(16)],
 };
 
-// By hand: Node strips types, but knows no decorators.
+// Applied manually: Node strips types but does not support decorators.
 for (const [name, decorators] of Object.entries(RULES)) {
   for (const decorate of decorators) decorate(CreateResponseDto.prototype, name);
 }

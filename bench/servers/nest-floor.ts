@@ -1,6 +1,6 @@
 /**
- * The least that an application of Nest on Fastify is: one controller, its body checked by Nest's own ValidationPipe. It answers
- * the same Response, and keeps nothing.
+ * A minimal Nest application on Fastify: one controller, whose body Nest's ValidationPipe validates. It sends the same Response
+ * and saves nothing.
  */
 import { Body, Controller, HttpCode, Module, Post, ValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -17,7 +17,7 @@ class ResponsesController {
 
 class AppModule {}
 
-// By hand: Node strips types, but knows no decorators.
+// Applied manually: Node strips types but does not support decorators.
 const handler = Object.getOwnPropertyDescriptor(ResponsesController.prototype, 'create') ?? {};
 Reflect.defineMetadata('design:paramtypes', [CreateResponseDto], ResponsesController.prototype, 'create');
 Body()(ResponsesController.prototype, 'create', 0);

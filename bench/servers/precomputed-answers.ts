@@ -2,17 +2,17 @@ import { FloorAnswer } from './floor-answer.ts';
 import type { FloorEvent } from './floor-response.ts';
 import type { FloorRequest } from './floor-snapshot.ts';
 
-/** Answers as bytes that are made once for each traffic, one chunk for each turn of the event loop. */
+/** Answers as bytes, precomputed for each traffic, one chunk per turn of the event loop. */
 export class PrecomputedAnswers {
   private readonly answers = new Map<string, readonly Buffer[]>();
   private readonly toBytes: (events: readonly FloorEvent[], isLast: boolean) => Buffer;
 
-  /** `toBytes` makes the chunk of one turn. */
+  /** `toBytes` serialises the chunk of one turn. */
   constructor(toBytes: (events: readonly FloorEvent[], isLast: boolean) => Buffer) {
     this.toBytes = toBytes;
   }
 
-  /** Sends the answer to a request, the body of which is given. */
+  /** Sends the answer to a request with this body. */
   send(body: string, write: (chunk: Buffer, isLast: boolean) => void): void {
     const chunks = this.chunksOf(JSON.parse(body) as FloorRequest);
     let sent = 0;

@@ -1,7 +1,6 @@
 /**
- * The bare relay: the least that a program on bare `node:http` does to put the same upstream behind the same events. It parses
- * every chunk, builds and serialises every event, and sends what one read brought in one write. It checks nothing, keeps
- * nothing and never waits for a client.
+ * The bare relay: a minimal program on bare `node:http` that translates the same upstream into the same events. It parses every
+ * chunk, builds and serialises every event, and writes once per read. It validates and saves nothing, and has no backpressure.
  */
 import { Agent, createServer, request as openRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 
@@ -13,7 +12,7 @@ import { readText } from './read-text.ts';
 import { SseData } from './sse-data.ts';
 import { SSE_DONE, toSseFrame, toSseFrames, toSseHeaders } from './sse-format.ts';
 
-/** What the relay reads of a chunk. */
+/** The members of a chunk that the relay reads. */
 interface Chunk {
   readonly choices: readonly { readonly delta: { readonly content?: string } }[];
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
@@ -62,7 +61,7 @@ function relay(answer: IncomingMessage, response: FloorResponse, reply: ServerRe
   answer.setEncoding('utf8');
   answer.on('data', (text: string) => {
     data.push(text, take);
-    // One read of the socket is several of these, one after the other; what waits for the next tick waits for all of them.
+    // One read of the socket emits several of these events in sequence; the next tick comes after all of them.
     if (!isFlushing) process.nextTick(flush);
     isFlushing = true;
   });

@@ -2,10 +2,10 @@ import pg from 'pg';
 
 import type { RoundTripsAnswer } from '../processes/messages.ts';
 
-/** After these messages the database answers and the client waits; nothing else in PostgreSQL's protocol is a round trip. */
+/** The messages of PostgreSQL's protocol that cause a round trip. */
 const ASKING = ['query', 'sync'];
 
-/** Tells the benchmark, when asked, how often this process has asked a database. */
+/** Reports, on request, the number of database round trips of this process. */
 export function reportRoundTrips(): void {
   let roundTrips = 0;
   const { prototype } = pg.Connection;

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 
 import type { FloorAnswer } from './floor-answer.ts';
 
-/** Sends an answer over WebSocket: what belongs to one turn of the event loop leaves the TCP socket in one write. */
+/** Sends an answer over WebSocket, with one write to the TCP socket per turn of the event loop. */
 export function sendFrames(answer: FloorAnswer, socket: WebSocket, stream: Socket): void {
   const sendTurn = (): void => {
     stream.cork();

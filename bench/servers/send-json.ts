@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
-/** Sends an answer in one piece, with as many headers as the service sends. */
+/** Sends an answer without streaming, with as many headers as the service sends. */
 export function sendJson(reply: ServerResponse, status: number, body: string): void {
   reply.writeHead(status, {
     'x-request-id': `req_${randomUUID()}`,

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { FloorAnswer } from './floor-answer.ts';
 import { SSE_DONE, toSseFrames, toSseHeaders } from './sse-format.ts';
 
-/** Streams an answer: what belongs to one turn of the event loop leaves in one write. */
+/** Streams an answer, with one write per turn of the event loop. */
 export function sendSse(answer: FloorAnswer, reply: ServerResponse): void {
   const sendTurn = (): void => {
     const frames = toSseFrames(answer.next());

@@ -1,4 +1,4 @@
-/** The service with a model that costs nothing, so that what is measured is the road of a turn. */
+/** The service with a model without cost, so that only the service is measured. */
 import { createApp, Environment, ModelProvider } from 'antiphon';
 
 import { AgentProvider } from './agent-provider.ts';
@@ -7,7 +7,7 @@ import { reportRoundTrips } from './report-round-trips.ts';
 
 reportRoundTrips();
 
-// By hand: Node strips types, but knows no decorators.
+// Applied manually: Node strips types but does not support decorators.
 ModelProvider('bench')(BenchProvider);
 ModelProvider('bench-agent')(AgentProvider);
 

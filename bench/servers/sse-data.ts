@@ -1,11 +1,11 @@
 const FRAME_END = '\n\n';
 const PREFIX = 'data: ';
 
-/** Cuts a stream of SSE frames of one data line each, as upstreams of the benchmark send them, into their data. */
+/** Parses a stream of SSE frames with one data line each. */
 export class SseData {
   private rest = '';
 
-  /** Takes the next piece of the stream and gives the data of every frame that ends in it. */
+  /** Adds a piece of the stream; returns the data of every frame that ends in it. */
   push(text: string, take: (data: string) => void): void {
     const all = this.rest + text;
     let start = 0;

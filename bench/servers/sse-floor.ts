@@ -1,7 +1,6 @@
 /**
- * The floor of SSE: the least that a program on bare `node:http` does to send the same events. Each is an object that is built
- * and serialised when it is sent, and what belongs to one turn of the event loop leaves in one write. It checks nothing, keeps
- * nothing and never waits for a client.
+ * The floor of SSE: a minimal program on bare `node:http` that sends the same events. Each event is built and serialised when it
+ * is sent, with one write per turn of the event loop. It validates and saves nothing, and has no backpressure.
  */
 import { createServer } from 'node:http';
 

@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 
 import type { FloorEvent } from './floor-response.ts';
 
-/** What ends a stream. */
+/** The end of a stream. */
 export const SSE_DONE = 'data: [DONE]\n\n';
 
 /** The headers of a stream, as many as the service sends. */

@@ -1,4 +1,4 @@
-/** The floor of SSE without building and serialising events: the same bytes, made once. */
+/** The floor of SSE without building and serialising events: the same bytes, precomputed. */
 import { createServer } from 'node:http';
 
 import { listen } from './listen.ts';

@@ -1,6 +1,6 @@
 /**
- * The upstream: a server of chat completions that costs as little as it can, and writes the traffic that a request's model names.
- * Each delta says when it was written.
+ * The upstream: a Chat Completions server with minimal cost that writes the traffic encoded in the model name. Each delta
+ * contains the time of its writing.
  */
 import { createServer, type ServerResponse } from 'node:http';
 
@@ -29,7 +29,7 @@ function answer(model: string, reply: ServerResponse): void {
   const send = (frames: string): void => {
     reply.write(frames);
     if (gapMs === 0 || sent === deltas) setImmediate(goOn);
-    // No model is a clock; and streams that a busy server has once brought into step would stay in step for ever.
+    // Random pauses are realistic, and keep streams from staying synchronised after a delay of the server.
     else setTimeout(goOn, gapMs * (0.5 + Math.random()));
   };
   const goOn = (): void => {
@@ -40,6 +40,6 @@ function answer(model: string, reply: ServerResponse): void {
   send(chunks.open() + takeBurst());
 }
 
-// A connection that it closes while a request is on its way would be nobody's fault.
+// Keeps idle connections open, because closing one during a request would fail the run.
 server.keepAliveTimeout = 0;
 listen(server, 'The upstream');

@@ -1,7 +1,6 @@
 /**
- * The floor of WebSocket: the least that a program on bare `ws` does to send the same frames. Each event is an object that is
- * built and serialised when it is sent, and what belongs to one turn of the event loop leaves the TCP socket in one write. It
- * checks nothing, keeps nothing and never waits for a client.
+ * The floor of WebSocket: a minimal program on bare `ws` that sends the same frames. Each event is built and serialised when it
+ * is sent, with one write to the TCP socket per turn of the event loop. It validates and saves nothing, and has no backpressure.
  */
 import { createServer } from 'node:http';
 

@@ -1,4 +1,4 @@
-/** The floor of WebSocket without building, serialising and framing events: the same bytes, made once. */
+/** The floor of WebSocket without building, serialising and framing events: the same bytes, precomputed. */
 import { createServer } from 'node:http';
 
 import { WebSocketServer } from 'ws';

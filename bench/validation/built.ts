@@ -1,20 +1,20 @@
 import type * as Dto from '../../src/responses/dto/index.ts';
 
-// The service as it is built; nobody but its transports needs these functions, so the package does not export them.
+// The built service. The package does not export these functions, which only its transports use.
 const dto = (await import(new URL('../../dist/responses/dto/index.js', import.meta.url).href)) as typeof Dto;
 
-/** As the service has them without a word about them. */
+/** The service's default limits. */
 const OPTIONS = { unknownParameters: 'ignore', forwarded: new Set<string>() } as const;
 
-/** A checked request. */
+/** A validated request. */
 export type CreateRequest = ReturnType<typeof dto.validateCreateRequest>;
 
-/** Checks the body of a request with the service's own compiled rules. Throws the service's ApiError. */
+/** Validates the body of a request with the service's compiled rules. Throws ApiError. */
 export function checkRequest(body: unknown): CreateRequest {
   return dto.validateCreateRequest(body, OPTIONS);
 }
 
-/** Checks a `response.create` likewise. Its envelope may be there: members that nobody knows are ignored. */
+/** Validates a `response.create` likewise. Unknown members, such as its envelope, are ignored. */
 export function checkFrame(frame: unknown): CreateRequest {
   return dto.validateCreateEvent(frame, OPTIONS).request;
 }

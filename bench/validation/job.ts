@@ -1,13 +1,13 @@
-/** Requests of many items that are parsed, or parsed before and checked. */
+/** Requests with many items, to parse or to validate. */
 export interface ValidationJob {
   readonly type: 'validation';
   readonly step: 'parse' | 'check';
   readonly requests: number;
 }
 
-/** What it cost. */
+/** The outcome of a validation job. */
 export interface ValidationOutcome {
   readonly type: 'validation';
-  /** Of the step alone, for all requests. */
+  /** Time of the measured step for all requests. */
   readonly cpuMicroseconds: number;
 }

@@ -1,4 +1,4 @@
-/** Parses and checks a request of many items, as the service does before anything else, in a process of its own. */
+/** Parses and validates requests with many items, as the service does, in a separate process. */
 import { checkRequest } from './built.ts';
 import type { ValidationJob, ValidationOutcome } from './job.ts';
 import { makeRequest } from './make-request.ts';
@@ -6,7 +6,7 @@ import { makeRequest } from './make-request.ts';
 /** Input items of the request. */
 const ITEMS = 500;
 
-/** Requests that are in memory at the same time: a new one is checked each time, as in life. */
+/** Requests in memory at once. Each validation uses a new one, as in production. */
 const BATCH = 20;
 
 const text = makeRequest(ITEMS);

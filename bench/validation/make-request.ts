@@ -1,7 +1,7 @@
-/** What each round of an agent leaves in its history. Texts differ in length as they do in life. */
+/** Items of one agent round, with texts of realistic lengths. */
 const ROUND_ITEMS = 5;
 
-/** The body of a request that replays a long history: messages, reasoning, calls of functions and what they gave. */
+/** The body of a request that replays a long history: messages, reasoning, function calls and outputs. */
 export function makeRequest(items: number): string {
   const rounds = Array.from({ length: items / ROUND_ITEMS }, (_, index) => makeRound(index));
   return JSON.stringify({

@@ -20,7 +20,7 @@ describe('the weather agent', () => {
 
   afterAll(() => app.close());
 
-  it('asks its tool, waits when the model is busy, and answers', async () => {
+  it('calls its tool, retries after a rate limit, and answers', async () => {
     expect(await agent.answer('How is the weather in Lisbon?')).toBe('It is sunny in Lisbon.');
     expect(agent.asked).toEqual(['Lisbon']);
   });

@@ -3,7 +3,7 @@ import { OpenAIProvider } from '@openai/agents-openai';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
-/** The agent under test: it answers questions about the weather, with a tool of its own. */
+/** The agent under test: answers questions about the weather with a tool. */
 export class WeatherAgent {
   readonly asked: string[] = [];
   private readonly runner: Runner;

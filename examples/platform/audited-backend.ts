@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, Environment, MemoryBackend, StateBackend } from 'antiphon';
 
-/** STATE=audited: the memory backend, with a list of what was deleted. A backend for another database implements the same members. */
+/** STATE=audited: the memory backend, with a list of deleted ids. A backend for another database implements the same members. */
 @Injectable()
 export class AuditedBackend extends StateBackend {
   readonly deletions: string[] = [];

@@ -8,7 +8,7 @@ import {
   type Turn,
 } from 'antiphon';
 
-/** `kind: echo` in PROVIDERS_FILE: a model that repeats a greeting and what it was sent. */
+/** `kind: echo` in PROVIDERS_FILE: a model that answers with a greeting and the last input item. */
 @Injectable()
 export class EchoKind extends ProviderKind {
   override readonly members = { greeting: { type: 'string', minLength: 1 } };

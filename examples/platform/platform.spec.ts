@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }));
 
-/** The same options as module of an application, and as asynchronous module. */
+/** The root module of an application that imports AntiphonModule. */
 @Module({})
 class ProgramModule {}
 
@@ -81,9 +81,9 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
 
   afterEach(() => app.close());
 
-  it('asks its own authenticator, later, on every transport', async () => {
-    const strangers = client({ apiKey: 'key-of-green' });
-    await expect(strangers.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
+  it('authenticates with its own asynchronous authenticator on every transport', async () => {
+    const unknown = client({ apiKey: 'key-of-green' });
+    await expect(unknown.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
     const refused = open('key-of-green');
     const [, answer] = (await once(refused, 'unexpected-response')) as [unknown, { statusCode: number }];
     expect(answer.statusCode).toBe(401);
@@ -93,7 +93,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await expect(client(BLUE).responses.retrieve(response.id)).rejects.toThrow(OpenAI.NotFoundError);
   });
 
-  it('asks it again for every turn and event of a socket', async () => {
+  it('authenticates again for every turn and event of a socket', async () => {
     const socket = open(RED.apiKey);
     await once(socket, 'open');
     app.get(TeamDirectory).remove(RED.apiKey);
@@ -104,13 +104,13 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await closed(socket);
   });
 
-  it('holds teams to their budget, and says what is left', async () => {
+  it('enforces the budget of teams, and reports the remaining tokens', async () => {
     const asked = client(RED).responses.create({ model: 'parrot-1', input: 'x'.repeat(400), max_output_tokens: 200 });
     const { data, response } = await asked.withResponse();
     const used = data.usage?.total_tokens ?? 0;
     expect(used).toBeGreaterThan(0);
     expect(Number(response.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1000 - 300);
-    // Settled with what the turn did use, it may ask for all that is left, but not for one token more.
+    // The reservation was corrected: a turn may reserve all remaining tokens, but not one more.
     const whole = { model: 'parrot-1', input: 'x' };
     const { headers } = (
       await client(RED)
@@ -124,11 +124,11 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await expect(client(BLUE).responses.create(whole)).resolves.toMatchObject({ status: 'completed' });
   });
 
-  it('tells its observer of the beginning, the first event and the end of turns', async () => {
+  it('notifies its observer of the beginning, the first event and the end of turns', async () => {
     const stream = client(RED).responses.stream({ model: 'parrot-1', input: 'Hi' });
     const { usage } = await stream.finalResponse();
     const meter = app.get(UsageMeter);
-    expect(meter.log).toEqual(['red begins over sse', 'red hears from parrot', 'red is completed']);
+    expect(meter.log).toEqual(['red begins over sse', 'red is answered by parrot', 'red is completed']);
     expect(meter.tokensOf('red' as never)).toBe(usage?.total_tokens);
   });
 
@@ -146,7 +146,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await closed(socket);
   });
 
-  it('has a kind of providers, which get the headers that it forwards', async () => {
+  it('has a kind of providers, which receive the forwarded headers', async () => {
     const asked = client(RED).responses.create(
       { model: 'parrot-1', input: [{ role: 'user', content: 'secret' }] },
       { headers: { 'x-team-trace': 'abc', 'x-other': 'def' } },
@@ -154,7 +154,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     const { output_text: said } = await asked;
     expect(said).toContain('Hello: ');
     expect(said).toContain('(trace abc)');
-    // The first pass policy has seen it before the response did.
+    // The pass policy filters events before the response.
     expect(said).toContain('[removed]');
     expect(said).not.toContain('secret');
   });
@@ -215,7 +215,7 @@ describe('the tool of the platform', () => {
     ]);
   });
 
-  it('runs by the clock that it was given', async () => {
+  it('uses the given clock', async () => {
     const client = new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
     app.get(ScriptedProvider).reply({ type: 'text', delta: 'now' });
     const { created_at: createdAt } = await client.responses.create({ model: 'm', input: 'When?' });

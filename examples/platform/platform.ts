@@ -11,7 +11,7 @@ import { UsageMeter } from './usage-meter.js';
 import { WeatherTool } from './weather-tool.js';
 import { WordFilter } from './word-filter.js';
 
-/** A service of a platform team: every seam is replaced or added to. */
+/** A customised service that uses every extension point. */
 export const platform: AntiphonOptions = {
   environment: { STATE: 'audited' },
   imports: [SimulatorModule, TeamsModule, UsageModule],

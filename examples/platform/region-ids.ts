@@ -1,6 +1,6 @@
 import { UuidIdGenerator } from 'antiphon';
 
-/** Ids that say in which region they were made: `resp_e0…`. */
+/** Ids with the region of their creation: `resp_e0…`. */
 export class RegionIds extends UuidIdGenerator {
   constructor(private readonly region: string) {
     super();

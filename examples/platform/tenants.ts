@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable, Module } from '@nestjs/common';
 import { ApiError, asTenant, Authenticator, type Tenant } from 'antiphon';
 
-/** The teams of the platform, as a database or an identity provider would know them. */
+/** Looks up teams by key, in place of a database or an identity provider. */
 @Injectable()
 export class TeamDirectory {
   private readonly teams = new Map([
@@ -23,7 +23,7 @@ export class TeamDirectory {
 @Module({ providers: [TeamDirectory], exports: [TeamDirectory] })
 export class TeamsModule {}
 
-/** Each team is a tenant: it sees its own responses only. */
+/** Each team is a tenant, with access to its own responses only. */
 @Injectable()
 export class TeamAuthenticator extends Authenticator {
   constructor(private readonly directory: TeamDirectory) {
@@ -32,7 +32,7 @@ export class TeamAuthenticator extends Authenticator {
 
   override async authenticate({ authorization = '' }: IncomingHttpHeaders): Promise<Tenant> {
     const team = await this.directory.teamOf(authorization.replace(/^Bearer /, ''));
-    if (team === undefined) throw ApiError.of('invalid_api_key', 'This key belongs to no team.');
+    if (team === undefined) throw ApiError.of('invalid_api_key', 'Unknown API key.');
     return asTenant(team);
   }
 }

@@ -9,10 +9,10 @@ import {
   type Usage,
 } from 'antiphon';
 
-/** What each team may use. */
+/** Tokens that each team can use. */
 const TOKENS_PER_TEAM = 1_000;
 
-/** Reserves what a turn is likely to use, and settles with what it did use. */
+/** Reserves the estimated tokens of a turn, and corrects the reservation by its actual usage. */
 @Injectable()
 export class TokenBudget extends Admission {
   private readonly left = new Map<Tenant, number>();

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type AnsweringTurn, type BegunTurn, type Tenant, TurnObserver, type TurnRecord } from 'antiphon';
 
-/** Counts what each team uses. No turn waits for it. */
+/** Counts the tokens of each team. Turns do not wait for observers. */
 @Injectable()
 export class UsageMeter extends TurnObserver {
   readonly log: string[] = [];
@@ -12,7 +12,7 @@ export class UsageMeter extends TurnObserver {
   }
 
   override firstEvent({ caller, provider }: AnsweringTurn): void {
-    this.log.push(`${caller.tenant} hears from ${provider}`);
+    this.log.push(`${caller.tenant} is answered by ${provider}`);
   }
 
   override async settled({ caller, status, usage }: TurnRecord): Promise<void> {

@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 
 import { UsageMeter } from './usage-meter.js';
 
-/** An event of the platform's own, on the sockets of the Responses API: a client asks what its team has used. */
+/** A custom event on the sockets of the Responses API: returns the usage of the client's team. */
 @WebSocketGateway({ path: '/v1/responses' })
 @UseFilters(ErrorEventFilter)
 export class UsageGateway {
@@ -20,13 +20,13 @@ export class UsageGateway {
     return { type: 'platform.usage', tokens: this.meter.tokensOf(connection.tenant) };
   }
 
-  /** Instead of the service's answer that steering is not supported. */
+  /** Replaces the service's error that steering is not supported. */
   @SubscribeMessage('response.steer')
   steer(): object {
     return { type: 'platform.noted' };
   }
 }
 
-/** The meter is an observer of turns, because it extends TurnObserver. */
+/** UsageMeter observes turns because it extends TurnObserver. */
 @Module({ providers: [UsageMeter, UsageGateway], exports: [UsageMeter] })
 export class UsageModule {}

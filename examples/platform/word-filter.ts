@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ModelEvent, PassPolicy, type TurnPolicy } from 'antiphon';
 
-/** Replaces a word before it becomes part of a response. */
+/** Replaces a word in the text of responses. */
 @Injectable()
 export class WordFilter extends PassPolicy {
   override begin(): TurnPolicy {

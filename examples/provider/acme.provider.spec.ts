@@ -38,7 +38,7 @@ describe('my program', () => {
 
   afterAll(() => app.close());
 
-  it('is asked to look at the weather', async () => {
+  it('receives a scripted tool call', async () => {
     app
       .get(ScriptedProvider)
       .reply(

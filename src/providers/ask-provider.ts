@@ -6,15 +6,15 @@ import type { Turn } from './turn.js';
 type Output = ModelEvent | readonly ModelEvent[];
 
 /**
- * Has a provider answer a turn into a sink, in whichever form it has. Resolves at the end of its stream, with or without a
- * `finish`; rejects with what it throws. May throw as well, where a `push` is no async function.
+ * Writes a provider's answer to a turn into a sink, through `push` or `generate`. Resolves at the end of the stream, with or
+ * without a `finish`; rejects with what the provider throws. Throws synchronously if `push` is not an async function and throws.
  */
 export function askProvider(provider: ModelProviderBase, turn: Turn, sink: ModelSink): Promise<void> {
   if (pushes(provider)) return provider.push(turn, sink);
   return pumpStream(() => provider.generate(turn, { signal: sink.signal }), sink);
 }
 
-/** Whether a provider answers by its `push`: not where a subclass has overridden only `generate`. */
+/** Whether a provider answers through `push`. False if a subclass overrides only `generate`. */
 export function pushes(
   provider: ModelProviderBase,
 ): provider is ModelProviderBase & Required<Pick<ModelProviderBase, 'push'>> {
@@ -25,11 +25,11 @@ export function pushes(
   return false;
 }
 
-/** Writes a stream into a sink, until its end or until the sink is closed. Rejects with what the stream throws. */
+/** Writes a stream into a sink until the stream ends or the sink closes. Rejects with what the stream throws. */
 export async function pumpStream(open: () => AsyncIterable<Output>, sink: ModelSink): Promise<void> {
   const { signal } = sink;
   const stream = new Source(open());
-  // Not awaited by anybody: a generator that hangs in its own await would hold the turn.
+  // Not awaited: a generator that hangs in its own await would block the turn.
   const onAbort = (): void => stream.dismiss();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
@@ -45,7 +45,7 @@ export async function pumpStream(open: () => AsyncIterable<Output>, sink: ModelS
   }
 }
 
-/** A provider's stream, which is closed once at most. */
+/** A provider's stream. It is closed at most once. */
 class Source {
   private readonly iterator: AsyncIterator<Output, unknown>;
   private isDismissed = false;
@@ -68,7 +68,7 @@ class Source {
     try {
       await this.iterator.return?.();
     } catch {
-      // The turn is over; how the provider takes it back changes nothing.
+      // The turn is over, so errors while closing the stream are ignored.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Thrown by a provider, has the client's connection broken in the middle of the answer, without a word. As with a client that
- * left, nothing is stored.
+ * A provider throws this to close the client's connection in the middle of the answer, without an error event. The response is
+ * not saved, as after a disconnect by the client.
  */
 export class BreakConnectionError extends Error {
   override readonly name = 'BreakConnectionError';

@@ -3,21 +3,21 @@ import { Logger } from '@nestjs/common';
 import type { Clock } from '../time/index.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 
-/** How often providers are asked at most that nobody waits for, ms. */
+/** Minimum time between background requests, ms. */
 const BACKGROUND_PAUSE_MS = 5000;
 
-/** What providers list themselves, as they listed it last. */
+/** Caches the model lists of providers. */
 export class Listings {
   private readonly logger = new Logger('ProviderRegistry');
   private readonly models = new Map<string, ReadonlyMap<string, ModelInfo>>();
-  /** Those that did not answer in time: nobody waits for them again. */
+  /** Providers whose last request timed out; `refresh` does not wait for them. */
   private readonly silent = new Set<string>();
-  /** Those that gave no list, for whatever reason. */
+  /** Providers whose last request failed or timed out. */
   private readonly failed = new Set<string>();
   private askedInBackgroundAt = -Infinity;
   private refreshing: Promise<void> | null = null;
 
-  /** `limitMs` is how long a provider may take. */
+  /** `limitMs` is the timeout of a request. */
   constructor(
     private readonly providers: ReadonlyMap<string, ModelProviderBase>,
     private readonly clock: Clock,
@@ -25,8 +25,8 @@ export class Listings {
   ) {}
 
   /**
-   * Asks everybody anew; those that did not answer the last time are not waited for. Whoever asks at the same time shares one
-   * round of questions.
+   * Requests all lists. Concurrent calls share one round of requests; providers that timed out before are requested in the
+   * background.
    */
   refresh(): Promise<void> {
     this.refreshing ??= this.askAll().finally(() => (this.refreshing = null));
@@ -34,17 +34,17 @@ export class Listings {
     return this.refreshing;
   }
 
-  /** Asks those again, in the background, that gave no list the last time: a server may have started after us. */
+  /** Retries failed requests in the background: a server may have started after the service. */
   askFailed(): void {
     this.askInBackground(this.failed);
   }
 
-  /** A model of a provider, as it lists it. */
+  /** A model of a provider; undefined if the provider does not list it. */
   lookUp(providerName: string, model: string): ModelInfo | undefined {
     return this.models.get(providerName)?.get(model);
   }
 
-  /** Every model of a provider. */
+  /** The models that a provider lists. */
   modelsOf(providerName: string): readonly ModelInfo[] {
     return [...(this.models.get(providerName)?.values() ?? [])];
   }
@@ -60,7 +60,7 @@ export class Listings {
     await Promise.all(speaking.map(([name, provider]) => this.ask(name, provider)));
   }
 
-  /** What does not answer is listed as it was last. */
+  /** Requests a list; keeps the previous one on failure. */
   private async ask(name: string, provider: ModelProviderBase): Promise<void> {
     try {
       const answer = await this.clock.within(provider.models(), this.limitMs);
@@ -77,7 +77,7 @@ export class Listings {
   }
 }
 
-/** Clients choke on a list with a model that is none; not every provider is TypeScript. */
+/** Throws an Error for an invalid model: providers may be untyped. */
 function requireModel(model: Partial<ModelInfo> | null | undefined): void {
   const isModel =
     typeof model?.id === 'string' && typeof model.ownedBy === 'string' && Number.isSafeInteger(model.created);

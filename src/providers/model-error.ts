@@ -1,30 +1,30 @@
 /**
- * Where another attempt may help, before anything was said: at the `same` upstream, only at an `other` one, or `nowhere`,
- * because the request itself is at fault.
+ * Where to retry before the first output: at the `same` upstream, only at an `other` one, or `nowhere`, because the request
+ * itself is invalid.
  */
 export type RetryHint = 'same' | 'other' | 'nowhere';
 
-/** How a ModelError is to be understood. */
+/** Details of a ModelError. */
 export interface ModelErrorOptions {
-  /** HTTP status of the answer when the failure comes before `response.created`; 502 and 5xx mean "try again". */
+  /** HTTP status if the error occurs before `response.created`. Clients retry on 5xx. */
   readonly status?: number;
-  /** `error.type` of that answer; derived from the status when absent. */
+  /** `error.type` of the HTTP error; derived from the status when absent. */
   readonly type?: string;
-  /** The parameter at fault, if the client can mend it. */
+  /** The invalid parameter. */
   readonly param?: string | null;
-  /** How long the client should wait before it tries again, ms. */
+  /** Delay before the client should retry, ms. */
   readonly retryAfterMs?: number;
-  /** How long an upstream itself asked to be left alone, ms, where that is not what the client is told. */
+  /** Delay that the upstream requested, ms, if it differs from `retryAfterMs`. */
   readonly upstreamWaitMs?: number;
-  /** Where another attempt may help; derived from the status when absent. */
+  /** Where to retry; derived from the status when absent. */
   readonly retry?: RetryHint;
-  /** The real reason, for our log only. */
+  /** The original error, for the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * A failure the provider wants the client to see, in words fit for it: no keys, no internal addresses. Anything else a
- * provider throws reaches the client as a bare `server_error`.
+ * An error whose message reaches the client; it must not contain keys or internal addresses. Any other error of a provider
+ * reaches the client as a generic `server_error`.
  */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
@@ -38,12 +38,12 @@ export class ModelError extends Error {
     super(message, { cause: options.cause });
   }
 
-  /** The failure of an answer that stops without a `finish`. */
+  /** The error for an answer that ends without a `finish`. */
   static endedEarly(): ModelError {
     return new ModelError('server_error', 'The model ended its answer early. Please retry your request.');
   }
 
-  /** Where another attempt may help. */
+  /** Where to retry. */
   get retry(): RetryHint {
     const { retry, status = 500 } = this.options;
     if (retry !== undefined) return retry;

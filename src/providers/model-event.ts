@@ -1,8 +1,8 @@
 import type { Annotation, ForeignItem, Logprob } from '../protocol/index.js';
 
 /**
- * What a provider yields. Text, reasoning and calls need no ceremony: an item opens with its first event and closes when
- * another begins or the turn ends. Where several items run at once, each event names its own by `key`.
+ * An event of a provider's answer. An item opens with its first event and closes when another item begins or the turn ends. If
+ * several items are open at once, each event names its item by `key`.
  */
 export type ModelEvent =
   | { readonly type: 'text'; readonly delta: string; readonly logprobs?: readonly Logprob[]; readonly key?: string }
@@ -12,11 +12,11 @@ export type ModelEvent =
   | { readonly type: 'reasoning'; readonly delta: string; readonly key?: string }
   /** A reasoning summary; `part` counts from 0 and opens the next summary part when it grows by one. */
   | { readonly type: 'reasoning_summary'; readonly delta: string; readonly part?: number; readonly key?: string }
-  /** Opens a reasoning item, which may stay empty: the model thought and shows nothing of it. */
+  /** Opens a reasoning item, which may stay empty if the reasoning is hidden. */
   | { readonly type: 'reasoning_open'; readonly key?: string }
-  /** What a stateless client replays to give the model its reasoning back; opens a reasoning item if none is open. */
+  /** `encrypted_content`, which stateless clients replay; opens a reasoning item if none is open. */
   | { readonly type: 'reasoning_encrypted'; readonly content: string; readonly key?: string }
-  /** Opens a function call. `callId` is made up when absent. */
+  /** Opens a function call. `callId` is generated when absent. */
   | {
       readonly type: 'function_call';
       readonly name: string;
@@ -35,11 +35,11 @@ export type ModelEvent =
       readonly key?: string;
     }
   | { readonly type: 'custom_tool_call_input'; readonly delta: string; readonly key?: string }
-  /** Closes the item of `key` before the turn ends, where items run side by side. */
+  /** Closes the item of `key` before the turn ends. */
   | { readonly type: 'end'; readonly key?: string }
   /**
-   * Output items of any other type, passed through: ids and indexes of the envelope are rewritten, the rest is untouched.
-   * `item` carries the item as the upstream shows it, `event` one of its stream events.
+   * Output items of any other type, passed through. Ids and indexes are rewritten; the rest is unchanged. `item` is the upstream's
+   * item, `event` one of its stream events.
    */
   | { readonly type: 'item.open'; readonly key: string; readonly item: ForeignItem }
   | {
@@ -48,7 +48,7 @@ export type ModelEvent =
       readonly event: { readonly type: string; readonly [member: string]: unknown };
     }
   | { readonly type: 'item.close'; readonly key: string; readonly item: ForeignItem }
-  /** Tokens, additive: what is reported in several events is added up. Output includes reasoning. */
+  /** Token counts; those of several events are added up. Output includes reasoning. */
   | {
       readonly type: 'usage';
       readonly input?: number;
@@ -58,8 +58,8 @@ export type ModelEvent =
       readonly reasoning?: number;
     }
   /**
-   * Headers that must reach the client (they do if this comes first), the upstream's own id of the response, and the provider
-   * that answers where one stands before several, with the name that the model has there.
+   * Response headers for the client, sent if this is the first event; the upstream's id of the response; and the provider that
+   * answers, with its name of the model, if one routes to several.
    */
   | {
       readonly type: 'metadata';
@@ -68,18 +68,18 @@ export type ModelEvent =
       readonly provider?: string;
       readonly model?: string;
     }
-  /** Ends the pass; nothing after it is read. */
+  /** Ends the pass; later events are ignored. */
   | { readonly type: 'finish'; readonly reason: FinishReason };
 
-/** Why the model stopped: by itself (or for tool calls), at a token limit, or by a content filter. */
+/** Why the model stopped: a normal end (including tool calls), a token limit, or a content filter. */
 export type FinishReason = 'stop' | 'length' | 'content_filter';
 
-/** Whether several events were given at once. */
+/** Whether the output is a batch of events. */
 export function isBatch(output: ModelEvent | readonly ModelEvent[]): output is readonly ModelEvent[] {
   return Array.isArray(output);
 }
 
-/** Every type of ModelEvent. One that is missing or too much here does not compile. */
+/** Every type of ModelEvent. The compiler checks that it is complete. */
 export const MODEL_EVENT_TYPES: ReadonlySet<unknown> = new Set(
   Object.keys({
     text: true,

@@ -6,51 +6,51 @@ import type { ModelSink } from './model-sink.js';
 import { countItemTokens, countSettingsTokens } from './tokens/index.js';
 import type { Turn } from './turn.js';
 
-/** What a provider tells about one of its models. */
+/** A model of a provider. */
 export interface ModelInfo {
   readonly id: string;
-  /** Who runs it, as `GET /v1/models` shows it. */
+  /** `owned_by` in `GET /v1/models`. */
   readonly ownedBy: string;
   /** Unix seconds. */
   readonly created: number;
-  /** Input and output together, in tokens. */
+  /** Limit of input and output together, tokens. */
   readonly contextWindow?: number;
   readonly maxOutputTokens?: number;
-  /** The efforts the model takes; empty where it does not reason, absent where the provider leaves it open. */
+  /** Supported reasoning efforts; empty if the model does not reason, absent if unknown. */
   readonly reasoningEfforts?: readonly string[];
 }
 
 /**
- * Marks a class as a provider of models under a name of its own:
+ * Registers a class as a model provider under a name:
  *
  *     @ModelProvider('acme')
  *     export class AcmeProvider extends ModelProviderBase { … }
  */
 export const ModelProvider = DiscoveryService.createDecorator<string>();
 
-/** DI token: the providers that the program gave, in their order. */
+/** DI token: the providers passed in `providers`, in order. */
 export const PROVIDERS = Symbol('providers');
 
-/** DI token: request headers that every provider gets, in lower case. */
+/** DI token: request headers that are forwarded to every provider, in lower case. */
 export const FORWARDED_HEADERS = Symbol('forwarded headers');
 
-/** The contract of every provider. A wrong one can fail its own turns; it cannot break the rules of a stream. */
+/** Base class of providers. A faulty provider fails its own turns but cannot violate the stream protocol. */
 export abstract class ModelProviderBase {
-  /** Whether it serves names of its own only where there is no PROVIDERS_FILE; names of the file may go to it all the same. */
+  /** Whether its own model names are served only without a PROVIDERS_FILE. Entries of the file may still name the provider. */
   readonly isFallback: boolean = false;
 
-  /** Whether RECORD_FILE keeps what it answers: not where that is made up or replayed. */
+  /** Whether RECORD_FILE records its answers. False for synthetic and replayed answers. */
   readonly isRecorded: boolean = true;
 
-  /** Request headers that it reads, in lower case; turns have them in their `headers`. Read once, at start. */
+  /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];
 
-  /** The models this provider has. Asked at start and for `GET /v1/models`. */
+  /** Lists the models. Called at start and for `GET /v1/models`. */
   abstract models(): Promise<readonly ModelInfo[]>;
 
   /**
-   * Answers a turn. Batches (arrays) are cheaper than single events. What is thrown before the first yield is refused as an
-   * HTTP error; after it, the response fails. `signal` aborts when nobody wants the answer any more: stop at once.
+   * Answers a turn. Batches (arrays) are cheaper than single events. An error before the first yield becomes an HTTP error; after
+   * it, the response fails. `signal` aborts when the turn is stopped; the provider must stop at once.
    */
   abstract generate(
     turn: Turn,
@@ -58,34 +58,34 @@ export abstract class ModelProviderBase {
   ): AsyncIterable<ModelEvent | readonly ModelEvent[]>;
 
   /**
-   * Answers a turn by writing into a sink, where that is cheaper than a generator: it is asked instead of `generate`, unless a
-   * subclass overrides `generate` alone. Resolves when it has written everything. What it rejects with before the first
-   * batch is refused as an HTTP error; after it, the response fails.
+   * Answers a turn by writing into a sink, which can be cheaper than a generator. Called instead of `generate`, unless a subclass
+   * overrides only `generate`. Resolves when everything is written. A rejection before the first batch becomes an HTTP error;
+   * after it, the response fails.
    */
   push?(turn: Turn, sink: ModelSink): Promise<void>;
 
   /**
-   * For names beyond `models()`, such as patterns: what is known of the model, or undefined if it is not served. `alone`
-   * says that no other provider is there to serve it.
+   * Finds a model beyond `models()`, for example by a pattern; undefined if it is not served. `alone` is true if no other
+   * provider is registered.
    */
   find(_model: string, _among: { readonly alone: boolean }): ModelInfo | undefined {
     return undefined;
   }
 
-  /** Lets go of what it holds, such as connections. Called for a provider of PROVIDERS_FILE that is no longer used. */
+  /** Releases resources such as connections. Called for providers of PROVIDERS_FILE that are no longer used. */
   destroy?(): Promise<void>;
 
-  /** Tokens of everything the model will read in this turn. The default counts as o200k_base. */
+  /** Input tokens of a turn. The default counts with o200k_base. */
   async countTokens(turn: Turn): Promise<number> {
     return (await countSettingsTokens(turn.settings)) + (await this.countContextTokens(turn.context));
   }
 
-  /** Tokens of a part of a transcript, as `countTokens` counts it: what is gained by leaving it out. */
+  /** Tokens of some items of a transcript, counted as by `countTokens`. Used for truncation. */
   async countContextTokens(items: readonly Item[]): Promise<number> {
     return countItemTokens(items);
   }
 
-  /** Tokens of what the model wrote, used where the provider reports no usage. */
+  /** Tokens of the output, used if the provider reports no usage. */
   async countOutputTokens(output: readonly Item[]): Promise<number> {
     return countItemTokens(output);
   }

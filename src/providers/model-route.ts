@@ -1,6 +1,6 @@
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 
-/** Where a model's turns go. */
+/** The provider that serves a model. */
 export interface ModelRoute {
   readonly providerName: string;
   readonly provider: ModelProviderBase;

@@ -1,16 +1,16 @@
 import type { ModelEvent } from './model-event.js';
 
-/** Where a provider that pushes puts its answer. */
+/** Receives the answer of a provider that implements `push`. */
 export interface ModelSink {
-  /** Aborts when the turn is stopped: the provider should stop at once. */
+  /** Aborts when the turn is stopped; the provider must stop at once. */
   readonly signal: AbortSignal;
 
-  /** Whether nothing more is read: behind a `finish`, behind what no model may say, and once the turn was stopped. */
+  /** Whether further events are ignored: after `finish`, after an invalid event, and once the turn is stopped. */
   readonly isClosed: boolean;
 
   /**
-   * Takes a batch of events. Undefined says to go on; a promise, to write nothing more before it resolves. It never rejects
-   * and never throws: what the answer comes to is no business of the provider.
+   * Takes a batch of events. If it returns a promise, the provider must wait for it before the next write. Never throws; the
+   * promise never rejects.
    */
   write(batch: readonly ModelEvent[]): Promise<void> | undefined;
 }

@@ -1,40 +1,40 @@
 import type { ModelProviderBase } from './model-provider.js';
 
-/** An entry of PROVIDERS_FILE that was checked. */
+/** A validated entry of PROVIDERS_FILE. */
 export interface ProviderEntry {
-  /** The name of its kind; `chat-completions` where it says nothing. */
+  /** Name of its kind. Default: `chat-completions`. */
   readonly kind?: string;
-  /** Further attempts of a turn at this provider, before the first token. */
+  /** Retries of a turn at this provider, before the first token. */
   readonly retries?: number;
-  /** Whether it serves the names that it lists itself. */
+  /** Whether the model names that the provider lists are served. */
   readonly discover?: boolean;
-  /** Request members beyond those of the API that it takes. */
+  /** Additional request members that are forwarded. */
   readonly forward?: readonly string[];
-  /** What its kind says. */
+  /** Members of its kind. */
   readonly [member: string]: unknown;
 }
 
-/** A kind of provider that PROVIDERS_FILE can configure: what an entry may hold, and the provider that it makes. */
+/** A kind of provider that PROVIDERS_FILE can configure: the schema of its entries, and a factory. */
 export abstract class ProviderKind {
-  /** The JSON Schema of each member of an entry, by its name. `kind`, `retries` and `discover` belong to every kind. */
+  /** JSON Schemas of the members of an entry, by name. Every kind also has `kind`, `retries` and `discover`. */
   abstract readonly members: Readonly<Record<string, object>>;
 
-  /** The members that an entry must have. */
+  /** Required members. */
   readonly required: readonly string[] = [];
 
-  /** Makes a provider of an entry. `secrets` are the values of the file that no client, log or error may show. */
+  /** Creates the provider of an entry. `secrets` are values of the file to redact from errors and logs. */
   abstract create(
     name: string,
     entry: ProviderEntry,
     secrets: readonly string[],
   ): ModelProviderBase | Promise<ModelProviderBase>;
 
-  /** Checks what a schema cannot. Throws an Error whose message begins with the member: `base_url must be …`. */
+  /** Checks beyond the schema. Throws an Error whose message begins with the member: `base_url must be …`. */
   check?(entry: ProviderEntry): void;
 
-  /** Values of an entry that no client, log or error may show, beyond those that come from variables: keys and addresses. */
+  /** Values of an entry to redact, such as keys and addresses. Values from environment variables are redacted anyway. */
   secretsOf?(entry: ProviderEntry): readonly string[];
 }
 
-/** DI token: the kinds that the program adds, a Map by name. */
+/** DI token: additional kinds, a Map by name. */
 export const PROVIDER_KINDS = Symbol('provider kinds');

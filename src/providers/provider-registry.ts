@@ -11,18 +11,18 @@ import { type Configuration, ConfiguredProviders, Random } from './routing/index
 import { ProviderTable } from './provider-table.js';
 
 /**
- * Knows every provider, those of classes marked `@ModelProvider` and those of PROVIDERS_FILE, and which of them serves a model
- * name. SIGHUP reads the file again; running turns end where they began, and the connections of before close for want of use.
+ * The registry of providers, from classes marked `@ModelProvider` and from PROVIDERS_FILE, and of the model names they serve.
+ * SIGHUP reloads the file. Running turns finish at their provider; its idle connections then time out.
  */
 @Injectable()
 export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ProviderRegistry.name);
   private classes: ReadonlyMap<string, ModelProviderBase> = new Map();
-  /** Request headers that providers read, in lower case. Nothing else that a client sends in headers reaches a turn. */
+  /** Request headers that reach turns, in lower case. */
   requestHeaders: readonly string[] = [];
   private current: ProviderTable | null = null;
   private reloading: Promise<void> = Promise.resolve();
-  private readonly onHangUp = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
+  private readonly onSighup = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -35,65 +35,65 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     @Inject(FORWARDED_HEADERS) private readonly forwardedHeaders: readonly string[],
   ) {}
 
-  /** Throws EnvironmentError where neither the program nor PROVIDERS_FILE brings a provider. Called before the service starts. */
+  /** Throws EnvironmentError if there is neither a provider nor a PROVIDERS_FILE. Called before the service starts. */
   requireProviders(): void {
     if (this.environment.PROVIDERS_FILE !== '' || this.given.length > 0 || this.marked().length > 0) return;
-    throw new EnvironmentError(['No model provider: give `providers`, set PROVIDERS_FILE, or import SimulatorModule.']);
+    throw new EnvironmentError(['No model provider: pass `providers`, set PROVIDERS_FILE, or import SimulatorModule.']);
   }
 
   /**
-   * Finds the providers. Throws when two share a name or one does not extend ModelProviderBase, and EnvironmentError where there
-   * is none or for a file that cannot be used: the start fails.
+   * Registers the providers. Throws an Error if two share a name or one does not extend ModelProviderBase, and EnvironmentError if
+   * there is none or the file is invalid.
    */
   async onApplicationBootstrap(): Promise<void> {
     this.requireProviders();
     this.classes = this.discover();
     this.requestHeaders = headersOf(this.forwardedHeaders, this.classes.values());
     this.current = await this.load();
-    if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onHangUp);
+    if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onSighup);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    process.off('SIGHUP', this.onHangUp);
+    process.off('SIGHUP', this.onSighup);
     await this.reloading;
     await this.current?.destroy();
   }
 
-  /** Request members beyond those of the API that a provider takes. */
+  /** Additional request members that any provider forwards. */
   get forwarded(): ReadonlySet<string> {
     return this.table.forwarded;
   }
 
-  /** All models of all providers, asked anew. A provider that does not answer is listed as it was last. */
+  /** Lists all models, with new requests to the providers. If a request fails, the provider's previous list is used. */
   async list(): Promise<readonly ModelInfo[]> {
     await this.table.refresh();
     return this.table.list();
   }
 
-  /** The provider of a model. Throws ApiError 404 `model_not_found`. */
+  /** The route of a model. Throws ApiError 404 `model_not_found`. */
   route(model: string): ModelRoute {
     const route = this.table.find(model);
-    // One recording for a turn, however many upstreams were asked.
+    // Recorded once per turn, even if routing tries several upstreams.
     if (route !== undefined) return { ...route, provider: this.recorder.around(route.providerName, route.provider) };
     throw ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
       param: 'model',
     });
   }
 
-  /** Reads the file again. One that cannot be used changes nothing. */
+  /** Reloads the file. If it is invalid, the previous configuration stays. */
   async reload(): Promise<void> {
     const { PROVIDERS_FILE: path } = this.environment;
     try {
       this.current = await this.load();
-      this.logger.log(`${path} was read again`);
+      this.logger.log(`reloaded ${path}`);
     } catch (error) {
       const reason = error instanceof EnvironmentError ? error.message : String(error);
-      this.logger.error(`${path} was read again and is not used: ${reason}`);
+      this.logger.error(`cannot reload ${path}, keeping the previous configuration: ${reason}`);
     }
   }
 
   private get table(): ProviderTable {
-    if (this.current === null) throw new Error('providers are known once the application is up');
+    if (this.current === null) throw new Error('the providers are not loaded yet');
     return this.current;
   }
 
@@ -105,9 +105,9 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return table;
   }
 
-  /** Throws EnvironmentError for a file that does not fit the program's own providers. */
+  /** Throws EnvironmentError if the file conflicts with the registered providers. */
   private assemble(configuration: Configuration | null): ProviderTable {
-    const parts = {
+    const dependencies = {
       classes: this.classes,
       configuration,
       clock: this.clock,
@@ -115,15 +115,18 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
       listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,
     };
     const recorded = [...this.classes].filter(([, provider]) => provider.isRecorded).map(([name]) => name);
-    this.recorder.expect([...recorded, ...(configuration?.destinations.keys() ?? [])], configuration?.secrets ?? []);
+    this.recorder.setProviders(
+      [...recorded, ...(configuration?.destinations.keys() ?? [])],
+      configuration?.secrets ?? [],
+    );
     try {
-      return new ProviderTable(parts);
+      return new ProviderTable(dependencies);
     } catch (error) {
       throw new EnvironmentError([`PROVIDERS_FILE: ${this.environment.PROVIDERS_FILE}: ${firstLineOf(error)}.`]);
     }
   }
 
-  /** Those that the program gave, then those that its modules provide. */
+  /** The providers passed in `providers`, then those of modules. */
   private discover(): ReadonlyMap<string, ModelProviderBase> {
     const marked = this.marked().map((wrapper) => wrapper.instance as unknown);
     const found = new Map<string, ModelProviderBase>();
@@ -143,7 +146,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   }
 }
 
-/** The name in `@ModelProvider`. Throws an Error where there is none. */
+/** The name in `@ModelProvider`. Throws an Error if the class is not marked. */
 function nameOf(instance: unknown): string {
   const kind = (instance as object).constructor;
   const name: unknown = Reflect.getMetadata(ModelProvider.KEY, kind);
@@ -152,10 +155,10 @@ function nameOf(instance: unknown): string {
   return name;
 }
 
-/** What a client proves who it is with. A provider has credentials of its own. */
+/** Headers with credentials of clients; providers have their own. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** Throws an Error for a header that must not leave the service. */
+/** Throws an Error for a header with credentials. */
 function headersOf(forwarded: readonly string[], providers: Iterable<ModelProviderBase>): readonly string[] {
   const names = [...forwarded, ...[...providers].flatMap(({ requestHeaders }) => requestHeaders)];
   const lowerCase = [...new Set(names.map((name) => name.toLowerCase()))];

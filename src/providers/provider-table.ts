@@ -7,60 +7,60 @@ import { type Configuration, type Destination, RoutedProvider, RouteTable, Targe
 
 type Providers = ReadonlyMap<string, ModelProviderBase>;
 
-/** What a table is made of. */
-export interface TableParts {
-  /** The providers of the program, by name. */
+/** Dependencies of ProviderTable. */
+export interface TableDependencies {
+  /** Registered providers by name. */
   readonly classes: Providers;
   readonly configuration: Configuration | null;
   readonly clock: Clock;
   readonly random: Random;
-  /** How long a provider may take to list its models, ms. */
+  /** Timeout of a model list, ms. */
   readonly listLimitMs: number;
 }
 
-/** All providers at one time, and which names they serve. A changed file makes another table. */
+/** An immutable snapshot of all providers and the names they serve. Each reload creates a new table. */
 export class ProviderTable {
-  /** The providers that serve names of their own, as turns go to them. */
-  private readonly seats: Providers;
+  /** Providers that serve their own model names, wrapped for routing where needed. */
+  private readonly serving: Providers;
   private readonly listings: Listings;
   private readonly routes: RouteTable;
   private readonly lookUp = (provider: string, model: string): ModelInfo | undefined =>
     this.listings.lookUp(provider, model);
 
-  /** Throws an Error for a file that does not fit the program's own providers. */
-  constructor(private readonly parts: TableParts) {
-    const { classes, configuration, clock, random } = parts;
-    const destinations = gather(parts);
-    const dependencies = { clock, random, health: new TargetHealth(clock) };
-    const seatOf = (name: string, destination: Destination): ModelProviderBase =>
-      classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, dependencies);
+  /** Throws an Error if the file conflicts with the registered providers. */
+  constructor(private readonly dependencies: TableDependencies) {
+    const { classes, configuration, clock, random } = dependencies;
+    const destinations = gather(dependencies);
+    const routing = { clock, random, health: new TargetHealth(clock) };
+    const toServing = (name: string, destination: Destination): ModelProviderBase =>
+      classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, routing);
     const open = [...destinations].filter(([, { isOpen }]) => isOpen);
-    this.seats = new Map(open.map(([name, destination]) => [name, seatOf(name, destination)]));
+    this.serving = new Map(open.map(([name, destination]) => [name, toServing(name, destination)]));
     const listed = [...destinations].map(([name, { provider }]) => [name, provider] as const);
-    this.listings = new Listings(new Map(listed), clock, parts.listLimitMs);
-    this.routes = new RouteTable(configuration?.models ?? [], destinations, dependencies);
+    this.listings = new Listings(new Map(listed), clock, dependencies.listLimitMs);
+    this.routes = new RouteTable(configuration?.models ?? [], destinations, routing);
   }
 
-  /** Request members beyond those of the API that a provider takes. */
+  /** Additional request members that any provider forwards. */
   get forwarded(): ReadonlySet<string> {
-    return this.parts.configuration?.forwarded ?? new Set();
+    return this.dependencies.configuration?.forwarded ?? new Set();
   }
 
-  /** Asks all providers for their models anew. */
+  /** Requests the model lists of all providers. */
   refresh(): Promise<void> {
     return this.listings.refresh();
   }
 
-  /** Every model that has a name: those of the file first, then what providers list themselves. */
+  /** All listed models: those of the file first, then those of providers. */
   list(): readonly ModelInfo[] {
     const models = new Map(this.routes.list(this.lookUp).map(({ model }) => [model.id, model]));
-    for (const name of this.seats.keys()) {
+    for (const name of this.serving.keys()) {
       for (const model of this.listings.modelsOf(name)) if (!models.has(model.id)) models.set(model.id, model);
     }
     return [...models.values()];
   }
 
-  /** Where a name goes: as the file says, to who lists it, to who finds it, or where the file sends what nobody knows. */
+  /** Routes a name by the entries of the file, model lists, `find` of the providers, and the file's default, in this order. */
   find(model: string): ModelRoute | undefined {
     const known = this.routes.find(model, this.lookUp) ?? this.listed(model) ?? this.found(model);
     if (known !== undefined) return known;
@@ -68,13 +68,13 @@ export class ProviderTable {
     return this.routes.findDefault(model, this.lookUp);
   }
 
-  /** Hangs up on the providers of the file. */
+  /** Closes the connections of the file's providers. */
   async destroy(): Promise<void> {
-    await this.parts.configuration?.destroy();
+    await this.dependencies.configuration?.destroy();
   }
 
   private listed(name: string): ModelRoute | undefined {
-    for (const [providerName, provider] of this.seats) {
+    for (const [providerName, provider] of this.serving) {
       const model = this.lookUp(providerName, name);
       if (model !== undefined) return { providerName, provider, model };
     }
@@ -82,19 +82,19 @@ export class ProviderTable {
   }
 
   private found(name: string): ModelRoute | undefined {
-    for (const [providerName, provider] of this.seats) {
-      const model = provider.find(name, { alone: this.seats.size === 1 });
+    for (const [providerName, provider] of this.serving) {
+      const model = provider.find(name, { alone: this.serving.size === 1 });
       if (model !== undefined) return { providerName, provider, model };
     }
     return undefined;
   }
 }
 
-/** The program's providers and those of the file. */
-function gather({ classes, configuration }: TableParts): ReadonlyMap<string, Destination> {
+/** All providers. Throws an Error if the file reuses the name of a registered one. */
+function gather({ classes, configuration }: TableDependencies): ReadonlyMap<string, Destination> {
   const configured = configuration?.destinations ?? new Map<string, Destination>();
   const taken = [...configured.keys()].find((name) => classes.has(name));
-  if (taken !== undefined) throw new Error(`providers.${taken} has the name of a provider of the program`);
+  if (taken !== undefined) throw new Error(`providers.${taken} has the name of a registered provider`);
   const own = [...classes].map(([name, provider]) => {
     const isOpen = configuration === null || !provider.isFallback;
     return [name, { provider, retries: 0, isOpen }] as const;

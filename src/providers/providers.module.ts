@@ -5,7 +5,7 @@ import { ProviderRegistry } from './provider-registry.js';
 import { Recorder } from './recording/index.js';
 import { ConfiguredProviders, Random, SystemRandom } from './routing/index.js';
 
-/** The registry of providers, which finds them wherever they are. */
+/** Provides the registry of providers, which discovers them in all modules. */
 @Global()
 @Module({
   imports: [DiscoveryModule],

@@ -21,7 +21,7 @@ type Options = { readonly signal: AbortSignal };
 const TURN = simulatedTurn({}, []);
 const say = (delta: string): readonly ModelEvent[] => [{ type: 'text', delta }];
 
-/** Says `one`, `two`, `three`, and waits where it is told to. */
+/** Writes `one`, `two` and `three`, and optionally waits in between. */
 const sayThree: Push = async (sink) => {
   for (const word of ['one', 'two', 'three']) {
     if (sink.isClosed) return;
@@ -57,7 +57,7 @@ const read = (answer: Push, signal = new AbortController().signal): AsyncGenerat
   new Pushing(answer).generate(TURN, { signal });
 
 describe(askProvider.name, () => {
-  /** Changes what is pushed by the one form that every provider has. */
+  /** Changes pushed events by overriding `generate`. */
   class Shouting extends Pushing {
     override async *generate(turn: Turn, options: Options): AsyncGenerator<readonly ModelEvent[], void, undefined> {
       for await (const batch of super.generate(turn, options)) {
@@ -66,7 +66,7 @@ describe(askProvider.name, () => {
     }
   }
 
-  /** Pushes again what its generator says. */
+  /** Pushes the events of its generator. */
   class Calm extends Shouting {
     override push(_turn: Turn, sink: ModelSink): Promise<void> {
       return sayThree(sink);
@@ -91,7 +91,7 @@ describe(askProvider.name, () => {
     expect(sink.batches).toEqual(said.map(say));
   });
 
-  it('asks a generator for no more than the sink has room for', async () => {
+  it('requests no more of a generator than the sink accepts', async () => {
     let asked = 0;
     const provider = new Generating(async function* () {
       for (const word of ['one', 'two']) {
@@ -110,7 +110,7 @@ describe(askProvider.name, () => {
     expect(asked).toBe(2);
   });
 
-  it('tells a stream that hangs that its turn was stopped', async () => {
+  it('closes a hanging stream when its turn is stopped', async () => {
     const dismissed = Promise.withResolvers<string>();
     const stream = {
       next: () => new Promise<never>(() => undefined),
@@ -144,7 +144,7 @@ describe(askProvider.name, () => {
     expect([sink.batches.length, isLeft]).toEqual([1, true]);
   });
 
-  it('refuses what is no stream', async () => {
+  it('rejects an answer that is not a stream', async () => {
     const list = new Generating(() => [say('one')] as unknown as AsyncIterable<readonly ModelEvent[]>);
     await expect(askProvider(list, TURN, new TestSink())).rejects.toThrow(TypeError);
   });
@@ -174,14 +174,14 @@ describe('what is pushed and read as a stream', () => {
     expect(await Array.fromAsync(stream)).toEqual([say('one'), say('two')]);
   });
 
-  it('throws what it fails with before its first batch', async () => {
+  it('throws errors before the first batch', async () => {
     await expect(read(() => Promise.reject(new Error('broken'))).next()).rejects.toThrow('broken');
   });
 
   it.each([
     ['throws at once', () => fail()],
     ['rejects', async () => fail()],
-  ])('gives what was said before it %s', async (_name, failing) => {
+  ])('yields earlier events before it %s', async (_name, failing) => {
     const stream = read((sink) => {
       void sink.write(say('one'));
       return failing();

@@ -4,7 +4,7 @@ import type { ModelSink } from './model-sink.js';
 import { readPushed } from './read-pushed.js';
 import type { Turn } from './turn.js';
 
-/** A provider that only pushes. Whoever asks for its `generate`, such as a subclass that changes it, reads what is pushed. */
+/** A provider that implements `push`; `generate` streams what `push` writes. */
 export abstract class PushingProvider extends ModelProviderBase {
   abstract override push(turn: Turn, sink: ModelSink): Promise<void>;
 

@@ -4,8 +4,9 @@ import type { ModelEvent } from './model-event.js';
 import type { ModelSink } from './model-sink.js';
 
 /**
- * Reads what is pushed, batch by batch: the next one is asked for when the one before was taken. Throws what `push` rejects
- * with, behind what it said before. The stream ends with `push`, also where it is left early: then its signal aborts.
+ * Streams the batches that `push` writes. The promise of a write resolves when the reader requests the next batch. Throws what
+ * `push` rejects with, after all earlier batches. If the reader stops early, the signal of `push` aborts and the stream ends when
+ * `push` does.
  */
 export async function* readPushed(
   push: (sink: ModelSink) => Promise<void>,
@@ -27,14 +28,14 @@ export async function* readPushed(
   } finally {
     signal.removeEventListener('abort', onAbort);
     queue.close();
-    // Who only waited for its last batch to be read comes to its own end.
+    // Lets a push end by itself that only waited for its last batch to be read.
     await Promise.race([ended, nextLoopTurn()]);
     if (!queue.hasEnded) aborter.abort();
     await ended;
   }
 }
 
-/** What was pushed and not read yet. */
+/** Batches that are written but not yet read. */
 class Queue implements ModelSink {
   failure: { readonly error: unknown } | null = null;
   hasEnded = false;
@@ -49,7 +50,7 @@ class Queue implements ModelSink {
     return this.left || this.signal.aborted;
   }
 
-  /** Resolves when everything was pushed, or with the failure that stopped it. */
+  /** Runs `push` to its end. Never rejects: the error is stored in `failure`. */
   async fill(push: (sink: ModelSink) => Promise<void>): Promise<void> {
     try {
       await push(this);
@@ -70,7 +71,7 @@ class Queue implements ModelSink {
   }
 
   async next(): Promise<readonly ModelEvent[] | null> {
-    // Who asks for the next one has read the one before.
+    // A request for the next batch means that the previous one was read.
     if (this.batches.length === 0) this.goOn();
     while (this.batches.length === 0 && !this.hasEnded) {
       this.written = Promise.withResolvers();
@@ -79,7 +80,7 @@ class Queue implements ModelSink {
     return this.batches.shift() ?? null;
   }
 
-  /** Nobody reads any more. */
+  /** Ends reading; later writes are ignored. */
   close(): void {
     this.left = true;
     this.goOn();

@@ -6,7 +6,7 @@ import { redactSteps } from './recording/redact-steps.js';
 
 const REDACTED = '[redacted]';
 
-/** Credentials by their look. */
+/** Credentials that match a pattern. */
 const LOOKS: readonly (readonly [what: string, credential: string])[] = [
   ['an OpenAI key', 'sk-abcdefghijklmnop1234'],
   ['an OpenAI project key', 'sk-proj-AbCd_efgh-1234567890'],
@@ -29,7 +29,7 @@ describe(findSecrets, () => {
     expect(findSecrets({ [name]: 'hunter2-hunter2', HOME: '/home/ada' }, [])).toEqual(['hunter2-hunter2']);
   });
 
-  it('leaves other variables, unset ones, and values that turn up in any text', () => {
+  it('ignores other and unset variables, and values that are too common', () => {
     const variables = {
       HOME: '/home/somebody',
       MONKEY: 'short',
@@ -41,7 +41,7 @@ describe(findSecrets, () => {
     expect(findSecrets(variables, [])).toEqual([]);
   });
 
-  it('takes the keys of the callers without their tenants', () => {
+  it('finds API keys without their tenants', () => {
     const keys = ['team-a:sesame-open-1', 'team-b:with:colon:inside'];
     expect(findSecrets({}, keys)).toEqual(['sesame-open-1', 'with:colon:inside']);
   });
@@ -123,7 +123,7 @@ describe(redactSteps, () => {
     },
   );
 
-  it('lets no log probability tell what a text does not', () => {
+  it('drops log probabilities of redacted text', () => {
     const logprob = (token: string): { token: string; logprob: number; bytes: number[]; top_logprobs: [] } => ({
       token,
       logprob: -1,
@@ -138,7 +138,7 @@ describe(redactSteps, () => {
     expect(JSON.stringify(redactEvents(events, ['correct-horse']))).not.toMatch(/correct|horse|99,111/);
   });
 
-  it('keeps together what belongs together, whatever a secret may be', () => {
+  it('preserves the members that link events', () => {
     const key = 'sk-abcdefghijklmnop1234';
     const events: readonly ModelEvent[] = [
       { type: 'function_call', name: 'look', key },

@@ -1,9 +1,9 @@
-/** Fewest characters of a secret; shorter values would turn up in ordinary text. */
+/** Minimum characters of a secret; shorter values occur in ordinary text. */
 export const SHORTEST_SECRET = 8;
 
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|DSN|DATABASE_URL/i;
 
-/** Credentials by their look, whoever they belong to. A run of letters is tried once, from its beginning. */
+/** Patterns of common credentials. Lookbehinds anchor them at word starts, so that matching stays linear. */
 const LOOKS_SECRET = [
   /(?<![\w-])Bearer\s{1,8}[\w.~+/-]{8,4096}={0,2}/gi,
   /(?<![\w-])(?:sk|pk|rk)-[\w-]{8,4096}/g,
@@ -13,19 +13,19 @@ const LOOKS_SECRET = [
   /(?<=:\/\/)[^\s/:@]{1,256}:[^\s/@]{1,256}(?=@)/g,
 ];
 
-/** What a letter behind a backslash stands for in JSON. */
+/** JSON escapes of one letter. */
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
-/** What stands where a secret was. */
+/** Replaces a secret. */
 export const REDACTED = '[redacted]';
 
-/** Where a secret stands in a text. */
+/** The position of a secret in a text. */
 interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** The secrets this process was given: variables whose names say so, and the keys of its callers. */
+/** The secrets of this process: environment variables with telling names, and API keys of clients. */
 export function findSecrets(
   variables: Readonly<Record<string, string | undefined>>,
   apiKeys: readonly string[],
@@ -35,12 +35,12 @@ export function findSecrets(
   return [...named, ...keys].filter((value) => value.length >= SHORTEST_SECRET && !/^\d+$/.test(value));
 }
 
-/** A text without credentials. */
+/** Redacts credentials in a text. */
 export function redact(text: string, secrets: readonly string[]): string {
   return redactPieces([text], secrets)[0] ?? '';
 }
 
-/** The same for a text in pieces: a secret that is spread over several is found as well. */
+/** Redacts credentials in a text in pieces, including those that span several pieces. */
 export function redactPieces(pieces: readonly string[], secrets: readonly string[]): readonly string[] {
   const ranges = findRanges(pieces.join(''), secrets);
   if (ranges.length === 0) return pieces;
@@ -49,13 +49,13 @@ export function redactPieces(pieces: readonly string[], secrets: readonly string
   return pieces.map((piece) => {
     const start = offset;
     offset += piece.length;
-    // Pieces and ranges are in order: what ends before this piece is of no use to any that follows.
+    // Pieces and ranges are sorted, so ranges before this piece can be skipped for all later ones.
     while ((ranges[first]?.end ?? Infinity) <= start) first += 1;
     return cutOut(piece, start, ranges, first);
   });
 }
 
-/** Every member of a value that is text, without credentials. */
+/** Redacts credentials in all strings of a value. */
 export function redactDeeply(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === 'string') return redact(value, secrets);
   if (typeof value !== 'object' || value === null) return value;
@@ -63,7 +63,7 @@ export function redactDeeply(value: unknown, secrets: readonly string[]): unknow
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, redactDeeply(member, secrets)]));
 }
 
-/** Where secrets stand, in order and without overlaps. */
+/** Ranges of secrets, sorted and without overlaps. */
 function findRanges(text: string, secrets: readonly string[]): readonly Range[] {
   const found = [...findPlain(text, secrets), ...findEscaped(text, secrets)];
   const merged: Range[] = [];
@@ -86,7 +86,7 @@ function* findPlain(text: string, secrets: readonly string[]): Generator<Range> 
   }
 }
 
-/** The same for a text that is JSON, such as arguments: within its strings a secret may be written with escapes. */
+/** Ranges of secrets in the unescaped text: JSON, such as arguments, may escape characters of a secret. */
 function* findEscaped(text: string, secrets: readonly string[]): Generator<Range> {
   if (!text.includes('\\')) return;
   const positions: number[] = [];
@@ -107,7 +107,7 @@ function unescape(token: string): string {
   return ESCAPES[letter] ?? letter;
 }
 
-/** A piece that begins at `offset`, with REDACTED where a secret begins and nothing where one goes on. */
+/** Redacts a piece that begins at `offset`. A secret that spans pieces leaves REDACTED only in the first. */
 function cutOut(piece: string, offset: number, ranges: readonly Range[], first: number): string {
   let text = '';
   let at = 0;

@@ -1,9 +1,9 @@
-/** Headers of a request for its provider, by their names in lower case. */
+/** Forwarded request headers, by name in lower case. */
 export type TurnHeaders = Readonly<Record<string, string>>;
 
 /**
- * Picks the headers of these names, which are in lower case. On a socket headers belong to the connection: there a turn says
- * the same in its `client_metadata`, which wins.
+ * Picks headers by their names in lower case. `client_metadata` takes precedence, because on a socket the headers belong to the
+ * connection.
  */
 export function pickTurnHeaders(
   names: readonly string[],

@@ -3,42 +3,42 @@ import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
 import { GENERATORS, type GeneratorName } from './generators.js';
 import { type LatencySetting, parseLatency } from './latency.js';
 
-/** What a request asks of the simulator for its own turn; what is not there is as configured. */
+/** Settings of one turn, from `x-simulate`. Absent members default to the configuration. */
 export interface Control {
   readonly seed?: number;
-  /** `none` exempts the turn from the faults that are configured. */
+  /** `none` disables configured faults for the turn. */
   readonly fault?: FaultKind | 'none';
-  /** The fault befalls the same request only so many times. */
+  /** Number of times that the fault occurs for the same request. */
   readonly times?: number;
   /** Deltas before the fault. */
   readonly after?: number;
-  /** How long a slow start or a stall takes, ms. */
+  /** Duration of a slow start or a stall, ms. */
   readonly forMs?: number;
   readonly retryAfterSeconds?: number;
   readonly latency?: LatencySetting;
   readonly speed?: number;
   readonly generator?: GeneratorName;
   readonly text?: string;
-  /** Calls in this response. */
+  /** Number of calls in this response. */
   readonly calls?: number;
-  /** Rounds of calls that follow the user's question. */
+  /** Rounds of calls after a user message. */
   readonly rounds?: number;
-  /** Which turn of the script comes now, from 1; the next request gets the one after it. */
+  /** Position in the script, from 1; later requests continue from there. */
   readonly turn?: number;
 }
 
 const MOST_CALLS = 128;
 
-/** The header in which a request says so. */
+/** The header with these settings. */
 export const CONTROL_HEADER = 'x-simulate';
 
-/** As much as a header may have; in `client_metadata` there is no such limit. */
+/** Characters, as in HTTP headers. `client_metadata` has no limit of its own. */
 const LONGEST_HEADER = 16 * 1024;
 
-/** What is quoted of it in an error, so that the rest of the message can be read. */
+/** Characters of a value that errors quote. */
 const LONGEST_QUOTE = 64;
 
-/** Each key of the header: what its value becomes, undefined where it cannot be one, and what would be right. */
+/** For each key, a parser that returns undefined for invalid values, and a description of valid ones. */
 const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control | undefined, expected: string]>> = {
   seed: [number((seed) => ({ seed }), 0, 0xff_ff_ff_ff), 'a whole number from 0 to 4294967295'],
   fault: [word([...FAULT_KINDS, 'none'], (fault) => ({ fault })), `one of ${FAULT_KINDS.join(', ')}, none`],
@@ -55,7 +55,7 @@ const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control |
   turn: [number((turn) => ({ turn }), 1, 1_000_000), 'a whole number from 1 to 1000000'],
 };
 
-/** Reads `x-simulate: fault=rate_limit; after=3; seed=7`. Throws ModelError 400 that names what is wrong. */
+/** Parses `x-simulate: fault=rate_limit; after=3; seed=7`. Throws ModelError 400 that names the violation. */
 export function readControl(header: string): Control {
   if (header.length > LONGEST_HEADER) throw refuseControl(`it is longer than ${LONGEST_HEADER} characters.`);
   let control: Control = {};
@@ -78,9 +78,9 @@ function shorten(text: string): string {
   return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`;
 }
 
-/** The error for a header that cannot be followed. */
-export function refuseControl(fault: string): ModelError {
-  return new ModelError('invalid_value', `Invalid 'x-simulate': ${fault}`, { status: 400, param: 'x-simulate' });
+/** The ModelError 400 for an invalid header. */
+export function refuseControl(violation: string): ModelError {
+  return new ModelError('invalid_value', `Invalid 'x-simulate': ${violation}`, { status: 400, param: 'x-simulate' });
 }
 
 function number(use: (value: number) => Control, from = 0, to = Number.MAX_SAFE_INTEGER) {

@@ -1,4 +1,4 @@
-/** What can go wrong on purpose. */
+/** Kinds of simulated faults. */
 export const FAULT_KINDS = [
   'rate_limit',
   'server_error',
@@ -13,5 +13,5 @@ export const FAULT_KINDS = [
 /** One of FAULT_KINDS. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** Share of the turns, 0 to 1, that each kind befalls. */
+/** Probability of each kind per turn, 0 to 1. */
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;

@@ -3,14 +3,14 @@ import { FAULT_KINDS, type FaultKind, type FaultRates } from './fault-kinds.js';
 import type { SeededRandom } from './seeded-random.js';
 import { isDelta, type Step } from './step.js';
 
-/** Something that goes wrong in one turn. */
+/** A simulated fault of one turn. */
 export interface Fault {
   readonly kind: FaultKind;
-  /** After so many deltas, or with the answer's end if that comes first; 0 is before anything is said. */
+  /** Number of deltas before the fault, or fewer if the answer ends first. 0: before any output. */
   readonly after: number;
-  /** How long a slow start or a stall takes, ms at the usual speed; without it a stall has no end. */
+  /** Duration of a slow start or a stall, ms at speed 1. Default: 10 s for a slow start, no end for a stall. */
   readonly forMs: number | undefined;
-  /** What a refusal tells the client to wait, whole seconds. */
+  /** Retry delay of a refusal, whole seconds. */
   readonly retryAfterSeconds: number;
 }
 
@@ -18,16 +18,16 @@ const SLOW_START_MS = 10_000;
 const MOST_DELTAS_BEFORE = 10;
 const LONGEST_RETRY_SECONDS = 5;
 
-/** Kinds that happen in the middle of an answer unless told otherwise. */
+/** Kinds that occur in the middle of an answer by default. */
 const MID_STREAM: ReadonlySet<FaultKind> = new Set(['stall', 'cut', 'upstream_cut', 'malformed']);
 
-/** What of a fault is given; the rest is drawn. */
-export type FaultWish = Partial<Omit<Fault, 'kind'>>;
+/** Given settings of a fault; the others are drawn. */
+export type FaultSettings = Partial<Omit<Fault, 'kind'>>;
 
-/** A fault of a kind, with what is left open drawn by lot. */
+/** Creates a fault; settings that are not given are drawn. */
 export function drawFault(
   kind: FaultKind,
-  { after, forMs, retryAfterSeconds }: FaultWish,
+  { after, forMs, retryAfterSeconds }: FaultSettings,
   random: SeededRandom,
 ): Fault {
   const usual = MID_STREAM.has(kind) ? random.pickInteger(1, MOST_DELTAS_BEFORE) : 0;
@@ -35,17 +35,17 @@ export function drawFault(
   return { kind, after: after ?? usual, forMs, retryAfterSeconds: retryAfterSeconds ?? seconds };
 }
 
-/** Draws whether a turn goes wrong, and how. */
-export function drawByRates(rates: FaultRates, wish: FaultWish, random: SeededRandom): Fault | undefined {
+/** Draws whether a turn has a fault, and of which kind. */
+export function drawByRates(rates: FaultRates, settings: FaultSettings, random: SeededRandom): Fault | undefined {
   let lot = random.pickFraction();
   for (const kind of FAULT_KINDS) {
     lot -= rates[kind] ?? 0;
-    if (lot < 0) return drawFault(kind, wish, random);
+    if (lot < 0) return drawFault(kind, settings, random);
   }
   return undefined;
 }
 
-/** Lets a fault happen among the steps of a turn. */
+/** Inserts a fault into the steps of a turn. */
 export function* withFault(steps: Iterable<Step>, fault: Fault, model: string): Generator<Step> {
   let deltas = 0;
   let happened = false;
@@ -59,7 +59,7 @@ export function* withFault(steps: Iterable<Step>, fault: Fault, model: string): 
   }
 }
 
-/** The error of a kind that models refuse with. */
+/** The error of a refusal. */
 export function refusalOf(kind: RefusalKind, model: string, retryAfterSeconds: number): ModelError {
   const { code, status, message } = REFUSALS[kind];
   const retryAfterMs = retryAfterSeconds * 1000;
@@ -73,10 +73,10 @@ const REFUSALS = {
   unavailable: { code: 'server_is_overloaded', status: 503, message: 'The model {model} is overloaded.' },
 } as const;
 
-/** Kinds of refusals that pass by themselves. */
+/** Kinds of temporary refusals. */
 export type RefusalKind = keyof typeof REFUSALS;
 
-/** Kinds of refusals that pass by themselves. */
+/** Kinds of temporary refusals. */
 export const REFUSAL_KINDS = Object.keys(REFUSALS) as readonly RefusalKind[];
 
 const HAPPENINGS: Readonly<Record<FaultKind, (fault: Fault, model: string) => Iterable<Step>>> = {

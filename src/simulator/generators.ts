@@ -1,4 +1,4 @@
-/** Ways to make up a text. */
+/** Text generators. */
 export const GENERATORS = ['random', 'lorem', 'echo', 'fixed', 'sequence'] as const;
 
 /** One of GENERATORS. */

@@ -14,7 +14,7 @@ const text = (delta: string): Step => ({ type: 'text', delta });
 const finish: Step = { type: 'finish', reason: 'stop' };
 const WORDS = ['a', 'b', 'c', 'd'].map(text);
 
-/** A clock on which all waiting is over at once, and counted. */
+/** A clock that records delays without waiting. */
 class CountingClock extends FakeClock {
   readonly pauses: number[] = [];
 
@@ -86,7 +86,7 @@ describe(withLatency.name, () => {
     expect(pausesOf([], exact)).toEqual([]);
   });
 
-  it('lets hidden thoughts take the time of their tokens, before the answer', () => {
+  it('pauses for hidden reasoning tokens before the answer', () => {
     const steps: readonly Step[] = [{ type: 'reasoning_open' }, { type: 'think', tokens: 50 }, ...WORDS, finish];
     expect(pausesOf(steps, exact)).toEqual([300, 1000, 20, 20, 20, 20]);
   });
@@ -124,7 +124,7 @@ describe(withLatency.name, () => {
     }
   });
 
-  it('knows no pause where the median is none, whatever the spread', () => {
+  it('has no pauses if the median is 0, whatever the spread', () => {
     expect(pausesOf(WORDS, { firstTokenMs: 0, perTokenMs: 0, spread: 3 })).toEqual([0, 0, 0, 0]);
   });
 });
@@ -160,7 +160,7 @@ describe(play.name, () => {
     expect(await playAll(none)).toEqual({ pauses: [], said: 'abcd' });
   });
 
-  it('has said what comes before a pause when the pause begins, and ends at once when the signal aborts in it', async () => {
+  it('writes earlier events before a pause, and ends at once when the signal aborts in it', async () => {
     const clock = new FakeClock();
     const steps: readonly Step[] = [text('a'), text('b'), { type: 'pause', ms: 5000 }, text('never'), finish];
     const plan = async (): Promise<Performance> => ({ steps, written: null, speed: 1, input: 0 });
@@ -186,7 +186,7 @@ describe(play.name, () => {
     expect([sink.events, sink.hasSignal]).toEqual([[finish], expected]);
   });
 
-  it('waits for what has no end as long as a timer can', async () => {
+  it('waits for the maximum delay of timers if a pause has no end', async () => {
     expect((await playAll([{ type: 'pause', ms: Infinity }, finish])).pauses).toEqual([2_147_483_647]);
   });
 });

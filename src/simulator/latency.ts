@@ -1,24 +1,24 @@
 import type { SeededRandom } from './seeded-random.js';
 import { isDelta, type Step } from './step.js';
 
-/** How long a model takes. */
+/** Latency of a model. */
 export interface Latency {
   /** Median time to the first token, ms. */
   readonly firstTokenMs: number;
   /** Median time between two tokens, ms. */
   readonly perTokenMs: number;
-  /** Standard deviation of the logarithm of both: 0 is always the median, 0.3 stays within a factor of two. */
+  /** Standard deviation of the logarithm of both. 0: always the median; 0.3: mostly within a factor of two. */
   readonly spread: number;
 }
 
-/** As fast as it can be sent; as the model's entry in the catalogue has it; or of one's own. */
+/** `instant`: no pauses; `realistic`: the latency of the model in the catalogue; or custom medians. */
 export type LatencySetting = 'instant' | 'realistic' | Latency;
 
 const CUSTOM_SPREAD = 0.3;
 const NUMBER = String.raw`(\d{1,9}(?:\.\d{1,9})?)`;
 const CUSTOM = new RegExp(`^${NUMBER}/${NUMBER}(?:/${NUMBER})?$`);
 
-/** Reads `instant`, `realistic`, or medians in ms as `first/between` or `first/between/spread`; undefined for others. */
+/** Parses `instant`, `realistic`, `first/between` or `first/between/spread` with medians in ms; undefined if invalid. */
 export function parseLatency(text: string): LatencySetting | undefined {
   if (text === 'instant' || text === 'realistic') return text;
   const [, first, between, spread] = CUSTOM.exec(text) ?? [];
@@ -30,7 +30,7 @@ export function parseLatency(text: string): LatencySetting | undefined {
   };
 }
 
-/** Puts the pauses of a model between its steps. Times are log-normal, as those of real services roughly are. */
+/** Inserts pauses between steps. Their durations are log-normal, roughly as in real services. */
 export function* withLatency(steps: Iterable<Step>, latency: Latency, random: SeededRandom): Generator<Step> {
   const draw = (median: number): number => (median === 0 ? 0 : median * Math.exp(latency.spread * random.pickNormal()));
   let waited = false;

@@ -1,16 +1,16 @@
 import type { ModelInfo } from '../providers/index.js';
 import type { Latency } from './latency.js';
 
-/** A model whose limits are known. */
+/** A model with known limits. */
 export type SimulatedModel = ModelInfo & Required<Pick<ModelInfo, 'contextWindow' | 'maxOutputTokens'>>;
 
-/** What the simulator knows of a family of models. */
+/** Properties of a family of models. */
 interface ModelFamily {
-  /** Matches the names of the family, of those to come as well. */
+  /** Matches the names of the family, including future ones. */
   readonly names: RegExp;
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
-  /** The efforts it takes; empty where it does not reason, undefined where any will do and none is the default. */
+  /** Supported efforts; empty if it does not reason, undefined if any effort is accepted and the default is `none`. */
   readonly reasoningEfforts: readonly string[] | undefined;
   readonly latency: Latency;
 }
@@ -20,13 +20,13 @@ const GPT_5 = { contextWindow: 400_000, maxOutputTokens: 128_000 };
 const GPT_5_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high'];
 const GPT_4_1 = { contextWindow: 1_047_576, maxOutputTokens: 32_768, reasoningEfforts: [] };
 
-/** Large models take their time, small ones hurry. */
+/** Latencies by size of the model. */
 const LARGE: Latency = { firstTokenMs: 900, perTokenMs: 22, spread: 0.35 };
 const MEDIUM: Latency = { firstTokenMs: 550, perTokenMs: 14, spread: 0.35 };
 const SMALL: Latency = { firstTokenMs: 350, perTokenMs: 8, spread: 0.35 };
 const TINY: Latency = { firstTokenMs: 220, perTokenMs: 5, spread: 0.35 };
 
-/** The first that matches counts. */
+/** The first match applies. */
 const FAMILIES: readonly ModelFamily[] = [
   { ...O_SERIES, names: /^o\d+-mini\b/, latency: SMALL },
   { ...O_SERIES, names: /^o\d+-pro\b/, latency: LARGE },
@@ -41,10 +41,10 @@ const FAMILIES: readonly ModelFamily[] = [
   { ...GPT_5, names: /^gpt-[5-9]/, reasoningEfforts: [...GPT_5_EFFORTS, 'xhigh', 'max'], latency: MEDIUM },
 ];
 
-/** Any other name. */
+/** For all other names. */
 const GENERIC: Omit<ModelFamily, 'names'> = { ...GPT_5, reasoningEfforts: undefined, latency: MEDIUM };
 
-/** Fixed dates, so that the list is the same every day. */
+/** Listed models with fixed `created` dates, Unix seconds. */
 const LISTED = new Map([
   ['gpt-5.2', 1_765_324_800],
   ['gpt-5.1', 1_762_992_000],
@@ -63,17 +63,17 @@ const LISTED = new Map([
 
 const CREATED_OTHERWISE = 1_735_689_600;
 
-/** The models that `GET /v1/models` shows. */
+/** The models for `GET /v1/models`. */
 export function listModels(): readonly ModelInfo[] {
   return [...LISTED.keys()].map(describeModel);
 }
 
-/** Whether a name is in the list, or a dated snapshot of one that is: `gpt-5-2025-08-07`. */
+/** Whether a model or its dated snapshot, such as `gpt-5-2025-08-07`, is listed. */
 export function isListed(id: string): boolean {
   return LISTED.has(withoutDate(id));
 }
 
-/** What is known of a model: that of its family, or of a generic one that leaves its efforts open. */
+/** Describes a model by its family; unknown models accept any effort. */
 export function describeModel(id: string): SimulatedModel {
   const { contextWindow, maxOutputTokens, reasoningEfforts } = findFamily(id);
   return {
@@ -86,12 +86,12 @@ export function describeModel(id: string): SimulatedModel {
   };
 }
 
-/** How long a model takes when it is to be realistic. */
+/** The realistic latency of a model. */
 export function latencyOf(id: string): Latency {
   return findFamily(id).latency;
 }
 
-/** The effort a model makes: the o-series and the GPT-5 family think unasked, some models never do, others when asked to. */
+/** The effective effort. The o-series and GPT-5 default to `medium`, models without reasoning always use `none`. */
 export function effortOf(id: string, asked: string | null): string {
   const { reasoningEfforts } = findFamily(id);
   if (reasoningEfforts === undefined) return asked ?? 'none';

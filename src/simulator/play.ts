@@ -4,25 +4,25 @@ import type { Clock } from '../time/index.js';
 import type { ModelEvent, ModelSink } from '../providers/index.js';
 import type { Plan } from './step.js';
 
-/** Events that leave together when there is no pause between them. */
+/** Maximum number of events in a batch. */
 const BATCH_LENGTH = 8;
 
-/** Pauses add up to this before they are waited for, ms: timers know nothing shorter. */
+/** Shorter pauses are added up to this, the resolution of timers, ms. */
 const SHORTEST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 2_147_483_647;
 
-/** What no model may say: the road has to notice. */
+/** An invalid event, for the fault `malformed`. */
 const NONSENSE = { type: 'text', delta: 42 } as unknown as ModelEvent;
 
-/** A plan that is about to happen. */
+/** A plan with the settings to play it. */
 export interface Performance extends Plan {
   /** 2 halves all pauses. */
   readonly speed: number;
-  /** Tokens the model read. */
+  /** Input tokens. */
   readonly input: number;
 }
 
-/** Lets happen what is planned, in batches. Stops at once when the sink is closed; rejects with what the plan says, or planning. */
+/** Writes the steps of a plan into a sink. Stops once the sink is closed. Rejects with errors of planning and `throw` steps. */
 export async function play(plan: () => Promise<Performance>, clock: Clock, sink: ModelSink): Promise<void> {
   if (sink.isClosed) return;
   const { steps, written, speed, input } = await plan();
@@ -46,7 +46,7 @@ export async function play(plan: () => Promise<Performance>, clock: Clock, sink:
         owedMs = 0;
         break;
       case 'garble':
-        // Apart from what was said before, which is to arrive.
+        // In a batch of its own, so that earlier events arrive.
         await sayRest();
         await sink.write([NONSENSE]);
         break;
@@ -63,14 +63,14 @@ export async function play(plan: () => Promise<Performance>, clock: Clock, sink:
         batch.push(step);
         if (batch.length < BATCH_LENGTH) break;
         await sayRest();
-        // Other turns get theirs, and an abort is noticed.
+        // Yields to other turns and to abort signals.
         await setImmediate();
     }
   }
   return sayRest();
 }
 
-/** Asked anew each time: while we waited, it may have changed. */
+/** Defeats TypeScript's narrowing: the sink may close during an await. */
 function isClosed(sink: ModelSink): boolean {
   return sink.isClosed;
 }

@@ -1,2 +1,2 @@
-/** The name that the simulator has as a provider. */
+/** Provider name of the simulator. */
 export const SIMULATOR = 'simulator';

@@ -3,34 +3,34 @@ import type { GeneratorName } from './generators.js';
 import { type LatencySetting, parseLatency } from './latency.js';
 import type { SimulatorVariables } from './simulator-variables.js';
 
-/** How the simulator behaves. Injected by this class, so that a test or a deployment can provide its own. */
+/** Options of the simulator. An injectable class, so that tests and deployments can override it. */
 export class SimulatorOptions {
-  /** The same seed and the same requests give the same answers. */
+  /** Answers are deterministic for a seed and a request. */
   readonly seed: number = 1;
-  /** Whether it serves no names of its own beside PROVIDERS_FILE. */
+  /** Whether its own model names are served only without a PROVIDERS_FILE. */
   readonly isFallback: boolean = false;
-  /** Whether any name is a model; null: while no other provider is there. */
+  /** Whether to serve any model name; null: if there is no other provider. */
   readonly anyModel: boolean | null = null;
   readonly latency: LatencySetting = 'instant';
   /** 2 halves all pauses. */
   readonly speed: number = 1;
-  /** How texts are made up. */
+  /** Generator of texts. */
   readonly generator: GeneratorName = 'random';
-  /** What `fixed` says, and the parts of a `sequence`, between `|`. */
+  /** The text of `fixed`; the texts of `sequence`, separated by `|`. */
   readonly text: string = '';
-  /** Rounds of calls that follow a question before the answer is text, where the model may choose. */
+  /** Rounds of calls after a user message before the answer is text, with `tool_choice: "auto"`. */
   readonly toolRounds: number = 1;
-  /** Files with scripts; each is a model of its own. */
+  /** Script files; each defines a model. */
   readonly scripts: readonly string[] = [];
   readonly faults: FaultRates = {};
-  /** Whether the header `x-simulate` is listened to. */
+  /** Whether to accept the header `x-simulate`. */
   readonly control: boolean = false;
 
   constructor(options: Partial<SimulatorOptions> = {}) {
     Object.assign(this, options);
   }
 
-  /** What the variables say, and the rest. */
+  /** Options from environment variables; `others` provides options without a variable. */
   static from(variables: SimulatorVariables, others: Partial<SimulatorOptions> = {}): SimulatorOptions {
     return new SimulatorOptions({
       ...others,

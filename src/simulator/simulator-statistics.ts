@@ -6,25 +6,25 @@ import type { Tenant } from '../access/index.js';
 import { SIMULATOR } from './simulator-name.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 
-/** Turns of one model, or of all. */
+/** Statistics of the turns of one model, or of all. */
 export interface TurnStatistics {
   readonly requests: number;
-  /** How they ended, by status. */
+  /** Count of turns by final status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Refusals and failures by code. */
+  /** Count of errors by code. */
   readonly errors: Readonly<Record<string, number>>;
   readonly tokens: { readonly input: number; readonly output: number; readonly reasoning: number };
-  /** From the request to its end, ms. */
+  /** Duration of turns, ms. */
   readonly latency_ms: Readonly<Record<'min' | 'mean' | 'p50' | 'p90' | 'p99' | 'max', number>>;
 }
 
-/** What the simulator has done for a tenant on this replica since it started. */
+/** A tenant's turns at the simulator of this replica since its start. */
 export interface SimulatorReport extends TurnStatistics {
   readonly object: 'simulator.stats';
   readonly models: Readonly<Record<string, TurnStatistics>>;
 }
 
-/** Model names are the client's to choose; the rest is counted in the total only. */
+/** Models with statistics of their own, bounded because clients choose the names. Others count in the total only. */
 const MOST_MODELS = 100;
 
 /** Counts the simulator's turns, for load tests. */
@@ -72,7 +72,7 @@ class Count {
       this.tokens.output += usage.output_tokens;
       this.tokens.reasoning += usage.output_tokens_details.reasoning_tokens;
     }
-    // A histogram knows no zero.
+    // The histogram does not accept 0.
     this.durations.record(Math.max(1, Math.round(durationMs)));
   }
 

@@ -4,7 +4,7 @@ import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
 import { type SimulatorReport, SimulatorStatistics } from './simulator-statistics.js';
 import { SimulatorVariables } from './simulator-variables.js';
 
-/** Lets nobody know of the statistics where they are switched off: in production, unless SIMULATOR_STATS says otherwise. */
+/** Returns 404 if statistics are disabled, by SIMULATOR_STATS or by default in production. */
 @Injectable()
 export class StatisticsSwitch implements CanActivate {
   constructor(private readonly variables: SimulatorVariables) {}
@@ -16,13 +16,13 @@ export class StatisticsSwitch implements CanActivate {
   }
 }
 
-/** `/simulator`: what load tests want to know of the simulated models. */
+/** `/simulator`: statistics for load tests. */
 @Controller('simulator')
 @UseGuards(StatisticsSwitch, ApiKeyGuard)
 export class SimulatorController {
   constructor(private readonly statistics: SimulatorStatistics) {}
 
-  /** The caller's own turns on this replica. */
+  /** Statistics of the caller's tenant on this replica. */
   @Get('stats')
   stats(@CurrentCaller() { tenant }: Caller): SimulatorReport {
     return this.statistics.report(tenant);

@@ -8,8 +8,7 @@ import { SimulatorStatistics } from './simulator-statistics.js';
 import { readSimulatorVariables, SimulatorVariables } from './simulator-variables.js';
 
 /**
- * The simulator: simulated models, and `GET /simulator/stats`. Import it beside AntiphonModule, or in its `imports`; nothing else
- * in the service knows it.
+ * The simulator: simulated models, and `GET /simulator/stats`. Import it beside AntiphonModule, or in its `imports`.
  */
 @Module({
   controllers: [SimulatorController],
@@ -27,9 +26,9 @@ import { readSimulatorVariables, SimulatorVariables } from './simulator-variable
   exports: [SimulatorOptions, SimulatorProvider],
 })
 export class SimulatorModule {
-  /** The same, but where there is a PROVIDERS_FILE only the names that it sends to `simulator` are simulated. */
+  /** With a PROVIDERS_FILE, serves only the model names that the file routes to `simulator`. */
   static asFallback(): DynamicModule {
-    // The later provider of a token is the one that counts.
+    // The last provider of a token takes precedence.
     return { module: SimulatorModule, providers: [provideOptions({ isFallback: true })] };
   }
 }

@@ -22,20 +22,20 @@ import { SimulatorOptions } from './simulator-options.js';
 import type { Plan, Step } from './step.js';
 import { Tally } from './tally.js';
 
-/** What is known of a turn before it is planned. */
+/** Input for planning a turn. */
 interface Cue {
   readonly turn: Turn;
   readonly control: Control;
-  /** Most tokens of the answer. */
+  /** Maximum output tokens. */
   readonly limit: number;
   readonly randomFor: RandomFor;
   readonly sink: ModelSink;
 }
 
 /**
- * A model that needs no network, no key and no luck: the same requests have the same answers, tools are called with
- * arguments their schema allows, structured output is valid, and tokens are counted as o200k_base has them. It can be slow,
- * fail and follow a script as real models do.
+ * A provider of simulated models, without network or keys. Output is synthetic and deterministic: tool arguments and structured
+ * output are valid under their schemas, and tokens are counted with o200k_base. It can simulate latency and faults, and follow
+ * scripts.
  */
 @ModelProvider(SIMULATOR)
 export class SimulatorProvider extends PushingProvider implements OnModuleInit {
@@ -55,7 +55,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     this.isFallback = options.isFallback;
   }
 
-  /** Reads the scripts. Throws EnvironmentError for one that cannot be used. */
+  /** Reads the scripts. Throws EnvironmentError if any is invalid. */
   async onModuleInit(): Promise<void> {
     this.scripts = (await readScripts(this.options.scripts)).map((script) => new Script(script));
   }
@@ -81,7 +81,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     const identity = identify(turn, control.seed ?? this.options.seed);
     const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
     const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, sink };
-    // The same request may come again, and each time is drawn for anew; who gives a seed wants the same every time.
+    // Repeated requests draw new faults and latencies, unless the request sets a seed.
     const time = this.asked.next(identity);
     const random = new SeededRandom('time', control.seed === undefined ? time : 0, identity);
     const plan = await this.plan(cue, random);
@@ -140,13 +140,13 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     const header = headers[CONTROL_HEADER];
     if (header === undefined) return {};
     if (this.options.control) return readControl(header);
-    // Once: a test that believes to meet a fault would pass for the wrong reason.
+    // Logged once, because a test that relies on a fault could pass without it.
     if (!this.isWarned) this.logger.warn('x-simulate is ignored: it needs SIMULATOR_CONTROL=true');
     this.isWarned = true;
     return {};
   }
 
-  /** A script of that very name, or one for every name. */
+  /** The script of this model name, or else one for every name. */
   private scriptOf(model: string): Script | undefined {
     return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
   }

@@ -1,22 +1,22 @@
 import type { ModelEvent } from '../providers/index.js';
 
-/** One thing the simulated model does: it says something, or it behaves as models and networks do. */
+/** A step of a simulated model: an event, or simulated behaviour. */
 export type Step =
   | ModelEvent
-  /** Silence, ms at the usual speed. */
+  /** A pause, ms at speed 1. */
   | { readonly type: 'pause'; readonly ms: number }
-  /** Tokens of thought that nobody sees; they take their time. */
+  /** Hidden reasoning tokens, which add latency. */
   | { readonly type: 'think'; readonly tokens: number }
   | { readonly type: 'throw'; readonly error: Error }
-  /** Says what no model may say. */
+  /** Writes an invalid event. */
   | { readonly type: 'garble' }
   /** Ends the model's stream without a `finish`. */
   | { readonly type: 'leave' };
 
-/** What the model will do in a turn, before the first event of it. */
+/** The planned steps of a turn. */
 export interface Plan {
   readonly steps: Iterable<Step>;
-  /** Tokens the model reports with its `finish`; null where the steps report their own. */
+  /** Tokens to report with the `finish`; null if the steps report usage. */
   readonly written: { readonly output: number; readonly reasoning: number } | null;
 }
 
@@ -29,7 +29,7 @@ const WRITTEN_PIECE_BY_PIECE: ReadonlySet<string> = new Set([
   'custom_tool_call_input',
 ] satisfies ModelEvent['type'][]);
 
-/** Whether a step is a piece of something that is written bit by bit. */
+/** Whether a step is a delta. */
 export function isDelta({ type }: Step): boolean {
   return WRITTEN_PIECE_BY_PIECE.has(type);
 }

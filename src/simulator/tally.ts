@@ -1,11 +1,11 @@
-/** Keys remembered; the one that was not asked for the longest goes first. */
+/** Maximum number of keys; the least recently updated one is evicted. */
 const MOST_KEYS = 10_000;
 
-/** Counts how often something happened, by key. */
+/** Counts occurrences by key. */
 export class Tally {
   private readonly counts = new Map<string, number>();
 
-  /** How often it happened before; from now on once more. */
+  /** Returns the count and increments it. */
   next(key: string): number {
     const count = this.count(key);
     this.set(key, count + 1);

@@ -169,12 +169,12 @@ describe('the benchmark', () => {
   });
 
   it.each([
-    [['--case', 'nothing'], /^--case: there is no 'nothing', but sse, .*\n$/],
+    [['--case', 'nothing'], /^--case: unknown case 'nothing', expected one of sse, .*\n$/],
     [['--streams', '0'], /^--streams: expected a whole number above 0, but got '0'\n$/],
     [['--quick', '--smallest'], /^--smallest: cannot be combined with --quick\n$/],
-    [['--report', 'a.json', '--quick'], /^--report: shows a run that was made, and takes no .*\n$/],
+    [['--report', 'a.json', '--quick'], /^--report: cannot be combined with options other than --compare\n$/],
     [['--compare', 'nothing.json'], /^nothing\.json: ENOENT.*\n$/],
-    [['--report', 'package.json'], /^package\.json: this is not what the benchmark writes with --json\n$/],
+    [['--report', 'package.json'], /^package\.json: not a report written with --json\n$/],
     [['--fast'], /^Unknown option '--fast'.*\n$/],
   ])('refuses %j in a line', async (args, line) => {
     const { code, stdout, stderr } = await runBench('main.ts', ...args);

@@ -119,8 +119,8 @@ describe('SIGHUP', () => {
     const service = await startWorkers(database.url, { PROVIDERS_FILE });
     await write('after');
     service.kill('SIGHUP');
-    await service.written(/(?:was read again[^]*){2}/);
-    const readers = [...service.output().matchAll(/"pid":(\d+)[^\n]*was read again/g)].map(([, pid]) => Number(pid));
+    await service.written(/(?:reloaded [^]*){2}/);
+    const readers = [...service.output().matchAll(/"pid":(\d+)[^\n]*reloaded /g)].map(([, pid]) => Number(pid));
     expect(readers.sort()).toEqual([...service.workers()].sort());
     expect(await service.client.post(JSON.stringify({ ...TURN, model: 'before' }))).toMatchObject({ status: 404 });
     expect(await service.client.post(JSON.stringify({ ...TURN, model: 'after' }))).toMatchObject({ status: 200 });

@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type AntiphonOptions, createApp, EnvironmentError, SimulatorModule } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 
-const SENTENCE = 'No model provider: give `providers`, set PROVIDERS_FILE, or import SimulatorModule.';
+const SENTENCE = 'No model provider: pass `providers`, set PROVIDERS_FILE, or import SimulatorModule.';
 const environment = { LOG_LEVEL: 'fatal' };
 
 describe('createApp', () => {

@@ -9,9 +9,9 @@ describe('the figures of docs/benchmark.md', () => {
   });
 
   it.each([
-    [[], /^expected one file, which `--json` wrote\n$/],
+    [[], /^expected one file, written by `--json`\n$/],
     [['nothing.json'], /^nothing\.json: ENOENT.*\n$/],
-    [['package.json'], /^package\.json: this is not what the benchmark writes with --json\n$/],
+    [['package.json'], /^package\.json: not a report written with --json\n$/],
   ])('refuses %j in a line', async (args, line) => {
     const { code, stderr } = await runBench('write-page.ts', ...args);
     expect(code).toBe(1);

@@ -77,7 +77,7 @@ describe('a comparison of two runs', () => {
     const [before, after] = [toReport({ short: [1, 1] }), toReport({ short: [9, 9, 9] })];
     expect(await compare(before, after)).toEqual([
       expect.stringMatching(/^0 of 0 ratios moved\. /),
-      '1 ratios have too few rounds to know.',
+      '1 ratios have too few rounds to compare.',
     ]);
   });
 

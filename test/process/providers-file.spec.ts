@@ -9,8 +9,8 @@ import { endProcesses, runToEnd, type ServiceProcess, startProcess } from '../su
 import { openStream, postJson } from '../support/sse.js';
 
 const KEY = 'tz-top-secret-0123456789';
-const AGAIN = /was read again(?! and)/;
-const NOT_USED = /is not used/;
+const AGAIN = /reloaded /;
+const NOT_USED = /cannot reload /;
 
 let folder: string;
 let file: string;

@@ -72,21 +72,21 @@ describe('pictures, files and sounds for an upstream', () => {
   });
 
   it.each<[string, string, object, string]>([
-    ['pictures', 'blind', image(), 'This model does not take images.'],
-    ['sounds', 'deaf', audio, 'This model does not take audio.'],
-    ['files', 'fileless', file({ file_data: PDF }), 'This model does not take files.'],
+    ['pictures', 'blind', image(), 'This model does not support images.'],
+    ['sounds', 'deaf', audio, 'This model does not support audio.'],
+    ['files', 'fileless', file({ file_data: PDF }), 'This model does not support files.'],
     [
       'pictures by id',
       'generic',
       image({ file_id: 'file-1' }),
-      "This model takes images by 'image_url' only, not by file_id.",
+      "This model supports images by 'image_url' only, not by file_id.",
     ],
-    ['pictures without anything', 'generic', image({}), "This model takes images by 'image_url' only."],
+    ['pictures without anything', 'generic', image({}), "This model supports images by 'image_url' only."],
     [
       'files by address',
       'generic',
       file({ file_url: 'https://example.com/a.pdf' }),
-      "This model takes files by 'file_data' or 'file_id' only.",
+      "This model supports files by 'file_data' or 'file_id' only.",
     ],
   ])('are refused where they cannot be sent: %s', async (_, model, part, message) => {
     expect(await translation.refusal({ model, input: [user([part])] })).toEqual(refusedValue('input', message));
@@ -94,7 +94,7 @@ describe('pictures, files and sounds for an upstream', () => {
 
   it('are refused in the past just the same', async () => {
     const { response } = await translation.turn({ input: [user([image()])] });
-    const refused = refusedValue('input', 'This model does not take images.');
+    const refused = refusedValue('input', 'This model does not support images.');
     expect(await translation.refusal({ model: 'blind', previous_response_id: response.id })).toEqual(refused);
   });
 

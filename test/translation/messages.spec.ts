@@ -130,7 +130,7 @@ describe('messages for an upstream', () => {
     'cannot be had of what another service has compacted (%s)',
     async (type) => {
       const input = [{ type, encrypted_content: 'gAAAAABforeign' }, user('Go on.')];
-      const message = 'This model cannot read compacted conversations of another service.';
+      const message = 'This model does not support compaction items of another service.';
       expect(await translation.refusal({ input })).toEqual(refusedValue('input', message));
     },
   );

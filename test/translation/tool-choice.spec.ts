@@ -160,7 +160,7 @@ describe('the choice of tools for an upstream', () => {
 
   it('is refused where the model does not call tools', async () => {
     const refusal = await translation.refusal({ model: 'toolless', tools: [functionTool('look')] });
-    expect(refusal).toEqual(refusedValue('tools', 'This model does not call tools.'));
+    expect(refusal).toEqual(refusedValue('tools', 'This model does not support tools.'));
     await expect(translation.sent({ model: 'toolless', tools: [{ type: 'web_search' }] })).resolves.not.toHaveProperty(
       'tools',
     );

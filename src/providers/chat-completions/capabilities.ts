@@ -1,10 +1,10 @@
-/** What an upstream understands of Chat Completions. Where servers differ, one of these says how. */
+/** The Chat Completions features that an upstream supports, as far as servers differ. */
 export interface Capabilities {
-  /** The role `developer`; without it such messages are sent as `system`. */
+  /** The role `developer`; otherwise such messages are sent as `system`. */
   readonly developerRole: boolean;
   /**
-   * Where system messages may stand: `anywhere`; only as the `first` message, later ones become user messages; or nowhere
-   * (`none`), and their text goes in front of the first user message.
+   * Where system messages are allowed: `anywhere`; `first` only, so later ones become user messages; or `none`, so their text is
+   * prepended to the first user message.
    */
   readonly systemRole: 'anywhere' | 'first' | 'none';
   readonly images: boolean;
@@ -13,24 +13,24 @@ export interface Capabilities {
   readonly tools: boolean;
   /** `strict` on functions. */
   readonly strictTools: boolean;
-  /** `tool_choice` of type `allowed_tools`; without it only the allowed tools are offered. */
+  /** `tool_choice` of type `allowed_tools`; otherwise only the allowed tools are sent. */
   readonly allowedTools: boolean;
-  /** `tool_choice` of one function; without it only that one is offered, and one is required. */
+  /** `tool_choice` of one function; otherwise only that function is sent, with `required`. */
   readonly namedToolChoice: boolean;
-  /** Pictures in tool messages; without it they follow in a user message. */
+  /** Images in tool messages; otherwise they follow in a user message. */
   readonly toolImages: boolean;
   /** `name` in tool messages. */
   readonly toolNames: boolean;
-  /** Which ids of calls it takes: `any`, or only `nine` letters and digits. */
+  /** Accepted call ids: `any`, or `nine` letters and digits. */
   readonly callIds: 'any' | 'nine';
-  /** The best form of `response_format`; what it cannot enforce is asked for in words. */
+  /** The strictest supported `response_format`; anything beyond it is requested in the instructions. */
   readonly structuredOutput: 'json_schema' | 'json_object' | 'none';
   /**
    * How reasoning is controlled: `reasoning_effort`, a `reasoning` object, `enable_thinking` of chat templates, a `thinking`
    * object with an effort beside it, or not at all.
    */
   readonly reasoningSwitch: 'reasoning_effort' | 'reasoning' | 'enable_thinking' | 'thinking' | 'none';
-  /** The member of assistant messages in which it takes earlier reasoning back. */
+  /** The member of assistant messages that carries earlier reasoning. */
   readonly reasoningReplay: 'reasoning_content' | 'reasoning' | 'none';
   /** `verbosity`. */
   readonly verbosity: boolean;
@@ -39,7 +39,7 @@ export interface Capabilities {
   readonly streamUsage: boolean;
 }
 
-/** What nearly every server takes. */
+/** Features that nearly every server supports. */
 const GENERIC: Capabilities = {
   developerRole: false,
   systemRole: 'anywhere',
@@ -61,7 +61,7 @@ const GENERIC: Capabilities = {
   streamUsage: true,
 };
 
-/** The capabilities of known servers, as far as they differ from the generic ones. */
+/** The capabilities of known servers, where they differ from GENERIC. */
 const PRESETS = {
   generic: {},
   openai: {
@@ -71,7 +71,7 @@ const PRESETS = {
     verbosity: true,
     maxTokensField: 'max_completion_tokens',
   },
-  // Templates of many models refuse system messages after the first.
+  // The chat templates of many models reject system messages after the first.
   vllm: { systemRole: 'first', toolImages: true, reasoningReplay: 'reasoning' },
   sglang: { systemRole: 'first', audio: false, files: false, strictTools: true, reasoningReplay: 'reasoning_content' },
   'llama.cpp': { systemRole: 'first', files: false, namedToolChoice: false, reasoningReplay: 'reasoning_content' },
@@ -96,27 +96,27 @@ const PRESETS = {
   },
 } as const satisfies Record<string, Partial<Capabilities>>;
 
-/** Members that servers refuse or misunderstand. */
+/** Request members that servers reject or misinterpret. */
 const OMITTED: Partial<Record<keyof typeof PRESETS, readonly string[]>> = {
-  // Taken only together with `store`.
+  // Accepted only together with `store`.
   openai: ['metadata'],
   groq: ['metadata', 'logprobs', 'top_logprobs'],
-  // Anything unknown is refused.
+  // Unknown members are rejected.
   mistral: ['user', 'logprobs', 'top_logprobs'],
 };
 
-/** A server whose capabilities are known. */
+/** A kind of server with known capabilities. */
 export type Dialect = keyof typeof PRESETS;
 
 /** Every Dialect. */
 export const DIALECTS = Object.keys(PRESETS) as readonly Dialect[];
 
-/** Members of a request that a server is better not sent. */
+/** Request members that are not sent to servers of this dialect. */
 export function omittedBy(dialect: Dialect): readonly string[] {
   return OMITTED[dialect] ?? [];
 }
 
-/** The capabilities of a server, with what is known better of this one. */
+/** The capabilities of a dialect, with overrides. */
 export function capabilitiesOf(dialect: Dialect, known: Partial<Capabilities> = {}): Capabilities {
   return { ...GENERIC, ...PRESETS[dialect], ...known };
 }

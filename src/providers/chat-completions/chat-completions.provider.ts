@@ -22,32 +22,32 @@ import { readModels } from './read-models.js';
 import { toChatRequest } from './request/index.js';
 import { callIdOfCall, ToolTable } from './tools/index.js';
 
-/** A server that speaks Chat Completions. */
+/** A Chat Completions server. */
 export interface ChatCompletionsOptions {
-  /** The name of the provider, for `owned_by` and our log. */
+  /** Name of the provider, for `owned_by` and the log. */
   readonly name: string;
   readonly address: UpstreamAddress;
   readonly capabilities: Capabilities;
-  /** Whether the server is asked for its models. */
+  /** Whether to list models with `GET /models`. */
   readonly discover: boolean;
-  /** Request members that are handed on as they are. */
+  /** Request members that are forwarded unchanged. */
   readonly forward: readonly string[];
-  /** Members that the server does not take. */
+  /** Request members that are not sent. */
   readonly omit: ReadonlySet<string>;
-  /** What clients must never see. */
+  /** Values that are redacted from error messages. */
   readonly secrets: readonly string[];
 }
 
-/** What the provider needs of the service. */
+/** Dependencies of ChatCompletionsProvider. */
 export interface ChatCompletionsDependencies {
   readonly clock: Clock;
   readonly ids: IdGenerator;
 }
 
-/** Nobody waits longer for a list of models. */
+/** Timeout of `GET /models`, ms. */
 const LIST_LIMIT_MS = 10_000;
 
-/** Models behind any server that speaks Chat Completions: turns become requests, chunks become ModelEvents. */
+/** A provider for Chat Completions servers: translates turns into requests and chunks into ModelEvents. */
 export class ChatCompletionsProvider extends PushingProvider {
   private readonly client: UpstreamClient;
   private readonly logger = new Logger(ChatCompletionsProvider.name);
@@ -82,17 +82,17 @@ export class ChatCompletionsProvider extends PushingProvider {
       await readAnswer(answer, reader, sink, this.options.secrets);
     } catch (error) {
       sink.signal.throwIfAborted();
-      // What breaks behind the model's last word breaks nothing any more.
+      // Errors after the finish reason are ignored.
       if (reader.finished === undefined) throw this.explain(error);
     }
     if (sink.isClosed) return;
     const { finished } = reader;
     if (finished === undefined) throw this.explain(new Error('the stream ended without a finish reason'));
-    if (finished === 'error') throw this.explain(new Error("the model's server gave up"));
+    if (finished === 'error') throw this.explain(new Error("the model's server reported an error"));
     await sink.write(reader.end(finished));
   }
 
-  /** Only what is sent is read: tools that are offered, and reasoning where the server takes it back. */
+  /** Counts only what is sent: offered tools, and reasoning if the server accepts it. */
   override async countTokens(turn: Turn): Promise<number> {
     const { tools } = new ToolTable(turn.settings.tools, turn.context);
     const offered = tools.map(({ definition }) => definition) as unknown as ResponseSettings['tools'];
@@ -105,7 +105,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     return countItemTokens(isRead ? items : items.filter(({ type }) => type !== 'reasoning'));
   }
 
-  /** Closes its connections. */
+  /** Closes all connections. */
   override destroy(): Promise<void> {
     return this.client.destroy();
   }
@@ -116,7 +116,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     return toModelError(answer.status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
   }
 
-  /** What went wrong, in words for the client; the cause is told our log. */
+  /** The error for the client; logs its cause. */
   private explain(error: unknown): ModelError {
     const explained = describe(error);
     if (explained.retry !== 'nowhere') {
@@ -133,7 +133,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   }
 }
 
-/** Connections break, and servers fall silent: both may be otherwise at the next attempt. */
+/** The ModelError for an error: a timeout, or else a broken connection. */
 function describe(cause: unknown): ModelError {
   if (cause instanceof ModelError) return cause;
   if (cause instanceof UpstreamTimeoutError) {

@@ -1,13 +1,13 @@
 import { isObject, objectsIn } from '../../validation/index.js';
 import type { ModelInfo } from '../model-provider.js';
 
-/** A name that is longer is no name of a model. */
+/** Characters of a model name; models with longer names are omitted. */
 const LONGEST_NAME = 256;
 
-/** The answer of `GET /models`; what is no model is left out. Throws for what is no list. */
+/** The models in the answer of `GET /models`; invalid entries are omitted. Throws an Error if there is no list. */
 export function readModels(answer: unknown, provider: string): readonly ModelInfo[] {
   const list = isObject(answer) ? answer.data : answer;
-  if (!Array.isArray(list)) throw new Error('the list of models is no list');
+  if (!Array.isArray(list)) throw new Error('the answer has no list of models');
   return objectsIn(list).flatMap((model) => {
     const { id, created, owned_by: ownedBy } = model;
     if (typeof id !== 'string' || id === '' || id.length > LONGEST_NAME) return [];
@@ -23,7 +23,7 @@ export function readModels(answer: unknown, provider: string): readonly ModelInf
   });
 }
 
-/** Each server calls it something else. */
+/** The context window, whose member differs from server to server. */
 function readWindow({ meta, ...model }: Readonly<Record<string, unknown>>): number | undefined {
   const inner = isObject(meta) ? meta.n_ctx : undefined;
   const names = ['max_model_len', 'context_length', 'max_context_length', 'context_window'];

@@ -9,19 +9,19 @@ import type { Turn } from '../turn.js';
 import { RecordingSink } from './recording-sink.js';
 import { type RecordedStep, Tape } from './tape.js';
 
-/** A turn as a script has it. */
+/** A recorded turn, in the form of a script's turn. */
 export interface RecordedTurn {
-  /** What was answered. */
+  /** Identifies the transcript that was answered. */
   readonly request: TranscriptPlace;
   readonly steps: readonly RecordedStep[];
 }
 
-/** A provider as it is, but every turn it ends is handed to `keep` as a turn of a script. */
+/** Wraps a provider and passes each finished turn to `save`. */
 export class RecordedProvider extends PushingProvider {
   constructor(
     private readonly provider: ModelProviderBase,
     private readonly clock: Clock,
-    private readonly keep: (turn: RecordedTurn) => void,
+    private readonly save: (turn: RecordedTurn) => void,
   ) {
     super();
   }
@@ -46,7 +46,7 @@ export class RecordedProvider extends PushingProvider {
     return this.provider.countOutputTokens(output);
   }
 
-  /** A turn that was stopped from outside is not kept: it would replay as one that the model broke off. */
+  /** Turns that were stopped by the service or the client are not saved: their replay would end early. */
   override async push(turn: Turn, sink: ModelSink): Promise<void> {
     const tape = new Tape(this.clock);
     const recording = new RecordingSink(sink, tape);
@@ -57,7 +57,7 @@ export class RecordedProvider extends PushingProvider {
       if (!recording.isStopped) tape.fail(error);
       throw error;
     } finally {
-      if (!recording.isStopped) this.keep({ request: placeOf(turn.context), steps: tape.steps });
+      if (!recording.isStopped) this.save({ request: placeOf(turn.context), steps: tape.steps });
     }
   }
 }

@@ -10,13 +10,13 @@ import { findSecrets } from '../redact.js';
 import { redactSteps } from './redact-steps.js';
 import { type RecordedTurn, RecordedProvider } from './recorded-provider.js';
 
-/** The first line of a recording: how it is to be replayed. */
+/** The first line of a recording: the settings of its replay. */
 const SETTINGS = JSON.stringify({ settings: { match: 'request', timing: 'recorded' } });
 
-/** Only its owner may read what was said. */
+/** Read and write for the owner only. */
 const FILE_MODE = 0o600;
 
-/** Writes what providers stream into RECORD_FILE, a script in JSON Lines. */
+/** Records the answers of providers in RECORD_FILE, a script in JSON Lines. */
 @Injectable()
 export class Recorder implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(Recorder.name);
@@ -39,18 +39,18 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
     const { RECORD_FILE } = this.environment;
     if (RECORD_FILE === '') return;
     const file = await this.open(RECORD_FILE);
-    file.on('error', (error) => this.logger.error(`nothing more is recorded in ${RECORD_FILE}`, error));
+    file.on('error', (error) => this.logger.error(`recording to ${RECORD_FILE} stopped`, error));
     this.file = file;
   }
 
-  /** Told whom to record. `secrets` are those of their upstreams, which no recording may hold. */
-  expect(providerNames: readonly string[], secrets: readonly string[]): void {
+  /** Sets the providers to record, and the secrets of their upstreams, which are redacted. */
+  setProviders(providerNames: readonly string[], secrets: readonly string[]): void {
     this.upstreamSecrets = secrets;
     this.names = new Set(providerNames);
-    if (this.file !== null && this.names.size === 0) this.logger.warn('RECORD_FILE: there is no provider to record');
+    if (this.file !== null && this.names.size === 0) this.logger.warn('RECORD_FILE: no provider to record');
   }
 
-  /** A provider with a recording around it, or as it is where nothing is recorded. */
+  /** Wraps a provider if it is recorded. */
   around(providerName: string, provider: ModelProviderBase): ModelProviderBase {
     if (this.file === null || !this.names.has(providerName)) return provider;
     let recorded = this.recorded.get(provider);
@@ -74,7 +74,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
       const { size } = await handle.stat();
       this.isEmpty = size === 0;
       const file = handle.createWriteStream();
-      // A run that was killed may have left half a line: what comes now must not be part of it.
+      // A killed process may have left an incomplete line.
       if (size > 0 && (await handle.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString() !== '\n') file.write('\n');
       return file;
     } catch (error) {
@@ -90,7 +90,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
       this.isEmpty = false;
       this.file.write(`${line}\n`);
     } catch (error) {
-      // What cannot be written down must not break the turn it belongs to.
+      // A failed recording must not fail the turn.
       this.logger.warn(`a turn was not recorded: ${String(error)}`);
     }
   }

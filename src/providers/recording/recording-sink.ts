@@ -2,7 +2,7 @@ import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import type { Tape } from './tape.js';
 
-/** Records what is written into a sink. */
+/** Records the events that are written into a sink. */
 export class RecordingSink implements ModelSink {
   constructor(
     private readonly sink: ModelSink,
@@ -17,7 +17,7 @@ export class RecordingSink implements ModelSink {
     return this.sink.isClosed;
   }
 
-  /** Whether the turn was stopped from outside, before the end of its answer. */
+  /** Whether the sink closed before the end of the answer. */
   get isStopped(): boolean {
     return this.sink.isClosed && !this.tape.isFinished;
   }
@@ -36,7 +36,7 @@ export class RecordingSink implements ModelSink {
     this.noticeRefusal();
   }
 
-  /** A sink that closes without a stop and without a `finish` was told something no model may say. */
+  /** A sink that closes without an abort and without a `finish` has rejected an invalid event. */
   private noticeRefusal(): void {
     if (this.isStopped && !this.sink.signal.aborted) this.tape.refuse();
   }

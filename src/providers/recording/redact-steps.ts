@@ -4,7 +4,7 @@ import type { RecordedStep } from './tape.js';
 
 type Delta = Extract<ModelEvent, { readonly delta: string }>;
 
-/** The steps of a turn without credentials, also where a model has spelled one over several deltas. */
+/** Redacts credentials in the steps of a turn, including those that span several deltas. */
 export function redactSteps(steps: readonly RecordedStep[], secrets: readonly string[]): readonly RecordedStep[] {
   const deltas = redactDeltas(
     steps.flatMap(({ events = [] }) => events.filter(isDelta)),
@@ -31,13 +31,13 @@ function redactDeltas(deltas: readonly Delta[], secrets: readonly string[]): Rea
   return redacted;
 }
 
-/** What the log probabilities of a text are about is the text again. */
+/** Replaces a delta. Log probabilities are dropped with it, because they repeat the text. */
 function withDelta(event: Delta, delta: string): Delta {
   if (delta === event.delta) return event;
   return event.type === 'text' ? { ...event, delta, logprobs: [] } : { ...event, delta };
 }
 
-/** Types, keys and ids of calls hold a turn together and are not the model's words. */
+/** Redacts all members except `type`, `key` and `callId`, which link events. */
 function redactMembers(event: ModelEvent, secrets: readonly string[]): ModelEvent {
   const { type, key, callId } = event as { readonly type: string; readonly key?: string; readonly callId?: string };
   const members = redactDeeply(event, secrets) as object;

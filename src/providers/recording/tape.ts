@@ -3,7 +3,7 @@ import { BreakConnectionError } from '../break-connection.js';
 import { ModelError } from '../model-error.js';
 import { MODEL_EVENT_TYPES, type ModelEvent } from '../model-event.js';
 
-/** A step of a script, as far as recordings have them. */
+/** A step of a script, with the members that recordings use. */
 export interface RecordedStep {
   /** Milliseconds since the turn began. */
   readonly at: number;
@@ -13,7 +13,7 @@ export interface RecordedStep {
   readonly end?: true;
 }
 
-/** What a provider writes in one turn, with its times. */
+/** Collects the events of one turn with their times. */
 export class Tape {
   readonly steps: RecordedStep[] = [];
   private readonly begun: number;
@@ -23,14 +23,13 @@ export class Tape {
     this.begun = clock.now();
   }
 
-  /** Whether the answer has come to its end, or to a failure: nothing after it is kept. */
+  /** Whether the answer has ended or failed. Later events are not recorded. */
   get isFinished(): boolean {
     return this.finished;
   }
 
   /**
-   * Headers and ids of the upstream are not kept: they may hold credentials. What comes after the end, or after something
-   * that no model may say, reaches no client and is not kept either.
+   * Records a batch up to its end or first invalid event. `metadata` is omitted, because headers may contain credentials.
    */
   add(batch: readonly unknown[]): void {
     const events: ModelEvent[] = [];
@@ -44,7 +43,7 @@ export class Tape {
     else this.fail(undefined);
   }
 
-  /** Keeps what the client was told; anything else is a bare `server_error`, as the client saw it. */
+  /** Records the error as the client sees it: errors other than ModelError become a generic `server_error`. */
   fail(error: unknown): void {
     if (this.finished) return;
     this.finished = true;
@@ -53,13 +52,13 @@ export class Tape {
     else this.steps.push({ at, error: error instanceof ModelError ? toScriptError(error) : BARE });
   }
 
-  /** What came last was no event of a model: it is replaced by the failure that it led to. */
+  /** Replaces the last step, which held an invalid event, with the failure that it caused. */
   refuse(): void {
     this.steps.pop();
     this.fail(undefined);
   }
 
-  /** The model's stream is over, with or without a `finish`. */
+  /** Records the end of the stream, if there was no `finish`. */
   close(): void {
     if (this.finished) return;
     this.finished = true;

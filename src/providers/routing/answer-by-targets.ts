@@ -7,12 +7,12 @@ import type { Random } from './random.js';
 import type { Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 
-/** What an answer is made with. */
+/** Parameters of answerByTargets. */
 export interface AnswerOptions {
-  /** In the order in which they are tried. */
+  /** In order of preference. */
   readonly targets: readonly Target[];
   readonly ask: (target: Target, sink: ModelSink) => Promise<void>;
-  /** The name that was asked for. */
+  /** The requested model name. */
   readonly model: string;
   readonly health: TargetHealth;
   readonly clock: Clock;
@@ -20,8 +20,8 @@ export interface AnswerOptions {
 }
 
 /**
- * Writes the answer of the first target that begins to answer. Until its first word is there, a failure leads on to the next
- * attempt; from then on the answer is the target's own. Rejects with what the last attempt failed with.
+ * Writes the answer of the first target that begins to answer. A failure before its first output leads to the next attempt; later
+ * failures are final. Rejects with the most useful error of the attempts.
  */
 export async function answerByTargets(options: AnswerOptions, sink: ModelSink): Promise<void> {
   const { targets, ask, model, health, clock, random } = options;
@@ -39,18 +39,18 @@ export async function answerByTargets(options: AnswerOptions, sink: ModelSink): 
       if (opening.hasBegun || isClosed(sink)) throw error;
       opening.giveUp();
       attempts.failed(target, error);
-      if (isFaultOfTarget(error)) health.failed(target, waitOf(error));
+      if (isTargetFailure(error)) health.failed(target, waitOf(error));
     }
   }
   throw attempts.error;
 }
 
-/** What a request asks too much of is no sign of ill health. */
-function isFaultOfTarget(error: unknown): boolean {
+/** Whether an error counts against the health of a target. Statuses 400 and 413 are the request's. */
+function isTargetFailure(error: unknown): boolean {
   return !(error instanceof ModelError) || ![400, 413].includes(error.options.status ?? 500);
 }
 
-/** Asked anew each time: while we waited, it may have changed. */
+/** Defeats TypeScript's narrowing: the sink may close during an await. */
 function isClosed(sink: ModelSink): boolean {
   return sink.isClosed;
 }

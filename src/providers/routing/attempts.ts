@@ -2,20 +2,20 @@ import { ModelError, type RetryHint } from '../model-error.js';
 import type { Random } from './random.js';
 import type { Target } from './target.js';
 
-/** The first pause; each further one is twice as long. */
+/** The first pause; it doubles with each round. */
 const FIRST_PAUSE_MS = 200;
-/** Who asks to be left alone for longer is not waited for: the client is told instead. */
+/** The longest pause. Targets that request a longer one are not retried; the client receives the delay instead. */
 const LONGEST_PAUSE_MS = 10_000;
 
-/** What to try next, and how long to wait before, ms. */
+/** The next target to try, and the pause before it, ms. */
 export interface Attempt {
   readonly target: Target;
   readonly pauseMs: number;
 }
 
 /**
- * The attempts of one turn. All targets are tried in their order; those that may do better when asked again are tried again, after a
- * pause that grows, as often as their provider says.
+ * The attempts of one turn. All targets are tried in order. Those with a retryable error are tried again in further rounds, with
+ * exponential backoff, up to the `retries` of their provider.
  */
 export class Attempts {
   private waiting: Target[];
@@ -32,7 +32,7 @@ export class Attempts {
     this.waiting = [...targets];
   }
 
-  /** Undefined when nothing is left to try. */
+  /** The next attempt; undefined if none is left. */
   next(): Attempt | undefined {
     if (this.waiting.length === 0) this.beginRound();
     const target = this.waiting.shift();
@@ -42,7 +42,7 @@ export class Attempts {
     return { target, pauseMs };
   }
 
-  /** Notes how an attempt failed. Throws what it failed with when no other attempt may help. */
+  /** Records a failed attempt. Throws its error if no retry can help. */
   failed(target: Target, error: unknown): void {
     const hint = hintOf(error);
     if (hint === 'nowhere') throw error;
@@ -53,7 +53,7 @@ export class Attempts {
     this.askedPauseMs = Math.max(this.askedPauseMs, wait);
   }
 
-  /** What to fail with when nothing is left: preferably what tells the client how long to wait. */
+  /** The error to fail with when no attempt is left; errors with a retry delay take precedence. */
   get error(): unknown {
     return this.worth;
   }
@@ -68,12 +68,12 @@ export class Attempts {
   }
 }
 
-/** An error that a provider did not mean for clients is its own fault: another one may not have it. */
+/** Errors other than ModelError are internal to a provider, so another one may succeed. */
 function hintOf(error: unknown): RetryHint {
   return error instanceof ModelError ? error.retry : 'other';
 }
 
-/** How long a target wants to be left alone, ms. */
+/** The delay that a target requested, ms. */
 export function waitOf(error: unknown): number {
   if (!(error instanceof ModelError)) return 0;
   const { upstreamWaitMs, retryAfterMs } = error.options;

@@ -2,7 +2,7 @@ import type { Capabilities, Dialect } from '../chat-completions/index.js';
 import type { ProviderEntry } from '../provider-kind.js';
 import { flag, oneOf } from './schema-parts.js';
 
-/** An upstream server that speaks Chat Completions. */
+/** An entry of PROVIDERS_FILE for a Chat Completions server. */
 export interface ChatCompletionsEntry extends ProviderEntry {
   readonly base_url: string;
   readonly dialect?: Dialect;
@@ -15,7 +15,7 @@ export interface ChatCompletionsEntry extends ProviderEntry {
   readonly capabilities?: Readonly<Record<string, unknown>>;
 }
 
-/** The members of `capabilities`, under the names of our own. */
+/** Maps the members of `capabilities` to those of Capabilities. */
 export const CAPABILITY_NAMES = {
   developer_role: 'developerRole',
   system_role: 'systemRole',

@@ -8,10 +8,10 @@ import { CAPABILITY_SCHEMAS, type ChatCompletionsEntry } from './chat-completion
 import { member, milliseconds, object, text, texts } from './schema-parts.js';
 import { toProviderOptions } from './to-provider-options.js';
 
-/** Without these there is no request. */
+/** Members that every request needs. */
 const VITAL: ReadonlySet<string> = new Set(['model', 'messages', 'stream']);
 
-/** What the HTTP client says itself. */
+/** Headers that the HTTP client sets. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -25,7 +25,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** The kind `chat-completions`: servers with the API of OpenAI's Chat Completions. */
+/** The kind `chat-completions`: servers with OpenAI's Chat Completions API. */
 export class ChatCompletionsKind extends ProviderKind {
   override readonly members = {
     base_url: { type: 'string', pattern: '^https?://[^@/?#]+(/[^@]*)?$', description: 'must be an http or https URL' },
@@ -58,12 +58,12 @@ export class ChatCompletionsKind extends ProviderKind {
     for (const [header, value] of Object.entries(headers)) requireHeader('headers', header, value);
     if (key !== undefined) requireHeader('api_key', 'authorization', `Bearer ${key}`);
     const vital = omit.findIndex((name) => VITAL.has(name));
-    if (vital !== -1) throw new Error(`omit[${vital}] is sent to every server (${omit[vital]})`);
+    if (vital !== -1) throw new Error(`omit[${vital}] must not be a required member (${omit[vital]})`);
     const reserved = forward.findIndex((name) => RESERVED_NAMES.has(name));
     if (reserved !== -1) throw new Error(`forward[${reserved}] is a reserved name (${forward[reserved]})`);
   }
 
-  /** What is sent to the server, and where it is. An authorization is quoted with and without its scheme. */
+  /** Credentials and addresses of the server. Header values are included with and without a scheme such as `Bearer`. */
   override secretsOf(entry: ProviderEntry): readonly string[] {
     const { base_url: url, api_key: key = '', headers = {}, query = {} } = entry as ChatCompletionsEntry;
     const { host, hostname, searchParams } = new URL(url);
@@ -76,12 +76,12 @@ function requireHeader(place: string, name: string, value: string): void {
   try {
     validateHeaderName(name);
   } catch {
-    throw new Error(`${place} has a name that is none of a header`);
+    throw new Error(`${place} has an invalid header name`);
   }
   try {
     validateHeaderValue(name, value);
   } catch {
-    throw new Error(`${place}${name === 'authorization' ? '' : `.${name}`} cannot be sent as a header`);
+    throw new Error(`${place}${name === 'authorization' ? '' : `.${name}`} is not a valid header value`);
   }
   if (OWN_HEADERS.has(name.toLowerCase())) throw new Error(`${place} must not have ${[...OWN_HEADERS].join(', ')}`);
 }

@@ -1,14 +1,14 @@
 import type { ModelEntry } from './providers-file.js';
 import type { Destination } from './target.js';
 
-/** What the file configures. */
+/** The providers and models of PROVIDERS_FILE. */
 export interface Configuration {
   readonly destinations: ReadonlyMap<string, Destination>;
   readonly models: readonly ModelEntry[];
-  /** What no client, log or recording may see. */
+  /** Values to redact from errors, logs and recordings. */
   readonly secrets: readonly string[];
-  /** Request members that any of the providers takes. */
+  /** Additional request members that any provider forwards. */
   readonly forwarded: ReadonlySet<string>;
-  /** Hangs up on everything. */
+  /** Closes all connections. */
   destroy(): Promise<void>;
 }

@@ -4,10 +4,10 @@ import type { ModelEntry } from './providers-file.js';
 import { kindOf, readProvidersFile } from './read-providers-file.js';
 import type { Destination } from './target.js';
 
-/** Further attempts of a turn at the same upstream, where the file says nothing. */
+/** Default of `retries`. */
 const DEFAULT_RETRIES = 2;
 
-/** Makes providers of what a file says. Throws EnvironmentError for one that cannot be used. */
+/** Creates the providers of a file. Throws EnvironmentError if it is invalid. */
 export async function configureProviders(
   path: string,
   kinds: ReadonlyMap<string, ProviderKind>,
@@ -33,7 +33,7 @@ export async function configureProviders(
   };
 }
 
-/** Whose models the file names: of those it is known what they are to serve. */
+/** Providers that entries of `models` name. Their own model lists are not served by default. */
 function namedIn(models: readonly ModelEntry[]): ReadonlySet<string | undefined> {
   return new Set(
     models.flatMap(({ provider, upstreams = [] }) => [provider, ...upstreams.map((upstream) => upstream.provider)]),

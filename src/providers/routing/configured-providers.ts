@@ -7,7 +7,7 @@ import { PROVIDER_KINDS, type ProviderKind } from '../provider-kind.js';
 import type { Configuration } from './configuration.js';
 import { DEFAULT_KIND } from './providers-file.js';
 
-/** Makes providers of what PROVIDERS_FILE says. */
+/** Creates the providers of PROVIDERS_FILE. */
 @Injectable()
 export class ConfiguredProviders {
   constructor(
@@ -17,11 +17,11 @@ export class ConfiguredProviders {
     @Inject(PROVIDER_KINDS) private readonly kinds: ReadonlyMap<string, ProviderKind>,
   ) {}
 
-  /** Null without a file. Throws EnvironmentError for one that cannot be used. */
+  /** Null without a file. Throws EnvironmentError if it is invalid. */
   async read(): Promise<Configuration | null> {
     const { PROVIDERS_FILE: path } = this.environment;
     if (path === '') return null;
-    // Loaded when it is needed: the client of upstream servers is a hundred files.
+    // Loaded on demand: the HTTP client consists of about a hundred files.
     const [{ configureProviders }, { ChatCompletionsKind }] = await Promise.all([
       import('./configure-providers.js'),
       import('./chat-completions-kind.js'),

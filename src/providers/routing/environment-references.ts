@@ -1,14 +1,14 @@
 const REFERENCE = /\$\$|\$\{(?<name>[A-Za-z_]\w*)\}/g;
 
-/** A value whose references are resolved, and what was put in their place. */
+/** A value with resolved references, and the substituted values. */
 export interface Resolved {
   readonly value: unknown;
   readonly substitutes: readonly string[];
 }
 
 /**
- * Puts environment variables in the place of `${NAME}` in every text of a value; `$$` is a dollar. Throws an Error that names the
- * place of a reference to a variable that is not set.
+ * Replaces `${NAME}` in all strings of a value with environment variables; `$$` is a dollar sign. Throws an Error that names the
+ * location of a reference to an unset variable.
  */
 export function resolveReferences(value: unknown, variables: Readonly<Record<string, string | undefined>>): Resolved {
   const substitutes: string[] = [];
@@ -17,7 +17,7 @@ export function resolveReferences(value: unknown, variables: Readonly<Record<str
       return part.replaceAll(REFERENCE, (match, name: string | undefined) => {
         if (name === undefined) return '$';
         const substitute = variables[name] ?? '';
-        if (substitute === '') throw new Error(`${place} refers to ${name}, which the environment does not have`);
+        if (substitute === '') throw new Error(`${place} refers to ${name}, which is not set`);
         substitutes.push(substitute);
         return substitute;
       });

@@ -1,11 +1,11 @@
 /**
- * Whether a name matches a glob: `*` is any text, `?` any one character. In time that grows with the two lengths only: names come
- * from clients, and what becomes of a pattern with many stars as a regular expression would hold everybody up.
+ * Whether a name matches a glob: `*` is any text, `?` any one character. Not a regular expression, because names come from
+ * clients and patterns with many stars would backtrack exponentially.
  */
 export function matchesGlob(glob: string, name: string): boolean {
   let at = 0;
   let position = 0;
-  /** Where the last star stands, and up to where it reaches. */
+  /** Index of the last star in the glob, and the end of its match in the name. */
   let star = -1;
   let reach = 0;
   while (position < name.length) {

@@ -5,17 +5,17 @@ import type { ModelSink } from '../model-sink.js';
 import type { Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 
-/** Who says nothing so often is taken at its word: it has begun. */
+/** After this many batches without output, an attempt counts as begun. */
 const MOST_SILENT_BATCHES = 8;
 
-/** Holds back what a target says up to its first word; what comes from then on goes straight to the client. */
+/** Buffers the events of a target until its first output, then passes all events on. */
 export class Opening implements ModelSink {
   /** Null once the target has begun. */
   private held: ModelEvent[] | null;
   private batches = 0;
   private isGivenUp = false;
 
-  /** `model` is the name that was asked for. */
+  /** `model` is the requested name. */
   constructor(
     private readonly sink: ModelSink,
     private readonly target: Target,
@@ -33,7 +33,7 @@ export class Opening implements ModelSink {
     return this.isGivenUp || this.sink.isClosed;
   }
 
-  /** Whether the client is given what the target says: another one would contradict it. */
+  /** Whether events have reached the client, so that no other target can be tried. */
   get hasBegun(): boolean {
     return this.held === null;
   }
@@ -50,13 +50,13 @@ export class Opening implements ModelSink {
     return this.sink.write(held);
   }
 
-  /** The attempt has failed: what its provider may still write must not get into the next one. */
+  /** Ends a failed attempt; later writes of its provider are ignored. */
   giveUp(): void {
     this.isGivenUp = true;
   }
 }
 
-/** What a model has said nothing with yet. A provider's nonsense is for the assembler to find. */
+/** Whether an event has no output. Invalid events count as output; the assembler rejects them. */
 function isSilent(event: ModelEvent | null | undefined): boolean {
   return event?.type === 'metadata';
 }

@@ -6,9 +6,8 @@ import type { Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 
 /**
- * The order in which a turn tries its targets: first where its transcript was answered last, because its beginning is likely
- * to be cached there; then by its `prompt_cache_key`, which says the same of transcripts that clients keep themselves, or else by
- * chance, both according to the weights; last those that failed a moment ago.
+ * Orders the targets of a turn: first the target that answered the parent, whose prompt cache is likely to hold the transcript;
+ * then by `prompt_cache_key`, or else at random, both by weight; last those that failed recently.
  */
 export function orderTargets(
   targets: readonly Target[],
@@ -28,7 +27,7 @@ export function orderTargets(
   return [...ordered.filter((target) => !isResting(target)), ...ordered.filter(isResting)];
 }
 
-/** The same order for the same key, and over many keys as many turns for each as its weight says (rendezvous hashing). */
+/** Weighted rendezvous hashing: the same order for the same key, with turns distributed by weight over many keys. */
 function rank(targets: readonly Target[], key: string): readonly Target[] {
   const scores = new Map(
     targets.map((target, index) => [target, -Math.log(drawn(key, target, index)) / target.weight]),
@@ -36,13 +35,13 @@ function rank(targets: readonly Target[], key: string): readonly Target[] {
   return targets.toSorted((one, other) => (scores.get(one) ?? 0) - (scores.get(other) ?? 0));
 }
 
-/** From above 0 to 1. */
+/** A number above 0, up to 1. */
 function drawn(key: string, { providerName }: Target, index: number): number {
   const digest = hash('sha256', `${index} ${providerName} ${key}`).slice(0, 12);
   return (Number.parseInt(digest, 16) + 1) / 0x1_0000_0000_0000;
 }
 
-/** Draws one after the other; a target of twice the weight is drawn twice as often. */
+/** A random order in which each position is drawn by weight. */
 function shuffle(targets: readonly Target[], random: Random): readonly Target[] {
   const left = [...targets];
   const drawn: Target[] = [];

@@ -1,13 +1,13 @@
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
 import { flag, object, oneOf, text, tokens } from './schema-parts.js';
 
-/** The file that PROVIDERS_FILE names, as it is written (docs/providers.md). */
+/** The content of PROVIDERS_FILE (docs/providers.md). */
 export interface ProvidersFile {
   readonly providers?: Readonly<Record<string, ProviderEntry>>;
   readonly models?: readonly ModelEntry[];
 }
 
-/** Which names go where. Exactly one of `name`, `prefix`, `glob` and `default`. */
+/** Routes model names. Exactly one of `name`, `prefix`, `glob` and `default`. */
 export interface ModelEntry {
   readonly name?: string;
   readonly prefix?: string;
@@ -15,7 +15,7 @@ export interface ModelEntry {
   readonly default?: true;
   /** The `name` of another entry. */
   readonly alias?: string;
-  /** Whether the prefix is left out of the name upstream. */
+  /** Whether the upstream name omits the prefix. */
   readonly strip?: boolean;
   readonly provider?: string;
   readonly model?: string;
@@ -31,9 +31,9 @@ export interface ModelEntry {
 /** One of several upstreams that serve the same names. */
 export interface UpstreamEntry {
   readonly provider: string;
-  /** The name of the model there; the one that was asked for when absent. */
+  /** Upstream name of the model. Default: the requested name. */
   readonly model?: string;
-  /** Its share of the turns, in relation to the others'. */
+  /** Relative share of turns. */
   readonly weight?: number;
 }
 
@@ -42,7 +42,7 @@ const upstream = object(
   { required: ['provider'] },
 );
 
-/** The members of an entry that belong to every kind. */
+/** Members of an entry of any kind. */
 const COMMON_MEMBERS = { retries: { type: 'integer', minimum: 0, maximum: 100 }, discover: flag };
 
 const MATCHES = ['name', 'prefix', 'glob', 'default'];
@@ -74,12 +74,12 @@ const model = object(
   },
 );
 
-/** The kind of an entry that names none. */
+/** Default of `kind`. */
 export const DEFAULT_KIND = 'chat-completions';
 
 /**
- * The JSON Schema of a file: each of its entries has the members of its kind. An entry of an unknown kind is held to the
- * default one, which says what kinds there are.
+ * The JSON Schema of a file, in which each entry has the members of its kind. Entries of an unknown kind are checked against the
+ * default kind, so that the violation lists the valid kinds.
  */
 export function providersSchema(file: unknown, kinds: ReadonlyMap<string, ProviderKind>): object {
   const entries = Object.entries(membersOf(membersOf(file)['providers']));

@@ -1,10 +1,10 @@
-/** The only source of chance in routing, so that tests can choose it. */
+/** The source of randomness in routing, injected so that tests can replace it. */
 export abstract class Random {
-  /** From 0 up to, but not, 1. */
+  /** A number from 0 (included) to 1 (excluded). */
   abstract next(): number;
 }
 
-/** Chance as it is. */
+/** Uses `Math.random`. */
 export class SystemRandom extends Random {
   override next(): number {
     return Math.random();

@@ -6,13 +6,13 @@ import { SHORTEST_SECRET } from '../redact.js';
 import { resolveReferences } from './environment-references.js';
 import { DEFAULT_KIND, type ProvidersFile, providersSchema } from './providers-file.js';
 
-/** A file that can be used, and what in it must never be seen. */
+/** A valid file, and its values to redact. */
 export interface ReadFile {
   readonly file: ProvidersFile;
   readonly secrets: readonly string[];
 }
 
-/** Reads and checks the file. Throws EnvironmentError; what the file says is never quoted, for there are keys in it. */
+/** Reads and validates the file. Throws EnvironmentError without quoting the file, which contains keys. */
 export async function readProvidersFile(path: string, kinds: ReadonlyMap<string, ProviderKind>): Promise<ReadFile> {
   try {
     const { value, substitutes } = resolveReferences(await parse(path, await readFile(path, 'utf8')), process.env);
@@ -32,10 +32,10 @@ export async function readProvidersFile(path: string, kinds: ReadonlyMap<string,
   }
 }
 
-/** The kind of an entry that was checked. */
+/** The kind of a validated entry. */
 export function kindOf({ kind = DEFAULT_KIND }: ProviderEntry, kinds: ReadonlyMap<string, ProviderKind>): ProviderKind {
   const found = kinds.get(kind);
-  if (found === undefined) throw new Error(`there is no kind of providers named '${kind}'`);
+  if (found === undefined) throw new Error(`unknown provider kind '${kind}'`);
   return found;
 }
 
@@ -43,7 +43,7 @@ async function parse(path: string, content: string): Promise<unknown> {
   try {
     return await parseDataFile(path, content);
   } catch (error) {
-    // The parser's own words quote the file.
+    // The parser's message quotes the file.
     const [start] =
       (error as { readonly linePos?: readonly { readonly line: number; readonly col: number }[] }).linePos ?? [];
     const place = start === undefined ? '' : `, at line ${start.line}, column ${start.col}`;
@@ -63,7 +63,7 @@ function checkModels({ models = [] }: ProvidersFile): void {
   const names = models.map(({ name }) => name);
   for (const [index, { name, alias }] of models.entries()) {
     const place = `models[${index}]`;
-    if (name !== undefined && names.indexOf(name) !== index) throw new Error(`${place}.name is there already`);
+    if (name !== undefined && names.indexOf(name) !== index) throw new Error(`${place}.name is a duplicate`);
     if (alias === undefined) continue;
     const target = models.find((entry) => entry.name === alias);
     if (target === undefined) throw new Error(`${place}.alias must be the name of another entry`);

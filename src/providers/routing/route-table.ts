@@ -5,16 +5,16 @@ import type { ModelEntry, UpstreamEntry } from './providers-file.js';
 import { RoutedProvider, type RoutingDependencies } from './routed-provider.js';
 import type { Destination, Target } from './target.js';
 
-/** What is known of a provider's model beyond the file: what the provider lists itself. */
+/** Looks up a model in the list of its provider. */
 export type LookUpModel = (providerName: string, model: string) => ModelInfo | undefined;
 
-/** A name that is longer is no name of a model, and no pattern is tried on it. */
+/** Characters of a model name; patterns do not match longer names. */
 const LONGEST_NAME = 256;
 
-/** The models of the file came into being with it; nobody knows when. */
+/** `created` of models that the provider does not list: 2026-01-01. */
 const CREATED = 1_767_225_600;
 
-/** An entry of the file, ready to match. */
+/** A compiled entry of `models`. */
 interface Rule {
   readonly entry: ModelEntry;
   readonly matches: (name: string) => boolean;
@@ -22,13 +22,13 @@ interface Rule {
   readonly targets: readonly Target[];
 }
 
-/** Which model names go where, as the file says. */
+/** Routes model names by the `models` of the file. */
 export class RouteTable {
   private readonly exact = new Map<string, Rule>();
   private readonly patterns: readonly Rule[];
   private readonly fallback: Rule | undefined;
 
-  /** Throws an Error for an entry that names a provider that is not there. */
+  /** Throws an Error for an entry that names an unknown provider. */
   constructor(
     entries: readonly ModelEntry[],
     destinations: ReadonlyMap<string, Destination>,
@@ -47,18 +47,18 @@ export class RouteTable {
     this.fallback = rules.find(({ entry }) => entry.default === true);
   }
 
-  /** The models whose names the file has, as `GET /v1/models` shows them. */
+  /** The models with exact names, for `GET /v1/models`. */
   list(lookUp: LookUpModel): readonly ModelRoute[] {
     return [...this.exact].map(([name, rule]) => toRoute(name, rule, lookUp));
   }
 
-  /** Where a name goes that the file has, or a pattern of it matches. */
+  /** The route of a name that an entry names or matches. */
   find(name: string, lookUp: LookUpModel): ModelRoute | undefined {
     const rule = this.exact.get(name) ?? this.matching(name);
     return rule === undefined ? undefined : toRoute(name, rule, lookUp);
   }
 
-  /** Where a name goes that nobody knows. */
+  /** The route of the default entry, for unknown names. */
   findDefault(name: string, lookUp: LookUpModel): ModelRoute | undefined {
     return this.fallback === undefined ? undefined : toRoute(name, this.fallback, lookUp);
   }
@@ -68,7 +68,7 @@ export class RouteTable {
   }
 }
 
-/** An alias is its entry under another name; upstream it is called as the entry is. */
+/** Resolves an alias: the settings and upstreams of the entry it names, which also gives the upstream name. */
 function resolveAlias(entry: ModelEntry, entries: readonly ModelEntry[]): ModelEntry {
   const meant = entries.find(({ name }) => entry.alias !== undefined && name === entry.alias);
   if (meant === undefined) return entry;
@@ -85,7 +85,7 @@ function toRule(
   dependencies: RoutingDependencies,
 ): Rule {
   const [first, ...others] = upstreamsOf(entry).map((upstream) => toTarget(upstream, entry, index, destinations));
-  if (first === undefined) throw new Error(`models[${index}] leads nowhere`);
+  if (first === undefined) throw new Error(`models[${index}] has no upstream`);
   const provider = new RoutedProvider([first, ...others], dependencies, entry.max_output_tokens);
   return { entry, matches: toMatcher(entry), provider, targets: [first, ...others] };
 }
@@ -102,8 +102,7 @@ function toTarget(
   destinations: ReadonlyMap<string, Destination>,
 ): Target {
   const destination = destinations.get(providerName);
-  if (destination === undefined)
-    throw new Error(`models[${index}] names a provider that is neither in the file nor in the program`);
+  if (destination === undefined) throw new Error(`models[${index}] names an unknown provider`);
   const toModel = (name: string): string => model ?? (strip ? name.slice(prefix.length) : name);
   return { ...destination, providerName, toModel, weight };
 }
@@ -115,7 +114,7 @@ function toMatcher({ prefix, glob }: ModelEntry): (name: string) => boolean {
 
 function toRoute(name: string, { entry, provider, targets }: Rule, lookUp: LookUpModel): ModelRoute {
   const known = targets.map(({ providerName, toModel }) => lookUp(providerName, toModel(name)));
-  // A turn may end up with any of them: the smallest window is safe everywhere.
+  // Any target may answer, so the smallest context window applies.
   const windows = known.map((model) => model?.contextWindow).filter((window) => window !== undefined);
   const contextWindow = entry.context_window ?? (windows.length === 0 ? undefined : Math.min(...windows));
   const [first] = known;

@@ -41,7 +41,7 @@ function route(...answers: readonly [Upstream, ...Upstream[]]): RoutedProvider {
 const TURN = simulatedTurn({ prompt_cache_key: null }, []);
 
 describe(RoutedProvider.name, () => {
-  it('holds back what says nothing up to the first word, and then hands on every batch as it is', async () => {
+  it('buffers events without output up to the first output, then passes on every batch unchanged', async () => {
     const sink = new TestSink();
     const last = say('two');
     const provider = route(
@@ -64,7 +64,7 @@ describe(RoutedProvider.name, () => {
     expect(sink.batches[1]).toBe(last);
   });
 
-  it('takes nothing more from an attempt that has failed', async () => {
+  it('ignores later writes of a failed attempt', async () => {
     const sink = new TestSink();
     let failed: ModelSink | undefined;
     const failOnce = async (opening: ModelSink): Promise<void> => {

@@ -12,14 +12,14 @@ import { RoutedTurn } from './routed-turn.js';
 import type { Destination, Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 
-/** What routing needs of the service. */
+/** Dependencies of RoutedProvider. */
 export interface RoutingDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly health: TargetHealth;
 }
 
-/** Stands before the targets of a name: shares the turns out by weight, and goes on to the next before the first token. */
+/** Distributes turns over targets by weight, and fails over to the next target before the first token. */
 export class RoutedProvider extends PushingProvider {
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
@@ -29,18 +29,18 @@ export class RoutedProvider extends PushingProvider {
     super();
   }
 
-  /** Stands before one provider, for the names that it has itself. */
+  /** Wraps one provider, for its own model names. */
   static before(name: string, destination: Destination, dependencies: RoutingDependencies): RoutedProvider {
     const target = { ...destination, providerName: name, toModel: (model: string) => model, weight: 1 };
     return new RoutedProvider([target], dependencies);
   }
 
-  /** Who is asked first when nothing else speaks for another. */
+  /** The first target, which also counts tokens. */
   get first(): Target {
     return this.targets[0];
   }
 
-  /** Names are the routing's business. */
+  /** Always empty: RouteTable and ProviderTable list the models. */
   override async models(): Promise<readonly ModelInfo[]> {
     return [];
   }

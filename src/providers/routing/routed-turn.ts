@@ -1,7 +1,7 @@
 import type { Item, ResponseSettings } from '../../protocol/index.js';
 import type { Turn } from '../turn.js';
 
-/** A turn under the name that its model has upstream, and within the limits of that model. */
+/** A turn with the upstream name of its model, and with `max_output_tokens` capped. */
 export class RoutedTurn implements Turn {
   readonly settings: ResponseSettings;
   readonly responseId: Turn['responseId'];

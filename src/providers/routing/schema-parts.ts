@@ -1,6 +1,6 @@
 /** Parts of the JSON Schemas of PROVIDERS_FILE. */
 
-/** What Node's timers can hold. */
+/** Maximum delay of Node's timers. */
 const LONGEST_DELAY_MS = 2_147_483_647;
 
 export const text = { type: 'string', minLength: 1 };
@@ -10,12 +10,12 @@ export const milliseconds = { type: 'integer', minimum: 1, maximum: LONGEST_DELA
 export const tokens = { type: 'integer', minimum: 1 };
 export const texts = { type: 'object', additionalProperties: { type: 'string' } };
 
-/** One of several words. */
+/** A schema of one of several values. */
 export function oneOf(...words: readonly string[]): object {
   return { enum: words };
 }
 
-/** An object with these members and no others. */
+/** A schema of an object with only these members. */
 export function object(properties: object, rest: object = {}): object {
   return { type: 'object', properties, additionalProperties: false, ...rest };
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../time/index.js';
 import type { Target } from './target.js';
 
-/** How long a target that failed comes last, ms, unless it asked for longer. */
+/** Time for which a failed target is tried last, unless it requested longer. */
 const REST_MS = 5000;
 const LONGEST_REST_MS = 60_000;
 
-/** Remembers which targets failed of late, so that turns go to others first. */
+/** Tracks targets that failed recently, so that turns try others first. */
 export class TargetHealth {
   private readonly restsUntil = new Map<Target, number>();
 

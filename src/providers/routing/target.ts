@@ -1,18 +1,18 @@
 import type { ModelProviderBase } from '../model-provider.js';
 
-/** A provider that names may go to. */
+/** A provider that model names can be routed to. */
 export interface Destination {
   readonly provider: ModelProviderBase;
-  /** Further attempts of a turn here, before the first token. */
+  /** Retries of a turn, before the first token. */
   readonly retries: number;
-  /** Whether it serves the names that it lists itself. */
+  /** Whether the model names that the provider lists are served. */
   readonly isOpen: boolean;
 }
 
-/** One place where the turns of a name may go. */
+/** A provider that can answer the turns of a model name. */
 export interface Target extends Destination {
   readonly providerName: string;
-  /** The name of the model there, by the name that was asked for. */
+  /** Translates the requested name into the provider's name of the model. */
   readonly toModel: (name: string) => string;
   readonly weight: number;
 }

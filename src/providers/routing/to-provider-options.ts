@@ -9,7 +9,7 @@ import { CAPABILITY_NAMES, type ChatCompletionsEntry } from './chat-completions-
 const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000 };
 const DEFAULT_CONNECTIONS = 1024;
 
-/** An entry of the file, with its defaults. `secrets` must never be seen by clients. */
+/** Translates an entry of the file, with defaults. `secrets` are redacted from error messages. */
 export function toProviderOptions(
   name: string,
   entry: ChatCompletionsEntry,

@@ -1,13 +1,13 @@
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 
-/** The tokenizer is quadratic in what it cannot split, and has no word this long. In UTF-8 bytes, roughly. */
+/** The tokenizer takes quadratic time for unsplittable runs, and has no token this long. In UTF-8 bytes, roughly. */
 const LONGEST_RUN = 256;
-/** What is counted in one go: half a millisecond of ordinary text, a few of the worst. */
+/** Characters that are counted at once: 0.5 ms for ordinary text, a few ms at worst. */
 const CHUNK_LENGTH = 4 * 1024;
 
 /**
- * Cuts a text into pieces that the tokenizer is quick with. The pieces' tokens are the text's own, except where a run of
- * more than LONGEST_RUN letters or signs has no place to be cut at.
+ * Cuts a text into pieces that the tokenizer handles quickly. The tokens of the pieces are those of the text, except for runs of
+ * more than LONGEST_RUN letters or signs.
  */
 export function* cutText(text: string): Generator<string> {
   if (text.length <= CHUNK_LENGTH) {
@@ -16,15 +16,15 @@ export function* cutText(text: string): Generator<string> {
   }
   for (let start = 0; start < text.length;) {
     const end = findCut(text, start, start + CHUNK_LENGTH);
-    // A copy, not a slice: the tokenizer remembers words, and a slice would keep the whole text alive with them.
+    // A copy, not a slice: the tokenizer caches words, and a cached slice would retain the whole text.
     yield* cutLongRuns(Buffer.from(text.slice(start, end), 'utf16le').toString('utf16le'));
     start = end;
   }
 }
 
 /**
- * Where to end a piece at `limit` or before. A letter or digit never shares a token with a sign or space behind it, so
- * there the count stays exact; where none is found, anywhere outside a surrogate pair.
+ * The index at or before `limit` at which to end a piece. A cut between a letter or digit and a following sign or space keeps the
+ * count exact; if there is none, the cut is at `limit`, outside of surrogate pairs.
  */
 function findCut(text: string, start: number, limit: number): number {
   if (limit >= text.length) return text.length;
@@ -52,7 +52,7 @@ function* cutLongRuns(chunk: string): Generator<string> {
 }
 
 function* cutRun(run: string): Generator<string> {
-  // Four bytes at most for each character: what counts is how many bytes the tokenizer gets in one piece.
+  // The limit is in bytes, and a character has up to four.
   const length = /[^\0-\x7f]/.test(run) ? LONGEST_RUN / 4 : LONGEST_RUN;
   for (let start = 0; start < run.length;) {
     const end = isLowSurrogate(run, start + length) ? start + length - 1 : start + length;
@@ -65,14 +65,14 @@ const SPACE = 0;
 const DIGIT = 1;
 const OTHER = 2;
 
-/** What ends a run. Beyond ASCII that takes too long to say: such a character is taken to end none. */
+/** The kind of an ASCII character; undefined for others, which are assumed to continue a run. */
 function kindOf(code: number): number | undefined {
   if (code > 127) return undefined;
   if (code === 32 || (code >= 9 && code <= 13)) return SPACE;
   return code >= 48 && code <= 57 ? DIGIT : OTHER;
 }
 
-/** Whether the tokenizer might meet a run that is too long: quick, and never wrong when it says no. */
+/** A quick check for runs that are too long, without false negatives. */
 function hasLongRun(text: string): boolean {
   let start = 0;
   let last = OTHER;

@@ -52,11 +52,11 @@ describe(countTokens.name, () => {
     }
   });
 
-  it('knows special tokens as plain text', () => {
+  it('counts special tokens as plain text', () => {
     expect(countTokens('<|endoftext|>')).toBeGreaterThan(1);
   });
 
-  it('counts nothing in nothing', () => {
+  it('counts zero for an empty text', () => {
     expect(countTokens('')).toBe(0);
   });
 
@@ -158,7 +158,7 @@ describe(countItemTokens.name, () => {
     );
   });
 
-  it('remembers an item', async () => {
+  it('caches the count of an item', async () => {
     const read = jest.fn(() => PROSE);
     const item: Item = {
       type: 'message',
@@ -172,7 +172,7 @@ describe(countItemTokens.name, () => {
     expect(read).toHaveBeenCalledTimes(1);
   });
 
-  it('lets the event loop turn while it counts much text, and not for little', async () => {
+  it('yields to the event loop for long texts only', async () => {
     let turns = 0;
     let counting = true;
     const turn = (): void => {
@@ -199,11 +199,11 @@ describe(countSettingsTokens.name, () => {
     expect(count).toBe(3 + uncut(PROSE) + uncut(JSON.stringify(tool)) + uncut(JSON.stringify(schema)));
   });
 
-  it('counts nothing where nothing is set', async () => {
+  it('counts zero without settings', async () => {
     await expect(countSettingsTokens(settings({}))).resolves.toBe(0);
   });
 
-  it('remembers a list of tools', async () => {
+  it('caches the count of a list of tools', async () => {
     const toJSON = jest.fn(() => tool);
     const tools = [{ toJSON }];
     const once = await countSettingsTokens(settings({ tools }));

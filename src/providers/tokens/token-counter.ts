@@ -2,34 +2,34 @@ import type { ContentPart, Item, ResponseSettings } from '../../protocol/index.j
 import { cutText } from './cut-text.js';
 import { tokenizer } from './tokenizer.js';
 
-/** `<|endoftext|>` in a user's text is text: it must neither throw nor count as one token. */
+/** Counts special tokens such as `<|endoftext|>` as plain text. */
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
-/** Work between two turns of the event loop, in characters of ordinary text: about four milliseconds. */
+/** Work between two turns of the event loop, in characters of ordinary text: about 4 ms. */
 const SLICE_COST = 64 * 1024;
-/** How much more a character costs where the tokenizer does not know the words. */
+/** Relative cost of a character in text with many tokens per character. */
 const DENSE_COST = 16;
 
 /** Every item is framed by its role and two separators. */
 const ITEM_FRAMING = 3;
-/** An image as OpenAI bills it: `detail: "low"`, and one of 1024 x 1024 otherwise. Its size is not looked at. */
+/** Tokens of an image, as OpenAI bills `detail: "low"` and otherwise 1024 x 1024 pixels. The actual size is ignored. */
 const IMAGE_TOKENS = { low: 85, other: 765 };
-/** Files and encrypted content count a quarter of their base64 length; a file no more than a full context window. */
+/** Files and encrypted content count a quarter of their base64 length; a file up to MOST_FILE_TOKENS. */
 const BASE64_PER_TOKEN = 4;
 const MOST_FILE_TOKENS = 128_000;
-/** Models hear some ten to thirty tokens in a second, which is some ten to forty thousand characters of base64. */
+/** Audio has about 10 to 30 tokens, and 10,000 to 40,000 base64 characters, per second. */
 const AUDIO_BASE64_PER_TOKEN = 1000;
 
 const counts = new WeakMap<object, number>();
 
-/** Tokens of a text as o200k_base has them. */
+/** Tokens of a text in o200k_base. */
 export function countTokens(text: string): number {
   let tokens = 0;
   for (const chunk of cutText(text)) tokens += countChunk(chunk);
   return tokens;
 }
 
-/** Tokens of items as a model reads them. Each item is counted once and remembered for as long as it lives. */
+/** Tokens of items. The count of each item is cached for its lifetime. */
 export async function countItemTokens(items: readonly Item[]): Promise<number> {
   const meter = new Meter();
   let total = 0;
@@ -54,7 +54,7 @@ export async function countSettingsTokens(settings: ResponseSettings): Promise<n
   return total;
 }
 
-/** Counts texts one after another, and lets others have their turn after each slice of work. */
+/** Counts texts and yields to the event loop after each slice of work. */
 class Meter {
   private spent = 0;
 
@@ -63,7 +63,7 @@ class Meter {
     for (const chunk of cutText(text)) {
       const counted = countChunk(chunk);
       tokens += counted;
-      // Ordinary text has four characters per token; with fewer than three the tokenizer had to work for each.
+      // Ordinary text has about four characters per token; text with fewer than three takes longer.
       this.spent += counted * 3 > chunk.length ? chunk.length * DENSE_COST : chunk.length;
       if (this.spent >= SLICE_COST) await this.pause();
     }
@@ -102,7 +102,7 @@ async function countItem(item: Item, meter: Meter): Promise<number> {
   return tokens;
 }
 
-/** Which of an item's members a model reads; an item type that is not here counts as its JSON text. */
+/** The members of an item that count, by type. Other types count as their JSON text. */
 const PARTS_OF_ITEM = new Map<string, (item: Item) => readonly ContentPart[]>(
   Object.entries({
     message: (item) => toParts(item.content),
@@ -142,12 +142,12 @@ function quarterOf(data: unknown): number {
   return typeof data === 'string' ? Math.ceil(data.length / BASE64_PER_TOKEN) : 0;
 }
 
-/** An id is the service's, not the model's. */
+/** Any other item, without its id, which models do not see. */
 function toUnknown({ id: _id, ...value }: Item): ContentPart {
   return { type: 'unknown', value };
 }
 
-/** Reasoning in the open is not read a second time where it is sealed. */
+/** The text of reasoning, or else its encrypted content. */
 function toThoughts(item: Item): readonly ContentPart[] {
   const open = toParts(item.content);
   return open.length > 0 ? open : toEncrypted(item);

@@ -4,7 +4,7 @@ import type * as o200k from 'gpt-tokenizer/encoding/o200k_base';
 
 type Tokenizer = typeof o200k;
 
-/** How many words the tokenizer remembers: it does so as slices, and a slice keeps the whole text alive that it was cut from. */
+/** Size of the tokenizer's cache, in words. Cached words are slices, which retain the text they were cut from. */
 const MERGE_CACHE_SIZE = 10_000;
 
 const require = createRequire(import.meta.url);
@@ -12,8 +12,7 @@ const require = createRequire(import.meta.url);
 let loaded: Tokenizer | null = null;
 
 /**
- * The tokenizer of o200k_base. It is loaded when it is first needed: it takes a quarter of a second and 50 MB, and where models
- * report what they used nobody ever needs it.
+ * The tokenizer of o200k_base. Loaded on first use: it takes 0.25 s and 50 MB, and is not needed if providers report usage.
  */
 export function tokenizer(): Tokenizer {
   if (loaded === null) {

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 
 import type { Item } from '../../protocol/index.js';
 
-/** Members that differ although what is said is the same: given by a service or made anew for each run. */
+/** Members that differ between runs although the content is the same. */
 const INCIDENTAL = new Set(['id', 'call_id', 'status', 'encrypted_content', 'annotations', 'logprobs', 'phase']);
 
 const digests = new WeakMap<Item, string>();
 
 /**
- * A fingerprint (SHA-256, hex) of what a model reads: the same for conversations that differ only in ids. Reasoning does
- * not count, because some clients replay it and others do not. Each item is read once and remembered for as long as it lives.
+ * The SHA-256 digest of a transcript, in hex. Ids and other incidental members are excluded, as is reasoning, because only some
+ * clients replay it. The digest of each item is cached for its lifetime.
  */
 export function digestTranscript(context: readonly Item[]): string {
   const hash = createHash('sha256');

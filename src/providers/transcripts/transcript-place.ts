@@ -1,17 +1,17 @@
 import type { Item } from '../../protocol/index.js';
 import { digestTranscript } from './transcript-digest.js';
 
-/** Where a conversation has come to, in ways that survive more or less of what differs between two runs. */
+/** Identifies the position of a turn in a transcript, at three levels of precision. */
 export interface TranscriptPlace {
-  /** Digest of everything that was said. */
+  /** Digest of the whole transcript. */
   readonly conversation: string;
-  /** Digest of what the user said: tools may answer otherwise in another run. */
+  /** Digest of the user messages; it does not depend on tool outputs. */
   readonly user: string;
-  /** Answers of the model so far. */
+  /** Number of answers so far. */
   readonly answers: number;
 }
 
-/** The place that a turn with this context answers at. */
+/** The position of a turn with this context. */
 export function placeOf(context: readonly Item[]): TranscriptPlace {
   return {
     conversation: digestTranscript(context),
@@ -20,17 +20,17 @@ export function placeOf(context: readonly Item[]): TranscriptPlace {
   };
 }
 
-/** Whether the user said it. */
+/** Whether an item is a message of the user. */
 export function isUserMessage(item: Item): boolean {
   return item.type === 'message' && item.role === 'user';
 }
 
-/** How often a model has spoken: its messages, thoughts and calls in a row are one answer. */
+/** Counts answers: consecutive messages, reasoning and calls of the model are one answer. */
 export function countAnswers(items: readonly Item[]): number {
   return countRuns(items, isModelItem);
 }
 
-/** How many times in a row items of a kind come, others between them. */
+/** Counts runs of consecutive items of a kind. */
 export function countRuns(items: readonly Item[], isOfKind: (item: Item) => boolean): number {
   let runs = 0;
   let inside = false;

@@ -1,5 +1,5 @@
 export * from './event-stream.js';
-export * from './patience.js';
+export * from './exchange-timer.js';
 export * from './read-text.js';
 export * from './upstream-answer.js';
 export * from './upstream-client.js';

@@ -1,9 +1,9 @@
 import type { UpstreamAnswer } from './upstream-answer.js';
 
-/** What an upstream says when it refuses is short. */
+/** Bytes of an error body. */
 const LONGEST_TEXT = 1024 * 1024;
 
-/** The beginning of a body as text, up to a limit in bytes. */
+/** Collects the beginning of a body as text, up to a limit in bytes. */
 export class TextCollector {
   private readonly pieces: Uint8Array[] = [];
   private length = 0;
@@ -24,12 +24,12 @@ export class TextCollector {
   }
 }
 
-/** The body of an answer as text, up to a limit in bytes; of a longer one, the rest is left. */
+/** Reads a body as text. Aborts the answer at `limit` bytes and returns the beginning. */
 export async function readText(answer: UpstreamAnswer, limit = LONGEST_TEXT): Promise<string> {
   const collector = new TextCollector(limit);
   await answer.read((piece) => {
     collector.add(piece);
-    if (collector.isFull) answer.hangUp();
+    if (collector.isFull) answer.abort();
     return undefined;
   });
   return collector.text;

@@ -1,55 +1,55 @@
 import type { Dispatcher } from 'undici';
 
 import type { Clock } from '../../time/index.js';
-import type { Patience } from './patience.js';
+import type { ExchangeTimer } from './exchange-timer.js';
 
-/** What may still come behind the end of an answer: the last chunk of the HTTP body, and not much more. */
+/** Limits of the data after the end of an answer, which should be only the last chunk of the HTTP body. */
 const MOST_REST_BYTES = 64 * 1024;
 const MOST_REST_MS = 1000;
 
-/** Takes a piece of a body. A promise holds the next piece back until it resolves; a failure ends the reading. */
+/** Handles a piece of a body. The next piece waits for a returned promise; a failure ends reading. */
 export type TakePiece = (piece: Uint8Array) => Promise<void> | undefined;
 
-/** What an upstream answered, its body still on the way. */
+/** The answer of an upstream, whose body is still arriving. */
 export class UpstreamAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   private readonly body: Dispatcher.ResponseData['body'];
   private readonly over = Promise.withResolvers<undefined>();
-  /** Its reader wants nothing more of it. */
+  /** Whether the reader has finished; remaining data is dropped. */
   private isLeft = false;
-  /** Its reader takes nothing before this resolves; it never rejects. */
+  /** The reader is busy until this resolves; it never rejects. */
   private waiting: Promise<void> | null = null;
   private restBytes = 0;
 
   constructor(
     { statusCode, headers, body }: Dispatcher.ResponseData,
-    private readonly patience: Patience,
+    private readonly exchangeTimer: ExchangeTimer,
     private readonly clock: Clock,
   ) {
     this.status = statusCode;
     this.headers = headers;
     this.body = body;
-    // From the beginning: a body may break before it is read, and an error that nobody listens to would end the process.
+    // Attached at once: the body may fail before it is read, and an unhandled 'error' event would end the process.
     body.once('end', () => void this.end()).on('error', (error) => void this.fail(error));
     this.over.promise.catch(() => undefined);
   }
 
   /**
-   * Hands over the body as it comes, to its end or until it is left. Rejects with what `take` fails with, with the reason of the
-   * signal, with UpstreamTimeoutError when the upstream is silent too long, and with what the connection died of.
+   * Passes the body to `take` until it ends, or until `complete` or `abort`. Rejects with the error of `take`, the reason of the
+   * signal, UpstreamTimeoutError, or the error of a broken connection.
    */
   async read(take: TakePiece): Promise<void> {
     this.body.on('readable', () => this.readOn(take));
     await this.over.promise;
   }
 
-  /** What matters has come: the rest has `limitMs`, and then the body breaks with UpstreamTimeoutError. */
-  expectEnd(limitMs: number): void {
-    this.patience.hurry(limitMs);
+  /** Limits the time for the rest of the body; then it fails with UpstreamTimeoutError. */
+  limitRest(limitMs: number): void {
+    this.exchangeTimer.limitRest(limitMs);
   }
 
-  /** Everything has come: a connection whose body was read to the end serves the next request. */
+  /** Ends reading and drains the body, so that the connection can be reused. */
   complete(): void {
     this.leave();
     const { body } = this;
@@ -58,8 +58,8 @@ export class UpstreamAnswer {
     body.once('close', () => timer.cancel());
   }
 
-  /** Nobody wants the rest: its connection is closed. */
-  hangUp(): void {
+  /** Ends reading and closes the connection. */
+  abort(): void {
     this.leave();
     this.body.destroy();
   }
@@ -75,7 +75,7 @@ export class UpstreamAnswer {
   }
 
   private handOver(piece: Uint8Array, take: TakePiece): void {
-    this.patience.heard();
+    this.exchangeTimer.pause();
     try {
       const waiting = take(piece);
       if (waiting !== undefined) this.waiting = this.wait(waiting, take);
@@ -98,12 +98,12 @@ export class UpstreamAnswer {
 
   private goOn(): void {
     if (this.isLeft) this.over.resolve(undefined);
-    else if (!this.body.destroyed && !this.body.readableEnded) this.patience.listen();
+    else if (!this.body.destroyed && !this.body.readableEnded) this.exchangeTimer.resume();
   }
 
   private abandon(error: unknown): void {
     this.over.reject(error);
-    this.hangUp();
+    this.abort();
   }
 
   private drop({ byteLength }: Uint8Array): void {
@@ -113,20 +113,20 @@ export class UpstreamAnswer {
 
   private leave(): void {
     this.isLeft = true;
-    this.patience.end();
+    this.exchangeTimer.end();
   }
 
   private async end(): Promise<void> {
-    this.patience.end();
-    // What came last may not be taken yet.
+    this.exchangeTimer.end();
+    // The last piece may still be processed.
     if (this.waiting !== null) await this.waiting;
     this.over.resolve(undefined);
   }
 
   private async fail(error: unknown): Promise<void> {
-    const { signal } = this.patience;
-    this.patience.end();
-    // Behind what came before it; but who stops does not wait for that.
+    const { signal } = this.exchangeTimer;
+    this.exchangeTimer.end();
+    // Earlier pieces are processed first, unless the turn was stopped.
     if (!signal.aborted) await this.waiting;
     this.over.reject(signal.aborted ? signal.reason : error);
   }

@@ -1,30 +1,30 @@
 import { Agent, type Dispatcher, errors } from 'undici';
 
 import type { Clock } from '../../time/index.js';
-import { Patience, type Timeouts } from './patience.js';
+import { ExchangeTimer, type Timeouts } from './exchange-timer.js';
 import { readText } from './read-text.js';
 import { UpstreamAnswer } from './upstream-answer.js';
 
-/** Where an upstream is, and how it is spoken to. */
+/** Address and connection settings of an upstream. */
 export interface UpstreamAddress {
-  /** Everything before `/chat/completions`, without a slash at the end. */
+  /** URL before `/chat/completions`, without a trailing slash. */
   readonly baseUrl: string;
-  /** Sent with every request, credentials among them. */
+  /** Headers of every request, including credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Added to the query of every request. */
+  /** Query parameters of every request. */
   readonly query: Readonly<Record<string, string>>;
   readonly timeouts: Timeouts;
-  /** Most connections that are open at once; further requests wait. */
+  /** Maximum number of open connections; further requests wait. */
   readonly connections: number;
 }
 
-/** How long an idle connection is kept, ms; most servers close them after 5 s or later, and then a new one is opened. */
+/** Lifetime of an idle connection, ms. Most servers close idle connections after 5 s or more. */
 const KEEP_ALIVE_MS = 4000;
 
-/** Lists of models have some hundred kilobytes, at most. */
+/** Bytes of a JSON document. Model lists have up to a few hundred kilobytes. */
 const LONGEST_DOCUMENT = 16 * 1024 * 1024;
 
-/** Speaks HTTP with one upstream: pooled keep-alive connections, HTTP/2 where TLS negotiates it, and patience with limits. */
+/** An HTTP client for one upstream: pooled keep-alive connections, HTTP/2 if TLS negotiates it, and timeouts. */
 export class UpstreamClient {
   private readonly agent: Agent;
   private readonly base: URL;
@@ -40,18 +40,18 @@ export class UpstreamClient {
       connect: { timeout: address.timeouts.connectMs },
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      // Ours are kept by the Clock, and start anew with each piece of the answer.
+      // ExchangeTimer enforces these timeouts.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  /** Posts JSON. Rejects as reading the answer does when there is no answer at all. */
+  /** Posts JSON. Rejects with the same errors as UpstreamAnswer.read, other than those of `take`. */
   post(path: string, json: string, signal: AbortSignal): Promise<UpstreamAnswer> {
     return this.exchange('POST', path, json, signal);
   }
 
-  /** Gets a JSON document. Throws for a status other than 200, and for what is not JSON. */
+  /** Gets a JSON document. Throws an Error for a status other than 200 and for invalid JSON. */
   async getJson(path: string, signal: AbortSignal): Promise<unknown> {
     const answer = await this.exchange('GET', path, null, signal);
     const text = await readText(answer, LONGEST_DOCUMENT);
@@ -59,7 +59,7 @@ export class UpstreamClient {
     return JSON.parse(text);
   }
 
-  /** Hangs up on everything. */
+  /** Closes all connections. */
   async destroy(): Promise<void> {
     await this.agent.destroy();
   }
@@ -68,9 +68,9 @@ export class UpstreamClient {
     method: Dispatcher.HttpMethod,
     path: string,
     json: string | null,
-    wanted: AbortSignal,
+    signal: AbortSignal,
   ): Promise<UpstreamAnswer> {
-    const patience = new Patience(wanted, this.clock, this.address.timeouts);
+    const exchangeTimer = new ExchangeTimer(signal, this.clock, this.address.timeouts);
     const request: Dispatcher.RequestOptions = {
       origin: this.base.origin,
       path: this.pathTo(path),
@@ -82,17 +82,17 @@ export class UpstreamClient {
         ...this.address.headers,
       },
       body: json,
-      signal: patience.signal,
+      signal: exchangeTimer.signal,
     };
     try {
-      return new UpstreamAnswer(await this.send(request), patience, this.clock);
+      return new UpstreamAnswer(await this.send(request), exchangeTimer, this.clock);
     } catch (error) {
-      patience.end();
-      throw patience.signal.aborted ? patience.signal.reason : error;
+      exchangeTimer.end();
+      throw exchangeTimer.signal.aborted ? exchangeTimer.signal.reason : error;
     }
   }
 
-  /** A kept connection may have been closed by its server in the very moment: that is no failure, and another one is taken. */
+  /** Sends a request, with one retry if the server closed an idle connection at that moment. */
   private async send(request: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
     try {
       return await this.agent.request(request);
@@ -110,7 +110,7 @@ export class UpstreamClient {
   }
 }
 
-/** Whether a connection was closed that had served other requests before. */
+/** Whether the error is a closed connection that had served earlier requests. */
 function isStale(error: unknown): boolean {
   return error instanceof errors.SocketError && (error.socket?.bytesRead ?? 0) > 0;
 }

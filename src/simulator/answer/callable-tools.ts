@@ -1,17 +1,17 @@
 import type { Turn } from '../../providers/index.js';
 
-/** A tool that the client runs: the model writes its name and its input. */
+/** A function or custom tool that the client runs. */
 export interface CallableTool {
   readonly type: 'function' | 'custom';
   readonly name: string;
   readonly namespace?: string;
   /** JSON Schema of a function's arguments, as the client sent it. */
   readonly parameters?: unknown;
-  /** What a custom tool's input must look like, as the client sent it. */
+  /** `format` of a custom tool, as the client sent it. */
   readonly format?: unknown;
 }
 
-/** The function and custom tools of a turn: of the request, of its namespaces, and of `additional_tools` in the context. */
+/** The function and custom tools of a turn, including those in namespaces and in `additional_tools` items. */
 export function listCallableTools(turn: Turn): readonly CallableTool[] {
   const added = turn.context.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => toList(tools));
   return [...turn.settings.tools, ...added].flatMap((tool) => toCallable(tool));

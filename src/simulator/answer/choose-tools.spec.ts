@@ -31,7 +31,7 @@ const QUESTION = [user('What now?')];
 const ANSWERED = [...QUESTION, call, output];
 const TEXT = { type: 'text' };
 
-/** What is called, or TEXT. */
+/** The called tools, or TEXT. */
 interface Case {
   readonly name: string;
   readonly settings: object;
@@ -54,7 +54,7 @@ const CASES: readonly Case[] = [
     expected: TEXT,
   },
   { name: 'auto, after an answer', settings: { tools: [weather] }, context: [...QUESTION, assistant], expected: TEXT },
-  { name: 'auto, nobody asked', settings: { tools: [weather] }, context: [developer], expected: TEXT },
+  { name: 'auto, without a user message', settings: { tools: [weather] }, context: [developer], expected: TEXT },
   { name: 'auto, no context', settings: { tools: [weather] }, context: [], expected: TEXT },
   {
     name: 'auto, the next question',
@@ -169,7 +169,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-describe('what the simulator does', () => {
+describe('the choice of tools', () => {
   it.each(CASES)('$name', async ({ settings, context, expected }) => {
     for (let seed = 1; seed <= 5; seed++) {
       const { first, input } = await run(settings, context, seed);

@@ -5,29 +5,29 @@ import type { SeededRandom } from '../seeded-random.js';
 import { type CallableTool, listCallableTools } from './callable-tools.js';
 import { isToolOutput, readText } from './read-items.js';
 
-/** An agent that insists on calls and never stops would run for ever: after so many in a row the answer is text. */
+/** Limit of consecutive calls with `tool_choice: "required"`; then the answer is text, so that agent loops end. */
 const MOST_CALLS_IN_A_ROW = 25;
 
-/** A text that happens to hold the names of all tools wants them all as little as one that lists them. */
+/** Limit of calls in one response for tools that the user named. */
 const MOST_NAMED_CALLS = 8;
 
 const MOST_TEXT_SEARCHED = 64 * 1024;
 
-/** How eager the model is to call tools. */
+/** How many tool calls the model makes. */
 export interface Eagerness {
-  /** Rounds of calls that follow a question, with `tool_choice: "auto"`, before the answer is text. */
+  /** Rounds of calls after a user message, with `tool_choice: "auto"`, before the answer is text. */
   readonly rounds: number;
-  /** Calls in one response, where they may be parallel; null: one, or one of each tool that the user named. */
+  /** Parallel calls in one response; null: one, or one for each tool that the user named. */
   readonly calls: number | null;
 }
 
-/** The tools a choice leaves, and whether one of them has to be called. */
+/** The tools that `tool_choice` allows, and whether a call is required. */
 interface ToolPolicy {
   readonly mode: 'none' | 'auto' | 'required';
   readonly tools: readonly CallableTool[];
 }
 
-/** The tools to call in this turn, in order; none where the answer is text. */
+/** The tools to call in this turn, in order; empty if the answer is text. Throws ModelError 400 for an unknown tool choice. */
 export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: SeededRandom): readonly CallableTool[] {
   const { mode, tools } = applyToolChoice(turn.settings.tool_choice, listCallableTools(turn));
   if (mode === 'none' || tools.length === 0) return [];
@@ -35,7 +35,7 @@ export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: Se
   const lastUserIndex = turn.context.findLastIndex(isUserMessage);
   const since = turn.context.slice(lastUserIndex + 1);
   if (mode === 'required' && since.filter(isCall).length >= MOST_CALLS_IN_A_ROW) return [];
-  // With `auto` a question is worth a call, and what came of the call an answer; else an agent's loop never ends.
+  // With `auto`, calls follow a user message and text follows their outputs, so that agent loops end.
   if (mode === 'auto' && (lastUserIndex === -1 || !isWaitingForCalls(since, rounds))) return [];
 
   const question = turn.context[lastUserIndex];
@@ -46,7 +46,7 @@ export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: Se
   return Array.from({ length: count }, (_, index) => named[index] ?? random.pick(tools));
 }
 
-/** Whether after a question there were only calls, and fewer rounds of them than there are to be. */
+/** Whether the items after the user message are only calls and outputs, in fewer than `rounds` rounds. */
 function isWaitingForCalls(since: readonly Item[], rounds: number): boolean {
   return !since.some(isAnswer) && countRuns(since, isToolOutput) < rounds;
 }
@@ -60,7 +60,7 @@ function applyToolChoice(choice: ToolChoice, tools: readonly CallableTool[]): To
     case 'allowed_tools':
       return { mode: choice.mode, tools: tools.filter((tool) => choice.tools.some((entry) => allows(entry, tool))) };
     default:
-      // Hosted tools are not ours to run.
+      // The simulator does not run hosted tools.
       return { mode: 'none', tools };
   }
 }
@@ -82,7 +82,7 @@ function allows(entry: Readonly<Record<string, unknown>>, tool: CallableTool): b
   return entry.type === tool.type && entry.name === tool.name;
 }
 
-/** The tools whose names the user wrote, in the order of the tools. */
+/** The tools whose names occur in the text, in the order of the tools. */
 function findNamedTools(tools: readonly CallableTool[], text: string): readonly CallableTool[] {
   const words = new Set(text.slice(0, MOST_TEXT_SEARCHED).split(/[^\w-]+/));
   return tools.filter(({ name }) => words.has(name));

@@ -2,10 +2,10 @@ import type { Logprob } from '../../protocol/index.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { shuffleWords } from './prose.js';
 
-/** Least probability of the token that was chosen. */
+/** Minimum probability of the chosen token. */
 const LEAST_CHOSEN = 0.3;
 
-/** A made-up log probability of a piece of text, and of as many alternatives as asked for, the likeliest first. */
+/** Synthetic log probabilities of a token and its alternatives, the likeliest first. */
 export function makeLogprob(token: string, alternatives: number, random: SeededRandom): Logprob {
   const probability = LEAST_CHOSEN + (1 - LEAST_CHOSEN) * random.pickFraction();
   const chosen = describe(token, probability);
@@ -17,7 +17,7 @@ export function makeLogprob(token: string, alternatives: number, random: SeededR
   let most = probability;
   let left = 1 - probability;
   for (const word of words.slice(0, alternatives - 1)) {
-    // Of what the tokens before have left, and no likelier than they are.
+    // A share of the remaining probability, no greater than that of earlier tokens.
     most = Math.min(most, left * (0.3 + 0.4 * random.pickFraction()));
     left -= most;
     top.push(describe(word, most));

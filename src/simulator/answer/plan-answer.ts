@@ -11,10 +11,10 @@ import { splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from './token
 import { writeInput } from './write-input.js';
 import { type Wording, writeText } from './write-text.js';
 
-/** All that the model will say in a turn. */
+/** The whole answer of a turn. */
 export interface Answer {
   readonly reasoning: Reasoning | undefined;
-  /** The text, or the calls, as far as `max_output_tokens` lets them go. */
+  /** The text or the calls, within `max_output_tokens`. */
   readonly parts: readonly AnswerPart[];
   /** Whether `max_output_tokens` cut the answer. */
   readonly cut: boolean;
@@ -22,35 +22,35 @@ export interface Answer {
 
 /** A text, or the input of a call. */
 export interface AnswerPart {
-  /** The tool that is called; undefined for text. */
+  /** The tool to call; undefined for text. */
   readonly tool: CallableTool | undefined;
   readonly pieces: readonly TokenPiece[];
 }
 
-/** Gives the random numbers for one use in a turn: the same turn and seed, the same numbers. */
+/** Creates the random generator for one use in a turn, determined by turn and seed. */
 export type RandomFor = (use: string) => SeededRandom;
 
-/** A fingerprint of what a turn asks for: ids do not count, nor how long the answer may be or how it is sent. */
+/** A digest that identifies a request. Ids, output limits and transport options are excluded. */
 export function identify({ settings, context }: Turn, seed: number): string {
   const { model, instructions, tools, tool_choice: choice, text } = settings;
   const parts = [seed, model, instructions, tools, choice, text, digestTranscript(context)];
   return hash('sha256', JSON.stringify(parts));
 }
 
-/** What decides about an answer beside the turn itself. */
-export interface AnswerWays {
+/** Parameters of an answer besides the turn. */
+export interface AnswerOptions {
   readonly wording: Wording;
   readonly eagerness: Eagerness;
-  /** Most tokens, reasoning included. */
+  /** Maximum tokens, including reasoning. */
   readonly limit: number;
-  /** Closed when nobody wants the answer any more: then what there is of it is given. */
+  /** When it closes, planning stops early with an incomplete answer. */
   readonly sink: Pick<ModelSink, 'isClosed'>;
 }
 
-/** Decides what to answer. Throws a ModelError where the request cannot be answered at all. */
-export async function planAnswer(turn: Turn, ways: AnswerWays, randomFor: RandomFor): Promise<Answer> {
-  const { limit } = ways;
-  const parts = await writeParts(turn, ways, randomFor);
+/** Plans the answer. Throws ModelError 400 for an invalid tool choice or schema. */
+export async function planAnswer(turn: Turn, options: AnswerOptions, randomFor: RandomFor): Promise<Answer> {
+  const { limit } = options;
+  const parts = await writeParts(turn, options, randomFor);
   const whole = sumParts(parts);
   const reasoning = planReasoning(turn.settings, whole, limit, randomFor('reasoning'));
   const left = limit - (reasoning?.tokens ?? 0);
@@ -64,7 +64,7 @@ export function sumParts(parts: readonly AnswerPart[]): number {
 
 async function writeParts(
   turn: Turn,
-  { wording, eagerness, sink }: AnswerWays,
+  { wording, eagerness, sink }: AnswerOptions,
   randomFor: RandomFor,
 ): Promise<readonly AnswerPart[]> {
   const tools = chooseTools(turn, eagerness, randomFor('tool'));
@@ -75,14 +75,14 @@ async function writeParts(
   const parts: AnswerPart[] = [];
   for (const tool of tools) {
     parts.push({ tool, pieces: splitIntoTokens(await writeInput(tool, random)) });
-    // Each may take a while, and other turns want theirs.
+    // Yields to other turns: each input may take several milliseconds.
     if (parts.length < tools.length) await setImmediate();
     if (sink.isClosed) break;
   }
   return parts;
 }
 
-/** What fits into `limit` tokens; a part of which nothing fits is left out. */
+/** Cuts the parts to `limit` tokens; parts without any token left are omitted. */
 function cutParts(parts: readonly AnswerPart[], limit: number): readonly AnswerPart[] {
   let left = limit;
   const kept: AnswerPart[] = [];

@@ -4,16 +4,16 @@ import { writeWords } from './prose.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { splitIntoTokens, type TokenPiece } from './token-pieces.js';
 
-/** What the model thinks before it answers. */
+/** Synthetic reasoning before the answer. */
 export interface Reasoning {
   readonly tokens: number;
-  /** Empty where no summary was asked for. */
+  /** Empty if no summary was requested. */
   readonly summary: readonly TokenPiece[];
-  /** Stands for the thoughts themselves; only the model that wrote it could read it. */
+  /** Synthetic `encrypted_content`. */
   readonly encrypted: string;
 }
 
-/** Tokens of thought for each token of the answer. */
+/** Reasoning tokens per token of the answer, by effort. */
 const MULTIPLIERS: Readonly<Record<string, number>> = {
   none: 0,
   minimal: 0.5,
@@ -24,12 +24,12 @@ const MULTIPLIERS: Readonly<Record<string, number>> = {
   max: 10,
 };
 
-/** Words of summary for a hundred tokens of thought. */
+/** Words of summary per hundred reasoning tokens. */
 const SUMMARY_PERCENT: Readonly<Record<string, number>> = { concise: 5, auto: 10, detailed: 15 };
 const SHORTEST_SUMMARY = 6;
 const LONGEST_SUMMARY = 400;
 
-/** The thoughts that go with an answer of so many tokens, no more than `limit`; undefined where the model has none. */
+/** Plans the reasoning for an answer of `answerTokens`, up to `limit` tokens; undefined if the model does not reason. */
 export function planReasoning(
   settings: ResponseSettings,
   answerTokens: number,
@@ -46,7 +46,7 @@ export function planReasoning(
   };
 }
 
-/** The kind of summary that is asked for. */
+/** The requested kind of summary. */
 export function summaryMode(reasoning: ResponseSettings['reasoning']): string | null {
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- the older name, which clients still send
   return reasoning?.summary ?? reasoning?.generate_summary ?? null;
@@ -59,7 +59,7 @@ function writeSummary(reasoning: ResponseSettings['reasoning'], tokens: number, 
   return writeWords(random, Math.min(tokens, LONGEST_SUMMARY, Math.max(SHORTEST_SUMMARY, words)));
 }
 
-/** What looks like encrypted thoughts. */
+/** Random bytes in base64, for `encrypted_content`. */
 export function fakeEncryption(random: SeededRandom): string {
   const bytes = Uint8Array.from({ length: 48 }, () => random.pickInteger(0, 255));
   return Buffer.from(bytes).toString('base64');

@@ -29,7 +29,7 @@ const ENDINGS = [
   ],
 ];
 
-/** Plain English sentences of at least `tokens` tokens, and not many more. */
+/** English sentences with at least `tokens` tokens in total. */
 export function writeProse(random: SeededRandom, tokens: number): string {
   const sentences = [];
   for (let written = 0; written < tokens;) {
@@ -40,19 +40,19 @@ export function writeProse(random: SeededRandom, tokens: number): string {
   return sentences.join(' ');
 }
 
-/** The beginning of such a text, of exactly `count` words. */
+/** English text of exactly `count` words. */
 export function writeWords(random: SeededRandom, count: number): string {
   const words: string[] = [];
   while (words.length < count) words.push(...writeSentence(random).split(' '));
   return words.slice(0, count).join(' ');
 }
 
-/** A plain lowercase word: harmless wherever a program may put it. */
+/** A lowercase word, safe to insert into commands and paths. */
 export function pickWord(random: SeededRandom): string {
   return random.pick(random.happens(70) ? NOUNS : ADJECTIVES);
 }
 
-/** Every plain word there is, in another order each time. */
+/** All words in random order. */
 export function shuffleWords(random: SeededRandom): readonly string[] {
   return random.shuffle([...NOUNS, ...ADJECTIVES]);
 }

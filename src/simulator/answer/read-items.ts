@@ -1,6 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 
-/** What an item says in words: of a message its content, of a tool output the output. */
+/** The text of a message's content or of a tool output. */
 export function readText(item: Item): string {
   const content = item.content ?? item.output;
   if (typeof content === 'string') return content;
@@ -11,13 +11,13 @@ export function readText(item: Item): string {
     .join('\n');
 }
 
-/** The types of a message's parts, `input_image` and the like. */
+/** The types of a message's parts, such as `input_image`. */
 export function listPartTypes({ content }: Item): readonly string[] {
   if (!Array.isArray(content)) return [];
   return content.map((part: unknown) => String((part as { readonly type?: unknown } | null)?.type));
 }
 
-/** Whether a tool's answer, which the client brings. */
+/** Whether an item is a tool output. */
 export function isToolOutput({ type }: Item): boolean {
   return type.endsWith('_output');
 }

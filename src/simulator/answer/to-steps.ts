@@ -6,7 +6,7 @@ import type { Answer, RandomFor } from './plan-answer.js';
 import type { Reasoning } from './plan-reasoning.js';
 import { sumTokens, type TokenPiece } from './token-pieces.js';
 
-/** An answer as the steps of the model: the reasoning first, then the text or the calls. */
+/** Converts an answer into steps: the reasoning first, then the text or the calls. */
 export function* toSteps({ reasoning, parts, cut }: Answer, turn: Turn, randomFor: RandomFor): Generator<Step> {
   if (reasoning !== undefined) yield* toReasoningSteps(reasoning);
   for (const { tool, pieces } of parts) {
@@ -16,7 +16,7 @@ export function* toSteps({ reasoning, parts, cut }: Answer, turn: Turn, randomFo
   yield { type: 'finish', reason: cut ? 'length' : 'stop' };
 }
 
-/** A text, with log probabilities where the client wants them. */
+/** Steps of a text, with log probabilities if requested. */
 export function* toTextSteps(pieces: Iterable<TokenPiece>, turn: Turn, randomFor: RandomFor): Generator<Step> {
   if (!turn.include.includes('message.output_text.logprobs')) {
     for (const { text: delta } of pieces) yield { type: 'text', delta };
@@ -29,7 +29,7 @@ export function* toTextSteps(pieces: Iterable<TokenPiece>, turn: Turn, randomFor
   }
 }
 
-/** Thoughts: their summary as it is written, the rest in silence. */
+/** Steps of reasoning: the deltas of the summary, then one `think` step for the remaining tokens. */
 export function* toReasoningSteps({ tokens, summary, encrypted }: Reasoning): Generator<Step> {
   yield { type: 'reasoning_open' };
   for (const { text: delta } of summary) yield { type: 'reasoning_summary', delta, part: 0 };

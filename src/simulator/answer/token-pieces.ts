@@ -1,6 +1,6 @@
 import { cutText, tokenizer } from '../../providers/tokens/index.js';
 
-/** A piece of text as a model streams it: one token, or as many as its last character needs. */
+/** A delta of text: one token, or several if a character spans them. */
 export interface TokenPiece {
   readonly text: string;
   readonly tokens: number;
@@ -8,15 +8,15 @@ export interface TokenPiece {
 
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 
-/** What belongs to the character before it: marks, joiners, variation selectors, skin tones. */
+/** Code points that combine with the previous character: marks, joiners, variation selectors, skin tones. */
 const CONTINUES = /^[\p{M}\u200d\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]/u;
 
-/** What holds together longer than this is no character of any script. */
+/** Maximum length of a combined piece; no character of any script is longer. */
 const LONGEST_PIECE = 64;
 
 /**
- * A text as the tokens a model would write it in; none of them ends within a character. Beyond `limit` tokens it may stop:
- * there are more, and that is all one can tell.
+ * Splits a text into deltas of one token, none of which ends within a character. May stop beyond `limit` tokens: the result then
+ * exceeds `limit` but is incomplete.
  */
 export function splitIntoTokens(text: string, limit = Infinity): readonly TokenPiece[] {
   const pieces: TokenPiece[] = [];
@@ -37,21 +37,21 @@ export function splitIntoTokens(text: string, limit = Infinity): readonly TokenP
   return pieces;
 }
 
-/** The pieces from the beginning that fit into `limit` tokens. */
+/** The leading pieces with up to `limit` tokens. */
 export function takeTokens(pieces: readonly TokenPiece[], limit: number): readonly TokenPiece[] {
   let spent = 0;
   const end = pieces.findIndex(({ tokens }) => (spent += tokens) > limit);
   return end === -1 ? pieces : pieces.slice(0, end);
 }
 
-/** How many tokens the pieces are together. */
+/** The total number of tokens. */
 export function sumTokens(pieces: readonly TokenPiece[]): number {
   return pieces.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /**
- * The tokenizer decodes with one decoder for the whole process: it must be run to the end of a whole text, at once, or
- * half a character of this text would turn up in somebody else's.
+ * Decodes tokens synchronously to the end: the tokenizer shares one decoder across the process, and an incomplete run would leave
+ * part of a character in the next text.
  */
 function decodePieces(tokens: readonly number[]): readonly TokenPiece[] {
   const pieces: TokenPiece[] = [];

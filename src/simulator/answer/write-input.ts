@@ -4,27 +4,27 @@ import type { CallableTool } from './callable-tools.js';
 import { makeData } from './make-data.js';
 import { writeProse } from './prose.js';
 
-/** Schemas that take too long: a tool that is called a hundred times must not take that long each time. */
-const hopeless = new WeakSet<object>();
+/** Schemas that exceeded the time limit; they are not tried again. */
+const tooSlow = new WeakSet<object>();
 
-/** The arguments of a function, or the input of a custom tool, that fit what the client said of them. */
+/** Arguments or input for a tool, valid under its schema or format. */
 export async function writeInput(tool: CallableTool, random: SeededRandom): Promise<string> {
   if (tool.type === 'function') return writeArguments(tool.parameters, random);
   const data = await makeData(toInputSchema(tool.format), random);
   return data.found && typeof data.value === 'string' ? data.value : writeProse(random, 6);
 }
 
-/** Arguments are an object, also where the schema does not say so. */
+/** JSON text of arguments, which are an object even if the schema does not require one. */
 async function writeArguments(parameters: unknown, random: SeededRandom): Promise<string> {
   if (!isSchemaObject(parameters)) return '{}';
-  if (hopeless.has(parameters)) return '{}';
+  if (tooSlow.has(parameters)) return '{}';
   const data = await makeData('type' in parameters ? parameters : { ...parameters, type: 'object' }, random);
   if (data.found) return JSON.stringify(data.value);
-  if (data.tooLong) hopeless.add(parameters);
+  if (data.tooLong) tooSlow.add(parameters);
   return '{}';
 }
 
-/** Grammars in regular expressions can be followed; those in Lark cannot, and any text can be anything. */
+/** The schema of a custom tool's input: a pattern for `regex` grammars; null for Lark grammars and plain text. */
 function toInputSchema(format: unknown): unknown {
   if (!isSchemaObject(format) || format.syntax !== 'regex') return null;
   return { type: 'string', pattern: `^(?:${String(format.definition)})$` };

@@ -8,28 +8,28 @@ import { listPartTypes, readText } from './read-items.js';
 import { makeData } from './make-data.js';
 import { pickWord, writeProse } from './prose.js';
 
-/** How a text is made up. */
+/** How texts are generated. */
 export interface Wording {
   readonly generator: GeneratorName;
-  /** What `fixed` says; `sequence` says its parts between `|` one after the other. */
+  /** The text of `fixed`; the texts of `sequence`, separated by `|`. */
   readonly text: string;
-  /** Gives which part of a sequence comes now; counts on past its end. */
+  /** Position in the sequence, from 0; increases with each call, past the end. */
   readonly nextPosition: () => number;
 }
 
-/** Tokens of an answer in prose, at least; by `text.verbosity`. */
+/** Range of the minimum tokens of an answer, by `text.verbosity`. */
 const PROSE_TOKENS: Readonly<Record<string, readonly [from: number, to: number]>> = {
   low: [12, 20],
   medium: [20, 45],
   high: [60, 110],
 };
 
-/** In characters; with twenty alternatives to each token an answer is a thousand times as large. */
+/** Characters of an echo. Log probabilities can enlarge an answer a thousandfold. */
 const LONGEST_ECHO = 16 * 1024;
 
 /**
- * Writes the text of an answer. What was given word for word is said as it is; anything else follows `text.format` where
- * one is asked for. Throws ModelError 400 `invalid_json_schema` for a schema that nothing fits.
+ * Writes the text of an answer. `fixed` and `sequence` ignore `text.format`; the other generators follow it. Throws ModelError
+ * 400 `invalid_json_schema` if no value is found for the schema.
  */
 export async function writeText(turn: Turn, wording: Wording, random: SeededRandom): Promise<string> {
   if (wording.generator === 'fixed') return wording.text;
@@ -52,7 +52,7 @@ const FREE_TEXT: Readonly<
   },
 };
 
-/** The beginning of a text, without half a character at its end. */
+/** The first `length` characters, without a split surrogate pair at the end. */
 function takeCharacters(text: string, length: number): string {
   const taken = text.slice(0, length);
   return taken.isWellFormed() || !text.isWellFormed() ? taken : taken.slice(0, -1);

@@ -5,26 +5,26 @@ import { compilePattern } from './plain-values.js';
 import { isSchemaObject, listAlternatives, toEntries, toList, toNumber, toStrings, toTypes } from './schema-parts.js';
 import type { SchemaObject } from './schema-parts.js';
 
-/** What is counted for a value, in parts of it: every branch or the smallest one, and what need not be there. */
+/** What to count: every branch or only the smallest one, and optional members. */
 interface CountSettings extends DrawSettings {
   readonly smallest?: boolean;
 }
 
 const SMALLEST: CountSettings = { ...REQUIRED_ONLY, smallest: true };
 
-/** Counts the work that a schema asks for before any of it is done, in time linear in the size of the schema. */
+/** Estimates the work of drawing and checking values of a schema, in time linear in its size. */
 export class WorkCounter {
   private readonly values = new Map<string, Memory>();
   private readonly checks = new Memory();
 
   constructor(private readonly document: PlainDocument) {}
 
-  /** Parts of the smallest value, as far as required properties and lengths tell. Infinity: there is none. */
+  /** Parts of the smallest value, estimated from required properties and lengths. Infinity: there is no value. */
   countSmallest(schema: PlainSchema): number {
     return this.count(schema, SMALLEST.depth, SMALLEST);
   }
 
-  /** Parts json-schema-faker draws at worst, when it tries every branch. */
+  /** Parts that json-schema-faker draws at worst, if it tries every branch. */
   countDraws(schema: PlainSchema, settings: DrawSettings): number {
     return this.count(schema, settings.depth, settings);
   }
@@ -46,7 +46,7 @@ export class WorkCounter {
       const own = 1 + measureString(schema) + sum(this.listReferences(schema).map(below));
       const branches = smallest
         ? [...toList(schema.allOf).map(here), ...lists.map((list) => Math.min(...list.map(here)))]
-        : // Where all of them fail, the first one is tried again.
+        : // If all fail, the first one is tried again.
           [...listBranches(schema), ...lists.flatMap((list) => list.slice(0, 1))].map(here);
       const minItems = toNumber(schema.minItems, 0);
       if (depth === 0) return own + sum(branches) + minItems;
@@ -62,7 +62,7 @@ export class WorkCounter {
     });
   }
 
-  /** Schemas Ajv looks at, at worst, to check a value. Infinity: a reference leads back to itself. */
+  /** Schemas that Ajv evaluates at worst to check a value. Infinity: a reference refers to itself. */
   countChecks(schema: PlainSchema, value: unknown): number {
     if (!isSchemaObject(schema)) return 1;
     return this.checks.recall(schema, value, () => {
@@ -91,7 +91,7 @@ export class WorkCounter {
   }
 }
 
-/** Numbers that were counted before. While a schema is being counted, it counts as Infinity in itself. */
+/** Caches counts. A schema that contains itself counts as Infinity within itself. */
 class Memory {
   private readonly counts = new Map<SchemaObject, Map<unknown, number>>();
 
@@ -107,12 +107,12 @@ class Memory {
   }
 }
 
-/** A rough count of the characters that a string has at least. */
+/** An estimate of the minimum characters of a string. */
 function measureString({ minLength, pattern }: SchemaObject): number {
   return toNumber(minLength, 0) + (typeof pattern === 'string' ? measurePattern(pattern) : 0);
 }
 
-/** A rough count of the characters json-schema-faker makes for a pattern. */
+/** An estimate of the characters that json-schema-faker generates for a pattern. */
 function measurePattern(pattern: string): number {
   let nesting = 0;
   let deepest = 0;
@@ -123,7 +123,7 @@ function measurePattern(pattern: string): number {
   return [...pattern.matchAll(/\{(\d+)/g)].reduce((all, [, most]) => all * Math.max(1, Number(most)), 3 ** deepest);
 }
 
-/** Schemas that are tried, or hold, in the same place. */
+/** Subschemas that apply to the same value. */
 function listBranches(schema: SchemaObject): readonly unknown[] {
   const { not, if: condition, then: consequence, else: alternative } = schema;
   return [
@@ -133,7 +133,7 @@ function listBranches(schema: SchemaObject): readonly unknown[] {
   ];
 }
 
-/** What is asked of a property: by its name, or where that is not declared, by the other keywords; unless `exact`, by all. */
+/** Schemas of a property. Undeclared names: matching patterns or else `additionalProperties`; all of them unless `exact`. */
 function listMemberSchemas(schema: SchemaObject, name: string | undefined, exact: boolean): readonly unknown[] {
   const { properties, additionalProperties, patternProperties } = schema;
   if (name !== undefined && isSchemaObject(properties) && Object.hasOwn(properties, name)) return [properties[name]];
@@ -147,7 +147,7 @@ function sum(counts: readonly number[]): number {
   return counts.reduce((all, count) => all + count, 0);
 }
 
-/** None of what cannot be counted is none. */
+/** Multiplies, but 0 times Infinity is 0. */
 function times(count: number, each: number): number {
   return count <= 0 ? 0 : count * each;
 }

@@ -6,20 +6,20 @@ import type { PlainDocument, PlainSchema } from './plain-schema.js';
 import { FORMATS, toPlainNumber, toPlainString } from './plain-values.js';
 import { isSchemaObject } from './schema-parts.js';
 
-/** How much is drawn of what a schema leaves open. */
+/** How much optional data to draw. */
 export interface DrawSettings {
-  /** How often an optional property is made, 0 to 1. */
+  /** Probability of an optional property, 0 to 1. */
   readonly optionals: number;
-  /** Items of a list that may have more. */
+  /** Maximum items of a list, beyond the required ones. */
   readonly items: number;
   /** Levels of properties, items and references. */
   readonly depth: number;
 }
 
-/** Nothing that is not required. */
+/** Draws required data only. */
 export const REQUIRED_ONLY: DrawSettings = { optionals: 0, items: 0, depth: 40 };
 
-/** Draws a value with json-schema-faker, the same for the same random numbers. It may not fit the schema. */
+/** Draws a value with json-schema-faker, deterministically. The value may be invalid under the schema. */
 export function drawValue(
   schema: PlainSchema,
   { definitions }: PlainDocument,
@@ -35,7 +35,7 @@ export function drawValue(
     formats: FORMATS,
     outputTransform: (drawn, from) => toPlainValue(drawn, from, random),
   });
-  // What is checked has to be what will be on the wire.
+  // Normalises the value to its JSON form, which is what is validated and sent.
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 

@@ -17,7 +17,7 @@ const SPELLED = [
   ...['hostname', 'idn-hostname', 'ipv4', 'ipv6', 'uuid', 'json-pointer', 'relative-json-pointer', 'byte', 'url'],
   ...['iso-time', 'iso-date-time', 'json-pointer-uri-fragment'],
 ];
-/** Formats that plain words have as well, and those that nobody knows. */
+/** Formats that plain words match, and unknown formats. */
 const PLAIN = ['regex', 'password', 'binary', 'path', 'command', 'x-unknown'];
 
 const WORDS = /^(?:[a-z]+(?: [a-z]+)*)?$/;

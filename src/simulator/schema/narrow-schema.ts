@@ -14,18 +14,18 @@ import {
 } from './schema-parts.js';
 import type { SchemaObject } from './schema-parts.js';
 
-/** Places of a schema that are narrowed for one value. */
+/** Maximum number of subschemas to narrow for one value. */
 const MOST_STEPS = 5000;
 const MOST_NAMES = 1000;
 
 /**
- * Narrows a schema to a branch of it with small values, where json-schema-faker would end at its depth limit, or does
- * not find a name: references are inlined, one branch is taken of each list, and properties are named.
+ * Narrows a schema to one branch with small values, for schemas that exceed the depth limit of json-schema-faker or whose
+ * property names it does not find. Inlines references, picks one branch of each list, and adds names of properties.
  */
 export class SchemaNarrower {
   private steps = MOST_STEPS;
 
-  /** With `smallestFirst` it takes the branch with the smallest value, otherwise any. */
+  /** `smallestFirst` picks the branch with the smallest value, otherwise a random one. */
   constructor(
     private readonly document: PlainDocument,
     private readonly counter: WorkCounter,
@@ -33,7 +33,7 @@ export class SchemaNarrower {
     private readonly smallestFirst: boolean,
   ) {}
 
-  /** A schema whose values match the given one, unless its parts contradict each other. */
+  /** A schema whose values match the given one, unless its parts contradict each other. Throws NoValue. */
   narrow(schema: unknown): PlainSchema {
     if (this.steps-- <= 0) throw new NoValue('It is too large for the simulator.');
     if (!isSchemaObject(schema)) return schema as boolean;
@@ -65,7 +65,7 @@ export class SchemaNarrower {
     if (toNumber(schema.minItems, 0) > 0) {
       narrowed.prefixItems = toList(schema.prefixItems).map((inner) => this.narrow(inner));
       narrowed.items = this.narrow(schema.items ?? true);
-      // With it, json-schema-faker takes its own limit for `minItems` too.
+      // With `maxItems`, json-schema-faker applies its own limit to `minItems` too.
       delete narrowed.maxItems;
     }
     const required = this.listRequired(schema);
@@ -81,7 +81,7 @@ export class SchemaNarrower {
     return { ...narrowed, required, properties: Object.fromEntries(properties) };
   }
 
-  /** The required names, and as many others as an object must have. */
+  /** The required names, plus others up to `minProperties`. */
   private listRequired(schema: SchemaObject): readonly string[] {
     const least = Math.min(toNumber(schema.minProperties, 0), MOST_NAMES);
     const names = new Set(toStrings(schema.required));

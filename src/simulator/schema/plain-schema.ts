@@ -1,16 +1,16 @@
 import { isSchemaObject, NoValue, toEntries, toList, toNumber, toTypes } from './schema-parts.js';
 import type { SchemaObject } from './schema-parts.js';
 
-/** A schema that holds only what drawing looks at; every `$ref` is the name of a definition of its document. */
+/** A schema with only the keywords that drawing supports; every `$ref` names a definition of its document. */
 export type PlainSchema = SchemaObject | boolean;
 
-/** A schema document, rewritten for drawing. What is drawn is checked against the original. */
+/** A schema document, rewritten for drawing. Drawn values are validated against the original. */
 export interface PlainDocument {
   readonly root: PlainSchema;
   readonly definitions: ReadonlyMap<string, PlainSchema>;
 }
 
-/** Items of a list that may have more. */
+/** Maximum items of a list, beyond the required ones. */
 export const MOST_ITEMS = 3;
 
 const VALUES = [
@@ -21,14 +21,14 @@ const VALUES = [
 const SCHEMAS = ['items', 'contains', 'additionalProperties', 'propertyNames', 'not', 'if', 'then', 'else'];
 const LISTS = ['prefixItems', 'allOf', 'anyOf', 'oneOf'];
 const MAPS = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies'];
-/** json-schema-faker draws up to the most that is allowed, which may be endless. */
+/** Keywords to cap: json-schema-faker draws up to the maximum, however large. */
 const MOST_AND_LEAST = [
   ['maxLength', 'minLength'],
   ['maxContains', 'minContains'],
 ] as const;
 const MOST_BEYOND_LEAST = 50;
 
-/** Rewrites a schema for json-schema-faker, which takes keywords it does not know for properties. */
+/** Rewrites a schema for json-schema-faker, which treats unknown keywords as properties. Throws NoValue. */
 export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
   const named = listNamedSchemas(root);
   const names = new Map<unknown, string>();
@@ -47,7 +47,7 @@ export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
   function convert(place: unknown): PlainSchema {
     if (typeof place === 'boolean') return place;
     if (!isSchemaObject(place)) throw new NoValue('A part of it is neither an object nor a boolean.');
-    // The tuples of draft 7 are in `items`, and what follows them in `additionalItems`.
+    // Draft 7 has tuples in `items` and the schema of further items in `additionalItems`.
     const { items, additionalItems = true, ...others } = place;
     const schema = Array.isArray(items) ? { ...others, prefixItems: items, items: additionalItems } : place;
     const plain = Object.fromEntries(
@@ -59,7 +59,7 @@ export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
       if (most in plain)
         plain[most] = Math.min(toNumber(plain[most], 0), toNumber(plain[least], 0) + MOST_BEYOND_LEAST);
     }
-    // The limit of the draw is tighter, and with `maxItems` json-schema-faker takes that for `minItems` too.
+    // The limit of the draw is lower, and with `maxItems` json-schema-faker applies that limit to `minItems` too.
     if (toNumber(plain.maxItems, 0) >= MOST_ITEMS) delete plain.maxItems;
     const types = toTypes(plain.type);
     if (Array.isArray(plain.enum)) plain.enum = plain.enum.filter((value) => hasType(value, types));
@@ -78,7 +78,7 @@ export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
   return { root: convert(root), definitions };
 }
 
-/** The schemas of a document that have an `$id`, and those with an anchor, by `#` and its name. */
+/** The schemas with an `$id`, and those with an anchor by `#` and its name. */
 function listNamedSchemas(root: unknown): ReadonlyMap<string, unknown> {
   const named = new Map<string, unknown>();
   const places = [root];
@@ -96,7 +96,7 @@ function resolveReference(reference: string, root: unknown, named: ReadonlyMap<s
   if (named.has(reference)) return named.get(reference);
   const [id = '', pointer = ''] = reference.split('#');
   let place = id === '' ? root : named.get(id);
-  if (place === undefined) throw new NoValue(`The reference '${reference}' leads out of the schema.`);
+  if (place === undefined) throw new NoValue(`The reference '${reference}' is outside of the schema.`);
   for (const encoded of pointer.split('/').slice(1)) {
     const segment = decodeURIComponent(encoded).replaceAll('~1', '/').replaceAll('~0', '~');
     place =
@@ -104,7 +104,7 @@ function resolveReference(reference: string, root: unknown, named: ReadonlyMap<s
         ? Reflect.get(place, segment)
         : undefined;
   }
-  if (place === undefined || /^[^/]/.test(pointer)) throw new NoValue(`The reference '${reference}' leads nowhere.`);
+  if (place === undefined || /^[^/]/.test(pointer)) throw new NoValue(`The reference '${reference}' has no target.`);
   return place;
 }
 

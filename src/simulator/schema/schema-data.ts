@@ -8,30 +8,30 @@ import type { PlainDocument } from './plain-schema.js';
 import { isSchemaObject, NoValue } from './schema-parts.js';
 import { compileSchema } from './schema-validator.js';
 
-/** How often optional properties are drawn: plentiful at first, then only what has to be there. */
+/** Probability of optional properties in each attempt. */
 const DRAWS = [0.7, 0.7, 0.4, 0, 0, 0] as const;
-/** Levels of a value that are drawn, as many as can be afforded. */
+/** Depths to draw; the first within MOST_DRAWN applies. */
 const DEPTHS = [12, 9, 7, 5, 3] as const;
 const MOST_NARROWED = 12;
 const TOO_LARGE = 'No value fits it, or only values that are too large for the simulator.';
-/** Parts json-schema-faker may draw for one value, at worst. */
+/** Maximum parts that json-schema-faker may draw for one value. */
 const MOST_DRAWN = 5000;
-/** Parts of the smallest value. */
+/** Maximum parts of the smallest value. */
 const LARGEST_VALUE = 20_000;
-/** Schemas Ajv may look at to check one value, at worst. */
+/** Maximum schemas that Ajv may evaluate for one value. */
 const MOST_CHECKS = 100_000;
 /**
- * Milliseconds for one schema. Counts bound the work, the same on every machine; the clock ends what cannot be counted:
- * patterns that backtrack for ever.
+ * Time limit for one schema, ms. The other limits bound the work independently of the machine; this one ends patterns that
+ * backtrack without end.
  */
 const LONGEST_WORK_MS = { withPatterns: 500, otherwise: 3000 };
 
-/** Made of a schema: a valid value, or why there is none. */
+/** A valid value for a schema, or the reason why none was found. */
 export type SchemaData =
   | { readonly found: true; readonly value: unknown }
   | { readonly found: false; readonly reason: string; readonly tooLong: boolean };
 
-/** A value that a JSON Schema allows: the same for the same seed, checked before it is given away. */
+/** Finds a value that a JSON Schema allows, deterministic for a seed and validated. Never throws. */
 export function makeSchemaData(schema: unknown, seed: number): SchemaData {
   let hasPatterns = false;
   try {
@@ -48,7 +48,7 @@ function isTimeout(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }
 
-/** What the client reads, which is about the schema. */
+/** The reason for the client, as a sentence about the schema. */
 function explain(error: unknown, hasPatterns: boolean): string {
   if (isTimeout(error)) {
     return hasPatterns ? 'A pattern in it takes too long to match.' : 'It is too large for the simulator.';
@@ -77,14 +77,14 @@ function findValue(schema: unknown, seed: number): unknown {
         `Its alternatives and references multiply to more than ${MOST_CHECKS} checks of one value, too many for the simulator.`,
       );
     }
-    // Only now: most schemas that nothing fits are found out before, at less cost.
+    // Compiled late: most unsatisfiable schemas fail before, at less cost.
     validate ??= compileSchema(schema);
     if (validate(value)) return value;
   }
-  throw reason instanceof NoValue ? reason : new NoValue('The simulator found no value that fits it.');
+  throw reason instanceof NoValue ? reason : new NoValue('The simulator found no valid value for it.');
 }
 
-/** Ways to a value, as far as their worst case is affordable: draws of the schema, then of narrow parts of it. */
+/** Attempts within the work limits: draws of the whole schema, then of narrowed schemas. */
 function listAttempts(document: PlainDocument, counter: WorkCounter, seed: number): readonly (() => unknown)[] {
   const draws = DRAWS.flatMap((optionals, attempt) => {
     const settings = DEPTHS.map((depth) => ({ optionals, items: MOST_ITEMS, depth })).find(

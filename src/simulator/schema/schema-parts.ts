@@ -1,7 +1,7 @@
-/** A JSON Schema as a client sent it: nothing about it is certain. */
+/** An untrusted JSON Schema from a client. */
 export type SchemaObject = Readonly<Record<string, unknown>>;
 
-/** No value was found for a schema; the message tells the client why. */
+/** No value was found for a schema. The message is for the client. */
 export class NoValue extends Error {
   override readonly name = 'NoValue';
 }
@@ -11,32 +11,32 @@ export function isSchemaObject(value: unknown): value is SchemaObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A list as it is, anything else as the empty list. */
+/** The value if it is an array, otherwise an empty one. */
 export function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The elements of a list that are strings; none where there is no list. */
+/** The strings in an array; empty for other values. */
 export function toStrings(value: unknown): readonly string[] {
   return toList(value).filter((element) => typeof element === 'string');
 }
 
-/** The names and values of an object; none where there is no object. */
+/** The entries of an object; empty for other values. */
 export function toEntries(value: unknown): readonly (readonly [name: string, value: unknown])[] {
   return isSchemaObject(value) ? Object.entries(value) : [];
 }
 
-/** The lists of alternatives of a schema, one of each of which has to hold. */
+/** `anyOf` and `oneOf` of a schema, if present. */
 export function listAlternatives({ anyOf, oneOf }: SchemaObject): readonly (readonly unknown[])[] {
   return [anyOf, oneOf].filter((list) => Array.isArray(list)).map(toList);
 }
 
-/** A number as it is, anything else as `usual`. */
+/** The value if it is a number, otherwise `usual`. */
 export function toNumber(value: unknown, usual: number): number {
   return typeof value === 'number' ? value : usual;
 }
 
-/** The types a schema names; undefined where it names none. */
+/** The types in `type`; undefined if absent. */
 export function toTypes(type: unknown): readonly string[] | undefined {
   if (typeof type === 'string') return [type];
   return Array.isArray(type) ? toStrings(type) : undefined;

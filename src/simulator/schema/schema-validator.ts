@@ -6,19 +6,19 @@ import addFormats from 'ajv-formats';
 const OPTIONS: Options = {
   strict: false,
   validateFormats: true,
-  // Names such as `constructor` and `__proto__` are there only where a value has them itself.
+  // Ignores inherited names such as `constructor` and `__proto__`.
   ownProperties: true,
-  // Whether the schema is a good one is not asked: what does not compile is refused, the rest is taken at its word.
+  // Schemas are not validated beyond compilation.
   meta: false,
   validateSchema: false,
   logger: false,
   inlineRefs: false,
-  // Ajv's optimiser is quadratic in the number of properties, and each validator here runs a few times only.
+  // Ajv's optimiser is quadratic in the number of properties, and each validator runs only a few times.
   code: { optimize: false },
   loopRequired: 20,
 };
 
-/** The current draft first; then what older clients send: patterns without the `u` flag, and the tuples of draft 7. */
+/** Draft 2020-12; then without the `u` flag for patterns, and draft 7, which older clients use. */
 const ATTEMPTS: readonly (() => Ajv | Ajv2020)[] = [
   () => new Ajv2020(OPTIONS),
   () => new Ajv2020({ ...OPTIONS, unicodeRegExp: false }),
@@ -32,8 +32,8 @@ const MOST_REMEMBERED = 100;
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * Compiles a schema, each in an Ajv of its own: two clients' schemas may have the same `$id`. A reference out of the
- * schema is an error; nothing is fetched. Throws on what is no schema.
+ * Compiles a schema, each with its own Ajv, because schemas of different clients may share an `$id`. References are not fetched.
+ * Throws an Error for an invalid schema or an external reference.
  */
 export function compileSchema(schema: object | boolean): ValidateFunction {
   const text = JSON.stringify(schema);

@@ -3,24 +3,24 @@ import { Logger } from '@nestjs/common';
 import { runBounded } from '../run-bounded.js';
 import type { ScriptCondition, ScriptTurn } from './script-file.js';
 
-/** What a turn waits for; turns that wait for nothing have none. */
+/** A compiled `when` of a turn. */
 export interface Condition {
   readonly turn: ScriptTurn;
-  /** Gets the message as it is, and in lower case. */
+  /** Tests a message, given as it is and in lower case. */
   readonly test: (message: string, lower: string) => boolean;
-  /** Whether a regular expression is part of it. */
+  /** Whether it contains a regular expression. */
   readonly hasExpression: boolean;
 }
 
-/** How much of a message is looked at, in characters. */
+/** Characters of a message that are searched. */
 const LONGEST_MESSAGE = 64 * 1024;
 
-/** For all conditions of a script, ms: a message may be long, and an expression may backtrack for ever. */
+/** Time limit for all conditions of a script, ms: expressions may backtrack without end. */
 const LONGEST_MATCH_MS = 100;
 
 const logger = new Logger('Simulator');
 
-/** Makes the `when` of a script's turns ready to be asked. */
+/** Compiles the `when` of all turns that have one. */
 export function compileConditions(turns: readonly ScriptTurn[]): readonly Condition[] {
   return turns
     .filter(({ when }) => when !== undefined)
@@ -30,13 +30,13 @@ export function compileConditions(turns: readonly ScriptTurn[]): readonly Condit
     });
 }
 
-/** The turns that wait for this message. Where expressions take too long to tell, those that have none. */
+/** The turns whose condition matches a message. If expressions exceed the time limit, only turns without one are tested. */
 export function findByMessage(conditions: readonly Condition[], message: string): readonly ScriptTurn[] {
   if (!conditions.some(({ hasExpression }) => hasExpression)) return listTurns(conditions, message);
   try {
     return runBounded(() => listTurns(conditions, message), LONGEST_MATCH_MS);
   } catch (error) {
-    logger.warn(`the expressions of a script were given up: ${String(error)}`);
+    logger.warn(`ignored the regular expressions of a script: ${String(error)}`);
     const plain = conditions.filter(({ hasExpression }) => !hasExpression);
     return listTurns(plain, message);
   }

@@ -4,21 +4,21 @@ import type { Plan, Step } from '../step.js';
 import type { ScriptStep, ScriptTurn } from './script-file.js';
 import { ScriptWriter } from './script-writer.js';
 
-/** How a turn of a script is played. */
+/** Options of planScript. */
 export interface ScriptPlay {
-  /** Whether steps wait for their `at`. */
+  /** Whether to wait for the `at` of steps. */
   readonly keepTime: boolean;
-  /** Most tokens that may be written. */
+  /** Maximum output tokens. */
   readonly limit: number;
   readonly randomFor: RandomFor;
 }
 
-/** What a turn of a script makes the model do. */
+/** Plans a turn of a script. */
 export function planScript(script: ScriptTurn, turn: Turn, { keepTime, limit, randomFor }: ScriptPlay): Plan {
   const writer = new ScriptWriter(turn, limit, randomFor);
   const steps: Step[] = [];
   let elapsedMs = 0;
-  // What a provider yielded is counted by the service, unless it reports itself.
+  // Raw events report their own usage, or the service counts their tokens.
   let isRaw = false;
   for (const { at = elapsedMs, ...step } of listSteps(script)) {
     if (keepTime && at > elapsedMs) steps.push({ type: 'pause', ms: at - elapsedMs });
@@ -32,12 +32,12 @@ export function planScript(script: ScriptTurn, turn: Turn, { keepTime, limit, ra
   return { steps, written: isRaw ? null : writer.written };
 }
 
-/** Whether a turn says itself when its steps happen. */
+/** Whether a turn sets the times of its steps. */
 export function isTimed({ steps = [] }: ScriptTurn): boolean {
   return steps.some(({ at }) => at !== undefined);
 }
 
-/** The short form of a turn as steps. */
+/** The steps of a turn, including its short form. */
 function* listSteps({ delay, reasoning, text, calls = [], error, cut, steps = [] }: ScriptTurn): Generator<ScriptStep> {
   if (delay !== undefined) yield { delay };
   if (reasoning !== undefined) yield { reasoning };

@@ -5,25 +5,26 @@ import { isDeepStrictEqual } from 'node:util';
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
 import { SCRIPT_SCHEMA, type ScriptFile } from './script-file.js';
 
-/** A script whose model has a name. */
+/** A script with its model name. */
 export type NamedScript = ScriptFile & { readonly model: string };
 
-/** Reads scripts in JSON, YAML or JSON Lines. Throws EnvironmentError with a line per fault of any of them. */
+/** Reads scripts in JSON, YAML or JSON Lines. Throws EnvironmentError with one line per violation. */
 export async function readScripts(paths: readonly string[]): Promise<readonly NamedScript[]> {
   if (paths.length === 0) return [];
   const scripts = new Map<string, NamedScript>();
-  const faults: string[] = [];
+  const violations: string[] = [];
   for (const path of paths) {
     try {
       const script = await readScript(path);
       const [twin] = [...scripts].find(([, { model }]) => model === script.model) ?? [];
       if (twin === undefined) scripts.set(path, script);
-      else faults.push(`${path}: answers as '${script.model}', like ${twin}`);
+      else violations.push(`${path}: has the same model '${script.model}' as ${twin}`);
     } catch (error) {
-      faults.push(`${path}: ${firstLineOf(error)}`);
+      violations.push(`${path}: ${firstLineOf(error)}`);
     }
   }
-  if (faults.length > 0) throw new EnvironmentError(faults.map((fault) => `SIMULATOR_SCRIPTS: ${fault}.`));
+  if (violations.length > 0)
+    throw new EnvironmentError(violations.map((violation) => `SIMULATOR_SCRIPTS: ${violation}.`));
   return [...scripts.values()];
 }
 
@@ -34,15 +35,15 @@ async function readScript(path: string): Promise<NamedScript> {
   return { ...script, model: script.model ?? basename(path, extname(path)) };
 }
 
-/** Each line is a turn; the first may hold the settings of the file instead. */
+/** Parses JSON Lines: each line is a turn, but the first may hold the settings. */
 function parseLines(content: string): unknown {
   const lines = content.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [parseLine(line, index + 1)]));
   const [first] = lines;
   if (typeof first !== 'object' || first === null || !('settings' in first)) return { turns: lines };
   const { settings, ...others } = first;
-  // Processes that record into one file may each have begun it.
+  // Several processes that record into one file may each write the settings.
   const turns = lines.filter((line) => !isDeepStrictEqual(line, first));
-  // What stands beside the settings is told as a fault of its own.
+  // Other members beside the settings are kept, so that the schema reports them.
   return { ...(settings as object), ...others, turns };
 }
 

@@ -2,43 +2,43 @@ import { type FinishReason, MODEL_EVENT_TYPES, type ModelEvent } from '../../pro
 import type { TranscriptPlace } from '../../providers/transcripts/index.js';
 import { REFUSAL_KINDS, type RefusalKind } from '../faults.js';
 
-/** A script as its file has it: what a model answers, turn by turn. */
+/** The content of a script file: the answers of a model, turn by turn. */
 export interface ScriptFile {
-  /** The model name that it answers under, `*` for every name; the file's own name when absent. */
+  /** Model name, or `*` for every name. Default: the name of the file. */
   readonly model?: string;
-  /** How a request finds its turn: one after the other, by the last user message, or by the whole conversation. */
+  /** How a request selects its turn: in order, by the last user message, or by the whole transcript. */
   readonly match?: 'order' | 'last_user_message' | 'request';
-  /** What moves on to the next turn: each request, or what the conversation already holds. */
+  /** What advances to the next turn: each request, or the number of answers in the transcript. */
   readonly advance?: 'request' | 'conversation';
-  /** What follows the last turn. */
+  /** What happens after the last turn. */
   readonly on_exhausted?: 'repeat_last' | 'error' | 'loop';
-  /** Whether steps wait for their `at`. */
+  /** Whether to wait for the `at` of steps. */
   readonly timing?: 'recorded' | 'none';
   readonly turns: readonly ScriptTurn[];
 }
 
-/** One answer. What is in it happens in the order in which it stands here. */
+/** One answer. Its members take effect in the order in which they are declared here. */
 export interface ScriptTurn {
-  /** Part of the last user message that the turn answers. */
+  /** Condition on the last user message. A string is a part of it. */
   readonly when?: string | ScriptCondition;
-  /** What the turn answers; recordings have it. */
+  /** The transcript that the turn answers, in recordings. */
   readonly request?: TranscriptPlace;
-  /** Silence first, ms. */
+  /** Pause before the answer, ms. */
   readonly delay?: number;
   readonly reasoning?: ScriptText;
   readonly text?: ScriptText;
   readonly calls?: readonly ScriptCall[];
   readonly steps?: readonly ScriptStep[];
   readonly error?: RefusalKind | ScriptError;
-  /** Cuts the client's connection off. */
+  /** Closes the client's connection. */
   readonly cut?: true;
   readonly finish?: FinishReason;
 }
 
-/** A text that is streamed token by token, or the deltas it is streamed in. */
+/** A text to stream token by token, or its deltas. */
 export type ScriptText = string | readonly string[];
 
-/** What the last user message must be, all of it; letter case never matters. */
+/** Conditions on the last user message, all of which must hold, ignoring case. */
 export interface ScriptCondition {
   readonly contains?: string;
   readonly equals?: string;
@@ -46,7 +46,7 @@ export interface ScriptCondition {
   readonly matches?: string;
 }
 
-/** A call of a tool: of a function with `arguments`, of a custom tool with `input`. */
+/** A tool call: `arguments` for a function, `input` for a custom tool. */
 export interface ScriptCall {
   readonly name: string;
   readonly namespace?: string;
@@ -55,12 +55,12 @@ export interface ScriptCall {
   readonly input?: string;
 }
 
-/** A refusal of a kind, or with a code of its own. */
+/** An error of a kind, or with a custom code. */
 export interface ScriptError {
   readonly kind?: RefusalKind;
   readonly code?: string;
   readonly message?: string;
-  /** HTTP status where nothing has been said yet. */
+  /** HTTP status, if nothing was sent yet. */
   readonly status?: number;
   readonly type?: string;
   readonly param?: string;
@@ -68,30 +68,30 @@ export interface ScriptError {
   readonly retry_after?: number;
 }
 
-/** One thing that happens; exactly one of the members beside `at`. */
+/** A step: `at`, and exactly one of the other members. */
 export interface ScriptStep {
   /** Milliseconds since the turn began. */
   readonly at?: number;
-  /** Silence, ms. */
+  /** Pause, ms. */
   readonly delay?: number;
   readonly reasoning?: ScriptText;
   readonly text?: ScriptText;
   readonly refusal?: ScriptText;
   readonly call?: ScriptCall;
   readonly error?: RefusalKind | ScriptError;
-  /** Cuts the client's connection off. */
+  /** Closes the client's connection. */
   readonly cut?: true;
-  /** Silence without end. */
+  /** Pauses without end. */
   readonly stall?: true;
-  /** Ends the model's stream too early. */
+  /** Ends the model's stream without a `finish`. */
   readonly end?: true;
-  /** What a provider yielded, as it was. */
+  /** Recorded events of a provider. */
   readonly events?: readonly ModelEvent[];
 }
 
 type Schema = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** A text, or else something of another kind; `if` keeps faults of the one from hiding those of the other. */
+/** A schema of a string or another type; `if` limits violations to the type in question. */
 function textOr(text: object, other: Schema): object {
   return { type: ['string', other.type], if: { type: 'string' }, then: text, else: other };
 }

@@ -1,8 +1,8 @@
 import type { ScriptTurn } from './script-file.js';
 
 /**
- * Where a conversation stands that holds so many answers, from 0 and on past the end of the turns. A turn that fails leaves
- * nothing in the conversation; how many of them have come since the last answer has to be remembered.
+ * The index of the turn after a number of answers, from 0, and past the last turn when the script repeats. Turns that fail add no
+ * answer to the transcript, so the caller must count failures since the last answer.
  */
 export function indexAfter(turns: readonly ScriptTurn[], answers: number): number {
   const answering = [...turns.keys()].filter((index) => !fails(turns[index] ?? {}));
@@ -11,7 +11,7 @@ export function indexAfter(turns: readonly ScriptTurn[], answers: number): numbe
   return cycles * turns.length + (answering[(answers - 1) % answering.length] ?? 0) + 1;
 }
 
-/** Whether a turn has an end that leaves nothing in the conversation. */
+/** Whether a turn fails, so that it adds no answer to the transcript. */
 export function fails({ error, cut, steps = [] }: ScriptTurn): boolean {
   if (error !== undefined || cut === true) return true;
   return steps.some(

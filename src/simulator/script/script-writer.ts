@@ -9,25 +9,25 @@ import type { ScriptCall, ScriptError, ScriptStep, ScriptText } from './script-f
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** Turns steps of a script into steps of the model, as far as the limit of the answer lets them go. */
+/** Converts steps of a script into steps of the model, up to a token limit. */
 export class ScriptWriter {
   private output = 0;
   private reasoning = 0;
   private full = false;
 
-  /** `limit` is in tokens; what a recording has in it is not bounded. */
+  /** `limit` is in tokens; it does not apply to recorded `events`. */
   constructor(
     private readonly turn: Turn,
     private readonly limit: number,
     private readonly randomFor: RandomFor,
   ) {}
 
-  /** Tokens so far; the output includes the reasoning. */
+  /** Tokens so far; `output` includes `reasoning`. */
   get written(): { readonly output: number; readonly reasoning: number } {
     return { output: this.output, reasoning: this.reasoning };
   }
 
-  /** Whether the limit cut something off: nothing comes after that. */
+  /** Whether the limit was exceeded; no steps may follow. */
   get isFull(): boolean {
     return this.full;
   }
@@ -45,7 +45,7 @@ export class ScriptWriter {
     return [{ type: 'leave' }];
   }
 
-  /** What a model thinks is shown as a summary, to who asks for one. */
+  /** Reasoning is visible as a summary, if the request asks for one. */
   private think(text: ScriptText): Iterable<Step> {
     const pieces = this.take(text);
     const tokens = sumTokens(pieces);
@@ -94,7 +94,7 @@ function toError(error: NonNullable<ScriptStep['error']>, model: string): ModelE
   const { kind, code, message, retry_after: seconds = RETRY_AFTER_SECONDS }: ScriptError = error;
   const usual = kind === undefined ? undefined : refusalOf(kind, model, seconds);
   const { status, type, param } = { ...usual?.options, ...error };
-  return new ModelError(code ?? usual?.code ?? 'server_error', message ?? usual?.message ?? 'The script says so.', {
+  return new ModelError(code ?? usual?.code ?? 'server_error', message ?? usual?.message ?? 'Error of the script.', {
     ...(status === undefined ? {} : { status }),
     ...(type === undefined ? {} : { type }),
     ...(param == null ? {} : { param }),

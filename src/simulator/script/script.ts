@@ -15,15 +15,15 @@ import type { NamedScript } from './read-script.js';
 import type { ScriptTurn } from './script-file.js';
 import { fails, indexAfter } from './script-progress.js';
 
-/** The turns that one kind of request goes through, and how far it has come. */
+/** The turns that a request can select, and its position in them. */
 interface Track {
   readonly key: string;
   readonly turns: readonly ScriptTurn[];
-  /** How many of them the conversation holds already. */
+  /** Number of answers that the transcript already has. */
   readonly answered: number;
 }
 
-/** A script that is being played: finds each request its turn. */
+/** A script with its state: selects the turn for each request. */
 export class Script {
   readonly model: string;
   private readonly asked = new Tally();
@@ -37,36 +37,36 @@ export class Script {
     this.positions = new Map(file.turns.map((turn, position) => [turn, position]));
   }
 
-  /** Whether the script answers under this model name. */
+  /** Whether the script serves this model name. */
   serves(model: string): boolean {
     return this.model === '*' || this.model === model;
   }
 
-  /** Whether steps wait for the time they were recorded at. */
+  /** Whether steps wait for their recorded time. */
   get keepsTime(): boolean {
     return this.file.timing !== 'none';
   }
 
   /**
-   * The turn that answers a conversation; `position` (from 1) starts the script there, for everybody. Throws ModelError 400
-   * when no turn is left, none answers this, or the script has no position of its own.
+   * Selects the turn that answers a transcript. `position` (from 1) moves the script there for all clients. Throws ModelError 400
+   * if no turn matches or is left, or if the script does not support positions.
    */
   pick(context: readonly Item[], position?: number): ScriptTurn {
     if (position !== undefined && this.advance !== 'request') {
-      throw refuseControl(`'turn' needs a script with advance: request, and '${this.model}' is none.`);
+      throw refuseControl(`'turn' needs a script with advance: request, unlike '${this.model}'.`);
     }
     if (this.file.match === 'request') return this.pickRecorded(context);
     const track = this.findTrack(context);
     if (position !== undefined) this.asked.set(track.key, position - 1);
     if (this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
-    const conversation = digestTranscript(context);
-    const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(conversation));
-    // Only failures in a row count: who begins the same conversation again gets the same answers again.
-    this.failed.set(conversation, fails(turn) ? this.failed.count(conversation) + 1 : 0);
+    const digest = digestTranscript(context);
+    const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(digest));
+    // Only consecutive failures count, so that a repeated transcript gets the same answers again.
+    this.failed.set(digest, fails(turn) ? this.failed.count(digest) + 1 : 0);
     return turn;
   }
 
-  /** A recorded conversation, or one in which only the tools answered otherwise, or else the only one that came so far. */
+  /** Finds the recorded transcript, or one that differs only in tool outputs, or the only one with as many answers. */
   private pickRecorded(context: readonly Item[]): ScriptTurn {
     const place = placeOf(context);
     const find = (isThere: (request: TranscriptPlace) => boolean): readonly ScriptTurn[] =>
@@ -79,7 +79,7 @@ export class Script {
     return this.at(turns, this.asked.next(`${place.user} ${place.answers}`));
   }
 
-  /** What is matched to conversations goes by them, unless the file says otherwise. */
+  /** `advance`, or its default for `match`. */
   private get advance(): 'request' | 'conversation' {
     const { advance, match = 'order' } = this.file;
     if (match === 'request') return 'conversation';
@@ -103,7 +103,7 @@ export class Script {
     const wanted = afterLast === 'loop' ? index % turns.length : index;
     const turn = turns[afterLast === 'repeat_last' ? Math.min(wanted, turns.length - 1) : wanted];
     if (turn !== undefined) return turn;
-    const fault = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
-    throw new ModelError('script_exhausted', `The script '${this.model}' ${fault}.`, { status: 400 });
+    const reason = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
+    throw new ModelError('script_exhausted', `The script '${this.model}' ${reason}.`, { status: 400 });
   }
 }

@@ -9,49 +9,49 @@ import { readLogprobs } from './read-logprobs.js';
 import { readAnnotations, readTexts } from './read-texts.js';
 import { readUsage } from './read-usage.js';
 
-/** What is stored with each response must not be of any length. */
+/** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
 const LONGEST_ID = 256;
 
-/** Turns chunks of a chat completion into ModelEvents, whatever dialect they are in. */
+/** Turns chunks of a chat completion, in any dialect, into ModelEvents. */
 export class AnswerReader {
   private events: ModelEvent[] = [];
   private upstreamId: string | undefined;
   private reasoning: string | null = null;
-  /** Of tokens that were not text yet, such as the first bytes of a character. */
+  /** Log probabilities of tokens that hold only part of a character; they go with the next text. */
   private logprobs: Logprob[] = [];
   private usage: ModelEvent | undefined;
   private finish: FinishReason | 'error' | undefined;
 
-  /** `sealsReasoning`: stateless clients are given the reasoning in the form in which they carry it back. */
+  /** `sealsReasoning` adds `reasoning_encrypted` events, which stateless clients replay. */
   constructor(
     private readonly calls: CallCollector,
     private readonly sealsReasoning: boolean,
   ) {}
 
-  /** How the model said that it ended; undefined as long as it did not. */
+  /** The finish reason of the upstream; undefined until it arrives. */
   get finished(): FinishReason | 'error' | undefined {
     return this.finish;
   }
 
-  /** Reads a chunk; what it holds is given by `take`. */
+  /** Reads a chunk; `take` returns its events. */
   read(chunk: ChatChunk): void {
     if (this.upstreamId === undefined && isId(chunk.id)) {
       this.upstreamId = chunk.id;
       this.events.push({ type: 'metadata', upstreamId: chunk.id });
     }
-    // Counts that come more than once are counts so far: the last one holds.
+    // Repeated usage is cumulative: the last one counts.
     this.usage = readUsage(chunk.usage) ?? readUsage(isObject(chunk.x_groq) && chunk.x_groq.usage) ?? this.usage;
     for (const choice of objectsIn(chunk.choices)) if ((choice.index ?? 0) === 0) this.readChoice(choice);
   }
 
-  /** What was read since the last time. */
+  /** The events read since the last call. */
   take(): readonly ModelEvent[] {
     const { events } = this;
     this.events = [];
     return events;
   }
 
-  /** Closes what is open, and says how the turn ended. */
+  /** Closes open items and returns the remaining events, ending with `finish`. */
   end(reason: FinishReason): readonly ModelEvent[] {
     this.endReasoning();
     this.events.push(...this.calls.close(reason !== 'stop'));
@@ -63,7 +63,7 @@ export class AnswerReader {
   private readChoice(choice: ChatChoice): void {
     const delta = isObject(choice.delta) ? choice.delta : choice.message;
     if (choice.logprobs != null) this.logprobs.push(...readLogprobs(choice.logprobs));
-    // After its end a stream repeats, at most, what was said.
+    // Deltas after a finish reason only repeat earlier ones.
     if (isObject(delta) && this.finish === undefined) this.readDelta(delta);
     this.finish ??= readFinish(choice.finish_reason);
   }
@@ -98,7 +98,7 @@ export class AnswerReader {
   }
 
   private call(entry: Readonly<Record<string, unknown>>): void {
-    // The text before the calls is an item of its own, and over.
+    // Calls end the text item before them.
     if (this.calls.isEmpty) {
       this.endReasoning();
       this.events.push({ type: 'end' });

@@ -4,16 +4,16 @@ import { serverError } from '../errors/index.js';
 import type { ToolTable } from '../tools/index.js';
 import { GrowingCall } from './growing-call.js';
 
-/** What a client can send back (protocol §2). */
+/** Longest call id that requests accept, in characters (protocol §2). */
 const LONGEST_CALL_ID = 64;
 
-/** Most characters of calls in an answer: some are kept until they are whole. Each piece counts as a few more than it has. */
+/** Characters of all calls of an answer, which are buffered. Each piece is charged PIECE_CHARACTERS on top of its length. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 const PIECE_CHARACTERS = 64;
 
 const MOST_CALLS = 1024;
 
-/** An entry of `tool_calls`, with empty texts where something is missing. */
+/** An entry of `tool_calls`; missing texts are empty. */
 interface CallPiece {
   readonly index: number | undefined;
   readonly id: string;
@@ -21,15 +21,15 @@ interface CallPiece {
   readonly json: string;
 }
 
-/** Gives the calls of an answer their identity: upstreams leave out indexes and ids, repeat them, or count from where they like. */
+/** Assigns pieces of `tool_calls` to calls. Upstreams may omit or repeat indexes and ids, or start indexes at any number. */
 export class CallCollector {
   private readonly calls: GrowingCall[] = [];
   private readonly byIndex = new Map<number, GrowingCall>();
   private characters = 0;
-  /** How many calls, from the first on, are shown as they grow. */
+  /** Number of calls, from the first on, whose events are emitted as they arrive. */
   private shown = 0;
 
-  /** `usedCallIds` are those of the transcript so far; ids that come again are replaced by `newCallId`. */
+  /** `usedCallIds` are those of the transcript so far; `newCallId` replaces ids that are missing, too long or already used. */
   constructor(
     private readonly tools: ToolTable,
     private readonly usedCallIds: Set<string>,
@@ -40,7 +40,7 @@ export class CallCollector {
     return this.calls.length === 0;
   }
 
-  /** Reads one entry of `tool_calls`. Throws ModelError for arguments without end. */
+  /** Reads one entry of `tool_calls`. Throws ModelError if the calls of the answer exceed the limits. */
   add(entry: Readonly<Record<string, unknown>>): readonly ModelEvent[] {
     const func = isObject(entry.function) ? entry.function : {};
     const id = typeof entry.id === 'string' ? entry.id : '';
@@ -54,7 +54,7 @@ export class CallCollector {
     return this.show(call);
   }
 
-  /** Nothing more comes. Of an answer that was cut off, the last call is not whole. */
+  /** Ends all calls. `isCut` leaves the last call incomplete. */
   close(isCut: boolean): readonly ModelEvent[] {
     return this.calls.flatMap((call, position) => {
       const end = call.close(!isCut || position < this.calls.length - 1);
@@ -67,8 +67,8 @@ export class CallCollector {
     if (call === undefined) return undefined;
     const isSame = id === '' || call.upstreamId === '' || id === call.upstreamId;
     const known = isSame ? call : this.calls.findLast(({ upstreamId }) => upstreamId === id);
-    // Some give each piece an id of its own, some count every call as the first: only with a name, or behind whole arguments,
-    // does another id begin another call.
+    // Some upstreams give each piece a new id, some give every call the same index. A new id begins a new call only with a
+    // name or after complete arguments.
     const meant = known ?? (name !== '' || (json !== '' && call.isWhole) ? undefined : call);
     return meant?.isFollowedBy(name, json) === true ? undefined : meant;
   }
@@ -76,11 +76,11 @@ export class CallCollector {
   private charge(characters: number): void {
     this.characters += characters;
     if (this.characters > MOST_CHARACTERS || this.calls.length > MOST_CALLS) {
-      throw serverError('The model wrote calls without end.', undefined);
+      throw serverError('The model exceeded the limit of tool calls.', undefined);
     }
   }
 
-  /** What may be shown now: calls appear in the order in which the model began them. */
+  /** The events that can be emitted now: calls open in the order in which the model began them. */
   private show(call: GrowingCall): readonly ModelEvent[] {
     if (call.position < this.shown) return call.held.splice(0);
     const events: ModelEvent[] = [];
@@ -98,7 +98,7 @@ export class CallCollector {
     return call;
   }
 
-  /** The upstream's id, unless outputs could not be told apart by it. */
+  /** The upstream's id, or a new one if it is missing, too long or already used. */
   private toCallId(id: string): string {
     const isUsable = id !== '' && id.length <= LONGEST_CALL_ID && !this.usedCallIds.has(id);
     const callId = isUsable ? id : this.newCallId();
@@ -107,7 +107,7 @@ export class CallCollector {
   }
 }
 
-/** Arguments come as pieces of JSON text; from some as the object that they should be the text of. */
+/** JSON text of arguments; some upstreams send an object. */
 function toJson(value: unknown): string {
   if (typeof value === 'string') return value;
   return isObject(value) ? JSON.stringify(value) : '';

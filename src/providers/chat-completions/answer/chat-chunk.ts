@@ -1,6 +1,5 @@
 /**
- * What streams of chat-completion chunks hold, over all dialects. Nothing of it is taken for granted: a member may be missing,
- * null, or of another type.
+ * A chunk of a chat completion, in any dialect. Every member is untrusted: it may be missing, null, or of another type.
  */
 export interface ChatChunk {
   readonly id?: unknown;

@@ -3,12 +3,12 @@ import { EventStreamReader, type StreamedEvent, type UpstreamAnswer } from '../.
 import type { AnswerReader } from './answer-reader.js';
 import { parseChunk, parseError } from './parse-chunk.js';
 
-/** Behind the model's last word come its usage and the end, at once. */
+/** Time from the finish reason to the end of the stream, ms. Only the usage and the end follow it. */
 const END_LIMIT_MS = 2000;
 
 const DONE = '[DONE]';
 
-/** A stream of chunks, as it comes from an upstream. */
+/** Reads a stream of chunks from an upstream into a sink. */
 export class ChunkStream {
   private readonly events = new EventStreamReader((event) => this.readEvent(event));
   private isDone = false;
@@ -20,17 +20,17 @@ export class ChunkStream {
     private readonly secrets: readonly string[],
   ) {}
 
-  /** Writes what a piece says; a promise says to wait. It rejects with ModelError for a failure that the upstream tells. */
+  /** Writes the events of a piece. A returned promise signals backpressure and rejects with the upstream's ModelError. */
   take(piece: Uint8Array): Promise<void> | undefined {
     const { answer, reader, sink } = this;
     const waiting = this.write(() => this.events.read(piece));
     if (this.isDone) answer.complete();
-    else if (sink.isClosed) answer.hangUp();
-    else if (reader.finished !== undefined) answer.expectEnd(END_LIMIT_MS);
+    else if (sink.isClosed) answer.abort();
+    else if (reader.finished !== undefined) answer.limitRest(END_LIMIT_MS);
     return waiting;
   }
 
-  /** The same for what is left when the body is over. */
+  /** Writes the events that remain after the end of the body. */
   end(): Promise<void> | undefined {
     return this.write(() => this.events.end());
   }
@@ -44,7 +44,7 @@ export class ChunkStream {
     }
     const batch = this.reader.take();
     const waiting = batch.length > 0 ? this.sink.write(batch) : undefined;
-    // What was said before a failure is said all the same.
+    // Events before a failure still reach the client.
     return failure === null ? waiting : failBehind(waiting, failure.error);
   }
 

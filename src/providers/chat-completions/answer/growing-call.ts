@@ -2,9 +2,9 @@ import type { ModelEvent } from '../../model-event.js';
 import { parseJson } from '../parse-json.js';
 import { type CallWriter, type ToolTable, writeCall } from '../tools/index.js';
 
-/** A call while its pieces come in. It opens once its name is sure, and gives what came before that then. */
+/** A call whose pieces are still arriving. It opens once its name is certain, with everything received so far. */
 export class GrowingCall {
-  /** What may not be shown yet, because an earlier call is not. */
+  /** Events that wait for an earlier call to open. */
   readonly held: ModelEvent[] = [];
   private name = '';
   private json = '';
@@ -12,33 +12,33 @@ export class GrowingCall {
   private writer: CallWriter | null = null;
 
   constructor(
-    /** Which of the answer's calls it is, from 0. */
+    /** Position among the calls of the answer, from 0. */
     readonly position: number,
-    /** The id that the upstream calls it by; empty while there is none. */
+    /** Id given by the upstream; empty until one arrives. */
     public upstreamId: string,
     private readonly tools: ToolTable,
     private readonly toCallId: (upstreamId: string) => string,
   ) {}
 
-  /** Whether it has its place among the calls of the answer: what follows may be shown. */
+  /** Whether the call streams its events, so that the next call can open. */
   get hasPlace(): boolean {
     return this.writer?.isStreamed === true;
   }
 
-  /** Whether a name, and the arguments that come with it, belong to another call: this one is named, and whole. */
+  /** Whether a piece with this name and arguments begins another call. */
   isFollowedBy(name: string, json: string): boolean {
-    // As long as nothing was shown nothing is sure: more of the name may come.
+    // Until the call has opened, the piece may continue its name.
     if (name === '' || this.writer === null || this.json === '') return false;
     return name !== this.name || (json !== '' && this.isWhole);
   }
 
   /** Whether its arguments are complete. */
   get isWhole(): boolean {
-    // Looking at the end of a text that grows would copy it each time.
+    // Reading the end of a growing string would flatten it each time, hence `lastPiece`.
     return this.lastPiece.trimEnd().endsWith('}') && parseJson(this.json) !== undefined;
   }
 
-  /** Takes a piece of the name: the next letters of it, or the whole again. */
+  /** Adds a piece of the name: its next letters, or the whole name repeated. */
   addName(piece: string): readonly ModelEvent[] {
     if (piece === '' || this.writer !== null) return [];
     this.name = this.isRepeated(piece) ? this.name : this.name + piece;
@@ -51,11 +51,11 @@ export class GrowingCall {
     this.json += piece;
     this.lastPiece = piece;
     if (this.writer !== null) return this.writer.append(piece);
-    // Arguments that follow a name end it.
+    // Arguments end the name.
     return this.name === '' ? [] : this.open();
   }
 
-  /** Nothing more comes. A call that never had a name is none. */
+  /** Ends the call. A call without a name is dropped. */
   close(isWhole: boolean): readonly ModelEvent[] {
     const opening = this.writer === null && this.name !== '' ? this.open() : [];
     return [...opening, ...(this.writer?.close(isWhole) ?? [])];

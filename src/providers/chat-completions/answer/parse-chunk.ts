@@ -3,9 +3,9 @@ import { describeFailure, readFailure, serverError, toModelError, type UpstreamF
 import type { ChatChunk } from './chat-chunk.js';
 
 /** The client's message for an answer that cannot be parsed. */
-export const UNREADABLE = 'The model sent what could not be read. Please retry your request.';
+export const UNREADABLE = 'The model sent an invalid response. Please retry your request.';
 
-/** Parses a chunk, or a whole completion. Throws ModelError for an error in its place, and for what is neither. */
+/** Parses a chunk or a whole completion. Throws ModelError for an error object and for invalid JSON. */
 export function parseChunk(json: string, secrets: readonly string[]): ChatChunk {
   let value: unknown;
   try {
@@ -13,12 +13,12 @@ export function parseChunk(json: string, secrets: readonly string[]): ChatChunk 
   } catch (cause) {
     throw serverError(UNREADABLE, cause);
   }
-  if (!isObject(value)) throw serverError(UNREADABLE, new Error('a chunk is no object'));
+  if (!isObject(value)) throw serverError(UNREADABLE, new Error('a chunk is not an object'));
   if (value.error != null || value.object === 'error') throw toError(describeFailure(value), secrets);
   return value;
 }
 
-/** The ModelError for a failure that a server tells in an event of its own. */
+/** The ModelError for the data of an `error` event. */
 export function parseError(text: string, secrets: readonly string[]): Error {
   return toError(readFailure(text), secrets);
 }

@@ -5,7 +5,7 @@ import type { AnswerReader } from './answer-reader.js';
 import { ChunkStream } from './chunk-stream.js';
 import { parseChunk, UNREADABLE } from './parse-chunk.js';
 
-/** A completion in one piece, bytes. */
+/** Size of a completion that is not streamed, bytes. */
 const LONGEST_COMPLETION = 64 * 1024 * 1024;
 
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
@@ -13,9 +13,9 @@ const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
 /**
- * Reads an answer up to its end: a stream of chunks is written into the sink as it comes; a whole completion, where the server
- * does not stream, waits in the reader. Rejects with ModelError for an error in its place and for what is neither, and with what
- * the connection died of.
+ * Reads an answer to its end. Chunks of a stream are written into the sink as they arrive; the events of a completion that is not
+ * streamed stay in the reader. Rejects with ModelError for an error object or invalid JSON, and with the error of a broken
+ * connection.
  */
 export async function readAnswer(
   answer: UpstreamAnswer,
@@ -28,29 +28,29 @@ export async function readAnswer(
   const completion = new TextCollector(LONGEST_COMPLETION);
   let isJson: boolean | undefined;
   await answer.read((piece) => {
-    // Blanks in front mean nothing in either form.
+    // Leading whitespace is ignored in both forms.
     isJson ??= beginsJson(piece);
     if (isJson === undefined) return undefined;
     if (!isJson) return chunks.take(piece);
     completion.add(piece);
-    if (completion.isFull) answer.hangUp();
+    if (completion.isFull) answer.abort();
     return undefined;
   });
   if (isJson === true) reader.read(parseChunk(completion.text, secrets));
   else await chunks.end();
 }
 
-/** Not every proxy heeds that nothing else than plain bytes was asked for. */
+/** Throws ModelError for a compressed body: some proxies ignore `accept-encoding: identity`. */
 function refuseEncoding(answer: UpstreamAnswer): void {
   const encoding = String(answer.headers['content-encoding'] ?? 'identity');
   if (encoding === 'identity') return;
-  answer.hangUp();
+  answer.abort();
   throw serverError(UNREADABLE, new Error(`the answer is encoded as ${encoding}`), { retry: 'other' });
 }
 
 /**
- * Whether a body is a JSON document and no stream of events, by its first letter: what it calls itself is not always true.
- * Undefined where there are only blanks.
+ * Whether a body is a JSON document rather than an event stream, judged by its first character because `content-type` is not
+ * reliable. Undefined if there is only whitespace.
  */
 function beginsJson(piece: Uint8Array): boolean | undefined {
   const first = piece.find((byte) => !BLANKS.has(byte));

@@ -1,6 +1,6 @@
 import type { FinishReason } from '../../model-event.js';
 
-/** Reasons beyond those that mean an ordinary end: `stop`, `tool_calls`, `eos`, `end_turn` and whatever else there is. */
+/** Reasons other than a normal end. Any other reason, such as `stop`, `tool_calls` or `eos`, maps to `stop`. */
 const REASONS = new Map<string, FinishReason | 'error'>([
   ['length', 'length'],
   ['max_tokens', 'length'],
@@ -17,7 +17,7 @@ const REASONS = new Map<string, FinishReason | 'error'>([
   ['insufficient_system_resource', 'error'],
 ]);
 
-/** Why the model stopped; `error` where its server gave up, undefined while it goes on. */
+/** Why the model stopped: `error` if its server failed, undefined while it continues. */
 export function readFinish(reason: unknown): FinishReason | 'error' | undefined {
   if (typeof reason !== 'string' || reason === '') return undefined;
   return REASONS.get(reason.toLowerCase()) ?? 'stop';

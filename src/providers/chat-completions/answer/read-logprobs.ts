@@ -1,7 +1,7 @@
 import type { Logprob } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 
-/** The log probabilities of a choice in the form of the Responses API; what is not whole is left out. */
+/** The log probabilities of a choice in the form of the Responses API; incomplete entries are omitted. */
 export function readLogprobs(logprobs: unknown): readonly Logprob[] {
   if (!isObject(logprobs) || !Array.isArray(logprobs.content)) return [];
   return (logprobs.content as readonly unknown[]).flatMap((entry) => {

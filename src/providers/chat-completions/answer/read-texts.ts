@@ -2,15 +2,15 @@ import type { Annotation } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { ChatDelta } from './chat-chunk.js';
 
-/** What of a delta is for the user, and what is the model's own thought. */
+/** The output text and the reasoning of a delta. */
 export interface DeltaTexts {
   readonly reasoning: string;
   readonly text: string;
 }
 
-/** Reads the texts of a delta. Content may be a text, or parts of which some are thoughts. */
+/** Reads the texts of a delta. Content is a string, or parts of which some are reasoning. */
 export function readTexts({ content, reasoning_content: own, reasoning: other, ...delta }: ChatDelta): DeltaTexts {
-  // Some say the same thought in several members.
+  // Some upstreams repeat the same reasoning in several members.
   const thought = nonEmpty(own) ?? nonEmpty(other) ?? detailsOf(delta);
   if (typeof content === 'string') return { reasoning: thought, text: content };
   const parts = objectsIn(content);
@@ -20,7 +20,7 @@ export function readTexts({ content, reasoning_content: own, reasoning: other, .
   };
 }
 
-/** Citations of a delta, in the form of the Responses API. */
+/** URL citations of a delta in the form of the Responses API. */
 export function readAnnotations({ annotations }: ChatDelta): readonly Annotation[] {
   return objectsIn(annotations).flatMap(({ type, url_citation: citation }) => {
     if (type !== 'url_citation' || !isObject(citation) || typeof citation.url !== 'string') return [];

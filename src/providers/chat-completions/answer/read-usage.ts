@@ -1,7 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
-/** The usage of a chunk as an event; undefined where the upstream counts nothing, or nonsense. */
+/** The usage of a chunk as an event; undefined if counts are missing or invalid. */
 export function readUsage(usage: unknown): ModelEvent | undefined {
   if (!isObject(usage)) return undefined;
   const input = toCount(usage.prompt_tokens);
@@ -11,7 +11,7 @@ export function readUsage(usage: unknown): ModelEvent | undefined {
   const outputDetails = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {};
   const cached = toCount(inputDetails.cached_tokens) ?? toCount(usage.prompt_cache_hit_tokens) ?? 0;
   const reasoning = toCount(outputDetails.reasoning_tokens) ?? toCount(usage.reasoning_tokens) ?? 0;
-  // Some leave reasoning out of the completion; only their total tells.
+  // Some upstreams exclude reasoning from the completion tokens; the total reveals it.
   const isApart = reasoning > 0 && toCount(usage.total_tokens) === input + completion + reasoning;
   const output = isApart ? completion + reasoning : completion;
   return {

@@ -1,32 +1,32 @@
 import { isObject } from '../../../validation/index.js';
 import { parseJson } from '../parse-json.js';
 
-/** What an upstream says of its failure, in whatever form. */
+/** The error of an upstream, read from its body. */
 export interface UpstreamFailure {
   readonly message: string;
   readonly code: string | null;
   readonly type: string | null;
   readonly param: string | null;
-  /** An HTTP status told in the body. */
+  /** HTTP status stated in the body. */
   readonly status: number | null;
 }
 
 /**
- * Reads the body of a refusal, or the error in the middle of a stream. Servers say `{error:{…}}`, `{error:"…"}`,
- * `{message,code}`, `{detail:[…]}` or just text.
+ * Reads the body of an error response, or an error in a stream: `{error:{…}}`, `{error:"…"}`, `{message,code}`, `{detail:[…]}`
+ * or plain text.
  */
 export function readFailure(text: string): UpstreamFailure {
-  // A page says nothing that helps.
+  // HTML error pages carry no useful message.
   return describeFailure(parseJson(text) ?? (text.trimStart().startsWith('<') ? '' : text));
 }
 
-/** The same for what was parsed already. */
+/** Reads a parsed error body. */
 export function describeFailure(value: unknown): UpstreamFailure {
   if (Array.isArray(value) && isObject(value[0])) return describeFailure(value[0]);
   if (!isObject(value)) return { message: textOf(value), code: null, type: null, param: null, status: null };
   if (isObject(value.error)) return { ...describeFailure(value.error), ...statusBeside(value) };
   const { code, type, param, status, metadata } = value;
-  // Those who ask others have their words in there.
+  // OpenRouter puts the error of the upstream it called here.
   const inner = isObject(metadata) && typeof metadata.raw === 'string' ? readFailure(metadata.raw).message : '';
   const number = [code, status, value.status_code, value.http_status_code].find(isHttpStatus);
   return {
@@ -46,7 +46,7 @@ function isHttpStatus(value: unknown): boolean {
   return (typeof value === 'number' || typeof value === 'string') && /^[45]\d\d$/.test(String(value));
 }
 
-/** Validation faults come as lists. */
+/** The text of a message; lists of validation errors are joined. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isObject(value) && Array.isArray(value.detail)) return textOf(value.detail);

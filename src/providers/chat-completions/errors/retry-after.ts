@@ -1,9 +1,9 @@
-/** Nobody means longer. */
+/** Upper bound of a wait: 24 hours. */
 const LONGEST_MS = 24 * 60 * 60 * 1000;
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** How long an upstream asks to wait, ms: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** The wait that an upstream requests, ms: from `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
   const milliseconds = toNumber(first(headers['retry-after-ms']));
   const text = first(headers['retry-after']) ?? '';

@@ -1,8 +1,8 @@
 import { redact } from '../../redact.js';
 
-/** Longer words of an upstream help nobody. */
+/** Characters of a message that clients see. */
 const LONGEST_MESSAGE = 500;
-/** What is read of them at all; a secret that is cut off here is cut off again below. */
+/** Characters that are searched for secrets. A secret cut off here lies beyond LONGEST_MESSAGE and is cut off as well. */
 const MOST_READ = 20 * LONGEST_MESSAGE;
 
 const ADDRESSES = [
@@ -12,7 +12,7 @@ const ADDRESSES = [
   /\b(?:localhost|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}):\d{2,5}\b/gi,
 ];
 
-/** An upstream's words, fit for clients: without credentials and addresses, on one line, and not too long. */
+/** An upstream's message for clients: credentials and addresses removed, on one line, up to 500 characters. */
 export function scrub(message: string, secrets: readonly string[]): string {
   let text = redact(message.slice(0, MOST_READ), secrets);
   for (const address of ADDRESSES) text = text.replaceAll(address, '[address]');

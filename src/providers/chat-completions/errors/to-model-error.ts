@@ -3,37 +3,37 @@ import { ModelError, type ModelErrorOptions } from '../../model-error.js';
 import type { UpstreamFailure } from './error-body.js';
 import { scrub } from './scrub.js';
 
-/** What is needed to put an upstream's failure into words for a client. */
+/** What an error for the client depends on besides the failure. */
 export interface FailureContext {
-  /** What must never be seen: keys and the like. */
+  /** Values to redact, such as keys. */
   readonly secrets: readonly string[];
   readonly retryAfterMs: number | undefined;
 }
 
-/** Clients such as Codex try again only when they are told how long to wait. */
+/** Clients such as Codex retry only if the error states a delay. */
 const DEFAULT_RETRY_AFTER_MS = 1000;
 
 const BUSY = 'The model is overloaded. Please retry your request.';
 
-/** What upstreams say when a transcript is too long; few have a code for it. */
+/** Messages for a transcript that exceeds the context window; few upstreams have a code for it. */
 const TOO_LONG =
   /context.{0,12}(?:length|window|size)|(?:maximum|max).{0,20}(?:context|sequence|prompt) ?length|too many tokens|(?:prompt|input).{0,20}too long|exceed_context_size|model's max(?:imum)?.{0,20}token|`inputs`.{0,60}(?:<=|less than)/i;
 
 const CODE = /^[a-z][a-z0-9_]{2,63}$/;
 
-/** Quota that does not come back by waiting (protocol §7). */
+/** Codes of exhausted quotas, for which a retry does not help (protocol §7). */
 const QUOTA = /^(?:insufficient_quota|credit_balance_exhausted|\w+_spend_limit_exceeded|\w+_usage_limit_exceeded)$/;
 
-/** Request members that are called the same in both protocols. */
+/** Request members with the same name in both protocols. */
 const SHARED_PARAMS =
   /^(?:model|temperature|top_p|presence_penalty|frequency_penalty|top_logprobs|tools|tool_choice|parallel_tool_calls|metadata|user)(?=$|[.[])/;
 
-/** An upstream's failure, with its HTTP status, as the error a client may see (protocol §7). */
+/** Translates an upstream's failure and HTTP status into the error for the client (protocol §7). */
 export function toModelError(status: number, failure: UpstreamFailure, context: FailureContext): ModelError {
   const cause = new Error(`HTTP ${status}: ${scrub(failure.message, context.secrets)}`);
   if (status === 429) return rateLimit(failure, context, cause);
   if (status === 401 || status === 402 || status === 403) {
-    return new ModelError('server_error', "The model's server refused this service.", {
+    return new ModelError('server_error', "The model's server denied access to this service.", {
       status: 500,
       retry: 'other',
       cause,
@@ -56,13 +56,13 @@ export function toModelError(status: number, failure: UpstreamFailure, context: 
   return serverError('The model failed. Please retry your request.', cause);
 }
 
-/** What went wrong on the way to an upstream, without its address. */
+/** The reason of a connection error, without addresses. */
 export function reasonOf(error: unknown): string {
   const { code, message = error } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
   return typeof code === 'string' ? code : scrub(String(message), []);
 }
 
-/** A failure of the model that the client cannot mend, in words of ours. */
+/** A ModelError `server_error`, for failures that the client cannot correct. */
 export function serverError(message: string, cause: unknown, options: ModelErrorOptions = {}): ModelError {
   return new ModelError('server_error', message, { status: 500, cause, ...options });
 }
@@ -73,7 +73,7 @@ function rateLimit({ code, type }: UpstreamFailure, context: FailureContext, cau
     const message = 'You exceeded your current quota.';
     return new ModelError(quota, message, { status: 429, type: 'insufficient_quota', retry: 'other', cause });
   }
-  const message = 'The model is asked too often. Please retry your request.';
+  const message = 'Rate limit of the model reached. Please retry your request.';
   return new ModelError('rate_limit_exceeded', message, { status: 429, ...delaysOf(context), cause });
 }
 
@@ -94,7 +94,7 @@ function tooLong(cause: Error): ModelError {
 function badRequest(status: number, failure: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
   const words = scrub(failure.message, context.secrets);
   const code = failure.code !== null && CODE.test(failure.code) ? failure.code : 'invalid_value';
-  const message = words === '' ? 'The model cannot take this request.' : `The model cannot take this request: ${words}`;
+  const message = words === '' ? 'The model rejected this request.' : `The model rejected this request: ${words}`;
   return new ModelError(code, message, { status: status === 413 ? 413 : 400, param: paramOf(failure), cause });
 }
 

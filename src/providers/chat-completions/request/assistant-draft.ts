@@ -2,13 +2,13 @@ import type { HistoryCall, ToolTable } from '../tools/index.js';
 import type { ChatMessage, ChatPart, ChatToolCall } from './chat-message.js';
 import { toContent } from './chat-message.js';
 
-/** An assistant message while its items are put together: what one answer said, and the calls it made. */
+/** Collects the reasoning, text and calls of one answer into an assistant message. */
 export class AssistantDraft {
   readonly calls: HistoryCall[] = [];
   private readonly parts: ChatPart[] = [];
   private readonly reasoning: string[] = [];
 
-  /** Whether what is said next belongs to another answer: reasoning and text precede the calls. */
+  /** Whether there are calls. Reasoning and text precede them, so later ones belong to the next answer. */
   get hasCalls(): boolean {
     return this.calls.length > 0;
   }
@@ -25,7 +25,7 @@ export class AssistantDraft {
     this.reasoning.push(text);
   }
 
-  /** The message, with reasoning in the member that the upstream reads. */
+  /** The message, with reasoning in the member `reasoningField`. */
   toMessage(tools: ToolTable, toUpstreamId: (callId: string) => string, reasoningField: string): ChatMessage {
     const calls = this.calls.map((call) => toToolCall(call, tools, toUpstreamId));
     return {

@@ -1,4 +1,4 @@
-/** A part of a message's content, as Chat Completions has it. */
+/** A content part of a Chat Completions message. */
 export interface ChatPart {
   readonly type: string;
   readonly [member: string]: unknown;
@@ -11,7 +11,7 @@ export interface ChatToolCall {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** A message of Chat Completions. Servers differ in the members beyond these. */
+/** A Chat Completions message. Other members differ between servers. */
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content: string | readonly ChatPart[] | null;
@@ -21,13 +21,13 @@ export interface ChatMessage {
   readonly [member: string]: unknown;
 }
 
-/** The text of a message's content; parts are lines of their own, so that no words run together. */
+/** The text of a message's content, one line per part. */
 export function textOf(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content;
   return (content ?? []).flatMap((part) => (typeof part.text === 'string' ? [part.text] : [])).join('\n');
 }
 
-/** The shortest form of content: a text where there is nothing but text. */
+/** The shortest form of content: a string if all parts are text. */
 export function toContent(parts: readonly ChatPart[]): string | readonly ChatPart[] {
   return parts.every(({ type }) => type === 'text') ? textOf(parts) : parts;
 }

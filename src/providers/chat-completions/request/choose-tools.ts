@@ -6,22 +6,22 @@ import { refuse } from './refuse.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The members of a chat request that are about tools. */
+/** The tool members of a chat request. */
 export interface ToolFields {
   readonly tools?: readonly object[];
   readonly tool_choice?: unknown;
   readonly parallel_tool_calls?: boolean;
 }
 
-/** The tools that are offered, none where there is nothing to choose, and how the model may choose among them. */
+/** The tools to send and their `tool_choice`. */
 interface Choice {
   readonly offered: readonly CarriedTool[];
   readonly toolChoice: unknown;
 }
 
-/** Offers the tools and says how the model may choose. Throws ModelError 400 for a choice this upstream cannot be given. */
+/** Translates tools and `tool_choice`. Throws ModelError 400 for a choice that the upstream does not support. */
 export function chooseTools({ settings, parameters }: Turn, table: ToolTable, capabilities: Capabilities): ToolFields {
-  if (table.tools.length > 0 && !capabilities.tools) refuse('tools', 'This model does not call tools.');
+  if (table.tools.length > 0 && !capabilities.tools) refuse('tools', 'This model does not support tools.');
   const { offered, toolChoice } = toChoice(settings.tool_choice, table, capabilities);
   if (offered.length === 0) return {};
   const { parallel_tool_calls: isParallel } = parameters;
@@ -41,7 +41,7 @@ function toChoice(choice: unknown, table: ToolTable, capabilities: Capabilities)
       ? { offered: tools, toolChoice: toNamed(chosen) }
       : { offered: [chosen], toolChoice: 'required' };
   }
-  // A call that is demanded would never come.
+  // A required call would be impossible.
   if (tools.length === 0 && choice === 'required') {
     refuse('tool_choice', 'None of the tools can be called by this model.');
   }
@@ -60,7 +60,7 @@ function allow(choice: Members, table: ToolTable, capabilities: Capabilities): C
   return { offered: table.tools, toolChoice };
 }
 
-/** The tool that a choice names; a choice may leave out the namespace. */
+/** The tool that a choice names; the namespace is optional. */
 function findChosen(choice: Members, table: ToolTable): CarriedTool {
   const kind = NAMELESS_KINDS.has(choice.type) ? choice.type : (addressOf(choice)?.kind ?? null);
   const found = table.tools.find(({ address }) => {

@@ -1,7 +1,7 @@
 import type { Capabilities } from '../capabilities.js';
 import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
 
-/** Gives system and developer messages the role and the place that the upstream takes them in. */
+/** Changes the role and position of system and developer messages to those that the upstream supports. */
 export function placeSystemMessages(
   messages: readonly ChatMessage[],
   { developerRole, systemRole }: Capabilities,
@@ -27,7 +27,7 @@ function isSystem({ role }: ChatMessage): boolean {
   return role === 'system' || role === 'developer';
 }
 
-/** What cannot be said in text is shown by the user. */
+/** The parts that are not text; they move to a user message. */
 function picturesIn(content: ChatMessage['content']): readonly ChatPart[] {
   return typeof content === 'string' ? [] : (content ?? []).filter(({ type }) => type !== 'text');
 }
@@ -40,7 +40,7 @@ function asUser(message: ChatMessage): ChatMessage {
   return { ...message, role: 'user' };
 }
 
-/** Models without system messages are told in front of the first thing the user says. */
+/** Prepends a text to the first message if it is the user's, or else adds a user message. */
 function withPreface(text: string, [first, ...rest]: readonly ChatMessage[]): readonly ChatMessage[] {
   const preface: ChatPart = { type: 'text', text: `${text}\n` };
   if (first?.role !== 'user') {

@@ -1,6 +1,6 @@
 import { ModelError } from '../../model-error.js';
 
-/** Refuses what this model's server has no way to take: a 400 that names the parameter. Another server may take it. */
+/** Throws ModelError 400 `unsupported_value` for a parameter. Routing may retry at another upstream. */
 export function refuse(param: string, message: string): never {
   throw new ModelError('unsupported_value', message, { status: 400, param, retry: 'other' });
 }

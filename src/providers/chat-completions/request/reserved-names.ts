@@ -1,6 +1,6 @@
 /**
- * Request members that cannot be forwarded: they are translated, or they mean something to this service, or they would change
- * the form of the answer.
+ * Request members that cannot be forwarded: the provider translates them, the service interprets them, or they would change the
+ * form of the answer.
  */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'background',

@@ -12,19 +12,19 @@ import { toSampling } from './to-sampling.js';
 /** What a translation depends on besides the turn. */
 export interface TranslationOptions {
   readonly capabilities: Capabilities;
-  /** Request members that are handed on as they are. */
+  /** Request members that are forwarded unchanged. */
   readonly forward: readonly string[];
-  /** Members that this upstream does not take. */
+  /** Request members that are not sent. */
   readonly omit: ReadonlySet<string>;
 }
 
-/** A turn as Chat Completions has it, and the tools that its answer may call. */
+/** The body of a chat request, and the tools that its answer may call. */
 export interface ChatRequest {
   readonly body: Readonly<Record<string, unknown>>;
   readonly tools: ToolTable;
 }
 
-/** Translates a turn. Throws ModelError 400 for what this upstream has no way to take. */
+/** Translates a turn. Throws ModelError 400 for anything that the upstream does not support. */
 export function toChatRequest(turn: Turn, options: TranslationOptions): ChatRequest {
   const { settings, context } = turn;
   const { capabilities, omit } = options;
@@ -48,7 +48,7 @@ export function toChatRequest(turn: Turn, options: TranslationOptions): ChatRequ
   return { body: Object.fromEntries(Object.entries(body).filter(([name]) => !omit.has(name))), tools };
 }
 
-/** A vendor's member may hold what we put there as well, such as switches of a chat template; the client's word wins. */
+/** Merges a forwarded member into the body, such as `chat_template_kwargs`. The client's values win. */
 function forward(name: string, value: unknown, body: Record<string, unknown>): void {
   if (value === undefined) return;
   const ours = body[name];

@@ -10,12 +10,12 @@ import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-messa
 import { refuse } from './refuse.js';
 import { toOutputParts, toParts } from './to-parts.js';
 
-/** A call that a client has left without an output still needs one upstream. */
+/** Output of a call that has none in the transcript: upstreams require one. */
 const NO_OUTPUT = '(no output)';
 
 /**
- * A transcript as messages of Chat Completions. However the client ordered calls and outputs, each call is followed by its
- * output, and the calls of one answer stay together. Throws ModelError 400 for what this upstream cannot be told.
+ * Translates a transcript into Chat Completions messages. The calls of one answer stay together, and each is followed by its
+ * output, whatever their order in the transcript. Throws ModelError 400 for items that the upstream does not support.
  */
 export function toMessages(
   items: readonly Item[],
@@ -25,7 +25,7 @@ export function toMessages(
   return new MessageWriter(items, tools, capabilities).write();
 }
 
-/** An item, and what of a call or its output is in it. */
+/** An item with the call and the output that it holds. */
 interface Entry {
   readonly item: Item;
   readonly call: HistoryCall | undefined;
@@ -63,7 +63,7 @@ class MessageWriter {
     return this.messages;
   }
 
-  /** An item that holds both is a call, and its output follows it like any other's. */
+  /** An item that holds both, such as `mcp_call`, is added as a call; its output follows. */
   private add({ item, call, output }: Entry): void {
     if (call !== undefined) this.draft.calls.push(call);
     else if (output !== undefined) this.addOutput(output);
@@ -71,9 +71,9 @@ class MessageWriter {
     else if (item.type === 'reasoning') this.addReasoning(item);
     else if (item.type === 'agent_message') this.addAgentMessage(item);
     else if (item.type === 'compaction' || item.type === 'compaction_summary') {
-      refuse('input', 'This model cannot read compacted transcripts of another service.');
+      refuse('input', 'This model does not support compaction items of another service.');
     }
-    // Everything else is either in the tools already, or left no more than what the messages around it say.
+    // Other items add nothing: they define tools, or their result is in the surrounding messages.
   }
 
   private addMessage({ role, content }: Item): void {
@@ -87,7 +87,7 @@ class MessageWriter {
     this.messages.push({ role: role as 'system' | 'developer' | 'user', content: toContent(parts) });
   }
 
-  /** What one agent of a client says to another: its text, and what it would have a server of OpenAI's keep sealed. */
+  /** A message between two agents of a client: its text, and `encrypted_content` that is not encrypted. */
   private addAgentMessage({ content }: Item): void {
     const parts = objectsIn(content);
     const texts = parts.flatMap(({ text, encrypted_content: sealed }) => [text, isForeign(sealed) ? '' : sealed]);
@@ -104,7 +104,7 @@ class MessageWriter {
     this.draft.think(text);
   }
 
-  /** Most outputs have their place behind their call. What belongs to no call is told as the user's words. */
+  /** Outputs follow their call. An output without a call becomes a user message. */
   private addOutput({ callId, output }: HistoryOutput): void {
     this.endAnswer();
     if (callId !== undefined && this.callIds.has(callId)) return;
@@ -121,7 +121,7 @@ class MessageWriter {
     if (pictures.length > 0) this.messages.push({ role: 'user', content: pictures });
   }
 
-  /** Writes the output of a call; gives what of it has no place in a tool message. */
+  /** Writes the output of a call; returns the parts that a tool message cannot hold. */
   private answerCall({ callId, address }: HistoryCall): readonly ChatPart[] {
     const name = this.tools.nameOf(address);
     const parts = toOutputParts(this.outputs.get(callId)?.shift()?.output ?? NO_OUTPUT, this.capabilities);
@@ -143,7 +143,7 @@ class MessageWriter {
   }
 }
 
-/** As many outputs as there are calls: what is too much belongs to the last. */
+/** One output per call; surplus outputs are appended to the last. */
 function joinFrom(outputs: readonly HistoryOutput[], calls: number): HistoryOutput[] {
   if (outputs.length <= calls || calls === 0) return [...outputs];
   const last = outputs.slice(calls - 1).flatMap(({ output }) => {
@@ -152,12 +152,12 @@ function joinFrom(outputs: readonly HistoryOutput[], calls: number): HistoryOutp
   return [...outputs.slice(0, calls - 1), { callId: outputs[0]?.callId, output: last }];
 }
 
-/** What another service sealed; Fernet tokens begin like this. */
+/** Whether another service encrypted it: Fernet tokens begin with `gAAAA`. */
 function isForeign(sealed: unknown): boolean {
   return typeof sealed === 'string' && sealed.startsWith('gAAAA');
 }
 
-/** What a reasoning item says in the open, or what a stateless client carried for us. */
+/** The text of a reasoning item, or else the reasoning in its `encrypted_content`. */
 function reasoningOf({ content, encrypted_content: encrypted }: Item): string {
   const parts = objectsIn(content);
   const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');

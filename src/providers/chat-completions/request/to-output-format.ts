@@ -1,14 +1,14 @@
 import type { ResponseSettings } from '../../../protocol/index.js';
 import type { Capabilities } from '../capabilities.js';
 
-/** How a model is held to a form of output. */
+/** How the output format is requested. */
 export interface OutputFormat {
   readonly response_format?: object;
-  /** What the upstream cannot enforce, in words for the model. */
+  /** Instructions for the model, for formats that the upstream cannot enforce. */
   readonly demand?: string;
 }
 
-/** `text.format` in the best form that the upstream takes. */
+/** Translates `text.format` into the strictest form that the upstream supports. */
 export function toOutputFormat({ format }: ResponseSettings['text'], { structuredOutput }: Capabilities): OutputFormat {
   if (format === undefined || format.type === 'text') return {};
   const jsonObject = structuredOutput === 'none' ? {} : { response_format: { type: 'json_object' } };

@@ -19,7 +19,7 @@ const TO_PART = new Map<unknown, (part: Members, capabilities: Capabilities) => 
 
 const AUDIO_URL = /^data:audio\/(?<format>[\w.+-]+)(?:;[^,]*)?;base64,(?<data>.*)$/s;
 
-/** Content of the Responses API, a text or parts, as parts of Chat Completions. Throws ModelError 400 for what cannot be sent. */
+/** Translates content, a string or parts, into Chat Completions parts. Throws ModelError 400 for unsupported parts. */
 export function toParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return objectsIn(content).map((part) => {
@@ -28,7 +28,7 @@ export function toParts(content: unknown, capabilities: Capabilities): readonly 
   });
 }
 
-/** The same for what a tool gave back: what the model cannot be shown is only named, for the transcript has to go on. */
+/** Translates a tool output likewise, but replaces unsupported parts with a note instead of rejecting the transcript. */
 export function toOutputParts(content: unknown, capabilities: Capabilities): readonly ChatPart[] {
   if (!Array.isArray(content)) return toParts(content, capabilities);
   return (content as readonly unknown[]).flatMap((part) => {
@@ -37,7 +37,7 @@ export function toOutputParts(content: unknown, capabilities: Capabilities): rea
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       return [
-        { type: 'text', text: `(${isObject(part) ? String(part.type) : 'something'} that this model cannot be shown)` },
+        { type: 'text', text: `(${isObject(part) ? String(part.type) : 'content'}, not supported by this model)` },
       ];
     }
   });
@@ -48,34 +48,34 @@ function toText({ text }: Members): ChatPart {
 }
 
 function toImage({ image_url: url, file_id: fileId, detail }: Members, { images }: Capabilities): ChatPart {
-  if (!images) refuse('input', 'This model does not take images.');
+  if (!images) refuse('input', 'This model does not support images.');
   if (typeof url !== 'string') {
     return refuse(
       'input',
-      `This model takes images by 'image_url' only${typeof fileId === 'string' ? ', not by file_id' : ''}.`,
+      `This model supports images by 'image_url' only${typeof fileId === 'string' ? ', not by file_id' : ''}.`,
     );
   }
   return { type: 'image_url', image_url: { url, ...(detail == null ? {} : { detail: toDetail(detail) }) } };
 }
 
-/** Chat Completions has no better word. */
+/** Chat Completions has no `original`. */
 function toDetail(detail: unknown): unknown {
   return detail === 'original' ? 'high' : detail;
 }
 
-/** Codex gives a URL, others what Chat Completions has. */
+/** Accepts `audio_url`, which Codex sends, and `input_audio`. */
 function toAudio({ input_audio: audio, audio_url: url }: Members, capabilities: Capabilities): ChatPart {
-  if (!capabilities.audio) refuse('input', 'This model does not take audio.');
+  if (!capabilities.audio) refuse('input', 'This model does not support audio.');
   if (isObject(audio)) return { type: 'input_audio', input_audio: audio };
   const { format, data } = AUDIO_URL.exec(typeof url === 'string' ? url : '')?.groups ?? {};
-  if (format === undefined) refuse('input', "This model takes audio by 'input_audio' or by a data URL only.");
+  if (format === undefined) refuse('input', "This model supports audio by 'input_audio' or by a data URL only.");
   return { type: 'input_audio', input_audio: { data, format } };
 }
 
 function toFile({ file_data: data, file_id: id, filename }: Members, { files }: Capabilities): ChatPart {
-  if (!files) refuse('input', 'This model does not take files.');
+  if (!files) refuse('input', 'This model does not support files.');
   const name = typeof filename === 'string' ? { filename } : {};
   if (typeof data === 'string') return { type: 'file', file: { file_data: data, ...name } };
   if (typeof id === 'string') return { type: 'file', file: { file_id: id, ...name } };
-  return refuse('input', "This model takes files by 'file_data' or 'file_id' only.");
+  return refuse('input', "This model supports files by 'file_data' or 'file_id' only.");
 }

@@ -1,7 +1,7 @@
 import type { Turn } from '../../turn.js';
 import type { Capabilities } from '../capabilities.js';
 
-/** Members that are called the same in both protocols. They are sent only if the client sent them: servers have defaults of their own. */
+/** Members with the same name in both protocols. They are sent only if the client sent them, so that server defaults apply. */
 const SAME = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'user'] as const;
 
 const REASONING: Readonly<Record<Capabilities['reasoningSwitch'], (effort: string) => object>> = {
@@ -15,7 +15,7 @@ const REASONING: Readonly<Record<Capabilities['reasoningSwitch'], (effort: strin
   none: () => ({}),
 };
 
-/** What tunes the answer: sampling, limits, reasoning, and who asks. */
+/** Translates sampling, limits, reasoning, log probabilities and metadata. */
 export function toSampling({ settings, parameters, include }: Turn, capabilities: Capabilities): object {
   const limit = settings.max_output_tokens;
   const effort = settings.reasoning?.effort ?? null;

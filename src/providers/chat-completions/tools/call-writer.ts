@@ -6,24 +6,24 @@ import type { ToolAddress } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { StringMemberReader } from './string-member-reader.js';
 
-/** What is known of a call when its name is. */
+/** A call without its arguments. */
 export interface CallHead {
   readonly key: string;
   readonly address: ToolAddress;
   readonly callId: string;
 }
 
-/** Turns the call of a function upstream into the call of the client's own tool, while its arguments come in. */
+/** Translates the arguments of an upstream function call, as they arrive, into events for a call of the client's tool. */
 export interface CallWriter {
-  /** Whether the call shows itself while it grows; otherwise not before its end. */
+  /** Whether events are emitted as arguments arrive rather than at the end. */
   readonly isStreamed: boolean;
   open(): readonly ModelEvent[];
   append(delta: string): readonly ModelEvent[];
-  /** Nothing more comes; `isWhole` says that the model ended it by itself. */
+  /** Ends the call. `isWhole` is false if the answer was cut off within it. */
   close(isWhole: boolean): readonly ModelEvent[];
 }
 
-/** The writer for the kind of the tool that is called. */
+/** Creates the writer for the kind of a tool. */
 export function writeCall(head: CallHead): CallWriter {
   const { kind } = head.address;
   if (kind === 'function') return new FunctionCallWriter(head);
@@ -72,7 +72,7 @@ class CustomCallWriter implements CallWriter {
   }
 }
 
-/** Makes an item of whole arguments; undefined for arguments that do not fit. */
+/** Makes an item of complete arguments; undefined for invalid arguments. */
 type ToItem = (value: Readonly<Record<string, unknown>>) => ForeignItem | undefined;
 
 const ITEM_OF_ARGUMENTS: Readonly<Record<Exclude<ToolAddress['kind'], 'function' | 'custom'>, ToItem>> = {
@@ -103,7 +103,7 @@ const ITEM_OF_ARGUMENTS: Readonly<Record<Exclude<ToolAddress['kind'], 'function'
   tool_search: (value) => ({ type: 'tool_search_call', execution: 'client', arguments: value }),
 };
 
-/** Calls whose items have members in place of JSON text can only be shown once all of it is there. */
+/** For calls whose items have members instead of JSON text: the item is emitted once the arguments are complete. */
 class ItemCallWriter implements CallWriter {
   readonly isStreamed = false;
   private json = '';
@@ -134,7 +134,7 @@ class ItemCallWriter implements CallWriter {
     ];
   }
 
-  /** What cannot be the item it should be is shown as it came: nothing a model says is lost. */
+  /** A call with invalid arguments becomes a function call with the arguments unchanged. */
   private asFunctionCall(isWhole: boolean): readonly ModelEvent[] {
     const writer = new FunctionCallWriter(this.head);
     return [...writer.open(), ...(this.json === '' ? [] : writer.append(this.json)), ...writer.close(isWhole)];
@@ -151,7 +151,7 @@ function namesOf({ key, address, callId }: CallHead): {
   return { key, name, callId, ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** What is cut off stays open: the end of the turn says so. */
+/** A call that was cut off stays open until the turn ends. */
 function endOf({ key }: CallHead, isWhole: boolean): readonly ModelEvent[] {
   return isWhole ? [{ type: 'end', key }] : [];
 }

@@ -13,13 +13,13 @@ export interface HistoryCall {
   readonly arguments: string;
 }
 
-/** What a tool gave back. Pictures and the like are parts; everything else is text. */
+/** The output of a tool: text, or parts if there are images or files. */
 export interface HistoryOutput {
   readonly callId: string | undefined;
   readonly output: string | readonly unknown[];
 }
 
-/** Undefined where a provider ran the call itself: what came of it is said elsewhere. */
+/** Readers of calls, by item type. They return undefined for calls that a provider ran. */
 const READ_CALL = new Map<string, (item: Item) => HistoryCall | undefined>(
   Object.entries({
     function_call: (item) => call(item, named('function', item), toObjectJson(text(item.arguments))),
@@ -29,7 +29,7 @@ const READ_CALL = new Map<string, (item: Item) => HistoryCall | undefined>(
     apply_patch_call: (item) => call(item, nameless('apply_patch'), JSON.stringify(item.operation ?? {})),
     tool_search_call: (item) =>
       item.call_id == null ? undefined : call(item, nameless('tool_search'), JSON.stringify(item.arguments ?? {})),
-    // Run by a provider; to another model it is a call like any other.
+    // Run by a provider, but sent as an ordinary call.
     mcp_call: (item) => ({
       callId: item.id,
       address: named('function', item),
@@ -52,17 +52,17 @@ const READ_OUTPUT = new Map<string, (item: Item, tools: ToolTable) => HistoryOut
   } satisfies Record<string, (item: Item, tools: ToolTable) => HistoryOutput | undefined>),
 );
 
-/** The id of the call that an item is; undefined for all other items. */
+/** The call id of an item; undefined if it is not a call. */
 export function callIdOfCall(item: Item): string | undefined {
   return READ_CALL.has(item.type) ? (callIdOf(item) ?? item.id) : undefined;
 }
 
-/** The call that an item is; undefined for all other items. */
+/** Reads an item as a call; undefined for all other items. */
 export function readCall(item: Item): HistoryCall | undefined {
   return READ_CALL.get(item.type)?.(item);
 }
 
-/** The output that an item is, or holds; `tools` are those that the model can call. */
+/** Reads the output of an item; undefined if it has none. `tools` are those that the model can call. */
 export function readOutput(item: Item, tools: ToolTable): HistoryOutput | undefined {
   return READ_OUTPUT.get(item.type)?.(item, tools);
 }
@@ -84,8 +84,8 @@ function nameless(kind: ToolKind): ToolAddress {
 }
 
 /**
- * Servers read the arguments of earlier calls, and refuse the whole transcript for one that a model wrote badly: what is no
- * object is told as it was, in an object.
+ * Wraps arguments that are not a JSON object in one: servers parse the arguments of earlier calls and reject the whole transcript
+ * if one is invalid.
  */
 function toObjectJson(json: string): string {
   if (json.trim() === '') return '{}';
@@ -107,7 +107,7 @@ function withoutType(value: unknown): object {
   return env === undefined || Object.keys(env).length === 0 ? members : { ...members, env };
 }
 
-/** The names by which the model can call what was found. */
+/** The names under which the model can call the tools that a search found. */
 function namesIn(found: unknown, tools: ToolTable, namespace?: string): readonly string[] {
   return objectsIn(found).flatMap((tool) => {
     if (tool.type === 'namespace') return namesIn(tool.tools, tools, String(tool.name));

@@ -72,7 +72,7 @@ function read(pieces: readonly string[]): readonly string[] {
 const places = fc.array(fc.nat({ max: 10_000 }), { maxLength: 40 });
 
 describe(StringMemberReader.name, () => {
-  it('gives any text whole, escaped in any legal way and cut into any pieces', () => {
+  it('decodes any text, with any valid escapes and in any pieces', () => {
     fc.assert(
       fc.property(written, places, ({ text: said, json }, cuts) => {
         expect(JSON.parse(json)).toEqual({ input: said });
@@ -82,7 +82,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('gives every letter as soon as it is there', () => {
+  it('returns every character as soon as it arrives', () => {
     fc.assert(
       fc.property(written, ({ text: said, json }) => {
         const reader = new StringMemberReader('input');
@@ -96,7 +96,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('never gives half a character', () => {
+  it('never splits a surrogate pair', () => {
     fc.assert(
       fc.property(written, places, ({ json }, cuts) => {
         for (const piece of read(cut(json, cuts))) expect(piece.isWellFormed()).toBe(true);
@@ -105,7 +105,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('gives the beginning of a text that is cut off', () => {
+  it('returns the beginning of a text that is cut off', () => {
     fc.assert(
       fc.property(written, places, fc.nat({ max: 10_000 }), ({ text: said, json }, cuts, end) => {
         const head = json.indexOf('"', json.indexOf(':')) + 1;
@@ -118,7 +118,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it('gives what was written in place of the text as it is', () => {
+  it('returns raw text that has another form unchanged', () => {
     const other = fc.oneof(
       fc.string(),
       fc.json(),
@@ -146,7 +146,7 @@ describe(StringMemberReader.name, () => {
     );
   });
 
-  it.each([10, 100_000])('gives what is there of a long text that comes in pieces of %d and is cut off', (length) => {
+  it.each([10, 100_000])('returns the received part of a long text in pieces of %d that is cut off', (length) => {
     const said = 'print("hello")\n'.repeat(1000);
     const json = JSON.stringify({ input: said }).slice(0, -2);
     const pieces = json.match(new RegExp(`[^]{1,${length}}`, 'g')) ?? [];

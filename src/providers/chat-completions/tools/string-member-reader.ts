@@ -1,19 +1,18 @@
 import { isObject } from '../../../validation/index.js';
 import { parseJson } from '../parse-json.js';
 
-/** What a letter behind a backslash stands for in JSON. */
+/** JSON escapes of one letter. */
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
-/** Where the text has not begun by then, it is looked for when all is there. */
+/** Characters in which the string must begin; otherwise the JSON is parsed at its end. */
 const LONGEST_HEAD = 1000;
 
 /**
- * Reads the one text in `{"input":"…"}` while the JSON is still growing. Where a model writes something else in its place, what
- * it wrote is taken as the text.
+ * Decodes the string in `{"input":"…"}` as the JSON arrives. If the JSON has another form, its raw text is the result.
  */
 export class StringMemberReader {
   private readonly head: RegExp;
-  /** What was not decoded: all of it until the text has begun, and then no more than half an escape or half a character. */
+  /** Undecoded JSON: all of it until the string begins, then at most a part of an escape or half a surrogate pair. */
   private rest = '';
   private state: 'before' | 'within' | 'behind' = 'before';
 
@@ -21,16 +20,16 @@ export class StringMemberReader {
     this.head = new RegExp(`^\\s*\\{\\s*"${member}"\\s*:\\s*"`);
   }
 
-  /** Adds a piece of JSON; gives what is new of the text. */
+  /** Adds a piece of JSON; returns the newly decoded text. */
   feed(piece: string): string {
     if (this.state === 'behind') return '';
     this.rest += piece;
-    // The first piece may be all of it.
+    // The first piece may be the whole JSON.
     if (this.state === 'before' && (this.rest.length < LONGEST_HEAD || this.rest.length === piece.length)) this.begin();
     return this.state === 'within' ? this.decode() : '';
   }
 
-  /** What of the text was not given yet, now that nothing more comes. */
+  /** Ends the JSON; returns the remaining text. */
   end(): string {
     if (this.state !== 'before') return isHighSurrogate(this.rest.charCodeAt(0)) ? this.rest.charAt(0) : '';
     const value = parseJson(this.rest);
@@ -55,23 +54,23 @@ export class StringMemberReader {
       at = next;
       if (rest[at] === '"') this.state = 'behind';
       const length = rest[at + 1] === 'u' ? 6 : 2;
-      // An escape that is not whole yet waits for its other half.
+      // An incomplete escape waits for the next piece.
       if (rest[at] !== '\\' || at + length > rest.length) break;
       text += length === 6 ? decodeUnit(rest.slice(at + 2, at + 6)) : decodeEscape(rest.charAt(at + 1));
       at += length;
     }
-    return this.keepHalf(text, this.state === 'behind' ? '' : rest.slice(at));
+    return this.holdBackHalf(text, this.state === 'behind' ? '' : rest.slice(at));
   }
 
-  /** Keeps the first half of a character back until its other half is there. */
-  private keepHalf(text: string, undecoded: string): string {
+  /** Holds back a high surrogate until the low surrogate arrives. */
+  private holdBackHalf(text: string, undecoded: string): string {
     const isTorn = this.state === 'within' && isHighSurrogate(text.charCodeAt(text.length - 1));
     this.rest = isTorn ? text.slice(-1) + undecoded : undecoded;
     return isTorn ? text.slice(0, -1) : text;
   }
 }
 
-/** Where the next quote or backslash is. */
+/** The index of the next quote or backslash. */
 function nextMark(text: string, from: number): number {
   for (let at = from; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

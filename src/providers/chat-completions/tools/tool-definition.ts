@@ -5,7 +5,7 @@ import type { ToolKind } from './tool-address.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a model is told of a function. */
+/** A function definition for the model, without its name. */
 export interface ToolDefinition {
   readonly description?: string;
   readonly parameters: FunctionParameters;
@@ -16,7 +16,7 @@ export interface ToolDefinition {
 export const INPUT = 'input';
 
 const text = { type: 'string' };
-const milliseconds = { type: 'integer', description: 'How long it may take, in milliseconds.' };
+const milliseconds = { type: 'integer', description: 'Timeout in milliseconds.' };
 
 const DEFINE: Readonly<Record<ToolKind, (tool: Members) => ToolDefinition>> = {
   function: ({ description, parameters, strict }) => ({
@@ -29,25 +29,25 @@ const DEFINE: Readonly<Record<ToolKind, (tool: Members) => ToolDefinition>> = {
     parameters: object({ [INPUT]: { ...text, description: 'The input of the tool, as plain text.' } }, [INPUT]),
   }),
   shell: () => ({
-    description: 'Runs shell commands, one after the other, and gives what each of them printed.',
+    description: 'Runs shell commands in sequence and returns the output of each.',
     parameters: object(
       {
         commands: { type: 'array', items: text, description: 'The commands.' },
         timeout_ms: milliseconds,
-        max_output_length: { type: 'integer', description: 'Most characters of output that are given back.' },
+        max_output_length: { type: 'integer', description: 'Maximum number of output characters to return.' },
       },
       ['commands'],
     ),
   }),
   local_shell: () => ({
-    description: 'Runs a program on the local machine and gives what it printed.',
+    description: 'Runs a program on the local machine and returns its output.',
     parameters: object(
       {
         command: { type: 'array', items: text, description: 'The program and its arguments.' },
-        working_directory: { ...text, description: 'Where it runs.' },
+        working_directory: { ...text, description: 'The working directory.' },
         env: { type: 'object', additionalProperties: text, description: 'Environment variables.' },
         timeout_ms: milliseconds,
-        user: { ...text, description: 'Whom it runs as.' },
+        user: { ...text, description: 'The user to run as.' },
       },
       ['command'],
     ),
@@ -55,8 +55,8 @@ const DEFINE: Readonly<Record<ToolKind, (tool: Members) => ToolDefinition>> = {
   apply_patch: () => ({
     description:
       'Creates, updates or deletes one file. The diff of a new file is its content with + before each line. The diff of an ' +
-      'update has a line of @@ (with a nearby heading, if that helps to find the place) before each change, and lines that ' +
-      'begin with a blank for context, - for what goes and + for what comes. There are no line numbers.',
+      'update has a line of @@ (optionally with a nearby heading, to locate the change) before each change, and lines that ' +
+      'begin with a space for context, - for removed and + for added lines. There are no line numbers.',
     parameters: object(
       {
         type: { type: 'string', enum: ['create_file', 'update_file', 'delete_file'] },
@@ -67,14 +67,14 @@ const DEFINE: Readonly<Record<ToolKind, (tool: Members) => ToolDefinition>> = {
     ),
   }),
   tool_search: ({ description, parameters }) => ({
-    ...describe(description ?? 'Finds further tools that can be called afterwards.'),
+    ...describe(description ?? 'Finds further tools, which can then be called.'),
     parameters: isObject(parameters)
       ? parameters
-      : object({ query: { ...text, description: 'What the tools should be able to do.' } }, ['query']),
+      : object({ query: { ...text, description: 'What the tools should do.' } }, ['query']),
   }),
 };
 
-/** A tool of the Responses API as a function of Chat Completions. */
+/** Translates a tool of the Responses API into a Chat Completions function. */
 export function defineTool(kind: ToolKind, tool: Members): ToolDefinition {
   return DEFINE[kind](tool);
 }
@@ -88,7 +88,7 @@ function describe(...texts: readonly unknown[]): { readonly description?: string
   return description === '' ? {} : { description };
 }
 
-/** A grammar cannot be enforced upstream; the model can at least be told. */
+/** States the grammar in the description, since upstreams cannot enforce it. */
 function describeFormat(format: unknown): string | undefined {
   if (!isObject(format) || format.type !== 'grammar') return undefined;
   return `The input must match this ${String(format.syntax)} grammar:\n${String(format.definition)}`;

@@ -5,7 +5,7 @@ import { defineTool, type ToolDefinition } from './tool-definition.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A tool under the name it has upstream. */
+/** A tool with its upstream name. */
 export interface CarriedTool {
   readonly address: ToolAddress;
   readonly upstreamName: string;
@@ -13,16 +13,16 @@ export interface CarriedTool {
 }
 
 /**
- * The tools of a turn, each as a function under a name of its own. Tools that the provider would have to run itself
- * (`web_search`, `mcp` and the like) are not in it: no chat-completions model can (docs/providers.md).
+ * The tools of a turn, each as a function with a unique name. Tools that a provider runs (`web_search`, `mcp` and the like) are
+ * omitted: Chat Completions does not support them (docs/providers.md).
  */
 export class ToolTable {
   private readonly byKey = new Map<string, CarriedTool>();
   private readonly byUpstreamName = new Map<string, CarriedTool>();
 
-  /** `tools` are the request's; items of the transcript may bring more (protocol §3.1). */
+  /** `tools` are the request's; items of the transcript may add more (protocol §3.1). */
   constructor(tools: readonly object[], context: readonly Item[]) {
-    // With a search that the client runs, deferred tools come into force once it has found them.
+    // If the client runs the search, deferred tools are offered only once found.
     const isSearched = objectsIn(tools).some(({ type, execution }) => type === 'tool_search' && execution === 'client');
     for (const tool of objectsIn(tools)) this.addTool(tool, undefined, isSearched);
     if (isSearched) this.describeSearch(tools);
@@ -36,33 +36,33 @@ export class ToolTable {
     return [...this.byKey.values()];
   }
 
-  /** The tool that a model calls by this name. */
+  /** The tool with this upstream name. */
   called(upstreamName: string): CarriedTool | undefined {
     return this.byUpstreamName.get(upstreamName);
   }
 
-  /** The tool that a client means. */
+  /** The tool with this address. */
   find(address: ToolAddress): CarriedTool | undefined {
     return this.byKey.get(keyOf(address));
   }
 
-  /** The name of a tool upstream, also of one that is not offered any more. */
+  /** The upstream name of a tool, including tools that are no longer offered. */
   nameOf(address: ToolAddress): string {
     return this.find(address)?.upstreamName ?? plainNameOf(address);
   }
 
-  /** Whether more letters could follow this beginning of a name. */
+  /** Whether this is a proper prefix of an upstream name. */
   isBeginning(start: string): boolean {
     return [...this.byUpstreamName.keys()].some((name) => name.length > start.length && name.startsWith(start));
   }
 
-  /** Nobody can search for what they have never heard of. */
+  /** Lists the deferred tools in the description of the search tool. */
   private describeSearch(tools: readonly object[]): void {
     const search = this.byKey.get(keyOf({ kind: 'tool_search', name: 'tool_search' }));
     const deferred = objectsIn(tools).filter(isDeferred).map(describe);
     if (search === undefined || deferred.length === 0) return;
     const { definition } = search;
-    const description = [definition.description, `It knows of:\n${deferred.join('\n')}`].join('\n\n');
+    const description = [definition.description, `Searchable tools:\n${deferred.join('\n')}`].join('\n\n');
     const described = { ...search, definition: { ...definition, description } };
     this.byKey.set(keyOf(search.address), described);
     this.byUpstreamName.set(search.upstreamName, described);
@@ -83,7 +83,7 @@ export class ToolTable {
   }
 }
 
-/** Where a tool, or a choice of one, points; undefined for tools that the client does not run. */
+/** The address of a tool or tool choice; undefined for tools that the client does not run. */
 export function addressOf(tool: Members, namespace?: string): ToolAddress | undefined {
   const { type, name } = tool;
   if (type === 'shell' && isObject(tool.environment) && tool.environment.type !== 'local') return undefined;

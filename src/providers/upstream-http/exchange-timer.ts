@@ -1,0 +1,87 @@
+import type { Clock, Timer } from '../../time/index.js';
+
+/** Timeouts of an upstream, ms. */
+export interface Timeouts {
+  /** Until a connection is accepted. */
+  readonly connectMs: number;
+  /** Until the first byte of the body. */
+  readonly firstByteMs: number;
+  /** Between two pieces of the body. */
+  readonly idleMs: number;
+}
+
+/** An upstream exceeded a timeout. */
+export class UpstreamTimeoutError extends Error {
+  override readonly name = 'UpstreamTimeoutError';
+}
+
+/** Enforces the timeouts of one exchange: its signal aborts with the parent signal, or with UpstreamTimeoutError. */
+export class ExchangeTimer {
+  private readonly controller = new AbortController();
+  private readonly onAbort = (): void => this.controller.abort(this.parent.reason);
+  private timer: Timer;
+  private awaitsFirstByte = true;
+  private isRunning = true;
+  private restLimitMs: number | null = null;
+  private hasDeadline = false;
+
+  constructor(
+    private readonly parent: AbortSignal,
+    private readonly clock: Clock,
+    private readonly timeouts: Timeouts,
+  ) {
+    this.timer = clock.schedule(timeouts.firstByteMs, () => this.expire('sent no answer', timeouts.firstByteMs));
+    if (parent.aborted) this.onAbort();
+    parent.addEventListener('abort', this.onAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Suspends the timeout while a received piece is processed. */
+  pause(): void {
+    this.isRunning = false;
+  }
+
+  /** Restarts the timeout for the next piece. */
+  resume(): void {
+    this.isRunning = true;
+    if (this.hasDeadline) return;
+    if (this.restLimitMs !== null) this.startRest(this.restLimitMs);
+    else if (this.awaitsFirstByte) this.startIdle();
+    else this.timer.refresh();
+  }
+
+  /** Limits the rest of the exchange to `limitMs`, from the next `resume` on. */
+  limitRest(limitMs: number): void {
+    this.restLimitMs = limitMs;
+  }
+
+  /** Ends the exchange. */
+  end(): void {
+    this.timer.cancel();
+    this.parent.removeEventListener('abort', this.onAbort);
+  }
+
+  private startIdle(): void {
+    this.awaitsFirstByte = false;
+    this.timer.cancel();
+    const { idleMs } = this.timeouts;
+    this.timer = this.clock.schedule(idleMs, () => this.expire('sent no data', idleMs));
+  }
+
+  private startRest(limitMs: number): void {
+    this.hasDeadline = true;
+    this.timer.cancel();
+    this.timer = this.clock.schedule(limitMs, () => this.stop('sent no end', limitMs));
+  }
+
+  private expire(what: string, afterMs: number): void {
+    if (this.isRunning) this.stop(what, afterMs);
+  }
+
+  private stop(what: string, afterMs: number): void {
+    this.controller.abort(new UpstreamTimeoutError(`the upstream ${what} for ${afterMs} ms`));
+  }
+}
