@@ -1,4 +1,4 @@
-import { runBounded } from '../run-bounded.js';
+import { isTimeout, runBounded } from '../run-bounded.js';
 import { SeededRandom } from '../seeded-random.js';
 import { WorkCounter } from './count-work.js';
 import { drawValue, REQUIRED_ONLY } from './draw-value.js';
@@ -21,7 +21,7 @@ const LARGEST_VALUE = 20_000;
 /** Maximum schemas that Ajv may evaluate for one value. */
 const MOST_CHECKS = 100_000;
 /**
- * Time limit for one schema, ms. The other limits bound the work independently of the machine; this one ends patterns that
+ * Limit of CPU time for one schema, ms. The other limits bound the work independently of the machine; this one ends patterns that
  * backtrack without end.
  */
 const LONGEST_WORK_MS = { withPatterns: 500, otherwise: 3000 };
@@ -42,10 +42,6 @@ export function makeSchemaData(schema: unknown, seed: number): SchemaData {
     const tooLong = isTimeout(error);
     return { found: false, reason: explain(error, hasPatterns), tooLong };
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }
 
 /** The reason for the client, as a sentence about the schema. */

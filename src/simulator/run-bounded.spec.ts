@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { isTimeout, runBounded } from './run-bounded.js';
+
+describe(runBounded.name, () => {
+  it('terminates what uses its CPU time', () => {
+    let thrown: unknown;
+    try {
+      runBounded(() => /^(a+)+$/.test(`${'a'.repeat(40)}b`), 20);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(isTimeout(thrown)).toBe(true);
+  });
+
+  it('starts again what was terminated without having used it', () => {
+    const never = new Int32Array(new SharedArrayBuffer(4));
+    let calls = 0;
+    const run = (): string => {
+      calls += 1;
+      // Waits without work, as on a machine that is busy with something else.
+      if (calls === 1) Atomics.wait(never, 0, 0, 400);
+      return 'done';
+    };
+    expect(runBounded(run, 200)).toBe('done');
+    expect(calls).toBe(2);
+  });
+
+  it('throws what the function throws', () => {
+    expect(() =>
+      runBounded(() => {
+        throw new RangeError('mine');
+      }, 1000),
+    ).toThrow('mine');
+  });
+});
