@@ -33,7 +33,9 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
   let opened: OpenedPostgres;
 
   beforeAll(async () => {
+    using started = new SentStatements();
     opened = await openPostgres();
+    await started.whenListening();
     await opened.database.query(fillFor(tenant));
   });
   afterAll(() => opened.close());

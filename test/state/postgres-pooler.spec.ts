@@ -60,6 +60,7 @@ describe('PostgreSQL behind a pooler', () => {
     await sessions.fork(tenant, { sourceId: 'a', targetId: 'fork' });
     await store.delete(tenant, 'a', { cascade: true });
     await store.purge();
+    await statements.whenListening();
     return statements.take();
   };
 

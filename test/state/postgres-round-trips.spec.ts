@@ -12,7 +12,9 @@ describe('round trips to PostgreSQL', () => {
   let statements: SentStatements;
 
   beforeAll(async () => {
+    using started = new SentStatements();
     opened = await openPostgres();
+    await started.whenListening();
     await opened.saveMany(tenant, lineOf(1000));
   });
   beforeEach(() => {

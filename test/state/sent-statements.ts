@@ -1,3 +1,5 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
 import { jest } from '@jest/globals';
 import pg from 'pg';
 
@@ -19,6 +21,14 @@ export class SentStatements implements Disposable {
     const sent = calls.map(([statement]) => (typeof statement === 'string' ? { text: statement } : statement));
     this.spy.mockClear();
     return sent;
+  }
+
+  /** Resolves when a backend that starts listens for notices: it does so in the background, on a connection of its own. */
+  async whenListening(): Promise<void> {
+    while (
+      !this.spy.mock.calls.some(([text]: readonly unknown[]) => typeof text === 'string' && text.startsWith('LISTEN '))
+    )
+      await nextLoopTurn();
   }
 
   [Symbol.dispose](): void {
