@@ -82,7 +82,7 @@ describe('a start that cannot be', () => {
     await writeFile(PROVIDERS_FILE, '{"models":[{"name":"m","provider":"nobody"}]}');
     const exit = await run({ PROVIDERS_FILE });
     await rm(folder, { recursive: true });
-    expectRefusal(exit, /^PROVIDERS_FILE: .*models\[0\] names a provider/);
+    expectRefusal(exit, /^PROVIDERS_FILE: .*models\[0\] names an unknown provider/);
   });
 
   it('says once that a variable is wrong', async () => {
