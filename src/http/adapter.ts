@@ -15,6 +15,8 @@ export function createAdapter(): FastifyAdapter {
   return new FastifyAdapter({
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
     frameworkErrors: answerUnrouted,
+    // The router takes the asterisk form for `/`, and runs no hook for it.
+    rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
     http: {
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
       // Some HTTP clients offer h2c with every request and continue without it.
