@@ -14,7 +14,7 @@ const PAGE = new URL('../docs/benchmark.md', import.meta.url);
 try {
   const { positionals, values } = parseArgs({ allowPositionals: true, options: { check: { type: 'boolean' } } });
   const [file, ...others] = positionals;
-  if (file === undefined || others.length > 0) throw new Error('expected one file, which `--json` wrote');
+  if (file === undefined || others.length > 0) throw new Error('expected one file, written by `--json`');
   const page = await readFile(PAGE, 'utf8');
   const written = replaceGenerated(page, 'benchmark', toPage(await readReport(file)));
   if (values.check !== true) await writeFile(PAGE, written);

@@ -24,7 +24,7 @@ function describeStart(url: string, { WORKERS, PROVIDERS_FILE, STATE, API_KEYS }
       : `/v1/models${key}`;
   return [
     `Antiphon listens on ${url}${WORKERS > 1 ? ` with ${WORKERS} workers` : ''}`,
-    `Models: ${PROVIDERS_FILE === '' ? 'the simulator, under any name (output is synthetic)' : `the servers of ${PROVIDERS_FILE}`}`,
+    `Models: ${PROVIDERS_FILE === '' ? 'the simulator (output is synthetic)' : `the servers of ${PROVIDERS_FILE}`}`,
     `State: ${STATES[STATE] ?? STATE}`,
     `Try: curl ${url}${request}`,
   ];

@@ -9,6 +9,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiKeyGuard } from './access/index.js';
 import { AntiphonModule } from './antiphon.module.js';
 import type { AntiphonOptions } from './antiphon-options.js';
+import { BACKENDS, selectBackend } from './backends.js';
 import { Environment, readEnvironment } from './config/index.js';
 import { createLogger } from './create-logger.js';
 import {
@@ -23,7 +24,6 @@ import { OpenReplies } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
-import { BACKENDS, selectBackend } from './state/index.js';
 
 /**
  * Creates the configured application, ready to listen. Throws EnvironmentError when the environment is not valid or
@@ -68,7 +68,10 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
       refuseUnknown();
       done();
     } else {
-      identified.then(refuseUnknown).then(() => done(), done);
+      identified.then(refuseUnknown).then(
+        () => done(),
+        (error: unknown) => done(error instanceof Error ? error : new Error('the caller could not be identified')),
+      );
     }
   });
   await readJsonBodies(app, environment);

@@ -1,5 +1,15 @@
 /** The public API for programs that embed or extend Antiphon. */
-export * from './access/index.js';
+export {
+  AccessModule,
+  ApiKeyGuard,
+  asTenant,
+  Authenticator,
+  type Caller,
+  CurrentCaller,
+  EnvironmentAuthenticator,
+  type Tenant,
+  tenantKey,
+} from './access/index.js';
 export * from './antiphon.module.js';
 export type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';
 export * from './bootstrap.js';

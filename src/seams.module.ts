@@ -3,12 +3,13 @@ import { ModuleRef } from '@nestjs/core';
 
 import { Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import type { AntiphonSeams } from './antiphon-options.js';
+import { BACKENDS, selectBackend } from './backends.js';
 import { Environment } from './config/index.js';
 import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
 import { Admission, BoundedAdmission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
-import { BACKENDS, selectBackend, StateBackend } from './state/index.js';
+import { StateBackend } from './state/index.js';
 import { Clock, SystemClock } from './time/index.js';
 
 /** Registers the extension points as Nest providers, with their defaults. */
@@ -48,8 +49,8 @@ export class SeamsModule {
 }
 
 /** A map of provider kinds by name, under a token. */
-function provideTable(token: symbol, table: Readonly<Record<string, Seam<ProviderKind>>>): readonly Provider[] {
-  const list = Symbol(`${String(token)} in order`);
+function provideTable(token: string, table: Readonly<Record<string, Seam<ProviderKind>>>): readonly Provider[] {
+  const list = `${token} in order`;
   const names = Object.keys(table);
   return [
     ...provideSeams(list, Object.values(table)),

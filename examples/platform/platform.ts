@@ -1,4 +1,4 @@
-import { type AntiphonOptions, Clock, SimulatorModule, SystemClock } from 'antiphon';
+import { type AntiphonOptions, SimulatorModule, SystemClock } from 'antiphon';
 
 import { AcmeProvider } from '../provider/acme.provider.js';
 import { AuditedBackend } from './audited-backend.js';
@@ -19,7 +19,7 @@ export const platform: AntiphonOptions = {
   admission: { useClass: TokenBudget },
   state: { audited: AuditedBackend },
   clock: { useClass: SystemClock },
-  ids: { useFactory: (_clock: Clock) => new RegionIds('e0'), inject: [Clock] },
+  ids: { useFactory: () => new RegionIds('e0') },
   observers: [{ useExisting: UsageMeter }],
   passPolicies: [WordFilter, WeatherTool],
   providers: [AcmeProvider],

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ModelEvent, PassPolicy, type TurnPolicy } from 'antiphon';
 
-/** Replaces a word in the text of responses. */
+/** Replaces a word in the text of responses. It looks at single deltas: a word that is split over two of them stays. */
 @Injectable()
 export class WordFilter extends PassPolicy {
   override begin(): TurnPolicy {

@@ -2,6 +2,7 @@ import { type CanActivate, createParamDecorator, type ExecutionContext, Injectab
 import type { FastifyRequest } from 'fastify';
 
 import { isPromise, type MaybePromise } from '../time/index.js';
+import { authenticate } from './authenticate.js';
 import { Authenticator } from './authenticator.js';
 import type { Caller, Tenant } from './tenant.js';
 
@@ -29,7 +30,7 @@ export class ApiKeyGuard implements CanActivate {
   identify(request: FastifyRequest): Promise<void> | undefined {
     if (request.caller !== undefined) return undefined;
     const name = (tenant: Tenant): void => void (request.caller = { tenant, requestId: request.id });
-    const tenant = this.authenticator.authenticate(request.headers);
+    const tenant = authenticate(this.authenticator, request.headers);
     if (isPromise(tenant)) return tenant.then(name);
     name(tenant);
     return undefined;

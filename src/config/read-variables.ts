@@ -30,13 +30,13 @@ export function readVariables<T extends object>(
   );
   const values = plainToInstance(type, Object.fromEntries(given), { exposeDefaultValues: true });
   const errors = validateSync(values, { stopAtFirstError: true });
-  const faulty = new Set(errors.map(({ property }) => property));
+  const violated = new Set(errors.map(({ property }) => property));
   const violations = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
   for (const [affected, check] of checks) {
-    const violation = affected.some((name) => faulty.has(name)) ? undefined : check(values);
+    const violation = affected.some((name) => violated.has(name)) ? undefined : check(values);
     if (violation === undefined) continue;
     violations.push(violation);
-    for (const name of affected) faulty.add(name);
+    for (const name of affected) violated.add(name);
   }
   if (violations.length > 0) throw new EnvironmentError(violations);
   return values;

@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream';
+
 import { Injectable, Logger } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
@@ -18,6 +20,8 @@ export class ConnectionRegistry {
   private readonly connections = new Map<string, Connection>();
   private readonly countByTenant = new Map<Tenant, number>();
   private readonly turnedAway = new Set<WebSocket>();
+  /** Transports of upgrades whose caller is not known yet. */
+  private readonly upgrades = new Set<Duplex>();
   private closed = false;
   private whenEmpty: PromiseWithResolvers<undefined> | null = null;
   private readonly dependencies: ConnectionDependencies;
@@ -39,10 +43,23 @@ export class ConnectionRegistry {
   requireOpen(): void {
     if (this.closed) throw ApiError.retryLater('The server is shutting down. Please retry your request.');
     if (this.turnedAway.size >= MAX_TURNED_AWAY) {
-      throw ApiError.of('server_is_overloaded', 'The server has too many connections. Please retry later.', {
-        headers: { 'retry-after': '1' },
-      });
+      throw overloaded();
     }
+  }
+
+  /**
+   * Holds the transport of an upgrade while its caller is identified: for REQUEST_TIMEOUT_MS at most, and not beyond a shutdown.
+   * Returns the function that releases it. Throws ApiError 503 during shutdown or overload.
+   */
+  holdUpgrade(stream: Duplex): () => void {
+    this.requireOpen();
+    if (this.upgrades.size >= this.environment.WS_MAX_CONNECTIONS) throw overloaded();
+    this.upgrades.add(stream);
+    const timer = this.clock.schedule(this.environment.REQUEST_TIMEOUT_MS, () => stream.destroy());
+    return () => {
+      timer.cancel();
+      this.upgrades.delete(stream);
+    };
   }
 
   /**
@@ -90,6 +107,7 @@ export class ConnectionRegistry {
 
   /** Terminates all remaining connections without a handshake. */
   terminate(): void {
+    for (const stream of this.upgrades) stream.destroy();
     for (const socket of this.turnedAway) socket.terminate();
     for (const connection of this.connections.values()) connection.terminate();
   }
@@ -136,4 +154,10 @@ function tooMany(why: string): ApiError {
     `Too many WebSocket connections: ${why}. Close one, or retry later.`,
     { 'retry-after': '1' },
   );
+}
+
+function overloaded(): ApiError {
+  return ApiError.of('server_is_overloaded', 'The server has too many connections. Please retry later.', {
+    headers: { 'retry-after': '1' },
+  });
 }

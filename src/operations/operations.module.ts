@@ -4,7 +4,6 @@ import { ConnectionsModule } from '../connections/index.js';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
 import { HealthController } from './health.controller.js';
-import { HomeController } from './home.controller.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
 import { ShutdownCoordinator } from './shutdown-coordinator.js';
@@ -13,7 +12,7 @@ import { TurnLog } from './turn-log.js';
 /** Health routes, the turn log, and graceful shutdown. */
 @Module({
   imports: [ConnectionsModule, ResponsesModule, StateModule],
-  controllers: [HomeController, HealthController],
+  controllers: [HealthController],
   providers: [Readiness, OpenReplies, ShutdownCoordinator, TurnLog],
   exports: [OpenReplies],
 })

@@ -29,10 +29,10 @@ export interface ModelInfo {
 export const ModelProvider = DiscoveryService.createDecorator<string>();
 
 /** DI token: the providers passed in `providers`, in order. */
-export const PROVIDERS = Symbol('providers');
+export const PROVIDERS = 'antiphon: providers';
 
 /** DI token: request headers that are forwarded to every provider, in lower case. */
-export const FORWARDED_HEADERS = Symbol('forwarded headers');
+export const FORWARDED_HEADERS = 'antiphon: forwarded headers';
 
 /** Base class of providers. A faulty provider fails its own turns but cannot violate the stream protocol. */
 export abstract class ModelProviderBase {
@@ -72,7 +72,10 @@ export abstract class ModelProviderBase {
     return undefined;
   }
 
-  /** Releases resources such as connections. Called for providers of PROVIDERS_FILE that are no longer used. */
+  /**
+   * Releases resources such as connections. Called at shutdown for the providers of the current PROVIDERS_FILE; those of a file
+   * that was replaced may still have turns and must release what is idle themselves.
+   */
   destroy?(): Promise<void>;
 
   /** Input tokens of a turn. The default counts with o200k_base. */

@@ -37,4 +37,4 @@ export abstract class ProviderKind {
 }
 
 /** DI token: additional kinds, a Map by name. */
-export const PROVIDER_KINDS = Symbol('provider kinds');
+export const PROVIDER_KINDS = 'antiphon: provider kinds';

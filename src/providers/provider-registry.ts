@@ -8,7 +8,8 @@ import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PR
 import type { ModelRoute } from './model-route.js';
 import { Recorder } from './recording/index.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
-import { ProviderTable } from './provider-table.js';
+import { ProviderTable, type TableDependencies } from './provider-table.js';
+import type { HeaderNames } from './turn-headers.js';
 
 /**
  * The registry of providers, from classes marked `@ModelProvider` and from PROVIDERS_FILE, and of the model names they serve.
@@ -18,8 +19,8 @@ import { ProviderTable } from './provider-table.js';
 export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(ProviderRegistry.name);
   private classes: ReadonlyMap<string, ModelProviderBase> = new Map();
-  /** Request headers that reach turns, in lower case. */
-  requestHeaders: readonly string[] = [];
+  /** The names of request headers that reach turns; no other header does. */
+  headerNames: HeaderNames = { forwarded: [], read: [] };
   private current: ProviderTable | null = null;
   private reloading: Promise<void> = Promise.resolve();
   private readonly onSighup = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
@@ -48,7 +49,6 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     this.requireProviders();
     this.classes = this.discover();
-    this.requestHeaders = headersOf(this.forwardedHeaders, this.classes.values());
     this.current = await this.load();
     if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onSighup);
   }
@@ -114,11 +114,21 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
       random: this.random,
       listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,
     };
-    const recorded = [...this.classes].filter(([, provider]) => provider.isRecorded).map(([name]) => name);
-    this.recorder.setProviders(
-      [...recorded, ...(configuration?.destinations.keys() ?? [])],
-      configuration?.secrets ?? [],
+    const table = this.makeTable(dependencies);
+    const configured = [...(configuration?.destinations ?? [])].map(
+      ([name, { provider }]) => [name, provider] as const,
     );
+    const providers = [...this.classes, ...configured];
+    this.headerNames = {
+      forwarded: toHeaderNames(this.forwardedHeaders),
+      read: toHeaderNames(providers.flatMap(([, { requestHeaders }]) => requestHeaders)),
+    };
+    const recorded = providers.filter(([, provider]) => provider.isRecorded).map(([name]) => name);
+    this.recorder.setProviders(recorded, configuration?.secrets ?? []);
+    return table;
+  }
+
+  private makeTable(dependencies: TableDependencies): ProviderTable {
     try {
       return new ProviderTable(dependencies);
     } catch (error) {
@@ -158,9 +168,8 @@ function nameOf(instance: unknown): string {
 /** Headers with credentials of clients; providers have their own. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** Throws an Error for a header with credentials. */
-function headersOf(forwarded: readonly string[], providers: Iterable<ModelProviderBase>): readonly string[] {
-  const names = [...forwarded, ...[...providers].flatMap(({ requestHeaders }) => requestHeaders)];
+/** Names in lower case, each once. Throws an Error for a header with credentials. */
+function toHeaderNames(names: readonly string[]): readonly string[] {
   const lowerCase = [...new Set(names.map((name) => name.toLowerCase()))];
   const credential = lowerCase.find((name) => CREDENTIALS.has(name));
   if (credential !== undefined) throw new Error(`The header '${credential}' cannot be forwarded: it is a credential.`);

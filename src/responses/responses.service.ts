@@ -30,8 +30,8 @@ export class ResponsesService {
 
   /**
    * Runs a turn and passes its events to a sink; without a sink no events are made. Undefined when the client has
-   * disconnected or its connection was broken (TurnClient). Throws ApiError for a refusal
-   * before the response exists and, without a sink, 503 when the response cannot be saved.
+   * disconnected or its connection was broken (TurnClient). Throws ApiError for
+   * a refusal before the response exists and, without a sink, 503 when the response cannot be saved.
    */
   execute(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
     return this.runner.run(turn, sink);

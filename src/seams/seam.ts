@@ -1,4 +1,4 @@
-import type { FactoryProvider, InjectionToken, Provider, Type } from '@nestjs/common';
+import { type FactoryProvider, Inject, type InjectionToken, Optional, type Provider, type Type } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
 
 /**
@@ -19,12 +19,12 @@ export type Seam<T> =
 export function provideSeam<T>(token: InjectionToken, seam: Seam<T>): Provider {
   if (typeof seam === 'function') return { provide: token, useClass: seam };
   if ('useFactory' in seam) return { provide: token, useFactory: seam.useFactory, inject: [...(seam.inject ?? [])] };
-  return { provide: token, ...seam } as Provider;
+  return { ...seam, provide: token } as Provider;
 }
 
 /** Several seams as Nest providers, and their instances, in order, under one token. A class is its own token. */
 export function provideSeams<T>(token: InjectionToken, seams: readonly Seam<T>[]): readonly Provider[] {
-  const named = seams.map((seam, index) => [tokenOf(seam, `${String(token)} ${index}`), seam] as const);
+  const named = seams.map((seam, index) => [tokenOf(seam, `${String(token)}[${index}]`), seam] as const);
   const tokens = named.map(([own]) => own);
   return [
     ...named.filter(([own, seam]) => !isAlias(own, seam)).map(([own, seam]) => provideSeam(own, seam)),
@@ -32,24 +32,44 @@ export function provideSeams<T>(token: InjectionToken, seams: readonly Seam<T>[]
   ];
 }
 
-/** Instantiates a seam on demand. Throws the errors of its constructor or factory. */
+/**
+ * Instantiates a seam on demand, after everything that it injects. Throws the errors of its constructor or factory, and Nest's
+ * own for a dependency that is missing.
+ */
 export async function makeSeam<T>(seam: Seam<T>, modules: ModuleRef): Promise<T> {
   if (typeof seam === 'function') return modules.create(seam);
   if ('useClass' in seam) return modules.create(seam.useClass);
   if ('useValue' in seam) return seam.useValue;
-  const find = (token: InjectionToken): unknown => modules.get<unknown>(token as Type, { strict: false });
-  if ('useExisting' in seam) return find(seam.useExisting as InjectionToken) as T;
-  const dependencies = (seam.inject ?? []).map((wanted) =>
-    typeof wanted === 'object' && 'token' in wanted ? find(wanted.token) : find(wanted),
-  );
-  return seam.useFactory(...(dependencies as never[]));
+  if ('useExisting' in seam) return (await resolve([seam.useExisting as InjectionToken], modules))[0] as T;
+  return seam.useFactory(...((await resolve(seam.inject ?? [], modules)) as never[]));
+}
+
+/** What a list of tokens stands for. Nest waits for asynchronous providers of classes that it creates, not in `get`. */
+async function resolve(
+  tokens: NonNullable<FactoryProvider['inject']>,
+  modules: ModuleRef,
+): Promise<readonly unknown[]> {
+  class Dependencies {
+    readonly all: readonly unknown[];
+
+    constructor(...all: unknown[]) {
+      this.all = all;
+    }
+  }
+  for (const [index, wanted] of tokens.entries()) {
+    const { token, optional } =
+      typeof wanted === 'object' && 'token' in wanted ? wanted : { token: wanted, optional: false };
+    Inject(token)(Dependencies, undefined, index);
+    if (optional) Optional()(Dependencies, undefined, index);
+  }
+  return (await modules.create(Dependencies)).all;
 }
 
 function tokenOf<T>(seam: Seam<T>, name: string): InjectionToken {
   if (typeof seam === 'function') return seam;
   if ('useClass' in seam) return seam.useClass;
   if ('useExisting' in seam) return seam.useExisting as InjectionToken;
-  return Symbol(name);
+  return name;
 }
 
 /** Whether a seam refers to an existing provider, which is not registered again. */

@@ -1,4 +1,3 @@
-export * from './backends.js';
 export * from './deletion-notices.js';
 export * from './errors.js';
 export * from './given-items.js';

@@ -1,26 +1,32 @@
 import { expect, it } from '@jest/globals';
 
+import { HomeModule } from '../../src/home/index.js';
 import { describeService } from '../support/describe-service.js';
 
-describeService('GET /', { environment: { API_KEYS: 'tenant:key' } }, (service) => {
-  it('answers a browser with a page whose links of this service exist', async () => {
-    const answer = await fetch(service.origin, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-    const page = await answer.text();
-    expect(page).toContain('<h1>Antiphon ');
-    const links = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path]) => path);
-    expect(links).toContain('/v1/models');
-    for (const path of links) {
-      const linked = await fetch(`${service.origin}${path}`, { headers: { authorization: 'Bearer key' } });
-      expect(linked.status).toBe(200);
-    }
-  });
+describeService(
+  'GET /',
+  { environment: { API_KEYS: 'tenant:key', CORS_ORIGINS: 'https://app.example' }, imports: [HomeModule] },
+  (service) => {
+    it('answers a browser with a page whose links of this service exist', async () => {
+      const answer = await fetch(service.origin, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+      const page = await answer.text();
+      expect(page).toContain('<h1>Antiphon ');
+      const links = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path]) => path);
+      expect(links).toContain('/v1/models');
+      for (const path of links) {
+        const linked = await fetch(`${service.origin}${path}`, { headers: { authorization: 'Bearer key' } });
+        expect(linked.status).toBe(200);
+      }
+    });
 
-  it.each([undefined, 'application/json', '*/*'])('answers a program that accepts %p with JSON', async (accept) => {
-    const answer = await fetch(service.origin, { headers: accept === undefined ? {} : { accept } });
-    expect(answer.headers.get('vary')).toContain('accept');
-    expect(await answer.json()).toMatchObject({ name: 'antiphon', paths: { responses: '/v1/responses' } });
-  });
-});
+    it.each([undefined, 'application/json', '*/*'])('answers a program that accepts %p with JSON', async (accept) => {
+      const answer = await fetch(service.origin, { headers: accept === undefined ? {} : { accept } });
+      expect(answer.headers.get('vary')?.toLowerCase().split(', ')).toEqual(['origin', 'accept']);
+      expect(answer.headers.get('cache-control')).toBe('no-cache');
+      expect(await answer.json()).toMatchObject({ name: 'antiphon', paths: { responses: '/v1/responses' } });
+    });
+  },
+);

@@ -1,13 +1,19 @@
+import { once } from 'node:events';
+
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import OpenAI from 'openai';
+import { WebSocket } from 'ws';
 
 import {
   Admission,
   type AntiphonOptions,
+  Clock,
   createApp,
+  Environment,
   type Lease,
+  MemoryBackend,
   type ModelEvent,
   ModelProviderBase,
   PassPolicy,
@@ -15,7 +21,7 @@ import {
   TurnObserver,
   type TurnPolicy,
 } from '../../src/index.js';
-import { ScriptedProvider } from '../../src/testing/index.js';
+import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 
 /** Appends its letter to every text. */
 abstract class Letter extends PassPolicy {
@@ -46,6 +52,9 @@ class LetterOfModule extends Letter {
 
 @Module({ providers: [LetterOfModule] })
 class LetterModule {}
+
+@Module({ providers: [{ provide: 'PAPER', useFactory: async () => 'a sheet' }], exports: ['PAPER'] })
+class PaperModule {}
 
 describe('an application with seams', () => {
   let app: NestFastifyApplication;
@@ -87,6 +96,43 @@ describe('an application with seams', () => {
     const client = await start({ observers: [slow, broken, last].map((useValue) => ({ useValue })) });
     expect(await ask(client)).toBe('-');
     expect(heard).toEqual(['last', 'slow']);
+  });
+
+  it('hides what an authenticator throws beyond refusals', async () => {
+    const rejects = (error: object): AntiphonOptions => ({
+      authenticator: {
+        useValue: { authenticate: () => Promise.reject(Object.assign(new Error('idp 10.0.0.7'), error)) },
+      },
+    });
+    const client = await start(rejects({ statusCode: 429 }));
+    const refused = await client.models.list().then(
+      () => undefined,
+      (thrown: unknown) => thrown as { status: number; message: string },
+    );
+    expect(refused?.status).toBe(500);
+    expect(refused?.message).not.toContain('10.0.0.7');
+  });
+
+  it('forwards headers that a request cannot replace in its body', async () => {
+    const client = await start({ forwardedHeaders: ['X-Team'] });
+    app.get(ScriptedProvider).reply({ type: 'text', delta: '-' });
+    const request = { model: 'm', input: 'Hi', client_metadata: { 'x-team': 'blue' } };
+    await client.responses.create(request as never, { headers: { 'x-team': 'red', 'x-other': 'no' } });
+    expect(app.get(ScriptedProvider).turns[0]?.headers).toEqual({ 'x-team': 'red' });
+  });
+
+  it('ends while an upgrade waits for its authenticator', async () => {
+    const asked = Promise.withResolvers<undefined>();
+    const authenticate = (): Promise<never> => {
+      asked.resolve(undefined);
+      return new Promise(() => undefined);
+    };
+    const { baseURL } = await start({ authenticator: { useValue: { authenticate } } });
+    const socket = new WebSocket(`${baseURL.replace('http', 'ws')}/responses`);
+    const failed = once(socket, 'error');
+    await asked.promise;
+    await app.close();
+    await expect(failed).resolves.toHaveLength(1);
   });
 
   it('releases a lease once, with the usage of the turn, or without any for a refused one', async () => {
@@ -145,6 +191,39 @@ describe('createApp', () => {
   ])('starts nothing with %s', async (_, options, reason) => {
     const app = await createApp({ environment, providers: [ScriptedProvider], ...options });
     await expect(app.init()).rejects.toThrow(reason);
+    await app.close();
+  });
+
+  it('refuses a class that is an option and a provider of a module', async () => {
+    const app = await createApp({
+      environment,
+      providers: [ScriptedProvider],
+      passPolicies: [LetterOfModule],
+      imports: [LetterModule],
+    });
+    await expect(app.init()).rejects.toThrow('Pass { useExisting: LetterOfModule } as the option.');
+    await app.close();
+  });
+
+  it('makes a backend after what it injects, which may come later or not at all', async () => {
+    const received: unknown[] = [];
+    const state = {
+      paper: {
+        inject: ['PAPER', { token: 'INK', optional: true }, Clock],
+        useFactory: (paper: string, ink: unknown, clock: Clock) => {
+          received.push(paper, ink, clock.constructor);
+          return new MemoryBackend(new Environment(), clock);
+        },
+      },
+    };
+    const app = await createApp({
+      environment: { ...environment, STATE: 'paper' },
+      providers: [ScriptedProvider],
+      imports: [PaperModule],
+      clock: { useFactory: async () => new FakeClock() },
+      state,
+    });
+    expect(received).toEqual(['a sheet', undefined, FakeClock]);
     await app.close();
   });
 

@@ -37,7 +37,7 @@ describe('a start without any configuration', () => {
     const lines = stdout.split('\n');
     expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 4)).toEqual([
       `Antiphon listens on ${origin}`,
-      'Models: the simulator, under any name (output is synthetic)',
+      'Models: the simulator (output is synthetic)',
       'State: memory (ends with this process)',
       `Try: curl ${origin}/v1/responses -H 'content-type: application/json' -d '{"model": "gpt-5", "input": "Hello!"}'`,
     ]);

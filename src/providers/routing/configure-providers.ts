@@ -1,4 +1,7 @@
+import { EnvironmentError, firstLineOf } from '../../config/index.js';
+import type { ModelProviderBase } from '../model-provider.js';
 import type { ProviderKind } from '../provider-kind.js';
+import { redact } from '../redact.js';
 import type { Configuration } from './configuration.js';
 import type { ModelEntry } from './providers-file.js';
 import { kindOf, readProvidersFile } from './read-providers-file.js';
@@ -18,7 +21,7 @@ export async function configureProviders(
   const named = namedIn(models);
   const destinations = new Map<string, Destination>();
   for (const [name, entry] of entries) {
-    const provider = await kindOf(entry, kinds).create(name, entry, secrets);
+    const provider = await create(path, name, secrets, () => kindOf(entry, kinds).create(name, entry, secrets));
     const { retries = DEFAULT_RETRIES, discover: isOpen = !named.has(name) } = entry;
     destinations.set(name, { provider, retries, isOpen });
   }
@@ -31,6 +34,21 @@ export async function configureProviders(
       await Promise.all([...destinations.values()].map(async ({ provider }) => provider.destroy?.()));
     },
   };
+}
+
+/** Throws EnvironmentError, without the secrets of the file, for what a kind throws. */
+async function create(
+  path: string,
+  name: string,
+  secrets: readonly string[],
+  make: () => ModelProviderBase | Promise<ModelProviderBase>,
+): Promise<ModelProviderBase> {
+  try {
+    return await make();
+  } catch (error) {
+    const reason = redact(firstLineOf(error), secrets);
+    throw new EnvironmentError([`PROVIDERS_FILE: ${path}: providers.${name}: ${reason}.`]);
+  }
 }
 
 /** Providers that entries of `models` name. Their own model lists are not served by default. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
-import { SHORTEST_SECRET } from '../redact.js';
+import { redact, SHORTEST_SECRET } from '../redact.js';
 import { resolveReferences } from './environment-references.js';
 import { DEFAULT_KIND, type ProvidersFile, providersSchema } from './providers-file.js';
 
@@ -21,8 +21,8 @@ export async function readProvidersFile(path: string, kinds: ReadonlyMap<string,
     const own: string[] = [];
     for (const [name, entry] of Object.entries(file.providers ?? {})) {
       const kind = kindOf(entry, kinds);
-      checkEntry(name, entry, kind);
       own.push(...(kind.secretsOf?.(entry) ?? []));
+      checkEntry(name, entry, kind, [...substitutes, ...own]);
     }
     checkModels(file);
     const secrets = [...substitutes, ...own].filter(({ length }) => length >= SHORTEST_SECRET);
@@ -51,11 +51,11 @@ async function parse(path: string, content: string): Promise<unknown> {
   }
 }
 
-function checkEntry(name: string, entry: ProviderEntry, kind: ProviderKind): void {
+function checkEntry(name: string, entry: ProviderEntry, kind: ProviderKind, secrets: readonly string[]): void {
   try {
     kind.check?.(entry);
   } catch (error) {
-    throw new Error(`providers.${name}.${firstLineOf(error)}`, { cause: error });
+    throw new Error(`providers.${name}.${redact(firstLineOf(error), secrets)}`);
   }
 }
 

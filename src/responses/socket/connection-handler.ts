@@ -1,4 +1,4 @@
-import { EMPTY } from 'rxjs';
+import { EMPTY, fromEvent, takeUntil } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
 
 import type { Caller } from '../../access/index.js';
@@ -14,6 +14,11 @@ import { unexpectedError } from './unexpected-error.js';
 /** Used until Nest binds the message handlers. */
 const NO_GATEWAY: Gateway = { handlers: [], toObservable: () => EMPTY };
 
+type EventHandler = Gateway['handlers'][number];
+
+/** Shared, because most connections have no events of a program. */
+const NOTHING_BEFORE = Promise.resolve();
+
 /** The dependencies that all handlers share. */
 export interface HandlerDependencies extends TurnDependencies {
   readonly guard: TurnGuard;
@@ -25,10 +30,13 @@ export class ConnectionHandler {
   /** Created with the first turn: thousands of sockets may be open that never send anything. */
   private turns: HandlerTurns | null = null;
   private gateway = NO_GATEWAY;
+  /** Resolves when the events of the program so far were handed to their gateways. */
+  private events: Promise<void> = NOTHING_BEFORE;
+  private queued = 0;
 
   constructor(
     private readonly connection: Connection,
-    socket: WebSocket,
+    private readonly socket: WebSocket,
     private readonly dependencies: HandlerDependencies,
   ) {
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
@@ -59,7 +67,7 @@ export class ConnectionHandler {
     if (type !== 'response.create' && type !== 'response.append') {
       const handler = this.gateway.handlers.findLast((candidate) => candidate.message === type);
       if (handler !== undefined) {
-        void this.hand(frame, handler);
+        this.queue(frame, handler);
         return;
       }
     }
@@ -82,12 +90,35 @@ export class ConnectionHandler {
     }
   }
 
-  /** Passes an event to its gateway and sends the result. */
-  private async hand(frame: ClientFrame, handler: Gateway['handlers'][number]): Promise<void> {
+  /**
+   * Queues an event of the program: its gateways get events in the order in which they were sent, each after a check of the
+   * credential. Throws ApiError 429 when WS_QUEUE_MAX_TURNS of them wait for it.
+   */
+  private queue(frame: ClientFrame, handler: EventHandler): void {
+    const { WS_QUEUE_MAX_TURNS } = this.dependencies.environment;
+    if (this.queued > WS_QUEUE_MAX_TURNS) {
+      throw ApiError.of('too_many_queued_requests', `At most ${WS_QUEUE_MAX_TURNS} events may wait. Retry later.`);
+    }
+    this.queued += 1;
+    this.events = this.events.then(async () => {
+      try {
+        await this.dependencies.guard.check(this.connection);
+        if (this.connection.isOpen) void this.handle(frame, handler);
+      } catch (error) {
+        this.answer(error);
+      }
+      this.queued -= 1;
+    });
+  }
+
+  /** Has a gateway handle an event, and sends what it answers as long as the connection is open. */
+  private async handle(frame: ClientFrame, handler: EventHandler): Promise<void> {
     try {
-      await this.dependencies.guard.check(this.connection);
-      await this.gateway.toObservable(handler.callback(frame)).forEach((answer) => {
-        if (answer !== undefined) this.connection.writer.answer(JSON.stringify(answer));
+      const answers = this.gateway
+        .toObservable(handler.callback(frame))
+        .pipe(takeUntil(fromEvent(this.socket, 'close')));
+      await answers.forEach((answer) => {
+        if (answer != null) this.connection.writer.answer(JSON.stringify(answer));
       });
     } catch (error) {
       this.answer(error);

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
 import { type Server, WebSocketServer } from 'ws';
 
-import { Authenticator, type Caller, type Tenant } from '../../access/index.js';
+import { authenticate, Authenticator, type Caller, type Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import { answerRaw, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
@@ -71,9 +71,10 @@ export class SocketHandshake {
   open(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     try {
       this.requireSockets();
-      const tenant = this.authenticator.authenticate(request.headers);
+      const tenant = authenticate(this.authenticator, request.headers);
       if (isPromise(tenant)) {
-        const upgrade = tenant.then((named) => this.upgrade(request, stream, head, named));
+        const release = this.registry.holdUpgrade(stream);
+        const upgrade = tenant.finally(release).then((named) => this.upgrade(request, stream, head, named));
         upgrade.catch((error: unknown) => this.refuse(request, stream, error));
       } else {
         this.upgrade(request, stream, head, tenant);

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 
-import { Authenticator, type Tenant } from '../../access/index.js';
+import { authenticate, Authenticator, type Tenant } from '../../access/index.js';
 import type { Connection } from '../../connections/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
@@ -19,7 +19,7 @@ export class TurnGuard implements CanActivate {
 
   /** True when the credential of a connection still belongs to its tenant. Throws ApiError 401 or 403. */
   check({ headers, tenant }: Connection): MaybePromise<boolean> {
-    const named = this.authenticator.authenticate(headers);
+    const named = authenticate(this.authenticator, headers);
     return isPromise(named) ? named.then((later) => requireSame(later, tenant)) : requireSame(named, tenant);
   }
 }

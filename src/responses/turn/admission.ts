@@ -30,7 +30,7 @@ export abstract class Admission {
   abstract acquire(turn: AdmittedTurn, estimate: TurnEstimate, signal: AbortSignal): MaybePromise<Lease>;
 }
 
-/** Admits up to MAX_RUNNING_TURNS turns at once. */
+/** Lets up to MAX_RUNNING_TURNS turns run at once. */
 @Injectable()
 export class BoundedAdmission extends Admission {
   private running = 0;

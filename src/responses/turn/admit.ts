@@ -88,7 +88,7 @@ export class TurnAdmitter {
       settings: resolveSettings(request),
       parameters: withoutInput(request),
       include: request.include ?? [],
-      headers: pickTurnHeaders(this.providers.requestHeaders, headers, request.client_metadata),
+      headers: pickTurnHeaders(this.providers.headerNames, headers, request.client_metadata),
       generate,
       requestedTier: request.service_tier ?? 'auto',
       session: sessionId === undefined ? null : { id: sessionId, param, locks },

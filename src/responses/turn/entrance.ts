@@ -28,8 +28,9 @@ export class Entrance {
    */
   enter(turn: ActiveTurn): Promise<void> | undefined {
     turn.startedAt = this.clock.now();
-    this.runningTurns.begin(turn);
     this.observers.begun(() => turn.begun);
+    this.runningTurns.begin(turn);
+    turn.throwIfStopped();
     const lease = this.admission.acquire(turn.admitted, new TurnEstimate(turn.admitted), turn.signal);
     if (isPromise(lease) || turn.admitted.session !== null) return this.wait(turn, lease);
     this.hold(turn, lease);
@@ -81,7 +82,7 @@ export class Entrance {
     const onError = (error: unknown): void => this.logger.error('the lease of a turn could not be released', error);
     try {
       const released = lease.release(usage);
-      if (isPromise(released)) released.catch(onError);
+      if (isPromise(released)) Promise.resolve(released).catch(onError);
     } catch (error) {
       onError(error);
     }

@@ -54,7 +54,7 @@ export abstract class PassPolicy {
 const OUTPUT_SUFFIX = '_output';
 
 /** DI token: the policies given by the program, in order. */
-export const PASS_POLICIES = Symbol('pass policies');
+export const PASS_POLICIES = 'antiphon: pass policies';
 
 /** All policies of the application: those given by the program, then those of its modules. */
 @Injectable()
@@ -69,7 +69,7 @@ export class PassPolicies implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.policies = [...new Set([...this.given, ...findInstances(this.discovery, PassPolicy)])];
+    this.policies = findInstances(this.discovery, PassPolicy, this.given);
   }
 
   /** The policies that apply to a turn. */

@@ -32,8 +32,8 @@ export class TurnRunner {
   /**
    * Runs a turn to its end and returns its Response; a sink receives its events. Throws ApiError for a refusal before
    * the response exists and, without a sink, when it cannot be saved. Returns undefined, without a terminal event, when
-   * the client has disconnected or its connection was broken.
-   * Synchronous results are not awaited, because every promise has a cost.
+   * the client has disconnected or its connection was broken. Synchronous results are not awaited, because every promise
+   * has a cost.
    */
   async run(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
     try {

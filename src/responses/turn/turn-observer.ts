@@ -31,7 +31,7 @@ export interface AnsweringTurn extends BegunTurn {
 export interface TurnRecord extends BegunTurn {
   /** Null when no provider was chosen. */
   readonly provider: string | null;
-  /** `refused`: it ended before `response.created`; `disconnected`: the client disconnected first. */
+  /** `refused`: it ended before `response.created`; `disconnected`: its connection ended first. */
   readonly status: TerminalStatus | 'refused' | 'disconnected';
   readonly usage: Usage | null;
   /** The error code of a refused or failed turn. */
@@ -58,7 +58,7 @@ export abstract class TurnObserver {
 }
 
 /** DI token: the observers given by the program, in order. */
-export const OBSERVERS = Symbol('observers');
+export const OBSERVERS = 'antiphon: observers';
 
 /** All observers of the application: those given by the program, then those of its modules. */
 @Injectable()
@@ -74,7 +74,7 @@ export class TurnObservers implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const observers = [...new Set([...this.given, ...findInstances(this.discovery, TurnObserver)])];
+    const observers = findInstances(this.discovery, TurnObserver, this.given);
     this.ofBegun = observers.filter((observer) => observer.begun !== undefined);
     this.ofFirstEvent = observers.filter((observer) => observer.firstEvent !== undefined);
     this.ofSettled = observers.filter((observer) => observer.settled !== undefined);
@@ -104,7 +104,7 @@ export class TurnObservers implements OnModuleInit {
     for (const observer of observers) {
       try {
         const told = call(observer, turn);
-        if (isPromise(told)) told.catch((error: unknown) => this.fail(observer, turn, error));
+        if (isPromise(told)) Promise.resolve(told).catch((error: unknown) => this.fail(observer, turn, error));
       } catch (error) {
         this.fail(observer, turn, error);
       }

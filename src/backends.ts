@@ -1,8 +1,7 @@
-import { Environment, EnvironmentError } from '../config/index.js';
-import type { Seam } from '../seams/index.js';
-import { Clock } from '../time/index.js';
-import { MemoryBackend } from './memory/memory-backend.js';
-import type { StateBackend } from './state-backend.js';
+import { Environment, EnvironmentError } from './config/index.js';
+import type { Seam } from './seams/index.js';
+import { MemoryBackend, type StateBackend } from './state/index.js';
+import { Clock } from './time/index.js';
 
 /** State backends, by the value of STATE that selects them. */
 export type Backends = Readonly<Record<string, Seam<StateBackend>>>;
@@ -17,7 +16,7 @@ export const BACKENDS: Backends = {
     inject: [Environment, Clock],
     useFactory: async (environment: Environment, clock: Clock) => {
       // The driver is loaded on demand.
-      const { PostgresBackend } = await import('./postgres/index.js');
+      const { PostgresBackend } = await import('./state/postgres/index.js');
       return new PostgresBackend(environment, clock);
     },
   },

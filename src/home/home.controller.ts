@@ -35,7 +35,7 @@ const PAGE = `<!doctype html>
 <p>${DESCRIPTION.description}</p>
 <p>Point an OpenAI SDK at <code>/v1</code> on this address, or send a request:</p>
 <pre>curl http://ADDRESS/v1/responses -H 'content-type: application/json' \\
-  -d '{"model": "gpt-5", "input": "Hello!"}'</pre>
+  -d '{"model": "ONE OF THE MODELS", "input": "Hello!"}'</pre>
 <ul>
 <li><a href="/v1/models">Models</a> (with an API key, if the service has keys)</li>
 <li><a href="${API_REFERENCE}">API reference</a>; the documentation of this server is in <code>docs/</code> of its repository</li>
@@ -49,7 +49,9 @@ const PAGE = `<!doctype html>
 export class HomeController {
   @Get()
   home(@Headers('accept') accept: string | undefined, @Res({ passthrough: true }) reply: FastifyReply): unknown {
-    void reply.header('vary', 'accept');
+    // CORS has named `origin` already.
+    void reply.header('vary', [reply.getHeader('vary'), 'accept'].filter(Boolean).join(', '));
+    void reply.header('cache-control', 'no-cache');
     if (accept?.includes('text/html') !== true) return DESCRIPTION;
     void reply.type('text/html; charset=utf-8');
     void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
