@@ -6,7 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 import type { FastifyRequest } from 'fastify';
 
-import { ApiKeyGuard } from './access/index.js';
+import { ApiKeyGuard, Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import { AntiphonModule } from './antiphon.module.js';
 import type { AntiphonOptions } from './antiphon-options.js';
 import { BACKENDS, selectBackend } from './backends.js';
@@ -86,7 +86,8 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   }
   app.useWebSocketAdapter(new SocketAdapter(app));
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-  if (environment.API_KEYS.length === 0) warnWithoutKeys(environment);
+  const byKeys = app.get(Authenticator) instanceof EnvironmentAuthenticator;
+  if (byKeys && environment.API_KEYS.length === 0) warnWithoutKeys(environment);
   if (environment.STATE === 'memory' && environment.DATABASE_URL !== '') {
     new Logger('Antiphon').warn('DATABASE_URL is ignored: STATE=memory stores everything in this process');
   }

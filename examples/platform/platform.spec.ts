@@ -132,7 +132,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     expect(meter.tokensOf('red' as never)).toBe(usage?.total_tokens);
   });
 
-  it('answers an event of its own on a socket, and steering instead of the service', async () => {
+  it('handles an event of its own on a socket, and response.steer itself', async () => {
     const socket = open(BLUE.apiKey);
     await once(socket, 'open');
     socket.send(JSON.stringify({ type: 'platform.usage' }));
@@ -146,7 +146,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
     await closed(socket);
   });
 
-  it('has a kind of providers, which receive the forwarded headers', async () => {
+  it('adds a provider kind, which receives the forwarded headers', async () => {
     const asked = client(RED).responses.create(
       { model: 'parrot-1', input: [{ role: 'user', content: 'secret' }] },
       { headers: { 'x-team-trace': 'abc', 'x-other': 'def' } },

@@ -21,9 +21,13 @@ export class TokenBudget extends Admission {
     const left = this.leftOf(tenant);
     const reserved = estimate.inputTokens + (estimate.maxOutputTokens ?? 0);
     if (reserved > left) {
-      throw ApiError.of('rate_limit_exceeded', `Your team has ${left} tokens left; this turn may need ${reserved}.`, {
-        headers: { 'retry-after': '60' },
-      });
+      throw ApiError.of(
+        'rate_limit_exceeded',
+        `Your team has ${Math.max(0, left)} tokens left; this turn may need ${reserved}.`,
+        {
+          headers: { 'retry-after': '60' },
+        },
+      );
     }
     this.left.set(tenant, left - reserved);
     return {

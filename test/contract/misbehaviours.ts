@@ -89,7 +89,7 @@ export const NONSENSE: readonly (readonly [what: string, batch: unknown])[] = [
 
 /** How a provider may end before it yields anything, as `for await` sees it: an iterator need not promise its results. */
 export const SILENT_ENDS: readonly (readonly [what: string, generate: () => unknown])[] = [
-  ['ends without a word', () => yieldsThen([])],
+  ['ends without output', () => yieldsThen([])],
   ['ends without a promise', () => ({ [Symbol.asyncIterator]: () => ({ next: () => ({ done: true }) }) })],
 ];
 

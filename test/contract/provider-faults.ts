@@ -6,7 +6,7 @@ const { answersAnyway, calls, deaf, endsEarly, leaks, never } = generators;
 const model = { id: 'm', ownedBy: 'o', created: 1 };
 const lists = 'lists its models, well formed and once each';
 const callsTools = 'calls tools in the form of the protocol, or answers';
-const keepsApart = 'keeps turns apart that run at once';
+const keepsApart = 'keeps concurrent turns apart';
 
 /** Providers that do wrong. */
 export const PROVIDER_FAULTS: readonly ProviderFault[] = [
@@ -57,7 +57,7 @@ export const PROVIDER_FAULTS: readonly ProviderFault[] = [
       says: 'countOutputTokens must give a whole number',
     },
   ),
-  ...['reads what was said before', 'reads a transcript that its client resends'].map((notices) =>
+  ...['reads the earlier turns', 'reads a transcript that its client resends'].map((notices) =>
     wrong('reads nothing', { generate: answersAnyway }, { notices, says: 'must read turn.context' }),
   ),
   wrong('calls what was not offered', { generate: calls('sing', '{}') }, { notices: callsTools, says: 'not sing' }),

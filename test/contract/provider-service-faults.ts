@@ -26,22 +26,22 @@ export const SERVICE_FAULTS: readonly ProviderFault[] = [
     notices: 'stores what it streams',
     says: 'the stored response differs',
   }),
-  ...['throws', 'rejects', 'never answers', 'gives nothing', 'gives a list with a hole'].map((what) =>
+  ...['throws', 'rejects', 'never resolves', 'gives nothing', 'gives a list with an undefined entry'].map((what) =>
     broken('lists nothing any more', listless, {
       notices: `keeps the list of models when models() ${what}`,
       says: 'GET /models answered 500',
     }),
   ),
-  ...['gives a model without a name', 'gives a model that was made at no time'].map((what) =>
+  ...['gives a model without a name', 'gives a model without a valid created'].map((what) =>
     broken('lists anything', nameless, {
       notices: `keeps the list of models when models() ${what}`,
       says: 'a model must have id, object, created and owned_by',
     }),
   ),
-  ...['throws instead of answering', 'throws before its first event', 'throws what is no Error'].map((what) =>
-    broken('tells what was thrown', leakingRefusals, { notices: keeps(what), says: 'a secret' }),
+  ...['throws instead of answering', 'throws before its first event', 'throws a value that is not an Error'].map(
+    (what) => broken('tells what was thrown', leakingRefusals, { notices: keeps(what), says: 'a secret' }),
   ),
-  ...['gives nothing to read', 'ends without a word', 'begins with an invalid event'].map((what) =>
+  ...['returns no iterable', 'ends without output', 'begins with an invalid event'].map((what) =>
     broken('refuses with success', goodRefusals, { notices: keeps(what), says: 'the response lacks' }),
   ),
   broken('tells what was thrown', leakingFailures, {

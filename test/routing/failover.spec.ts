@@ -58,7 +58,7 @@ const FAILURES: readonly Failure[] = [
     'hangs up behind comments',
     (upstream) => upstream.answer(WORDS, { comments: true, emptyChoices: true, breaks: { after: 2, by: 'cut' } }),
   ],
-  ['ends without a word and without saying so', (upstream) => upstream.answer({}, { finish: false })],
+  ['ends without output and without saying so', (upstream) => upstream.answer({}, { finish: false })],
   ['says [DONE] and nothing else', (upstream) => upstream.replay('data: [DONE]\n\n')],
   ...(Object.keys(ERROR_FRAMES) as ErrorFrame[])
     .filter((error) => error !== 'contextLength')

@@ -13,11 +13,11 @@ const MISBEHAVIOURS: Readonly<Record<string, List>> = {
     throw new Error(SECRET);
   },
   rejects: () => Promise.reject(new Error(SECRET)),
-  'never answers': () => new Promise(() => undefined),
+  'never resolves': () => new Promise(() => undefined),
   'gives nothing': async () => null as never,
-  'gives a list with a hole': async () => [undefined] as never,
+  'gives a list with an undefined entry': async () => [undefined] as never,
   'gives a model without a name': async () => [{ ownedBy: 'nobody', created: 1 }] as never,
-  'gives a model that was made at no time': async () => [{ id: 'timeless', ownedBy: 'nobody' }] as never,
+  'gives a model without a valid created': async () => [{ id: 'timeless', ownedBy: 'nobody' }] as never,
 };
 
 /** A provider whose `models()` fails must not hide the models of others, and still serves its own. */

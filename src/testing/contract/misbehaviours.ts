@@ -21,9 +21,9 @@ export interface Misbehaviour {
 export const MISBEHAVIOURS: readonly Misbehaviour[] = [
   { what: 'throws instead of answering', behave: fail, end: 'refused' },
   { what: 'throws before its first event', behave: after(nothing, fail), end: 'refused' },
-  { what: 'throws what is no Error', behave: after(nothing, () => throwThis(SECRET)), end: 'refused' },
-  { what: 'gives nothing to read', behave: () => null as never, end: 'refused' },
-  { what: 'ends without a word', behave: nothing, end: 'refused' },
+  { what: 'throws a value that is not an Error', behave: after(nothing, () => throwThis(SECRET)), end: 'refused' },
+  { what: 'returns no iterable', behave: () => null as never, end: 'refused' },
+  { what: 'ends without output', behave: nothing, end: 'refused' },
   { what: 'begins with an invalid event', behave: after(nothing, () => [null]), end: 'refused' },
   { what: 'throws after its first event', behave: after(aWord, fail), end: 'failed' },
   { what: 'ends without finish', behave: aWord, end: 'failed' },

@@ -11,7 +11,7 @@ const QUESTIONS = ['Say one.', 'Say two.'] as const;
 /** Concurrent turns, and turns whose client disconnects. */
 export const STOP_CHECKS: readonly Check[] = [
   {
-    name: 'keeps turns apart that run at once',
+    name: 'keeps concurrent turns apart',
     run: async (service) => {
       const alone = service.subject.deterministic === true ? await askInTurn(service) : null;
       const { promise: second, resolve: endSecond } = Promise.withResolvers<undefined>();

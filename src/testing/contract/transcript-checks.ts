@@ -22,7 +22,7 @@ const QUESTION = 'What is my name?';
 /** Turns that continue others, with and without calls. */
 export const TRANSCRIPT_CHECKS: readonly Check[] = [
   {
-    name: 'reads what was said before',
+    name: 'reads the earlier turns',
     run: async (service) => {
       const { id } = await service.askWell(INTRODUCTION);
       const watched = service.tap.next();
