@@ -21,8 +21,8 @@ export async function readProvidersFile(path: string, kinds: ReadonlyMap<string,
     const own: string[] = [];
     for (const [name, entry] of Object.entries(file.providers ?? {})) {
       const kind = kindOf(entry, kinds);
+      checkEntry(name, entry, kind, substitutes);
       own.push(...(kind.secretsOf?.(entry) ?? []));
-      checkEntry(name, entry, kind, [...substitutes, ...own]);
     }
     checkModels(file);
     const secrets = [...substitutes, ...own].filter(({ length }) => length >= SHORTEST_SECRET);
@@ -51,11 +51,21 @@ async function parse(path: string, content: string): Promise<unknown> {
   }
 }
 
-function checkEntry(name: string, entry: ProviderEntry, kind: ProviderKind, secrets: readonly string[]): void {
+function checkEntry(name: string, entry: ProviderEntry, kind: ProviderKind, substitutes: readonly string[]): void {
   try {
     kind.check?.(entry);
   } catch (error) {
+    const secrets = [...substitutes, ...secretsOfInvalid(entry, kind)];
     throw new Error(`providers.${name}.${redact(firstLineOf(error), secrets)}`);
+  }
+}
+
+/** The secrets of an entry that did not pass: its kind may fail to read it, and then any text may be one. */
+function secretsOfInvalid(entry: ProviderEntry, kind: ProviderKind): readonly string[] {
+  try {
+    return kind.secretsOf?.(entry) ?? [];
+  } catch {
+    return Object.values(entry).filter((value) => typeof value === 'string');
   }
 }
 
