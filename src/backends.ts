@@ -7,7 +7,7 @@ import { Clock } from './time/index.js';
 export type Backends = Readonly<Record<string, Seam<StateBackend>>>;
 
 /** The built-in backends. */
-export const BACKENDS: Backends = {
+const BACKENDS: Backends = {
   memory: {
     inject: [Environment, Clock],
     useFactory: (environment: Environment, clock: Clock) => new MemoryBackend(environment, clock),
@@ -22,8 +22,9 @@ export const BACKENDS: Backends = {
   },
 };
 
-/** The backend selected by STATE. Throws EnvironmentError when no backend has that name. */
-export function selectBackend(name: string, backends: Backends): Seam<StateBackend> {
+/** The backend selected by STATE, of the service or of the program. Throws EnvironmentError when none has that name. */
+export function selectBackend(name: string, own: Backends = {}): Seam<StateBackend> {
+  const backends = { ...BACKENDS, ...own };
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined;
   if (backend !== undefined) return backend;
   throw new EnvironmentError([`STATE: expected one of ${Object.keys(backends).join(', ')}, but got '${name}'.`]);

@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiKeyGuard, Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import { AntiphonModule } from './antiphon.module.js';
 import type { AntiphonOptions } from './antiphon-options.js';
-import { BACKENDS, selectBackend } from './backends.js';
+import { selectBackend } from './backends.js';
 import { Environment, readEnvironment } from './config/index.js';
 import { createLogger } from './create-logger.js';
 import {
@@ -33,7 +33,7 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
   const module = AntiphonModule.forRoot(options);
   // Also read here, after the module has loaded `.env`: violations are reported without a stack, before Nest logs one.
   const environment = readEnvironment({ ...process.env, ...options.environment });
-  selectBackend(environment.STATE, { ...BACKENDS, ...options.state });
+  selectBackend(environment.STATE, options.state);
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(), {
     abortOnError: false,
     logger: createLogger(environment),

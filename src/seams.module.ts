@@ -3,7 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 
 import { Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import type { AntiphonSeams } from './antiphon-options.js';
-import { BACKENDS, selectBackend } from './backends.js';
+import { selectBackend } from './backends.js';
 import { Environment } from './config/index.js';
 import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
@@ -16,7 +16,7 @@ import { Clock, SystemClock } from './time/index.js';
 @Module({})
 export class SeamsModule {
   static with(seams: AntiphonSeams): DynamicModule {
-    const { imports = [], providerKinds = {}, forwardedHeaders = [], state = {} } = seams;
+    const { imports = [], providerKinds = {}, forwardedHeaders = [] } = seams;
     const providers: readonly Provider[] = [
       provideSeam(Clock, seams.clock ?? SystemClock),
       provideSeam(IdGenerator, seams.ids ?? UuidIdGenerator),
@@ -27,7 +27,7 @@ export class SeamsModule {
         inject: [Environment, ModuleRef],
         // Created on selection: other backends must not be instantiated.
         useFactory: ({ STATE }: Environment, modules: ModuleRef) =>
-          makeSeam(selectBackend(STATE, { ...BACKENDS, ...state }), modules),
+          makeSeam(selectBackend(STATE, seams.state), modules),
       },
       ...provideSeams(PROVIDERS, seams.providers ?? []),
       ...provideTable(PROVIDER_KINDS, providerKinds),

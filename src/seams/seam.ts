@@ -27,7 +27,7 @@ export function provideSeams<T>(token: InjectionToken, seams: readonly Seam<T>[]
   const named = seams.map((seam, index) => [tokenOf(seam, `${String(token)}[${index}]`), seam] as const);
   const tokens = named.map(([own]) => own);
   return [
-    ...named.filter(([own, seam]) => !isAlias(own, seam)).map(([own, seam]) => provideSeam(own, seam)),
+    ...named.filter(([, seam]) => !isExisting(seam)).map(([own, seam]) => provideSeam(own, seam)),
     { provide: token, inject: tokens, useFactory: (...instances: readonly T[]): readonly T[] => instances },
   ];
 }
@@ -72,7 +72,7 @@ function tokenOf<T>(seam: Seam<T>, name: string): InjectionToken {
   return name;
 }
 
-/** Whether a seam refers to an existing provider, which is not registered again. */
-function isAlias<T>(token: InjectionToken, seam: Seam<T>): boolean {
-  return typeof seam === 'object' && 'useExisting' in seam && seam.useExisting === token;
+/** Whether a seam refers to an existing provider, which keeps its own token and is not registered again. */
+function isExisting<T>(seam: Seam<T>): boolean {
+  return typeof seam === 'object' && 'useExisting' in seam;
 }

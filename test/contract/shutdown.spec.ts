@@ -44,6 +44,14 @@ describe('a shutdown while a turn is running', () => {
     await delayed;
   };
 
+  /** Shuts down as far as DRAIN_TIMEOUT_MS, which begins now. */
+  const beginDrain = async (): Promise<void> => {
+    await beginShutdown();
+    const drained = clock.whenScheduled(DRAIN_MS);
+    clock.advance(DELAY_MS);
+    await drained;
+  };
+
   it('says no to balancers at once, serves on during SHUTDOWN_DELAY_MS, then refuses turns until it ends', async () => {
     const running = api.post('responses', { ...TURN, input: 'long' });
     await held.whenBegun(1);
@@ -83,10 +91,7 @@ describe('a shutdown while a turn is running', () => {
   it('lets a JSON answer finish', async () => {
     const running = api.post('responses', { ...TURN, input: 'long' });
     await held.whenBegun(1);
-    await beginShutdown();
-    const drained = clock.whenScheduled(DRAIN_MS);
-    clock.advance(DELAY_MS);
-    await drained;
+    await beginDrain();
     clock.advance(DRAIN_MS - 1);
     held.letGo('long');
     expect(await running).toMatchObject({ status: 200, body: { object: 'response', status: 'completed' } });
@@ -96,10 +101,7 @@ describe('a shutdown while a turn is running', () => {
   it('fails a JSON answer when it outlives DRAIN_TIMEOUT_MS', async () => {
     const running = api.post('responses', { ...TURN, input: 'long' });
     await held.whenBegun(1);
-    await beginShutdown();
-    const drained = clock.whenScheduled(DRAIN_MS);
-    clock.advance(DELAY_MS);
-    await drained;
+    await beginDrain();
     clock.advance(DRAIN_MS);
     expect(await running).toMatchObject({
       status: 200,

@@ -2,17 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
+import { closed, type Schema, word } from '../../../test/support/schemas.js';
 import { answer, callTool } from '../../../test/support/simulated-data.js';
 
-type Schema = Readonly<Record<string, unknown>>;
-
-const word = { type: 'string' } as const;
-const closed = (properties: Schema, required = Object.keys(properties)): Schema => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-});
 const tree = closed({
   value: { type: 'integer' },
   children: { type: 'array', items: { $ref: '#/$defs/tree' } },

@@ -1,16 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { closed, type Schema, word } from '../../../test/support/schemas.js';
 import { answer, callTool } from '../../../test/support/simulated-data.js';
-
-type Schema = Readonly<Record<string, unknown>>;
-
-const word = { type: 'string' } as const;
-const closed = (properties: Schema, required = Object.keys(properties)): Schema => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-});
 
 const UNSATISFIABLE: readonly (readonly [name: string, schema: Schema])[] = [
   ['a contradiction', closed({ a: { type: 'integer', minimum: 5, maximum: 4 } })],
