@@ -74,7 +74,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
       );
     }
   });
-  await readJsonBodies(app, environment);
+  readJsonBodies(app, environment);
   answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS);
   if (environment.CORS_ORIGINS.length > 0) {
     const any = environment.CORS_ORIGINS.includes('*');

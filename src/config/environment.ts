@@ -52,6 +52,29 @@ export class Environment {
   @WholeNumber(1024)
   readonly BODY_LIMIT_BYTES: number = 64 * MEGABYTE;
 
+  /**
+   * Maximum size of the request bodies and WebSocket messages that are being received, unpacked and parsed, all
+   * together. Beyond it the largest unfinished one is refused with 503.
+   */
+  @WholeNumber(MEGABYTE)
+  readonly BODY_TOTAL_BYTES: number = 256 * MEGABYTE;
+
+  /** Maximum number of JSON values in a request: objects, arrays, texts, numbers, booleans and nulls together. */
+  @WholeNumber(1000)
+  readonly BODY_MAX_VALUES: number = 500_000;
+
+  /** Maximum number of different names of members in a request. */
+  @WholeNumber(5000)
+  readonly BODY_MAX_NAMES: number = 50_000;
+
+  /** Maximum number of levels of objects and arrays in a request. Deeper JSON could overflow the stack. */
+  @WholeNumber(16, 1000)
+  readonly BODY_MAX_LEVELS: number = 256;
+
+  /** Maximum number of items in `input`. */
+  @WholeNumber(1)
+  readonly INPUT_MAX_ITEMS: number = 10_000;
+
   /** Time a client has to send a whole request. */
   @Milliseconds(1000)
   readonly REQUEST_TIMEOUT_MS: number = 60_000;

@@ -27,6 +27,13 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
+    ['BODY_LIMIT_BYTES', 'WS_MAX_MESSAGE_BYTES', 'BODY_TOTAL_BYTES'],
+    ({ BODY_LIMIT_BYTES, WS_MAX_MESSAGE_BYTES, BODY_TOTAL_BYTES }) => {
+      if (Math.max(BODY_LIMIT_BYTES, WS_MAX_MESSAGE_BYTES) <= BODY_TOTAL_BYTES) return undefined;
+      return 'BODY_TOTAL_BYTES: must not be less than BODY_LIMIT_BYTES and WS_MAX_MESSAGE_BYTES, which one request may take.';
+    },
+  ],
+  [
     ['SSE_KEEPALIVE_MS', 'CLIENT_STALL_TIMEOUT_MS'],
     ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
       if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;

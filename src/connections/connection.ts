@@ -125,6 +125,14 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
     this.close(1013, 'too_much_unread_output', SHORT_HANDSHAKE_MS);
   }
 
+  /** Closes the connection of a client whose message is not received any more: there is no memory for it. */
+  dropLargeMessage(): void {
+    logger.warn(
+      `${this.id} of tenant ${this.tenant} is closed: BODY_TOTAL_BYTES is used up, and its message is the largest`,
+    );
+    this.close(1013, 'too_many_large_messages', SHORT_HANDSHAKE_MS);
+  }
+
   /** Terminates the connection of a client that does not answer pings: a handshake would not be answered either. */
   dropSilent(): void {
     logger.debug(`${this.id} did not answer pings`);

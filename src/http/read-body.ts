@@ -1,39 +1,70 @@
-import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 
-import compress from '@fastify/compress';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 
+import { BodyBudget, JsonReader } from '../bodies/index.js';
 import type { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
+import { isPromise } from '../time/index.js';
 import { WRONG_MEDIA_TYPE } from './to-api-error.js';
+import { UnpackedBody } from './unpacked-body.js';
 
-const ENCODINGS = ['zstd', 'br', 'gzip', 'deflate'] as const;
+/** Bodies up to this size are not counted: nothing is gained by refusing them. */
+const SMALL_BYTES = 64 * 1024;
 
-/** Enables JSON bodies, compressed or not; the size limit applies before and after decompression. */
-export async function readJsonBodies(app: NestFastifyApplication, environment: Environment): Promise<void> {
+type Done = (error: Error | null, body?: unknown) => void;
+
+/**
+ * Enables JSON bodies, compressed or not. A body passes here from its first byte to its value: the size limit applies
+ * before and after decompression, the budget of all bodies until it is parsed.
+ */
+export function readJsonBodies(app: NestFastifyApplication, environment: Environment): void {
+  const limits = { budget: app.get(BodyBudget), maxBytes: environment.BODY_LIMIT_BYTES };
+  const json = new JsonReader(environment, 'body of your request');
+  const bodies = new WeakMap<IncomingMessage, UnpackedBody>();
   const fastify = app.getHttpAdapter().getInstance();
-  fastify.addHook('onRequest', (request, _reply, done) => {
+
+  fastify.addHook('preParsing', (request, reply, payload, done) => {
     normalizeEncoding(request);
-    done();
+    if (isSmall(request) || payload !== request.raw) {
+      done(null, payload);
+      return;
+    }
+    try {
+      const body = new UnpackedBody(request.raw, limits);
+      bodies.set(request.raw, body);
+      // A body that nobody reads: the request was refused, or its client has left.
+      reply.raw.once('close', () => {
+        body.destroy();
+        body.hold.release();
+      });
+      done(null, body);
+    } catch (error) {
+      done(error as Error);
+    }
   });
-  await app.register(compress, {
-    globalCompression: false,
-    requestEncodings: [...ENCODINGS],
-    onUnsupportedRequestEncoding: (encoding: string) =>
-      ApiError.of(
-        'unsupported_content_encoding',
-        `Unsupported content encoding '${encoding.slice(0, 40)}'. Supported are: ${ENCODINGS.join(', ')}.`,
-      ),
-    // The plugin copies these members onto the error of the decompressor.
-    onInvalidRequestPayload: (encoding: string) =>
-      Object.assign(new Error(), { statusCode: 400, message: `The request body is not valid ${encoding}.` }),
-  });
-  const bodyLimit = environment.BODY_LIMIT_BYTES;
+
   fastify.removeContentTypeParser('text/plain');
-  app.useBodyParser('application/json', { bodyLimit }, parseJson);
+  const options = { bodyLimit: environment.BODY_LIMIT_BYTES };
+  app.useBodyParser('application/json', options, (request: FastifyRequest, bytes: Buffer, done: Done) => {
+    const finish: Done = (error, body) => {
+      bodies.get(request.raw)?.hold.release();
+      done(error, body);
+    };
+    try {
+      requireUtf8Charset(request);
+      const value = bytes.length === 0 ? undefined : json.read(bytes);
+      if (isPromise(value)) value.then((read) => finish(null, read), finish);
+      else finish(null, value);
+    } catch (error) {
+      finish(error as Error);
+    }
+  });
   // Nest accepts forms by default.
-  app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit }, refuseMediaType);
+  app.useBodyParser('application/x-www-form-urlencoded', options, (_request, _bytes, done: Done) => {
+    done(wrongMediaType());
+  });
 }
 
 /** Codings are case-insensitive, and `identity` is none (RFC 9110 section 8.4.1). */
@@ -43,34 +74,17 @@ function normalizeEncoding({ headers }: FastifyRequest): void {
   else if (encoding !== undefined) headers['content-encoding'] = encoding;
 }
 
-type Done = (error: Error | null, body?: unknown) => void;
-
-function parseJson(request: FastifyRequest, body: Buffer, done: Done): void {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
-  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-    refuseMediaType(request, body, done);
-    return;
-  }
-  if (body.length === 0) {
-    done(null, undefined);
-    return;
-  }
-  if (!isUtf8(body)) {
-    // Lenient decoding would change the data.
-    done(ApiError.of('invalid_json', 'We could not parse the JSON body of your request: it is not valid UTF-8.'));
-    return;
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(body.toString('utf8'));
-  } catch (error) {
-    const detail = error instanceof Error ? error.message.slice(0, 200) : '';
-    done(ApiError.of('invalid_json', `We could not parse the JSON body of your request: ${detail}`));
-    return;
-  }
-  done(null, value);
+/** Whether there is no body, or a small one as it is. */
+function isSmall({ headers }: FastifyRequest): boolean {
+  if (headers['content-encoding'] !== undefined || headers['transfer-encoding'] !== undefined) return false;
+  return Number(headers['content-length'] ?? 0) <= SMALL_BYTES;
 }
 
-function refuseMediaType(_request: FastifyRequest, _body: Buffer, done: Done): void {
-  done(ApiError.of('unsupported_media_type', WRONG_MEDIA_TYPE));
+function requireUtf8Charset({ headers }: FastifyRequest): void {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw wrongMediaType();
+}
+
+function wrongMediaType(): ApiError {
+  return ApiError.of('unsupported_media_type', WRONG_MEDIA_TYPE);
 }

@@ -23,8 +23,11 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
 /** The message for bodies that are not JSON. */
 export const WRONG_MEDIA_TYPE = "Unsupported content type. Send UTF-8 JSON with 'content-type: application/json'.";
 
+/** The message for bodies above BODY_LIMIT_BYTES. */
+export const BODY_TOO_LARGE = 'The request body is larger than this server accepts.';
+
 const MESSAGES: Partial<Record<ErrorCode, string>> = {
-  request_too_large: 'The request body is larger than this server accepts.',
+  request_too_large: BODY_TOO_LARGE,
   unsupported_media_type: WRONG_MEDIA_TYPE,
 };
 

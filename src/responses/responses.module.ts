@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 
+import { BodiesModule } from '../bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
 import { SessionsModule } from '../sessions/index.js';
@@ -32,7 +33,7 @@ import {
 
 /** Turns from request to response, and their transports. */
 @Module({
-  imports: [DiscoveryModule, ConnectionsModule, ContextModule, SessionsModule, StateModule],
+  imports: [DiscoveryModule, BodiesModule, ConnectionsModule, ContextModule, SessionsModule, StateModule],
   controllers: [ResponsesController],
   providers: [
     SseTransport,

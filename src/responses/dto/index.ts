@@ -5,6 +5,5 @@ export {
   validateRetrieveQuery,
 } from './query-parameters.js';
 export { typeOfItem } from './input-item.js';
-export { requireReadableBody } from './readable-body.js';
 export { RequestValidator } from './request-validator.js';
 export { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

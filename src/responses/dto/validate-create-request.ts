@@ -1,9 +1,15 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
-import { type CheckOptions, compile, isObject, membersOf, type Validate } from '../../validation/index.js';
+import {
+  type CheckOptions,
+  compile,
+  isObject,
+  membersOf,
+  requireObject,
+  type Validate,
+} from '../../validation/index.js';
 import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody, ModelMember } from './create-request-body.js';
 import { refuseTwoHistories, requireInput, requireSomethingToAnswer, requireToolsOfChoice } from './cross-checks.js';
-import { requireReadableBody } from './readable-body.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 
 const requireModel = compile(ModelMember);
@@ -32,7 +38,7 @@ function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions
  * @throws ApiError with status 400 for the first violation
  */
 export function validateCreateRequest(body: unknown, options: CreateOptions): CreateResponseRequest {
-  return validate(requireReadableBody(body), options, checkMembers, false);
+  return validate(requireObject(body), options, checkMembers, false);
 }
 
 /** A validated `response.create`. */
@@ -50,7 +56,7 @@ export interface CreateEvent {
  * @throws ApiError with status 400 for the first violation
  */
 export function validateCreateEvent(body: unknown, options: CreateOptions): CreateEvent {
-  const members = requireReadableBody(body);
+  const members = requireObject(body);
   const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
   const request = validate(members, options, checkEventMembers, !generate);
   const { session_id: sessionId } = members as Pick<CreateEventBody, 'session_id'>;

@@ -1,25 +1,33 @@
-import { isUtf8 } from 'node:buffer';
-
+import type { JsonReader } from '../../bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
+import { isPromise, type MaybePromise } from '../../time/index.js';
 import { clip, isObject, kindOf, wrongType } from '../../validation/index.js';
 
 /** A message of a client: a JSON object, not validated. */
 export type ClientFrame = Readonly<Record<string, unknown>>;
 
+const BINARY = 'We could not parse the JSON of your message: it must be a text message, not a binary one.';
+
 const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 
-/** Reads a message as JSON. Throws ApiError 400 `invalid_json`, or `invalid_type` for JSON other than an object. */
-export function readFrame(data: Buffer, isBinary: boolean): ClientFrame {
-  if (isBinary) throw invalidJson('it must be a text message, not a binary one.');
-  if (!isUtf8(data)) throw invalidJson('it is not valid UTF-8.');
-  let frame: unknown;
-  try {
-    frame = JSON.parse(data.toString('utf8'));
-  } catch (error) {
-    throw invalidJson(String((error as { readonly message?: unknown }).message).slice(0, 200));
-  }
-  if (isObject(frame)) return frame;
-  const kind = frame === null ? 'null' : kindOf(frame);
+/**
+ * Reads a message that has arrived. Throws ApiError 400 `invalid_json` or `invalid_type`, and for JSON beyond the limits
+ * 400 `invalid_value` or 413 `request_too_large`.
+ */
+export function readFrame(data: Buffer, isBinary: boolean, reader: JsonReader): MaybePromise<ClientFrame> {
+  if (isBinary) throw ApiError.of('invalid_json', BINARY);
+  const value = reader.read(data);
+  return isPromise(value) ? value.then(requireFrame) : requireFrame(value);
+}
+
+/** Reads a message again that has been read before. */
+export function readAgain(data: Buffer): ClientFrame {
+  return JSON.parse(data.toString('utf8')) as ClientFrame;
+}
+
+function requireFrame(value: unknown): ClientFrame {
+  if (isObject(value)) return value;
+  const kind = value === null ? 'null' : kindOf(value);
   throw ApiError.of('invalid_type', `Invalid type for the message: expected an object, but got ${kind} instead.`);
 }
 
@@ -58,8 +66,4 @@ export function refuseEventType(type: unknown): ApiError {
 function withoutEnvelope(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { type: _type, stream_id: _streamId, stream: _stream, background: _background, ...request } = members;
   return request;
-}
-
-function invalidJson(why: string): ApiError {
-  return ApiError.of('invalid_json', `We could not parse the JSON of your message: ${why}`);
 }

@@ -2,10 +2,13 @@ import { EMPTY, fromEvent, takeUntil } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
 
 import type { Caller } from '../../access/index.js';
-import type { Connection } from '../../connections/index.js';
+import type { BodyBudget, JsonReader } from '../../bodies/index.js';
+import type { Connection, Upgraded } from '../../connections/index.js';
 import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
+import { isPromise } from '../../time/index.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
 import { type Gateway, HandlerTurns, type TurnDependencies } from './handler-turns.js';
+import { IncomingMessages } from './incoming-messages.js';
 import { SocketTurn, type SocketTurnOptions } from './socket-turn.js';
 import { answerInterrupt, answerSteer } from './steer.js';
 import type { TurnGuard } from './turn.guard.js';
@@ -23,6 +26,8 @@ const NOTHING_BEFORE = Promise.resolve();
 export interface HandlerDependencies extends TurnDependencies {
   readonly guard: TurnGuard;
   readonly ids: IdGenerator;
+  readonly bodies: BodyBudget;
+  readonly reader: JsonReader;
 }
 
 /** Handles the frames of one client. */
@@ -33,12 +38,21 @@ export class ConnectionHandler {
   /** Resolves when the events of the program so far were handed to their gateways. */
   private events: Promise<void> = NOTHING_BEFORE;
   private queued = 0;
+  /** Resolves when the long messages so far were read; null when there is none. */
+  private reading: Promise<void> | null = null;
+  private readonly socket: WebSocket;
+  private readonly incoming: IncomingMessages;
 
   constructor(
     private readonly connection: Connection,
-    private readonly socket: WebSocket,
+    { socket, stream }: Upgraded,
     private readonly dependencies: HandlerDependencies,
   ) {
+    this.socket = socket;
+    this.incoming = new IncomingMessages(socket, stream, dependencies.bodies, (error) => {
+      this.answer(error);
+      connection.dropLargeMessage();
+    });
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data as Buffer, isBinary));
   }
 
@@ -50,16 +64,38 @@ export class ConnectionHandler {
     this.gateway = { handlers: [...this.gateway.handlers, ...handlers], toObservable };
   }
 
-  /** Answers every frame; an invalid one neither closes the connection nor affects running turns. */
+  /**
+   * Answers every frame, in the order of their arrival; an invalid one neither closes the connection nor affects
+   * running turns. While a long one is read, the client has to wait.
+   */
   private receive(data: Buffer, isBinary: boolean): void {
     // A client may still send during the closing handshake.
     if (!this.connection.isOpen) return;
     this.connection.touch();
+    const before = this.reading;
+    const read = before === null ? this.read(data, isBinary) : before.then(() => this.read(data, isBinary));
+    if (read === undefined) return;
+    const release = this.incoming.hold(data.length);
+    const reading = read.then(() => {
+      release();
+      if (this.reading === reading) this.reading = null;
+    });
+    this.reading = reading;
+  }
+
+  /** Undefined when the frame was read at once. */
+  private read(data: Buffer, isBinary: boolean): Promise<void> | undefined {
+    if (!this.connection.isOpen) return undefined;
     try {
-      this.accept(readFrame(data, isBinary), data);
+      const frame = readFrame(data, isBinary, this.dependencies.reader);
+      if (isPromise(frame)) {
+        return frame.then((value) => this.accept(value, data)).catch((error: unknown) => this.answer(error));
+      }
+      this.accept(frame, data);
     } catch (error) {
       this.answer(error);
     }
+    return undefined;
   }
 
   private accept(frame: ClientFrame, message: Buffer): void {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
+import { BodyBudget, JsonReader } from '../../bodies/index.js';
 import { Environment } from '../../config/index.js';
 import { ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import { ContinuationCaches } from '../../context/index.js';
@@ -24,15 +25,17 @@ export class ConnectionHandlers {
     caches: ContinuationCaches,
     budget: QueueBudget,
     guard: TurnGuard,
+    bodies: BodyBudget,
   ) {
-    this.dependencies = { environment, clock, ids, caches, budget, guard };
+    const reader = new JsonReader(environment, 'of your message');
+    this.dependencies = { environment, clock, ids, caches, budget, guard, bodies, reader };
   }
 
   /** Starts the handler of a new socket; false when a connection limit is reached and the client is being refused. */
   start(upgraded: Upgraded): boolean {
     const connection = this.registry.open(upgraded);
     if (connection === undefined) return false;
-    this.handlers.set(upgraded.socket, new ConnectionHandler(connection, upgraded.socket, this.dependencies));
+    this.handlers.set(upgraded.socket, new ConnectionHandler(connection, upgraded, this.dependencies));
     return true;
   }
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../protocol/index.js';
 import { isObject } from '../../validation/index.js';
-import { readFrame, requestOf } from './client-frame.js';
+import { readAgain, requestOf } from './client-frame.js';
 
 type Request = Readonly<Record<string, unknown>>;
 
@@ -22,8 +22,8 @@ export function appendTo(
     const message = "Invalid type for 'input': expected an array of input items.";
     throw ApiError.of('invalid_type', message, { param: 'input' });
   }
-  const { prompt_cache_options: cache, client_metadata: _, ...request } = requestOf(readFrame(first, false));
-  const before = appended.flatMap((message) => requestOf(readFrame(message, false)).input as readonly unknown[]);
+  const { prompt_cache_options: cache, client_metadata: _, ...request } = requestOf(readAgain(first));
+  const before = appended.flatMap((message) => requestOf(readAgain(message)).input as readonly unknown[]);
   return {
     ...request,
     // `client_metadata` applies to one turn only.

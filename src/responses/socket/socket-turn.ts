@@ -5,7 +5,7 @@ import { type ApiError, type StreamEvent, toErrorFrame } from '../../protocol/in
 import type { Timer } from '../../time/index.js';
 import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
-import { type ClientFrame, readFrame, requestOf } from './client-frame.js';
+import { type ClientFrame, readAgain, requestOf } from './client-frame.js';
 import type { LaneTask } from './lanes.js';
 import { appendTo } from './response-append.js';
 
@@ -92,7 +92,7 @@ export class SocketTurn implements LaneTask, EventSink {
 
   /** The request of the turn, not validated. Throws ApiError 400. */
   request(): Readonly<Record<string, unknown>> {
-    const given = requestOf(this.frame ?? readFrame(this.message, false));
+    const given = requestOf(this.frame ?? readAgain(this.message));
     this.frame = null;
     const request = this.type === 'response.create' ? given : appendTo(this.handler.cache.requestOf(this.lane), given);
     this.previousResponseId = request.previous_response_id;

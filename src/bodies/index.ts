@@ -1,0 +1,3 @@
+export * from './bodies.module.js';
+export * from './body-budget.js';
+export * from './read-json.js';

@@ -1,0 +1,99 @@
+import type { IncomingMessage } from 'node:http';
+import { Transform, type TransformCallback } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+
+import { type BodyBudget, type BodyHold } from '../bodies/index.js';
+import { ApiError } from '../protocol/index.js';
+import { BODY_TOO_LARGE } from './to-api-error.js';
+
+/** The largest window that a body may ask for: 8 MiB (RFC 9659). */
+const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['zstd', () => createZstdDecompress(ZSTD_WINDOW)],
+  ['br', () => createBrotliDecompress()],
+  ['gzip', () => createGunzip()],
+  ['deflate', () => createInflate()],
+]);
+
+/** The limits of a body. */
+export interface BodyLimits {
+  readonly budget: BodyBudget;
+  /** Bytes, both as sent and unpacked. */
+  readonly maxBytes: number;
+}
+
+/**
+ * A request body as it arrives, unpacked and counted. Fails with ApiError 400 for invalid compression, 413 above its
+ * limit and 503 beyond the budget; it is then no longer unpacked, and the rest of the request is discarded.
+ */
+export class UnpackedBody extends Transform {
+  /** Bytes as sent: Fastify compares them with `content-length`. */
+  receivedEncodedLength = 0;
+  readonly hold: BodyHold;
+  private readonly decoder: Transform | null;
+
+  /** Throws ApiError 415 for an unknown encoding. */
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly limits: BodyLimits,
+  ) {
+    super();
+    this.decoder = createDecoder(request);
+    this.hold = limits.budget.open((error) => this.destroy(error));
+    request.on('data', this.onReceived);
+    request.once('error', (error) => this.destroy(error));
+    request.once('close', () => {
+      if (!request.readableEnded) this.destroy();
+    });
+    if (this.decoder === null) {
+      request.pipe(this);
+    } else {
+      const invalid = `The request body is not valid ${request.headers['content-encoding'] ?? ''}.`;
+      this.decoder.once('error', () => this.destroy(ApiError.of('invalid_value', invalid)));
+      request.pipe(this.decoder).pipe(this);
+    }
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    const bytes = this.hold.bytes + chunk.length;
+    if (bytes > this.limits.maxBytes) {
+      done(tooLarge());
+      return;
+    }
+    this.hold.hold(bytes);
+    done(null, chunk);
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.hold.complete();
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.request.off('data', this.onReceived);
+    this.request.unpipe();
+    this.decoder?.destroy();
+    if (!this.writableFinished) this.hold.release();
+    done(error);
+  }
+
+  private readonly onReceived = (chunk: Buffer): void => {
+    this.receivedEncodedLength += chunk.length;
+    if (this.receivedEncodedLength > this.limits.maxBytes) this.destroy(tooLarge());
+  };
+}
+
+function createDecoder({ headers }: IncomingMessage): Transform | null {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined) return null;
+  const create = DECODERS.get(encoding);
+  if (create !== undefined) return create();
+  const supported = [...DECODERS.keys()].join(', ');
+  const message = `Unsupported content encoding '${encoding.slice(0, 40)}'. Supported are: ${supported}.`;
+  throw ApiError.of('unsupported_content_encoding', message);
+}
+
+function tooLarge(): ApiError {
+  return ApiError.of('request_too_large', BODY_TOO_LARGE);
+}

@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+
+import { BodyBudget } from '../../src/bodies/index.js';
+import { useService } from '../support/describe-service.js';
+import { SocketClient } from '../support/socket-client.js';
+
+jest.setTimeout(120_000);
+
+const MEGABYTE = 1024 * 1024;
+const LIMIT = 8 * MEGABYTE;
+const TOTAL = 32 * MEGABYTE;
+const COUNT = 12;
+
+const service = useService({
+  environment: { WS_MAX_MESSAGE_BYTES: LIMIT, BODY_LIMIT_BYTES: LIMIT, BODY_TOTAL_BYTES: TOTAL },
+});
+const clients: SocketClient[] = [];
+
+afterEach(async () => {
+  for (const { socket } of clients) socket.terminate();
+  await Promise.all(clients.splice(0).map(({ closed }) => closed));
+  await until(() => held() === 0);
+});
+
+function held(): number {
+  return service.app.get(BodyBudget).bytes;
+}
+
+/** Waits for what happens in the service, until the test is over. */
+async function until(condition: () => boolean): Promise<void> {
+  const { currentTestName } = expect.getState();
+  while (!condition()) {
+    if (expect.getState().currentTestName !== currentTestName) throw new Error('the test is over');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function connect(): Promise<SocketClient> {
+  const client = await SocketClient.open(service);
+  clients.push(client);
+  return client;
+}
+
+/** The beginning of a message, 7 MiB of its text. */
+const BEGINNING = Buffer.from(
+  `{"type":"response.create","model":"gpt-4.1","client_metadata":{"x":"${'x'.repeat(7 * MEGABYTE)}`,
+);
+const END = Buffer.from('"},"input":"Hi"}');
+
+describe.each([
+  ['in compressed fragments', true],
+  ['in fragments', false],
+])('unfinished messages %s', (_name, compress) => {
+  const begin = ({ socket }: SocketClient): void => socket.send(BEGINNING, { fin: false, binary: false, compress });
+
+  it('share the budget of all bodies: beyond it the largest connections end with an error frame and 1013', async () => {
+    const idle = await connect();
+    const senders = await Promise.all(Array.from({ length: COUNT }, connect));
+    let ended = 0;
+    for (const sender of senders) {
+      begin(sender);
+      void sender.closed.then(() => (ended += 1));
+    }
+    const fitting = Math.floor(TOTAL / BEGINNING.length);
+    await until(() => {
+      expect(held()).toBeLessThanOrEqual(TOTAL);
+      return ended === COUNT - fitting;
+    });
+    expect(held()).toBeGreaterThanOrEqual(fitting * BEGINNING.length);
+    const { response } = await idle.turn({ input: 'Hi' });
+    expect(response.status).toBe('completed');
+
+    const refused = senders.filter(({ socket }) => socket.readyState === socket.CLOSED);
+    for (const client of refused) {
+      const frame = await client.next();
+      expect(frame).toMatchObject({ type: 'error', status: 503, error: { code: 'server_is_overloaded' } });
+      expect(await client.closed).toEqual({ code: 1013, reason: 'too_many_large_messages' });
+    }
+  });
+
+  it('are read when their end comes, and hold nothing then', async () => {
+    const client = await connect();
+    begin(client);
+    await until(() => held() >= BEGINNING.length);
+    client.socket.send(END, { fin: true, binary: false, compress });
+    let frame = await client.next();
+    while (frame.type !== 'response.completed') frame = await client.next();
+    expect(held()).toBe(0);
+  });
+
+  it('hold nothing once their clients have left', async () => {
+    const client = await connect();
+    begin(client);
+    await until(() => held() >= BEGINNING.length);
+    client.socket.terminate();
+    await until(() => held() === 0);
+  });
+});
+
+describe('long messages', () => {
+  it('are answered in the order in which they came, with the short ones after them', async () => {
+    const client = await connect();
+    const long = `{"type":"nonsense.long","x":"${'x'.repeat(3 * MEGABYTE)}"}`;
+    for (const message of [long, '{"type":"nonsense.short"}', '{', long, '{"type":"nonsense.last"}'])
+      client.send(message);
+    const messages = [];
+    for (let count = 0; count < 5; count += 1) {
+      const { error } = (await client.next()) as unknown as { readonly error: { readonly message: string } };
+      messages.push(/nonsense\.\w+|not parse/.exec(error.message)?.[0]);
+    }
+    expect(messages).toEqual(['nonsense.long', 'nonsense.short', 'not parse', 'nonsense.long', 'nonsense.last']);
+    await until(() => held() === 0);
+    await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+});
