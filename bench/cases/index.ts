@@ -3,6 +3,7 @@ import type { BenchmarkCase } from './benchmark-case.ts';
 import { chainsCase } from './chains.ts';
 import { coldStartCase } from './cold-start.ts';
 import { gapsCase } from './gaps.ts';
+import { hostileCase } from './hostile.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
 import { jsonCase } from './json.ts';
 import { relayCase } from './relay.ts';
@@ -27,6 +28,7 @@ export const CASES: readonly BenchmarkCase[] = [
   agentLoopCase,
   chainsCase,
   savesCase,
+  hostileCase,
   idleSocketsCase,
   coldStartCase,
   soakCase,

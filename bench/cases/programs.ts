@@ -40,6 +40,7 @@ export type FloorProgram =
   | 'ws-precomputed'
   | 'json-floor'
   | 'nest-floor'
+  | 'parse-floor'
   | 'honest-http'
   | 'honest-ws';
 

@@ -72,6 +72,14 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
+    title: 'Hostile requests',
+    words:
+      'How long the event loop stands still while one request is received, checked, answered or refused: the longest wait of a ' +
+      '`GET /healthz` that is sent again and again meanwhile. Every request is one that a client may send, of at most 16 MiB. The floor is bare ' +
+      '`node:http` that only parses the body; it accepts what the service refuses.',
+    cases: [{ name: 'hostile' }],
+  },
+  {
     title: 'The process',
     words:
       '`cold-start` and `idle-sockets` are compared with an empty Nest application on Fastify and `ws`, and with bare `ws`. In `soak` the ' +

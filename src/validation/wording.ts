@@ -27,8 +27,12 @@ export function enumerate(values: readonly string[], conjunction: 'and' | 'or'):
     : `${quoted.join(', ')}, ${conjunction} ${last}`;
 }
 
+/** The second half of a character outside the basic plane. */
+const LOW_SURROGATE = /[\uDC00-\uDFFF]/;
+
 /** The number of code points of a text. */
 export function lengthOf(text: string): number {
+  if (!LOW_SURROGATE.test(text)) return text.length;
   let pairs = 0;
   for (let index = 1; index < text.length; index++) {
     if ((text.charCodeAt(index) & 0xfc00) === 0xdc00 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800) pairs++;

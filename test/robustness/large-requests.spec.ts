@@ -55,6 +55,20 @@ const CASES: readonly (readonly [what: string, over: object, within: object, ref
     },
   ],
   [
+    'members',
+    { input: 'Hi', ...namesFrom(1100) },
+    { input: 'Hi', ...namesFrom(900) },
+    {
+      status: 400,
+      error: {
+        code: 'object_above_max_properties',
+        param: null,
+        message:
+          'Invalid request: too many properties. Expected an object with at most 1000 properties, but got an object with 1102 properties instead.',
+      },
+    },
+  ],
+  [
     'levels',
     { input: 'Hi', client_metadata: nested(20) },
     { input: 'Hi', client_metadata: nested(19) },

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
-import type { CreateResponseRequest } from '../../protocol/index.js';
+import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
 import {
@@ -10,6 +10,9 @@ import {
   validateCreateEvent,
   validateCreateRequest,
 } from './validate-create-request.js';
+
+/** Most members of a request, known or not. The API has about forty. */
+const MOST_MEMBERS = 1000;
 
 /**
  * Validates requests according to the configuration. Not a pipe: a pipe on the body costs eleven promises per request,
@@ -24,21 +27,30 @@ export class RequestValidator {
 
   /** The body of `POST /responses`, the same object. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown): CreateResponseRequest {
-    this.limitItems(body);
+    this.limitSize(body);
     return validateCreateRequest(body, this.options);
   }
 
   /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */
   checkEvent(body: unknown): CreateEvent {
-    this.limitItems(body);
+    this.limitSize(body);
     return validateCreateEvent(body, this.options);
   }
 
-  /** First of all: what follows takes time for every item. */
-  private limitItems(body: unknown): void {
+  /** First of all, because what follows takes time for each of them. */
+  private limitSize(body: unknown): void {
+    if (!isObject(body)) return;
     const { INPUT_MAX_ITEMS } = this.environment;
-    if (!isObject(body) || !Array.isArray(body.input) || body.input.length <= INPUT_MAX_ITEMS) return;
-    throw tooManyElements(INPUT_MAX_ITEMS, body.input.length).under('input').toError();
+    const { input } = body;
+    if (Array.isArray(input) && input.length > INPUT_MAX_ITEMS) {
+      throw tooManyElements(INPUT_MAX_ITEMS, input.length).under('input').toError();
+    }
+    let members = 0;
+    for (const _ in body) members += 1;
+    if (members > MOST_MEMBERS) {
+      const message = `Invalid request: too many properties. Expected an object with at most ${MOST_MEMBERS} properties, but got an object with ${members} properties instead.`;
+      throw ApiError.of('object_above_max_properties', message);
+    }
   }
 
   private get options(): CreateOptions {

@@ -28,6 +28,9 @@ const MOST_AND_LEAST = [
 ] as const;
 const MOST_BEYOND_LEAST = 50;
 
+/** Maximum values in a schema, at any depth. OpenAI accepts 5000 properties. */
+const MOST_PARTS = 20_000;
+
 /** Rewrites a schema for json-schema-faker, which treats unknown keywords as properties. Throws NoValue. */
 export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
   const named = listNamedSchemas(root);
@@ -83,6 +86,7 @@ function listNamedSchemas(root: unknown): ReadonlyMap<string, unknown> {
   const named = new Map<string, unknown>();
   const places = [root];
   for (const place of places) {
+    if (places.length > MOST_PARTS) throw new NoValue('It is too large for the simulator.');
     for (const inner of isSchemaObject(place) ? Object.values(place) : toList(place)) places.push(inner);
     if (!isSchemaObject(place)) continue;
     const { $id, $anchor, $dynamicAnchor } = place;

@@ -1,0 +1,60 @@
+/** Requests that cost a server more than a client: each at most 16 MiB, by the name of their shape. */
+
+const MEGABYTE = 1024 * 1024;
+const MOST_BYTES = 16 * MEGABYTE;
+
+/** A body. */
+export interface HostileBody {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+const message = { role: 'user', content: 'Hi' };
+const call = { type: 'function_call_output', call_id: 'call_1', output: 'x' };
+
+/** Builds the bodies, one after another: they are large. */
+export function* hostileBodies(): Generator<HostileBody> {
+  yield body('16 MiB of text', { input: 'x'.repeat(MOST_BYTES - MEGABYTE) });
+  yield body('16 MiB of line breaks', { input: '\n'.repeat(MOST_BYTES / 2 - MEGABYTE) });
+  yield body('16 MiB of text in 10,000 items', {
+    input: many(10_000, () => ({ role: 'user', content: 'Lorem ipsum dolor sit amet, '.repeat(52) })),
+  });
+  yield body('10,000 items', { input: many(10_000, () => message) });
+  yield body('200,000 items', { input: many(200_000, () => message) });
+  yield body('10,000 outputs without a call', { input: many(10_000, () => call) });
+  yield body('50,000 unknown members', { input: 'Hi', ...named(49_000, () => 1) });
+  yield body('1,000,000 unknown members', { input: 'Hi', ...named(1_000_000, () => 1) });
+  yield body('40,000 properties of a tool', { input: 'Hi', tools: [tool(40_000)] });
+  yield body('300,000 properties of a tool', { input: 'Hi', tools: [tool(300_000)] });
+  yield body('16,000 tools', { input: 'Hi', tools: many(16_000, (index) => tool(1, `f${index}`)) });
+  yield body('490,000 numbers', { input: 'Hi', client_metadata: { list: many(490_000, (index) => index / 7) } });
+  yield toBody('250,000 levels', `{"model":"gpt-5","input":${nested(250_000)}}`);
+  const lists = many(500, () => nested(250)).join(',');
+  yield toBody('500 lists of 250 levels', `{"model":"gpt-5","input":"Hi","client_metadata":[${lists}]}`);
+}
+
+function body(name: string, members: object): HostileBody {
+  return toBody(name, JSON.stringify({ model: 'gpt-5', ...members }));
+}
+
+function toBody(name: string, text: string): HostileBody {
+  const bytes = Buffer.from(text);
+  if (bytes.length > MOST_BYTES) throw new Error(`${name}: ${bytes.length} bytes`);
+  return { name, bytes };
+}
+
+function many<T>(count: number, make: (index: number) => T): readonly T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+function named<T>(count: number, make: () => T): Readonly<Record<string, T>> {
+  return Object.fromEntries(many(count, (index) => [`m${index}`, make()]));
+}
+
+function tool(properties: number, name = 'f'): object {
+  return { type: 'function', name, parameters: { type: 'object', properties: named(properties, () => ({})) } };
+}
+
+function nested(levels: number): string {
+  return '['.repeat(levels) + ']'.repeat(levels);
+}
