@@ -92,14 +92,14 @@ export class Passes {
         );
         pass = new Pass(dependencies, true);
       }
+      const catchingUp = delivery.deliver();
+      if (catchingUp !== undefined) await turn.until(catchingUp);
     } catch (error) {
       if (endsUnanswered(error) || !pass.isAccepted) throw error;
       outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
     } finally {
       turn.used(assembler.usage);
     }
-    const catchingUp = delivery.deliver();
-    if (catchingUp !== undefined) await catchingUp;
     return { assembler, delivery, outcome, transcript, included };
   }
 
