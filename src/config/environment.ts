@@ -209,7 +209,7 @@ export class Environment {
   @Milliseconds(1)
   readonly SSE_KEEPALIVE_MS: number = 15_000;
 
-  /** How long a client may leave a stream unread before the connection is closed. */
+  /** How long a client may read nothing of an answer that is waiting for it. After that the connection is closed. */
   @Milliseconds(1)
   readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
 

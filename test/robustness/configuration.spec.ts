@@ -151,7 +151,6 @@ describe('variables that do not go together', () => {
     [{ HOST: '127.0.0.1.example.com' }, /^HOST: /],
     [{ CORS_ORIGINS: '*' }, /^CORS_ORIGINS: /],
     [{ CORS_ORIGINS: 'https://a.example.com,*', ALLOW_OPEN: 'true' }, /^CORS_ORIGINS: /],
-    [{ SSE_KEEPALIVE_MS: '1000', CLIENT_STALL_TIMEOUT_MS: '1000' }, /^SSE_KEEPALIVE_MS: /],
     [{ STATE: 'postgres' }, /^DATABASE_URL: .*STATE=postgres/],
     [{ STATE: 'postgres', DATABASE_URL: 'mysql://localhost/state' }, /^DATABASE_URL: /],
     [{ DATABASE_DIRECT_URL: 'localhost' }, /^DATABASE_DIRECT_URL: /],
