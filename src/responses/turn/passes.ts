@@ -72,7 +72,7 @@ export class Passes {
         assembler.closeItems(reason === 'stop' ? 'completed' : 'incomplete');
         if (assembler.pass.usage === null) {
           const output = assembler.outputFrom(assembler.pass.firstIndex);
-          assembler.report(await turn.until(this.meter.countPass(route.provider, question, output)));
+          assembler.report(await turn.until(this.meter.countPass(route.provider, question, output, turn.signal)));
         }
         outcome = toOutcome(reason, assembler);
         if (reason !== 'stop' || policies.length === 0) break;
@@ -114,7 +114,7 @@ export class Passes {
     assembler.create();
     assembler.beginPass();
     assembler.nameOrigin({ provider: route.providerName });
-    assembler.report(await turn.until(this.meter.countPass(route.provider, question, [])));
+    assembler.report(await turn.until(this.meter.countPass(route.provider, question, [], turn.signal)));
     return { assembler, delivery, outcome: toOutcome('stop', assembler), transcript, included: 0 };
   }
 
