@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 
 import type { Item } from '../protocol/index.js';
@@ -197,6 +197,12 @@ describe(mayExceed.name, () => {
         if ((await countItemTokens(items)) > limit) expect(mayExceed(limit, items)).toBe(true);
       }),
     );
+  });
+
+  it('does not write out what is too long', () => {
+    const toJSON = jest.fn(() => '');
+    expect(mayExceed(1000, [{ type: 'message', content: [{ text: 'word '.repeat(1000) }], toJSON }])).toBe(true);
+    expect(toJSON).not.toHaveBeenCalled();
   });
 
   it('says at once that little is little', () => {

@@ -1,4 +1,4 @@
-import { callIdOf, type Item } from '../protocol/index.js';
+import { callIdOf, type Item, jsonLength } from '../protocol/index.js';
 
 /** Tokens reserved for the answer when the request sets no limit. */
 const USUAL_ANSWER_TOKENS = 4096;
@@ -25,7 +25,7 @@ const sizes = new WeakMap<object, number>();
 export function mayExceed(tokens: number, values: readonly (object | string | null)[]): boolean {
   let bytes = 0;
   for (const value of values) {
-    bytes += typeof value === 'object' && value !== null ? sizeOf(value) : Buffer.byteLength(value ?? '');
+    bytes += typeof value === 'object' && value !== null ? sizeOf(value, tokens) : Buffer.byteLength(value ?? '');
     if (bytes > tokens) return true;
   }
   return false;
@@ -114,9 +114,13 @@ function isMedia(part: unknown): boolean {
   return typeof part === 'object' && part !== null && MEDIA.has(Reflect.get(part, 'type'));
 }
 
-function sizeOf(value: object): number {
+/** The bytes of a value as JSON; only roughly if they are more than `limit`. */
+function sizeOf(value: object, limit: number): number {
   let size = sizes.get(value);
   if (size === undefined) {
+    // A large value is not written out to find that it is too large.
+    const length = jsonLength(value, { limit });
+    if (length > limit) return length;
     size = Buffer.byteLength(JSON.stringify(value));
     sizes.set(value, size);
   }
