@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Admission, Clock, type Lease } from '../../src/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
-import type { FakeClock} from '../../src/testing/index.js';
+import type { FakeClock } from '../../src/testing/index.js';
 import { type Script, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
