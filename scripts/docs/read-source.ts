@@ -28,6 +28,12 @@ export function commentOf(node: ts.Node, name: string): string {
   return comment;
 }
 
+/** The text of `@example` in the doc comment of a declaration; undefined without one. */
+export function exampleOf(node: ts.Node): string | undefined {
+  const tag = ts.getJSDocTags(node).find(({ tagName }) => tagName.text === 'example');
+  return tag === undefined ? undefined : ts.getTextOfJSDocComment(tag.comment);
+}
+
 /** What a constant expression comes to: literals, lists, objects, products, and constants of the file or of those it imports. */
 export function evaluate(node: ts.Expression, source: Source): unknown {
   if (ts.isStringLiteralLike(node)) return node.text;

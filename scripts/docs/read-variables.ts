@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-import { commentOf, evaluate, evaluateAll, readSource, type Source } from './read-source.ts';
+import { commentOf, evaluate, evaluateAll, exampleOf, readSource, type Source } from './read-source.ts';
 
 /** A variable of the environment, as its class declares it. */
 export interface Variable {
@@ -10,6 +10,8 @@ export interface Variable {
   readonly values: string;
   /** As one would write it; empty where nothing is set. */
   readonly defaultText: string;
+  /** What .env.example recommends in place of the default: `@example` in the comment. */
+  readonly sample?: string;
   readonly effect: string;
 }
 
@@ -53,7 +55,14 @@ function toVariable(member: ts.PropertyDeclaration, source: Source): Omit<Variab
   // Null means that something else decides; lists and shares are empty.
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   const defaultText = isText ? String(value) : '';
-  return { name, values: kind(args), defaultText, effect: commentOf(member, name) };
+  const sample = exampleOf(member);
+  return {
+    name,
+    values: kind(args),
+    defaultText,
+    ...(sample === undefined ? {} : { sample }),
+    effect: commentOf(member, name),
+  };
 }
 
 function toWords(words: readonly unknown[]): string {

@@ -19,13 +19,15 @@ export function toVariableTables(variables: readonly Variable[]): string {
 
 /** The same as `.env.example`. */
 export function toEnvironmentExample(variables: readonly Variable[]): string {
-  const entries = variables.map(({ name, values, defaultText, effect }) => {
-    const hint = /^(?:text|list)$/.test(values) ? '' : ` (${values})`;
+  const entries = variables.map(({ name, values, defaultText, sample, effect }) => {
+    const range = sample === undefined ? values : `${values}; default ${defaultText}`;
+    const hint = /^(?:text|list)$/.test(range) ? '' : ` (${range})`;
     const lines = wrap(`${effect}${hint}`.replaceAll('`', ''), EXAMPLE_WIDTH).map((line) => `# ${line}`);
-    return `${lines.join('\n')}\n${name}=${defaultText}\n`;
+    return `${lines.join('\n')}\n${name}=${sample ?? defaultText}\n`;
   });
   const head = [
-    "# All variables with their defaults. Copy this file to .env and change what you need; the process's own variables win.",
+    '# All variables with their defaults, or with what is recommended. Copy this file to .env and change what you need;',
+    "# the process's own variables win.",
     '# Written by npm run docs from the classes that declare the variables.',
   ].join('\n');
   return `${head}\n\n${entries.join('\n')}`;

@@ -9,7 +9,7 @@ const LONGEST_TTL_SECONDS = 100 * 365 * DAY_IN_SECONDS;
 /**
  * The variables of the service, with their types and defaults. Inject this class to read them. A module that is imported
  * may have others, which it reads from VariableSource. `npm run docs` copies the comments to docs/configuration.md and
- * .env.example, under the headings that `// Section:` gives.
+ * .env.example, under the headings that `// Section:` gives. `@example` is what .env.example recommends in place of the default.
  */
 export class Environment {
   // Section: Server
@@ -207,6 +207,15 @@ export class Environment {
   @Milliseconds(0)
   readonly MODEL_IDLE_TIMEOUT_MS: number = 300_000;
 
+  /**
+   * Maximum duration of a whole turn: all waits and passes, tools that the server runs, and a client that reads slowly.
+   * After that the response fails with `turn_time_limit_exceeded`. 0: no limit.
+   *
+   * @example 3600000
+   */
+  @Milliseconds(0)
+  readonly MAX_TURN_MS: number = 0;
+
   /** Maximum number of characters in one response. Beyond it the response fails. */
   @WholeNumber(1)
   readonly MAX_OUTPUT_CHARACTERS: number = 16 * MEGABYTE;
@@ -223,7 +232,7 @@ export class Environment {
   @Milliseconds(1)
   readonly SSE_KEEPALIVE_MS: number = 15_000;
 
-  /** How long a client may leave a stream unread before the connection is closed. */
+  /** How long a client may read nothing of an answer that is waiting for it. After that the connection is closed. */
   @Milliseconds(1)
   readonly CLIENT_STALL_TIMEOUT_MS: number = 120_000;
 

@@ -34,13 +34,6 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
-    ['SSE_KEEPALIVE_MS', 'CLIENT_STALL_TIMEOUT_MS'],
-    ({ SSE_KEEPALIVE_MS, CLIENT_STALL_TIMEOUT_MS }) => {
-      if (SSE_KEEPALIVE_MS < CLIENT_STALL_TIMEOUT_MS) return undefined;
-      return 'SSE_KEEPALIVE_MS: must be less than CLIENT_STALL_TIMEOUT_MS, otherwise idle streams are closed.';
-    },
-  ],
-  [
     ['STATE', 'DATABASE_URL'],
     ({ STATE, DATABASE_URL }) =>
       STATE === 'postgres' && !isDatabaseUrl(DATABASE_URL)

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 import type { Clock, Timer } from '../time/index.js';
+import { bytesTaken } from './bytes-taken.js';
 import { JoinedFrames, type JoinedFramesListener } from './joined-frames.js';
 
 /** Unread bytes beyond which turns wait for the client to read. */
@@ -28,12 +29,6 @@ const COMPRESSED = { binary: false, compress: true } as const;
 
 /** A UTF-16 unit becomes at most this many bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
-
-/** Members of `net.Socket` beyond its declared types. */
-type NetInternals = Duplex & {
-  readonly bytesWritten?: number;
-  readonly _handle?: { readonly writeQueueSize?: number } | null;
-};
 
 /** Events of a FrameWriter. */
 export interface FrameWriterListener {
@@ -134,12 +129,7 @@ export class FrameWriter implements JoinedFramesListener {
 
   /** Bytes that the client has received so far, or null when nothing is pending. */
   get taken(): number | null {
-    const { stream, collected } = this;
-    // Only the handle reports the progress of a large write; net's own inactivity timer uses it too.
-    const { bytesWritten = 0, _handle: handle } = stream as NetInternals;
-    const inFlight = handle?.writeQueueSize ?? 0;
-    const waiting = stream.writableLength + collected;
-    return waiting === 0 && inFlight === 0 ? null : bytesWritten + collected - Math.max(waiting, inFlight);
+    return bytesTaken(this.stream, this.collected);
   }
 
   /** Flushes joined frames into the stream, before `ws` writes something. */

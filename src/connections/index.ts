@@ -1,3 +1,4 @@
+export * from './bytes-taken.js';
 export { ClientSocket } from './client-socket.js';
 export { Connection, connectionOf, type Upgraded } from './connection.js';
 export { ConnectionRegistry } from './connection-registry.js';

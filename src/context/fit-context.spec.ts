@@ -1,9 +1,9 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 
 import type { Item } from '../protocol/index.js';
 import { countItemTokens } from '../providers/index.js';
-import { dropOldest, mayExceed } from './fit-context.js';
+import { dropOldest, mayExceed, type UnfittedContext } from './fit-context.js';
 
 /** Something of a transcript, before its items have ids. */
 interface Step {
@@ -129,13 +129,21 @@ const fitted = fc.record({
   maxOutputTokens: fc.option(fc.nat({ max: 500 })),
 });
 
+/** Counts items, and those with settings of so many tokens. */
+function countWith(settings: number): Pick<UnfittedContext, 'countInput' | 'count'> {
+  return {
+    countInput: async (items, limit) => settings + (await countItemTokens(items, { limit: limit - settings })),
+    count: (items, limit) => countItemTokens(items, { limit }),
+  };
+}
+
 describe(dropOldest.name, () => {
   it('leaves the end of a transcript that fits, and tears nothing apart', async () => {
     await fc.assert(
       fc.asyncProperty(fitted, async ({ items, settings, fraction, maxOutputTokens }) => {
         const tokens = settings + (await countItemTokens(items));
         const window = Math.max(1, Math.floor(tokens * fraction));
-        const left = await dropOldest({ items, window, tokens, maxOutputTokens, count: countItemTokens });
+        const left = await dropOldest({ items, window, maxOutputTokens, ...countWith(settings) });
         const all = candidates(items);
         const sizes = await Promise.all(all.map(async (left) => settings + (await countItemTokens(left.items))));
         if (left === undefined) {
@@ -159,7 +167,7 @@ describe(dropOldest.name, () => {
       fc.asyncProperty(fitted, async ({ items, settings, fraction, maxOutputTokens }) => {
         const tokens = settings + (await countItemTokens(items));
         const window = Math.max(1, Math.floor(tokens * fraction));
-        const left = (await dropOldest({ items, window, tokens, maxOutputTokens, count: countItemTokens })) ?? items;
+        const left = (await dropOldest({ items, window, maxOutputTokens, ...countWith(settings) })) ?? items;
         const head = headLength(items);
         expect(left.slice(0, head)).toEqual(items.slice(0, head));
         expect(left.at(-1)).toBe(items.at(-1));
@@ -169,9 +177,8 @@ describe(dropOldest.name, () => {
 
   it('leaves as much room as the request asks for, but no more than half of the window', async () => {
     const items = Array.from({ length: 100 }, (_, index) => toItem({ kind: 'user', words: 97, place: 0 }, index));
-    const tokens = await countItemTokens(items);
     const roomFor = async (maxOutputTokens: number | null): Promise<number> => {
-      const left = (await dropOldest({ items, window: 8000, tokens, maxOutputTokens, count: countItemTokens })) ?? [];
+      const left = (await dropOldest({ items, window: 8000, maxOutputTokens, ...countWith(0) })) ?? [];
       return 8000 - (await countItemTokens(left));
     };
     expect(await roomFor(2000)).toBeGreaterThanOrEqual(2000);
@@ -190,6 +197,12 @@ describe(mayExceed.name, () => {
         if ((await countItemTokens(items)) > limit) expect(mayExceed(limit, items)).toBe(true);
       }),
     );
+  });
+
+  it('does not write out what is too long', () => {
+    const toJSON = jest.fn(() => '');
+    expect(mayExceed(1000, [{ type: 'message', content: [{ text: 'word '.repeat(1000) }], toJSON }])).toBe(true);
+    expect(toJSON).not.toHaveBeenCalled();
   });
 
   it('says at once that little is little', () => {

@@ -1,4 +1,4 @@
-import { callIdOf, type Item } from '../protocol/index.js';
+import { callIdOf, type Item, jsonLength } from '../protocol/index.js';
 
 /** Tokens reserved for the answer when the request sets no limit. */
 const USUAL_ANSWER_TOKENS = 4096;
@@ -11,10 +11,10 @@ export interface UnfittedContext {
   readonly window: number;
   /** Most output tokens of the request; null without a limit. */
   readonly maxOutputTokens: number | null;
-  /** Input tokens in total, with instructions and tools. */
-  readonly tokens: number;
-  /** Counts the tokens of some of the items in the same way. */
-  readonly count: (items: readonly Item[]) => Promise<number>;
+  /** Input tokens with some of the items, with instructions and tools. A count beyond `limit` may stop. */
+  readonly countInput: (items: readonly Item[], limit: number) => Promise<number>;
+  /** Tokens of some of the items alone, counted in the same way. */
+  readonly count: (items: readonly Item[], limit: number) => Promise<number>;
 }
 
 const MEDIA: ReadonlySet<unknown> = new Set(['input_image', 'input_audio', 'input_file']);
@@ -25,7 +25,7 @@ const sizes = new WeakMap<object, number>();
 export function mayExceed(tokens: number, values: readonly (object | string | null)[]): boolean {
   let bytes = 0;
   for (const value of values) {
-    bytes += typeof value === 'object' && value !== null ? sizeOf(value) : Buffer.byteLength(value ?? '');
+    bytes += typeof value === 'object' && value !== null ? sizeOf(value, tokens) : Buffer.byteLength(value ?? '');
     if (bytes > tokens) return true;
   }
   return false;
@@ -41,25 +41,31 @@ export function holdsMedia(items: readonly Item[]): boolean {
 /**
  * Drops the oldest items, so that the rest fits a model's window with room for an answer. Always retained: leading
  * system and developer messages, added tools, calls together with their outputs, and reasoning together with the items
- * that follow from it. Undefined when not even the last item fits.
+ * that follow from it. Undefined when not even the last item fits. Counts from the end, and no more than fits.
  */
 export async function dropOldest(context: UnfittedContext): Promise<readonly Item[] | undefined> {
-  const { items, window, tokens, count } = context;
-  const kept = items.findIndex((item) => !isInstruction(item));
-  const cuts = kept === -1 ? [] : validCuts(items, kept);
-  const wanted = tokens - (window - roomForAnswer(context));
-  let freed = 0;
-  let start = kept;
-  for (const cut of cuts) {
-    if (freed >= wanted) break;
-    freed += await count(items.slice(start, cut).filter((item) => !isSetting(item)));
+  const { items, window, countInput, count } = context;
+  const head = items.findIndex((item) => !isInstruction(item));
+  if (head === -1) return undefined;
+  const retained = items.filter((item, index) => index < head || isSetting(item));
+  let used = await countInput(retained, window);
+  let start = items.length;
+  for (const cut of [head, ...validCuts(items, head)].toReversed()) {
+    const isLast = start === items.length;
+    const room = (isLast ? window : window - roomForAnswer(context)) - used;
+    if (room < 0) break;
+    const tokens = await count(
+      items.slice(cut, start).filter((item) => !isSetting(item)),
+      room,
+    );
+    if (tokens > room) break;
+    used += tokens;
     start = cut;
   }
-  if (freed > 0) start = skipAnswer(items, start);
-  if (tokens - freed > window) return undefined;
-  return freed === 0
-    ? items
-    : [...items.slice(0, kept), ...items.slice(kept, start).filter(isSetting), ...items.slice(start)];
+  if (start === items.length) return undefined;
+  if (start === head) return items;
+  start = skipAnswer(items, start);
+  return [...items.slice(0, head), ...items.slice(head, start).filter(isSetting), ...items.slice(start)];
 }
 
 /** Many models require a user message first: skips the rest of an answer if it contains no calls. */
@@ -108,9 +114,13 @@ function isMedia(part: unknown): boolean {
   return typeof part === 'object' && part !== null && MEDIA.has(Reflect.get(part, 'type'));
 }
 
-function sizeOf(value: object): number {
+/** The bytes of a value as JSON; only roughly if they are more than `limit`. */
+function sizeOf(value: object, limit: number): number {
   let size = sizes.get(value);
   if (size === undefined) {
+    // A large value is not written out to find that it is too large.
+    const length = jsonLength(value, { limit });
+    if (length > limit) return length;
     size = Buffer.byteLength(JSON.stringify(value));
     sizes.set(value, size);
   }

@@ -118,6 +118,8 @@ export const ERROR_CODES = {
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
   /** The database is unavailable, or the instance shuts down. Sent with `retry-after`. */
   service_unavailable: { status: 503, type: 'service_unavailable_error' },
+  /** The turn took longer than MAX_TURN_MS. Once the response has started, `response.error` has this code. */
+  turn_time_limit_exceeded: { status: 504, type: 'server_error' },
 } as const satisfies Record<string, { status: number; type: string }>;
 
 /** A code of ERROR_CODES. */

@@ -8,6 +8,7 @@ export * from './model-sink.js';
 export * from './provider-kind.js';
 export * from './pushing-provider.js';
 export * from './read-pushed.js';
+export type * from './tokens/count-options.js';
 export * from './tokens/token-counter.js';
 export * from './turn.js';
 export * from './turn-headers.js';

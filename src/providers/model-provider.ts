@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import type { Item } from '../protocol/index.js';
 import type { ModelEvent } from './model-event.js';
 import type { ModelSink } from './model-sink.js';
-import { countItemTokens, countSettingsTokens } from './tokens/index.js';
+import { type CountOptions, countItemTokens, countSettingsTokens } from './tokens/index.js';
 import type { Turn } from './turn.js';
 
 /** A model of a provider. */
@@ -78,18 +78,23 @@ export abstract class ModelProviderBase {
    */
   destroy?(): Promise<void>;
 
-  /** Input tokens of a turn. The default counts with o200k_base. */
-  async countTokens(turn: Turn): Promise<number> {
-    return (await countSettingsTokens(turn.settings)) + (await this.countContextTokens(turn.context));
+  /**
+   * Input tokens of a turn. The default counts with o200k_base. A count beyond `limit` may stop; one that is aborted should, and
+   * rejects.
+   */
+  async countTokens(turn: Turn, { signal, limit = Infinity }: CountOptions = {}): Promise<number> {
+    const settings = await countSettingsTokens(turn.settings, { signal, limit });
+    if (settings > limit) return settings;
+    return settings + (await this.countContextTokens(turn.context, { signal, limit: limit - settings }));
   }
 
   /** Tokens of some items of a transcript, counted as by `countTokens`. Used for truncation. */
-  async countContextTokens(items: readonly Item[]): Promise<number> {
-    return countItemTokens(items);
+  async countContextTokens(items: readonly Item[], options?: CountOptions): Promise<number> {
+    return countItemTokens(items, options);
   }
 
   /** Tokens of the output, used if the provider reports no usage. */
-  async countOutputTokens(output: readonly Item[]): Promise<number> {
-    return countItemTokens(output);
+  async countOutputTokens(output: readonly Item[], options?: CountOptions): Promise<number> {
+    return countItemTokens(output, options);
   }
 }

@@ -9,6 +9,7 @@ import { StateModule } from '../state/index.js';
 import { RequestValidator } from './dto/index.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
+import { StalledClients } from './http/stalled-clients.js';
 import { ResponsesService } from './responses.service.js';
 import { QueueBudget } from './socket/queue-budget.js';
 import { ResponsesGateway } from './socket/responses.gateway.js';
@@ -37,6 +38,7 @@ import {
   controllers: [ResponsesController],
   providers: [
     SseTransport,
+    StalledClients,
     ResponsesGateway,
     SocketHandshake,
     ConnectionHandlers,

@@ -77,7 +77,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
 
   private async prepare(turn: Turn, sink: ModelSink): Promise<Performance> {
     const control = this.readControl(turn);
-    const input = await this.countTokens(turn);
+    const input = await this.countTokens(turn, { signal: sink.signal });
     const identity = identify(turn, control.seed ?? this.options.seed);
     const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
     const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, sink };

@@ -6,7 +6,7 @@ import { ModelError } from '../model-error.js';
 import type { ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
-import { countItemTokens, countSettingsTokens } from '../tokens/index.js';
+import { countItemTokens, type CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import {
   readText,
@@ -93,16 +93,16 @@ export class ChatCompletionsProvider extends PushingProvider {
   }
 
   /** Counts only what is sent: offered tools, and reasoning if the server accepts it. */
-  override async countTokens(turn: Turn): Promise<number> {
+  override countTokens(turn: Turn, options?: CountOptions): Promise<number> {
     const { tools } = new ToolTable(turn.settings.tools, turn.context);
     const offered = tools.map(({ definition }) => definition) as unknown as ResponseSettings['tools'];
-    const settings = await countSettingsTokens({ ...turn.settings, tools: offered });
-    return settings + (await this.countContextTokens(turn.context));
+    const { context } = turn;
+    return super.countTokens({ ...turn, context, settings: { ...turn.settings, tools: offered } }, options);
   }
 
-  override countContextTokens(items: readonly Item[]): Promise<number> {
+  override countContextTokens(items: readonly Item[], options?: CountOptions): Promise<number> {
     const isRead = this.options.capabilities.reasoningReplay !== 'none';
-    return countItemTokens(isRead ? items : items.filter(({ type }) => type !== 'reasoning'));
+    return countItemTokens(isRead ? items : items.filter(({ type }) => type !== 'reasoning'), options);
   }
 
   /** Closes all connections. */

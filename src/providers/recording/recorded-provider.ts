@@ -5,6 +5,7 @@ import { askProvider } from '../ask-provider.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
+import type { CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import { RecordingSink } from './recording-sink.js';
 import { type RecordedStep, Tape } from './tape.js';
@@ -34,16 +35,16 @@ export class RecordedProvider extends PushingProvider {
     return this.provider.find(model, among);
   }
 
-  override countTokens(turn: Turn): Promise<number> {
-    return this.provider.countTokens(turn);
+  override countTokens(turn: Turn, options?: CountOptions): Promise<number> {
+    return this.provider.countTokens(turn, options);
   }
 
-  override countContextTokens(items: readonly Item[]): Promise<number> {
-    return this.provider.countContextTokens(items);
+  override countContextTokens(items: readonly Item[], options?: CountOptions): Promise<number> {
+    return this.provider.countContextTokens(items, options);
   }
 
-  override countOutputTokens(output: readonly Item[]): Promise<number> {
-    return this.provider.countOutputTokens(output);
+  override countOutputTokens(output: readonly Item[], options?: CountOptions): Promise<number> {
+    return this.provider.countOutputTokens(output, options);
   }
 
   /** Turns that were stopped by the service or the client are not saved: their replay would end early. */

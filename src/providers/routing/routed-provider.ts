@@ -4,6 +4,7 @@ import { askProvider } from '../ask-provider.js';
 import type { ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
+import type { CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import { orderTargets } from './order-targets.js';
 import type { Random } from './random.js';
@@ -53,16 +54,16 @@ export class RoutedProvider extends PushingProvider {
     return answerByTargets({ targets, ask, model: turn.settings.model, health, clock, random }, sink);
   }
 
-  override countTokens(turn: Turn): Promise<number> {
-    return this.first.provider.countTokens(this.turnFor(this.first, turn));
+  override countTokens(turn: Turn, options?: CountOptions): Promise<number> {
+    return this.first.provider.countTokens(this.turnFor(this.first, turn), options);
   }
 
-  override countContextTokens(items: readonly Item[]): Promise<number> {
-    return this.first.provider.countContextTokens(items);
+  override countContextTokens(items: readonly Item[], options?: CountOptions): Promise<number> {
+    return this.first.provider.countContextTokens(items, options);
   }
 
-  override countOutputTokens(output: readonly Item[]): Promise<number> {
-    return this.first.provider.countOutputTokens(output);
+  override countOutputTokens(output: readonly Item[], options?: CountOptions): Promise<number> {
+    return this.first.provider.countOutputTokens(output, options);
   }
 
   private turnFor(target: Target, turn: Turn): Turn {

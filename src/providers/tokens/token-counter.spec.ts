@@ -27,6 +27,7 @@ const TEXTS: readonly (readonly [name: string, text: string])[] = [
   ['emoji and marks', EMOJI],
   ['JSON', JSON_TEXT],
   ['a special token', 'before <|endoftext|> after <|im_start|>user'],
+  ['byte order marks', '\ufeffusing System;\r\n\ufeff\n\nclass \ufeff { }'],
   ['a table without spaces', 'column|'.repeat(30)],
   ['base64', Buffer.from(PROSE.repeat(10)).toString('base64')],
 ];
@@ -185,6 +186,45 @@ describe(countItemTokens.name, () => {
     await countItemTokens([message(PROSE.repeat(6000))]);
     counting = false;
     expect(turns).toBeGreaterThanOrEqual(8);
+  });
+});
+
+describe('a count with limits', () => {
+  const words = (): Item => message(PROSE.repeat(10));
+
+  it.each([0, 1, 100, 1000])('stops soon after it exceeds %d', async (limit) => {
+    const whole = await countItemTokens(Array.from({ length: 100 }, words));
+    const counted = await countItemTokens(Array.from({ length: 100 }, words), { limit });
+    expect(counted).toBeGreaterThan(limit);
+    expect(counted).toBeLessThan(limit + whole / 50);
+  });
+
+  it('stops within an item, and counts all of it the next time', async () => {
+    const item = message(PROSE.repeat(2000));
+    const whole = await countItemTokens([message(PROSE.repeat(2000))]);
+    expect(await countItemTokens([item], { limit: 100 })).toBeLessThan(5000);
+    expect(await countItemTokens([item])).toBe(whole);
+  });
+
+  it('is exact up to its limit', async () => {
+    const whole = await countItemTokens([words()]);
+    expect(await countItemTokens([words()], { limit: whole })).toBe(whole);
+  });
+
+  it('stops when it is aborted', async () => {
+    const aborter = new AbortController();
+    const reason = new Error('nobody waits any more');
+    const counted = countItemTokens([message(PROSE.repeat(6000))], { signal: aborter.signal });
+    setImmediate(() => aborter.abort(reason));
+    await expect(counted).rejects.toBe(reason);
+  });
+
+  it('takes turns with others: a short one does not wait for the end of a long one', async () => {
+    let isLongDone = false;
+    const long = countItemTokens([message(PROSE.repeat(6000))]).then(() => (isLongDone = true));
+    for (let round = 0; round < 5; round++) await countItemTokens([message(`${round} ${PROSE}`)]);
+    expect(isLongDone).toBe(false);
+    await long;
   });
 });
 

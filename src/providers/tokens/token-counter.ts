@@ -1,14 +1,10 @@
 import type { ContentPart, Item, ResponseSettings } from '../../protocol/index.js';
+import { Count, countChunk } from './count.js';
+import type { CountOptions } from './count-options.js';
 import { cutText } from './cut-text.js';
-import { tokenizer } from './tokenizer.js';
 
-/** Counts special tokens such as `<|endoftext|>` as plain text. */
-const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-
-/** Work between two turns of the event loop, in characters of ordinary text: about 4 ms. */
-const SLICE_COST = 64 * 1024;
-/** Relative cost of a character in text with many tokens per character. */
-const DENSE_COST = 16;
+/** Cost of an item beyond its texts, in characters. */
+const ITEM_COST = 64;
 
 /** Every item is framed by its role and two separators. */
 const ITEM_FRAMING = 3;
@@ -29,77 +25,62 @@ export function countTokens(text: string): number {
   return tokens;
 }
 
-/** Tokens of items. The count of each item is cached for its lifetime. */
-export async function countItemTokens(items: readonly Item[]): Promise<number> {
-  const meter = new Meter();
-  let total = 0;
+/**
+ * Tokens of items. The count of each item is cached for its lifetime. Rejects with the reason of the signal when it
+ * aborts.
+ */
+export async function countItemTokens(items: readonly Item[], options: CountOptions = {}): Promise<number> {
+  const count = await Count.begin(options);
   for (const item of items) {
-    let tokens = counts.get(item);
-    if (tokens === undefined) {
-      tokens = await countItem(item, meter);
-      counts.set(item, tokens);
-    }
-    total += tokens;
+    if (count.isEnough) break;
+    const known = counts.get(item);
+    if (known === undefined) await countItem(item, count);
+    else count.add(known);
   }
-  return total;
+  return count.tokens;
 }
 
-/** Tokens of instructions, tools and the schema of the answer. */
-export async function countSettingsTokens(settings: ResponseSettings): Promise<number> {
-  const meter = new Meter();
-  let total = settings.instructions === null ? 0 : ITEM_FRAMING + (await meter.count(settings.instructions));
-  total += await countTools(settings.tools, meter);
+/** Tokens of instructions, tools and the schema of the answer. Rejects with the reason of the signal when it aborts. */
+export async function countSettingsTokens(settings: ResponseSettings, options: CountOptions = {}): Promise<number> {
+  const count = await Count.begin(options);
+  if (settings.instructions !== null) {
+    count.add(ITEM_FRAMING);
+    await count.addText(settings.instructions);
+  }
+  await countTools(settings.tools, count);
   const { format } = settings.text;
-  if (format?.type === 'json_schema') total += await meter.count(JSON.stringify(format.schema));
-  return total;
+  if (format?.type === 'json_schema') await count.addText(JSON.stringify(format.schema));
+  return count.tokens;
 }
 
-/** Counts texts and yields to the event loop after each slice of work. */
-class Meter {
-  private spent = 0;
-
-  async count(text: string): Promise<number> {
-    let tokens = 0;
-    for (const chunk of cutText(text)) {
-      const counted = countChunk(chunk);
-      tokens += counted;
-      // Ordinary text has about four characters per token; text with fewer than three takes longer.
-      this.spent += counted * 3 > chunk.length ? chunk.length * DENSE_COST : chunk.length;
-      if (this.spent >= SLICE_COST) await this.pause();
-    }
-    return tokens;
+async function countTools(tools: ResponseSettings['tools'], count: Count): Promise<void> {
+  const known = counts.get(tools);
+  if (known !== undefined) {
+    count.add(known);
+    return;
   }
-
-  private pause(): Promise<void> {
-    this.spent = 0;
-    return new Promise((resolve) => setImmediate(resolve));
+  const before = count.tokens;
+  for (const tool of tools) {
+    if (count.isEnough) return;
+    await count.addText(JSON.stringify(tool));
   }
+  if (!count.isEnough) counts.set(tools, count.tokens - before);
 }
 
-function countChunk(chunk: string): number {
-  return tokenizer().countTokens(chunk, PLAIN_TEXT);
-}
-
-async function countTools(tools: ResponseSettings['tools'], meter: Meter): Promise<number> {
-  let total = counts.get(tools);
-  if (total === undefined) {
-    total = 0;
-    for (const tool of tools) total += await meter.count(JSON.stringify(tool));
-    counts.set(tools, total);
-  }
-  return total;
-}
-
-async function countItem(item: Item, meter: Meter): Promise<number> {
+async function countItem(item: Item, count: Count): Promise<void> {
   const parts = PARTS_OF_ITEM.get(item.type)?.(item) ?? [toUnknown(item)];
-  let tokens = ITEM_FRAMING;
+  const before = count.tokens;
+  count.add(ITEM_FRAMING);
+  const pause = count.pay(ITEM_COST);
+  if (pause !== undefined) await pause;
   for (const part of parts) {
+    if (count.isEnough) return;
     const flat = FLAT_TOKENS.get(part.type)?.(part);
-    if (flat !== undefined) tokens += flat;
+    if (flat !== undefined) count.add(flat);
     const text = textOfPart(part);
-    if (text !== '') tokens += await meter.count(text);
+    if (text !== '') await count.addText(text);
   }
-  return tokens;
+  if (!count.isEnough) counts.set(item, count.tokens - before);
 }
 
 /** The members of an item that count, by type. Other types count as their JSON text. */

@@ -24,14 +24,6 @@ export function stopWhenGone({ raw }: FastifyReply, turn: ActiveTurn): void {
   raw.once('close', () => turn.stop('disconnect'));
 }
 
-/**
- * Disconnects a client that reads nothing of its answer for `timeoutMs`. Call it when the answer begins. Any progress
- * of the socket restarts the time, even within a large write.
- */
-export function cutOffWhenStalled({ raw }: FastifyReply, timeoutMs: number): void {
-  raw.setTimeout(timeoutMs, () => raw.destroy());
-}
-
 /** Sets a provider's vendor headers on the reply; headers of the service take precedence. */
 function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (reply.raw.headersSent) return;

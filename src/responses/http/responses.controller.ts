@@ -2,7 +2,6 @@ import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query, R
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
-import { Environment } from '../../config/index.js';
 import { apiPaths } from '../../http/index.js';
 import {
   ApiError,
@@ -17,8 +16,9 @@ import { RequestValidator, validateDeleteQuery, validateInputItemsQuery, validat
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
 import { ActiveTurn } from '../turn/index.js';
-import { clientOf, cutOffWhenStalled, stopWhenGone } from './client-connection.js';
+import { clientOf, stopWhenGone } from './client-connection.js';
 import { SseTransport } from './sse-transport.js';
+import { StalledClients } from './stalled-clients.js';
 
 /** The body of `DELETE /responses/{id}` (protocol §1.1). */
 export interface DeletedResponse {
@@ -40,7 +40,7 @@ export class ResponsesController {
     private readonly responses: ResponsesService,
     private readonly stored: StoredResponsesService,
     private readonly sse: SseTransport,
-    private readonly environment: Environment,
+    private readonly stalled: StalledClients,
   ) {}
 
   @Post()
@@ -61,7 +61,7 @@ export class ResponsesController {
     }
     const ended = await this.responses.execute(turn, null);
     if (ended === undefined) return;
-    cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
+    this.stalled.watch(reply);
     void reply.type(JSON_TYPE).send(withOutputTextJson(ended.json, ended.response));
     // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
     if (!reply.sent) await reply;

@@ -7,9 +7,9 @@ import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { ResponsesService } from '../responses.service.js';
 import type { ActiveTurn, EventSink } from '../turn/index.js';
-import { cutOffWhenStalled } from './client-connection.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
+import { StalledClients } from './stalled-clients.js';
 
 /** Streams turns to HTTP clients. */
 @Injectable()
@@ -18,6 +18,7 @@ export class SseTransport {
 
   constructor(
     private readonly responses: ResponsesService,
+    private readonly stalled: StalledClients,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -43,7 +44,7 @@ export class SseTransport {
   private open(reply: FastifyReply): SseWriter {
     setProcessingTime(reply);
     const writer = SseWriter.open(reply, this.clock, this.environment.SSE_KEEPALIVE_MS);
-    cutOffWhenStalled(reply, this.environment.CLIENT_STALL_TIMEOUT_MS);
+    this.stalled.watch(reply);
     return writer;
   }
 }

@@ -1,6 +1,7 @@
 import type { Continuations } from '../../context/index.js';
 import type { ResponseObject, TerminalStatus, Usage } from '../../protocol/index.js';
 import { type HeldSession, NO_SESSION } from '../../sessions/index.js';
+import type { Timer } from '../../time/index.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
@@ -33,6 +34,8 @@ export class ActiveTurn {
   /** The lease of the Admission, released exactly once. */
   lease: Lease | null = null;
   session: HeldSession = NO_SESSION;
+  /** Ends the turn after MAX_TURN_MS; null without a limit. */
+  timeLimit: Timer | null = null;
   private readonly aborter = new AbortController();
   private stopped: TurnStoppedError | null = null;
   private isOver = false;

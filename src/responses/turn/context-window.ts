@@ -12,20 +12,22 @@ export class ContextWindow {
 
   /**
    * The context for the model: everything, or with `truncation: "auto"` what fits its window. Throws ApiError 400
-   * `context_length_exceeded` otherwise.
+   * `context_length_exceeded` otherwise, and the reason of the signal when it aborts. Counts no more than it needs to.
    */
-  async fit(turn: Turn, { model, provider }: ModelRoute): Promise<readonly Item[]> {
+  async fit(turn: Turn, { model, provider }: ModelRoute, signal: AbortSignal): Promise<readonly Item[]> {
     const { context: items, settings } = turn;
     const { contextWindow: window } = model;
     if (window === undefined || !mayExceed(window, [settings.instructions, settings.tools, settings.text, ...items])) {
       return items;
     }
-    const tokens = await this.meter.countInput(provider, turn);
-    if (tokens <= window) return items;
-    const isAuto = settings.truncation === 'auto';
+    const countInput = (context: readonly Item[], limit: number): Promise<number> =>
+      this.meter.countInput(provider, { ...turn, context }, { signal, limit });
+    if ((await countInput(items, window)) <= window) return items;
+    const count = (some: readonly Item[], limit: number): Promise<number> =>
+      provider.countContextTokens(some, { signal, limit });
     const maxOutputTokens = settings.max_output_tokens;
-    const count = (some: readonly Item[]): Promise<number> => provider.countContextTokens(some);
-    const fitting = isAuto ? await dropOldest({ items, window, tokens, maxOutputTokens, count }) : undefined;
+    const isAuto = settings.truncation === 'auto';
+    const fitting = isAuto ? await dropOldest({ items, window, maxOutputTokens, countInput, count }) : undefined;
     if (fitting !== undefined) return fitting;
     // Token counts of images, audio and files are guesses, so the model decides.
     if (holdsMedia(items)) return items;

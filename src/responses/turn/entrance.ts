@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 
+import { Environment } from '../../config/index.js';
 import type { Usage } from '../../protocol/index.js';
 import { type HeldSession, NO_SESSION, SessionGate } from '../../sessions/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
@@ -20,14 +21,18 @@ export class Entrance {
     private readonly runningTurns: RunningTurns,
     private readonly observers: TurnObservers,
     private readonly clock: Clock,
+    private readonly environment: Environment,
   ) {}
 
   /**
-   * Acquires the lease of a turn and the session that it names; undefined when no waiting was needed. Throws the
-   * refusals of the Admission and the session, and 503 during shutdown. Always call `leave` afterwards.
+   * Acquires the lease of a turn and the session that it names; undefined when no waiting was needed. From now on the
+   * turn is stopped after MAX_TURN_MS. Throws the refusals of the Admission and the session, and 503 during shutdown.
+   * Always call `leave` afterwards.
    */
   enter(turn: ActiveTurn): Promise<void> | undefined {
+    const { MAX_TURN_MS: limitMs } = this.environment;
     turn.startedAt = this.clock.now();
+    if (limitMs > 0) turn.timeLimit = this.clock.schedule(limitMs, () => turn.stop('time_limit'));
     this.observers.begun(() => turn.begun);
     this.runningTurns.begin(turn);
     turn.throwIfStopped();
@@ -40,6 +45,7 @@ export class Entrance {
   /** Stops remaining work, releases what the turn holds and notifies the observers. Repeated calls do nothing. */
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
+    turn.timeLimit?.cancel();
     const { lease, startedAt, firstEventAt, ending } = turn;
     this.runningTurns.end(turn);
     void turn.leaveSession();

@@ -1,11 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 
+import { Environment } from '../../config/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
 import { ModelError } from '../../providers/index.js';
 import { SessionLockLostError, StateError, StoreUnavailableError } from '../../state/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
-import { TurnStoppedError } from './stop-reason.js';
+import { type StopReason, TurnStoppedError } from './stop-reason.js';
 
 const STOP_MESSAGES = {
   disconnect: 'The client disconnected.',
@@ -15,7 +16,7 @@ const STOP_MESSAGES = {
   expiry: 'The connection reached its end before the response was complete. Please retry on a new connection.',
   session_lost: 'Another request took over the session. Please retry your request.',
   over: 'The turn is over.',
-} as const;
+} as const satisfies Record<Exclude<StopReason, 'time_limit'>, string>;
 
 const NOT_SAVED = 'The response could not be saved. Please retry your request.';
 
@@ -23,6 +24,8 @@ const NOT_SAVED = 'The response could not be saved. Please retry your request.';
 @Injectable()
 export class TurnFailures {
   private readonly logger = new Logger('Turn');
+
+  constructor(private readonly environment: Environment) {}
 
   /** The outcome of a failed response: open items are closed as incomplete, and reported usage counts. */
   toFailedOutcome(assembler: ResponseAssembler, error: ResponseErrorBody): Outcome {
@@ -34,7 +37,10 @@ export class TurnFailures {
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     if (error instanceof ModelError) return { code: error.code, message: error.message };
     if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
-    if (error instanceof TurnStoppedError) return { code: 'server_error', message: STOP_MESSAGES[error.reason] };
+    if (error instanceof TurnStoppedError) {
+      if (error.reason === 'time_limit') return this.toResponseError(this.outOfTime(), turn);
+      return { code: 'server_error', message: STOP_MESSAGES[error.reason] };
+    }
     this.log(error, turn);
     return { code: 'server_error', message: ApiError.unexpected(turn.caller.requestId, error).message };
   }
@@ -43,7 +49,9 @@ export class TurnFailures {
   toRefusal(error: unknown, turn: AdmittedTurn): ApiError {
     if (error instanceof ApiError) return error;
     if (error instanceof ModelError) return fromModelError(error);
-    if (error instanceof TurnStoppedError) return ApiError.retryLater(STOP_MESSAGES[error.reason]);
+    if (error instanceof TurnStoppedError) {
+      return error.reason === 'time_limit' ? this.outOfTime() : ApiError.retryLater(STOP_MESSAGES[error.reason]);
+    }
     const refusal =
       error instanceof StateError ? error.toApiError() : ApiError.unexpected(turn.caller.requestId, error);
     // Client errors are not logged.
@@ -56,6 +64,11 @@ export class TurnFailures {
     this.log(error, turn);
     const message = error instanceof SessionLockLostError ? STOP_MESSAGES.session_lost : NOT_SAVED;
     return { code: 'server_error', message };
+  }
+
+  private outOfTime(): ApiError {
+    const seconds = this.environment.MAX_TURN_MS / 1000;
+    return ApiError.of('turn_time_limit_exceeded', `The turn took longer than its limit of ${seconds} seconds.`);
   }
 
   /** Logs an error; temporary failures without a stack. */

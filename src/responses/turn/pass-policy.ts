@@ -33,7 +33,7 @@ export interface TurnPolicy {
    * Called after a pass. Undefined ends the response; returned items are given to the model in another pass of the same
    * response. Clients do not see the items, but a response that continues this one includes them. An output needs its
    * call, in the response or among the items. While a call waits for an output of the client, there is no further pass.
-   * The turn waits without a time limit until its client disconnects.
+   * The turn waits until it is stopped: its client disconnects, or MAX_TURN_MS is over.
    */
   answer?(pass: FinishedPass): MaybePromise<readonly ForeignItem[] | undefined>;
 }

@@ -72,7 +72,7 @@ export class Passes {
         assembler.closeItems(reason === 'stop' ? 'completed' : 'incomplete');
         if (assembler.pass.usage === null) {
           const output = assembler.outputFrom(assembler.pass.firstIndex);
-          assembler.report(await turn.until(this.meter.countPass(route.provider, question, output)));
+          assembler.report(await turn.until(this.meter.countPass(route.provider, question, output, turn.signal)));
         }
         outcome = toOutcome(reason, assembler);
         if (reason !== 'stop' || policies.length === 0) break;
@@ -92,14 +92,14 @@ export class Passes {
         );
         pass = new Pass(dependencies, true);
       }
+      const catchingUp = delivery.deliver();
+      if (catchingUp !== undefined) await turn.until(catchingUp);
     } catch (error) {
       if (endsUnanswered(error) || !pass.isAccepted) throw error;
       outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
     } finally {
       turn.used(assembler.usage);
     }
-    const catchingUp = delivery.deliver();
-    if (catchingUp !== undefined) await catchingUp;
     return { assembler, delivery, outcome, transcript, included };
   }
 
@@ -114,7 +114,7 @@ export class Passes {
     assembler.create();
     assembler.beginPass();
     assembler.nameOrigin({ provider: route.providerName });
-    assembler.report(await turn.until(this.meter.countPass(route.provider, question, [])));
+    assembler.report(await turn.until(this.meter.countPass(route.provider, question, [], turn.signal)));
     return { assembler, delivery, outcome: toOutcome('stop', assembler), transcript, included: 0 };
   }
 

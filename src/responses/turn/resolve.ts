@@ -46,37 +46,42 @@ export class TurnResolver {
 
   /** The input of the next pass, after items were given to the model. */
   resolveNext(
-    { admitted }: ActiveTurn,
+    { admitted, signal }: ActiveTurn,
     { route }: ResolvedTurn,
     given: readonly Item[],
     transcript: Transcript,
     origin: Origin | null,
   ): Promise<Turn> {
     const parent = { responseId: admitted.responseId, origin };
-    return this.fit(toQuestion(admitted, { input: given, transcript, parent }), route);
+    return this.fit(toQuestion(admitted, { input: given, transcript, parent }), route, signal);
   }
 
-  private resolveContext({ admitted, client }: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
+  private resolveContext(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
+    const { admitted, client } = turn;
     const { caller, settings, session, input } = admitted;
     const scope = { within: session?.id, remembered: client.continuations };
     const context = this.contexts.resolve(caller.tenant, settings.previous_response_id, input, scope);
-    if (isPromise(context)) return context.then((found) => this.toResolved(admitted, route, found));
-    return this.toResolved(admitted, route, context);
+    if (isPromise(context)) return context.then((found) => this.toResolved(turn, route, found));
+    return this.toResolved(turn, route, context);
   }
 
-  private toResolved(admitted: AdmittedTurn, route: ModelRoute, context: TurnContext): MaybePromise<ResolvedTurn> {
+  private toResolved(
+    { admitted, signal }: ActiveTurn,
+    route: ModelRoute,
+    context: TurnContext,
+  ): MaybePromise<ResolvedTurn> {
     refuseUnsupportedEffort(admitted.settings, route.model);
     const { transcript, parent } = context;
     const sessionId = admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
     const question = toQuestion(admitted, context);
     const resolved = { route, question, transcript, parent, sessionId };
     if (route.model.contextWindow === undefined) return resolved;
-    return this.fit(question, route).then((fitting) => ({ ...resolved, question: fitting }));
+    return this.fit(question, route, signal).then((fitting) => ({ ...resolved, question: fitting }));
   }
 
-  private async fit(question: Turn, route: ModelRoute): Promise<Turn> {
+  private async fit(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
     if (route.model.contextWindow === undefined) return question;
-    return { ...question, context: await this.window.fit(question, route) };
+    return { ...question, context: await this.window.fit(question, route, signal) };
   }
 }
 

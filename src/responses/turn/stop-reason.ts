@@ -8,6 +8,8 @@ export type StopReason =
   | 'cut'
   /** The model was silent for too long. */
   | 'timeout'
+  /** The turn took longer than MAX_TURN_MS. */
+  | 'time_limit'
   /** The process is shutting down and the grace period of the turn is over. */
   | 'drain'
   /** The connection has expired and the grace period of the turn is over. */

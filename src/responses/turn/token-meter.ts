@@ -2,8 +2,19 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import type { Item, TokenCounts } from '../../protocol/index.js';
-import { countItemTokens, countSettingsTokens, type ModelProviderBase, type Turn } from '../../providers/index.js';
+import {
+  countItemTokens,
+  type CountOptions,
+  countSettingsTokens,
+  type ModelProviderBase,
+  type Turn,
+} from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
+
+/** How far a count has to go, and what stops it. */
+type Stoppable = CountOptions & { readonly signal: AbortSignal };
+
+const TOO_SLOW = 'the provider did not count in time';
 
 /** Counts tokens with the provider, or estimates them when it fails, times out, or returns an invalid count. */
 @Injectable()
@@ -15,42 +26,69 @@ export class TokenMeter {
     private readonly environment: Environment,
   ) {}
 
-  /** Input tokens of a turn. */
-  async countInput(provider: ModelProviderBase, turn: Turn): Promise<number> {
-    const counted = await this.own(() => provider.countTokens(turn), turn);
-    return counted ?? (await countSettingsTokens(turn.settings)) + (await countItemTokens(turn.context));
+  /** Input tokens of a turn. Rejects when the signal aborts. */
+  async countInput(provider: ModelProviderBase, turn: Turn, options: Stoppable): Promise<number> {
+    const counted = await this.own((own) => provider.countTokens(turn, own), turn, options);
+    if (counted !== undefined) return counted;
+    return (await countSettingsTokens(turn.settings, options)) + (await countItemTokens(turn.context, options));
   }
 
-  private async countOutput(provider: ModelProviderBase, turn: Turn, output: readonly Item[]): Promise<number> {
-    return (await this.own(() => provider.countOutputTokens(output), turn)) ?? countItemTokens(output);
-  }
-
-  /** Tokens of a pass whose model reported none; never fails. */
-  async countPass(provider: ModelProviderBase, turn: Turn, output: readonly Item[]): Promise<Required<TokenCounts>> {
+  /** Tokens of a pass whose model reported none. Rejects only when the signal aborts. */
+  async countPass(
+    provider: ModelProviderBase,
+    turn: Turn,
+    output: readonly Item[],
+    signal: AbortSignal,
+  ): Promise<Required<TokenCounts>> {
     const [input, written] = await Promise.all([
-      this.countInput(provider, turn),
-      this.countOutput(provider, turn, output),
+      this.countInput(provider, turn, { signal }),
+      this.countOutput(provider, turn, output, { signal }),
     ]);
     return { input, cached: 0, cacheWrite: 0, output: written, reasoning: 0 };
   }
 
-  /** The provider's count; undefined when it is not usable. */
-  private async own(count: () => Promise<number>, { responseId }: Turn): Promise<number | undefined> {
-    try {
-      return requireCount(await this.inTime(count()));
-    } catch (error) {
-      this.logger.warn(`the tokens of ${responseId} were estimated: ${String(error)}`);
-      return undefined;
-    }
+  private async countOutput(
+    provider: ModelProviderBase,
+    turn: Turn,
+    output: readonly Item[],
+    options: Stoppable,
+  ): Promise<number> {
+    const counted = await this.own((own) => provider.countOutputTokens(output, own), turn, options);
+    return counted ?? countItemTokens(output, options);
   }
 
-  private async inTime<T>(counted: Promise<T>): Promise<T> {
-    const limitMs = this.environment.MODEL_IDLE_TIMEOUT_MS;
-    if (limitMs === 0) return counted;
-    const inTime = await this.clock.within(counted, limitMs);
-    if (inTime === undefined) throw new Error('the provider did not count in time');
-    return inTime.value;
+  /** The provider's count; undefined when it is not usable. */
+  private async own(
+    count: (options: Stoppable) => Promise<number>,
+    { responseId }: Turn,
+    options: Stoppable,
+  ): Promise<number | undefined> {
+    options.signal.throwIfAborted();
+    const { MODEL_IDLE_TIMEOUT_MS: limitMs } = this.environment;
+    const counting = new AbortController();
+    const { signal } = counting;
+    const stop = (): void => counting.abort(options.signal.reason);
+    options.signal.addEventListener('abort', stop);
+    const timer = limitMs > 0 ? this.clock.schedule(limitMs, () => counting.abort(new Error(TOO_SLOW))) : null;
+    try {
+      return requireCount(await untilAborted(count({ ...options, signal }), signal));
+    } catch (error) {
+      options.signal.throwIfAborted();
+      this.logger.warn(`the tokens of ${responseId} were estimated: ${String(error)}`);
+      return undefined;
+    } finally {
+      timer?.cancel();
+      options.signal.removeEventListener('abort', stop);
+    }
   }
+}
+
+/** Waits for a promise until the signal aborts, then rejects with its reason: not every provider listens. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    promise.then(resolve, reject);
+  });
 }
 
 function requireCount(tokens: number): number {

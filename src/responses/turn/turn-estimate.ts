@@ -1,3 +1,4 @@
+import { jsonLength } from '../../protocol/index.js';
 import type { AdmittedTurn } from './admit.js';
 
 /** Characters of text for one token, on average. */
@@ -27,12 +28,8 @@ export class TurnEstimate {
 function countCharacters({ input, settings }: AdmittedTurn): number {
   const { instructions, tools, text } = settings;
   const parts = [input, instructions, tools, text];
-  return parts.reduce<number>((sum, part) => sum + (part == null ? 0 : JSON.stringify(part, withoutMedia).length), 0);
+  return parts.reduce<number>((sum, part) => sum + (part == null ? 0 : jsonLength(part, { without: MEDIA })), 0);
 }
 
 /** Members with the data of images, sounds and files, whose length says nothing about tokens. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'file_data', 'data']);
-
-function withoutMedia(key: string, value: unknown): unknown {
-  return typeof value === 'string' && MEDIA.has(key) ? '' : value;
-}

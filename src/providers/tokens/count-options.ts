@@ -1,0 +1,7 @@
+/** How far a count of tokens has to go. */
+export interface CountOptions {
+  /** Aborts when nobody needs the count any more; the count then rejects. */
+  readonly signal?: AbortSignal | undefined;
+  /** A count beyond `limit` may stop: anything above it is enough. */
+  readonly limit?: number | undefined;
+}
