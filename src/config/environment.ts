@@ -313,6 +313,13 @@ export class Environment {
   @Milliseconds(0)
   readonly DRAIN_TIMEOUT_MS: number = 30_000;
 
+  /**
+   * How long the rest of a shutdown may take, such as the hooks of a program. After SHUTDOWN_DELAY_MS, DRAIN_TIMEOUT_MS
+   * and this time the process ends with exit code 1, whatever still runs. A worker that hangs is killed a second later.
+   */
+  @Milliseconds(0)
+  readonly SHUTDOWN_MARGIN_MS: number = 10_000;
+
   // Section: Recording
 
   /**

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
+import { OutageLog } from '../../logging/index.js';
 import type { Item, TokenCounts } from '../../protocol/index.js';
 import { countItemTokens, countSettingsTokens, type ModelProviderBase, type Turn } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
@@ -8,7 +9,7 @@ import { Clock } from '../../time/index.js';
 /** Counts tokens with the provider, or estimates them when it fails, times out, or returns an invalid count. */
 @Injectable()
 export class TokenMeter {
-  private readonly logger = new Logger(TokenMeter.name);
+  private readonly outages = new OutageLog(new Logger(TokenMeter.name));
 
   constructor(
     private readonly clock: Clock,
@@ -39,7 +40,7 @@ export class TokenMeter {
     try {
       return requireCount(await this.inTime(count()));
     } catch (error) {
-      this.logger.warn(`the tokens of ${responseId} were estimated: ${String(error)}`);
+      this.outages.warn(`the tokens of ${responseId} were estimated`, String(error));
       return undefined;
     }
   }
