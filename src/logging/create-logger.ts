@@ -26,6 +26,12 @@ class ServiceLogger extends ConsoleLogger {
     else super.log(message, ...rest);
   }
 
+  /** Nest logs why the application cannot listen, and throws it too: whoever starts the service says it. */
+  override error(message: unknown, ...rest: unknown[]): void {
+    if (rest.at(-1) === 'NestApplication') super.debug(message, ...rest);
+    else super.error(message, ...rest);
+  }
+
   protected override stringifyMessage(message: unknown, logLevel: LogLevel): string {
     const resolved = this.resolveMessage(message);
     const text =
