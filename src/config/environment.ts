@@ -40,7 +40,7 @@ export class Environment {
   @TextList()
   readonly CORS_ORIGINS: readonly string[] = [];
 
-  /** Least severe message that is logged. `debug` adds a line per turn. */
+  /** Least severe message that is logged. `log` has a line per refused request, `debug` adds one per turn. */
   @Choice('fatal', 'error', 'warn', 'log', 'debug', 'verbose')
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'log' | 'debug' | 'verbose' = 'log';
 

@@ -29,12 +29,18 @@ export function logRefusal(what: () => string, error: ApiError, requestId?: stri
   if (!Logger.isLevelEnabled('log') || isLoggedAlready(error) || !budget.admits('refusals')) return;
   const { status, code, param } = error;
   const request = requestId === undefined ? '' : ` request=${requestId}`;
-  logger.log(`${what()} ${status} ${code ?? '-'}${param === null ? '' : ` param=${quote(param)}`}${request}`);
+  logger.log(`${what()} ${status} ${describeCode(code)}${param === null ? '' : ` param=${quote(param)}`}${request}`);
 }
 
-/** The method and the path of a request, without its query, for a log line. */
+/** Codes of model servers are any text. */
+function describeCode(code: string | null): string {
+  if (code === null) return '-';
+  return /^\w+$/.test(code) ? code : quote(code);
+}
+
+/** The method and the path of a request for a log line: neither a query nor, in an absolute URL, a host with credentials. */
 export function describeTarget({ method = '', url = '' }: { readonly method?: string; readonly url?: string }): string {
-  return `${method} ${quote(url.replace(/[?#].*$/s, ''))}`;
+  return `${method} ${quote(url.replace(/^\w+:\/\/[^/]*|[?#].*$/gs, ''))}`;
 }
 
 /** Whoever turns the cause of an internal error into an ApiError logs it; an error of a provider is for the client. */

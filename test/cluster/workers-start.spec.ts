@@ -31,6 +31,7 @@ describe('a start with several workers', () => {
     kill('SIGTERM');
     const { stdout } = await exited;
     expect(stdout.match(/applied \d+ migrations/g)).toHaveLength(1);
+    expect(stdout).not.toMatch(/Nest application|dependencies initialized|Mapped \{/);
     const lines = stdout.split('\n').filter((line) => line.includes('listens'));
     expect(lines).toEqual([
       ...Array.from({ length: 3 }, () => expect.stringMatching(/worker \d+ listens$/) as unknown),

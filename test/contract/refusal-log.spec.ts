@@ -39,6 +39,11 @@ describe('a refusal', () => {
       { path: '/v1/responses/resp_%0aGET%22x', headers: KEY },
       'GET "/v1/responses/resp_%0aGET%22x" 404 - request=mine',
     ],
+    [
+      'a whole URL',
+      { path: 'http://user:secret@localhost/v1/nothing#secret', headers: KEY },
+      'GET "/v1/nothing" 404 unknown_url request=mine',
+    ],
     ['a response', { path: '/v1/responses/resp_1', headers: KEY }, 'GET "/v1/responses/resp_1" 404 - request=mine'],
   ])('of %s is one line', async (_, request, line) => {
     const client = new RawClient(service.port);
@@ -55,6 +60,15 @@ describe('a refusal', () => {
     const api = service.api.with({ ...KEY, ...ID });
     await expect(api.create({})).rejects.toMatchObject({ status: 503 });
     expect(log.notes).toEqual(['POST "/v1/responses" 503 overloaded request=mine Refused']);
+  });
+
+  it('quotes a code that is the text of a model server', async () => {
+    service.provider.play(async function* () {
+      yield* [];
+      throw new ModelError('no\nroom', 'no room', { status: 429 });
+    });
+    await expect(service.api.with({ ...KEY, ...ID }).create({})).rejects.toMatchObject({ status: 429 });
+    expect(log.notes).toEqual([String.raw`POST "/v1/responses" 429 "no\nroom" request=mine Refused`]);
   });
 
   it('of what is no HTTP is one line', async () => {
