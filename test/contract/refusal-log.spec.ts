@@ -42,7 +42,7 @@ describe('a refusal', () => {
     [
       'a whole URL',
       { path: 'http://user:secret@localhost/v1/nothing#secret', headers: KEY },
-      'GET "/v1/nothing" 404 unknown_url request=mine',
+      'GET "/v1/nothing" 400 invalid_value request=mine',
     ],
     ['a response', { path: '/v1/responses/resp_1', headers: KEY }, 'GET "/v1/responses/resp_1" 404 - request=mine'],
   ])('of %s is one line', async (_, request, line) => {
