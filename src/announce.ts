@@ -8,10 +8,20 @@ const STATES: Readonly<Record<string, string>> = {
   postgres: 'postgres (shared by replicas)',
 };
 
-/** Writes where the service listens, which provider answers, where state is, and what to try. */
+/**
+ * Writes where the service listens, which provider answers, where state is, and what to try. When this process exits in
+ * order, one more line says so.
+ */
 export function announce(url: string, environment: Environment): void {
-  const lines = describeStart(url, environment);
-  if (environment.LOG_FORMAT === 'json') for (const line of lines) new Logger('Antiphon').log(line);
+  write(describeStart(url, environment), environment);
+  // Workers are silent: they do not announce anything.
+  process.once('exit', (code) => {
+    if (code === 0) write(['Antiphon has stopped. Goodbye.'], environment);
+  });
+}
+
+function write(lines: readonly string[], { LOG_FORMAT }: Environment): void {
+  if (LOG_FORMAT === 'json') for (const line of lines) new Logger('Antiphon').log(line);
   else process.stdout.write(`${lines.join('\n')}\n`);
 }
 

@@ -11,7 +11,7 @@ import { AntiphonModule } from './antiphon.module.js';
 import type { AntiphonOptions } from './antiphon-options.js';
 import { selectBackend } from './backends.js';
 import { Environment, readEnvironment } from './config/index.js';
-import { createLogger } from './create-logger.js';
+import { createLogger } from './logging/index.js';
 import {
   answerBrokenRequests,
   answerWithOpenAiHeaders,
@@ -20,7 +20,7 @@ import {
   isApiPath,
   readJsonBodies,
 } from './http/index.js';
-import { OpenReplies } from './operations/index.js';
+import { OpenReplies, SHUTDOWN_SIGNALS, ShutdownLimit } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
 import { SocketAdapter } from './responses/socket/index.js';
@@ -85,15 +85,11 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
     });
   }
   app.useWebSocketAdapter(new SocketAdapter(app));
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-  const byKeys = app.get(Authenticator) instanceof EnvironmentAuthenticator;
-  if (byKeys && environment.API_KEYS.length === 0) warnWithoutKeys(environment);
-  if (environment.STATE === 'memory' && environment.DATABASE_URL !== '') {
-    new Logger('Antiphon').warn('DATABASE_URL is ignored: STATE=memory stores everything in this process');
-  }
-  if (environment.WORKERS > 1 && !cluster.isWorker) {
-    new Logger('Antiphon').warn('WORKERS is ignored: an embedded service runs in one process');
-  }
+  app.get(ShutdownLimit).listen();
+  app.enableShutdownHooks([...SHUTDOWN_SIGNALS], { useProcessExit: true });
+  const isOpen = app.get(Authenticator) instanceof EnvironmentAuthenticator && environment.API_KEYS.length === 0;
+  // Where the start fails, its reason is the only line.
+  app.getHttpServer().once('listening', () => warnOf(environment, isOpen));
   return app;
 }
 
@@ -101,7 +97,17 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-function warnWithoutKeys({ ALLOW_OPEN }: Environment): void {
-  const reach = ALLOW_OPEN ? 'any client that reaches the port can use it' : 'only this machine can use it';
-  new Logger('Antiphon').warn(`no API_KEYS: the service is open, and ${reach}`);
+/** Warns of settings that are valid, but maybe not meant. */
+function warnOf({ ALLOW_OPEN, STATE, DATABASE_URL, WORKERS }: Environment, isOpen: boolean): void {
+  const logger = new Logger('Antiphon');
+  if (isOpen) {
+    const reach = ALLOW_OPEN ? 'any client that reaches the port can use it' : 'only this machine can use it';
+    logger.warn(`no API_KEYS: the service is open, and ${reach}`);
+  }
+  if (STATE === 'memory' && DATABASE_URL !== '') {
+    logger.warn('DATABASE_URL is ignored: STATE=memory stores everything in this process');
+  }
+  if (WORKERS > 1 && !cluster.isWorker) {
+    logger.warn('WORKERS is ignored: an embedded service runs in one process');
+  }
 }

@@ -1,11 +1,14 @@
 import { createApp } from './bootstrap.js';
-import { Environment, listenAddress } from './config/index.js';
+import { Environment, listenAddress, type Variables } from './config/index.js';
 import { HomeModule } from './home/index.js';
 import { SimulatorModule } from './simulator/index.js';
 
-/** Starts the service in this process, with the simulator when PROVIDERS_FILE lists no upstreams. Returns its URL. */
-export async function serve(): Promise<string> {
-  const app = await createApp({ imports: [SimulatorModule.asFallback(), HomeModule] });
+/**
+ * Starts the service in this process, with the simulator when PROVIDERS_FILE lists no upstreams. Returns its URL.
+ * `variables` override those of the environment.
+ */
+export async function serve(variables: Variables): Promise<string> {
+  const app = await createApp({ environment: variables, imports: [SimulatorModule.asFallback(), HomeModule] });
   const environment = app.get(Environment);
   await app.listen(environment.PORT, listenAddress(environment));
   return app.getUrl();

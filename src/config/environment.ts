@@ -40,7 +40,7 @@ export class Environment {
   @TextList()
   readonly CORS_ORIGINS: readonly string[] = [];
 
-  /** Least severe message that is logged. `debug` adds a line per turn. */
+  /** Least severe message that is logged. `log` has a line per refused request, `debug` adds one per turn. */
   @Choice('fatal', 'error', 'warn', 'log', 'debug', 'verbose')
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'log' | 'debug' | 'verbose' = 'log';
 
@@ -344,6 +344,13 @@ export class Environment {
   /** How long running turns may continue after that. Then they fail. */
   @Milliseconds(0)
   readonly DRAIN_TIMEOUT_MS: number = 30_000;
+
+  /**
+   * How long the rest of a shutdown may take, such as the hooks of a program. After SHUTDOWN_DELAY_MS, DRAIN_TIMEOUT_MS
+   * and this time the process ends with exit code 1, whatever still runs. A worker that hangs is killed a second later.
+   */
+  @Milliseconds(0)
+  readonly SHUTDOWN_MARGIN_MS: number = 10_000;
 
   // Section: Recording
 

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
-
 import { Controller, Get, Headers, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+
+import { readVersion } from '../read-version.js';
 
 /** The body of `GET /` for programs. */
 export interface ServiceDescription {
@@ -12,9 +12,7 @@ export interface ServiceDescription {
   readonly paths: Readonly<Record<'responses' | 'models' | 'health' | 'readiness', string>>;
 }
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string;
-};
+const version = readVersion();
 
 const DESCRIPTION: ServiceDescription = {
   name: 'antiphon',

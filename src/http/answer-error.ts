@@ -1,23 +1,22 @@
 import { Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
+import { OutageLog } from '../logging/index.js';
+import type { ApiError } from '../protocol/index.js';
 import { StateError } from '../state/index.js';
+import { describeTarget, logRefusal } from './log-refusal.js';
 import { toHttpError } from './to-api-error.js';
 
 const logger = new Logger('Http');
+const outages = new OutageLog(logger);
 
 /**
- * Answers a request with the OpenAI error body of a thrown value (protocol §7), and logs details that clients must not
- * see.
+ * Answers a request with the OpenAI error body of a thrown value (protocol §7). Logs the refusal or, for an internal
+ * error, details that clients must not see.
  */
 export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toHttpError(thrown, request);
-  if (error.status >= 500 && error !== thrown) {
-    const line = `request ${request.id} failed: ${request.method} ${request.url.slice(0, 200)}`;
-    // Outages cause many of these: no stack.
-    if (thrown instanceof StateError) logger.warn(`${line}: ${thrown.message}`);
-    else logger.error(line, thrown);
-  }
+  log(error, thrown, request);
   if (reply.sent || reply.raw.headersSent) return;
   // Fastify closes the connection when it refuses a body, while the client is still sending and so cannot read the
   // error. Without the header, Node discards the rest of the body.
@@ -27,4 +26,15 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
     .headers(error.headers)
     .header('content-type', 'application/json; charset=utf-8')
     .send(error.toBody());
+}
+
+function log(error: ApiError, thrown: unknown, request: FastifyRequest): void {
+  if (error.status < 500 || error === thrown) {
+    logRefusal(() => describeTarget(request), error, request.id);
+    return;
+  }
+  const line = `request ${request.id} failed: ${describeTarget(request)}`;
+  // Outages cause many of these: no stack.
+  if (thrown instanceof StateError) outages.warn(line, thrown.message);
+  else logger.error(line, thrown);
 }

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { ApiError } from '../protocol/index.js';
+import { logRefusal } from './log-refusal.js';
 import { isAnswering, trackAnswers } from './pending-answers.js';
 import { answerRaw } from './raw-answer.js';
 
@@ -24,6 +25,8 @@ export function answerBrokenRequests(server: Server, requestTimeoutMs: number): 
       socket.destroy();
       return;
     }
-    answerRaw(socket, REFUSALS.get(error.code ?? '') ?? MALFORMED);
+    const refusal = REFUSALS.get(error.code ?? '') ?? MALFORMED;
+    logRefusal(() => 'an unreadable request', refusal);
+    answerRaw(socket, refusal);
   });
 }

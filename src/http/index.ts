@@ -2,6 +2,7 @@ export * from './adapter.js';
 export * from './api-paths.js';
 export * from './broken-requests.js';
 export * from './http.module.js';
+export * from './log-refusal.js';
 export * from './openai-headers.js';
 export * from './page-query.js';
 export * from './pending-answers.js';

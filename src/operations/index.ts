@@ -1,2 +1,3 @@
 export * from './open-replies.js';
 export * from './operations.module.js';
+export * from './shutdown-limit.js';

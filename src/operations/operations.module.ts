@@ -7,13 +7,14 @@ import { HealthController } from './health.controller.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
 import { ShutdownCoordinator } from './shutdown-coordinator.js';
+import { ShutdownLimit } from './shutdown-limit.js';
 import { TurnLog } from './turn-log.js';
 
 /** Health routes, the turn log, and graceful shutdown. */
 @Module({
   imports: [ConnectionsModule, ResponsesModule, StateModule],
   controllers: [HealthController],
-  providers: [Readiness, OpenReplies, ShutdownCoordinator, TurnLog],
-  exports: [OpenReplies],
+  providers: [Readiness, OpenReplies, ShutdownCoordinator, ShutdownLimit, TurnLog],
+  exports: [OpenReplies, ShutdownLimit],
 })
 export class OperationsModule {}

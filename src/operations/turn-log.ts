@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 
+import { quote } from '../logging/index.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 
 /** Logs one line per turn: tenant, model, provider, status, tokens and duration; never any content. */
@@ -13,9 +14,9 @@ export class TurnLog extends TurnObserver {
     const { responseId, caller, model, provider, status, usage, errorCode, durationMs } = record;
     this.logger.debug(
       [
-        `${responseId} ${status}${errorCode === null ? '' : ` (${errorCode})`}`,
-        `tenant=${caller.tenant} request=${caller.requestId}${toText(caller.connectionId)}`,
-        `model=${model} provider=${provider ?? '-'}`,
+        `${responseId} ${status}${errorCode === null ? '' : ` (${quote(errorCode)})`}`,
+        `tenant=${quote(caller.tenant)} request=${caller.requestId}${toText(caller.connectionId)}`,
+        `model=${quote(model)} provider=${quote(provider ?? '-')}`,
         `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}`,
       ].join(' '),
     );

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 
+import { OutageLog } from '../logging/index.js';
 import type { Clock } from '../time/index.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 
@@ -8,7 +9,7 @@ const BACKGROUND_PAUSE_MS = 5000;
 
 /** Caches the model lists of providers. */
 export class Listings {
-  private readonly logger = new Logger('ProviderRegistry');
+  private readonly outages = new OutageLog(new Logger('ProviderRegistry'));
   private readonly models = new Map<string, ReadonlyMap<string, ModelInfo>>();
   /** Providers whose last request timed out; `refresh` does not wait for them. */
   private readonly silent = new Set<string>();
@@ -72,7 +73,7 @@ export class Listings {
       this.failed.delete(name);
     } catch (error) {
       this.failed.add(name);
-      this.logger.warn(`the provider '${name}' did not list its models: ${String(error)}`);
+      this.outages.warn('a model list is not available', `'${name}': ${String(error)}`);
     }
   }
 }

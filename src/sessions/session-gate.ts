@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { type Tenant, tenantKey } from '../access/index.js';
 import { Environment } from '../config/index.js';
+import { OutageLog } from '../logging/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type SessionLease, SessionLock, SessionStore } from '../state/index.js';
 import { Clock } from '../time/index.js';
@@ -38,7 +39,7 @@ export interface Waiter {
 /** Serialises writes to a session across replicas, and enforces its size limit. */
 @Injectable()
 export class SessionGate {
-  private readonly logger = new Logger(SessionGate.name);
+  private readonly outages = new OutageLog(new Logger(SessionGate.name));
   /** Only the first waiter of this process asks for the lock; the others wait for it. */
   private readonly queue = new NamedQueue();
 
@@ -131,7 +132,7 @@ export class SessionGate {
     try {
       await lease.release();
     } catch (error) {
-      this.logger.warn(`the lock of a session was not released and stays until it expires: ${String(error)}`);
+      this.outages.warn('the lock of a session was not released and stays until it expires', String(error));
     }
   }
 }

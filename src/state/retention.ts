@@ -3,13 +3,14 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
+import { OutageLog } from '../logging/index.js';
 import { Clock, type Timer } from '../time/index.js';
 import { ResponseStore } from './response-store.js';
 
 /** Frees expired responses every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
 @Injectable()
 export class Retention implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger(Retention.name);
+  private readonly outages = new OutageLog(new Logger(Retention.name));
   private timer: Timer | null = null;
 
   constructor(
@@ -34,7 +35,7 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
         if (this.timer === null) return;
       }
     } catch (error) {
-      this.logger.warn(`expired responses were not purged: ${String(error)}`);
+      this.outages.warn('expired responses were not purged', String(error));
     }
     this.timer?.refresh();
   }

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 
 import { closeUnclaimed } from './close-unclaimed.js';
 import type { WorkerMessage } from './worker-message.js';
-import { describeExit, type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
+import { type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
 
 /** Starts this program as a worker, with the same arguments and variables. */
 export function forkWorker(): WorkerProcess {
@@ -15,7 +15,7 @@ export function forkWorker(): WorkerProcess {
 
 function follow(worker: Worker): WorkerProcess {
   closeUnclaimed(worker.process);
-  const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
+  const { promise: listening, resolve, reject } = Promise.withResolvers<string | undefined>();
   const exited = new Promise<WorkerExit>((end) => {
     worker.once('exit', (code, signal) => end({ code, signal: signal as NodeJS.Signals | null }));
     worker.on('error', (error: Error) => {
@@ -28,7 +28,7 @@ function follow(worker: Worker): WorkerProcess {
     if (message?.type === 'antiphon.listening') resolve(message.url);
     if (message?.type === 'antiphon.failed') reject(new WorkerStartError(message.reason));
   });
-  void exited.then((exit) => reject(new WorkerStartError(`a worker exited before it listened: ${describeExit(exit)}`)));
+  void exited.then(() => resolve(undefined));
   // Prevents an unhandled rejection; callers that wait receive the error.
   listening.catch(() => undefined);
   return { pid: worker.process.pid, listening, exited, kill: (signal) => void worker.process.kill(signal) };

@@ -1,8 +1,11 @@
-import type { Environment } from '../config/index.js';
+import { type Environment, shutdownLimit } from '../config/index.js';
 import { SystemClock } from '../time/index.js';
 import { forkWorker } from './fork-worker.js';
 import { Supervisor } from './supervisor.js';
 import { WorkerStartError } from './worker-process.js';
+
+/** How much longer than its own limit a worker may take to exit, ms: it may still be able to say why. */
+const KILL_AFTER_MS = 1000;
 
 /** The longest interval of a timer, ms. */
 const FOR_EVER_MS = 2_147_483_647;
@@ -11,11 +14,10 @@ const FOR_EVER_MS = 2_147_483_647;
  * Runs WORKERS copies of this program until they are stopped, and passes signals on to them. Calls `announce` with
  * their URL when all listen; writes the reason to stderr when they cannot. Resolves with the exit code.
  */
-export async function superviseWorkers(
-  { WORKERS, PROVIDERS_FILE }: Environment,
-  announce: (url: string) => void,
-): Promise<number> {
-  const supervisor = new Supervisor(WORKERS, forkWorker, new SystemClock());
+export async function superviseWorkers(environment: Environment, announce: (url: string) => void): Promise<number> {
+  const { WORKERS, PROVIDERS_FILE } = environment;
+  const stopLimitMs = shutdownLimit(environment) + KILL_AFTER_MS;
+  const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock: new SystemClock(), stopLimitMs });
   process.on('SIGTERM', (signal) => supervisor.stop(signal));
   process.on('SIGINT', (signal) => supervisor.stop(signal));
   // Without a file, SIGHUP ends the process as usual.

@@ -5,10 +5,11 @@ import { Supervisor } from './supervisor.js';
 import { type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
 
 const URL = 'http://127.0.0.1:8080';
+const STOP_LIMIT_MS = 41_000;
 
 /** A worker that does what the test says. */
 class FakeWorker implements WorkerProcess {
-  private readonly start = Promise.withResolvers<string>();
+  private readonly start = Promise.withResolvers<string | undefined>();
   private readonly end = Promise.withResolvers<WorkerExit>();
   readonly signals: NodeJS.Signals[] = [];
   readonly listening = this.start.promise;
@@ -28,7 +29,7 @@ class FakeWorker implements WorkerProcess {
   }
 
   exit({ code = null, signal = null }: Partial<WorkerExit>): void {
-    this.start.reject(new WorkerStartError('ended'));
+    this.start.resolve(undefined);
     this.end.resolve({ code, signal });
   }
 
@@ -56,7 +57,7 @@ function supervise(count: number): Supervisor {
     workers.push(worker);
     return worker;
   };
-  return new Supervisor(count, fork, clock);
+  return new Supervisor(count, { fork, clock, stopLimitMs: STOP_LIMIT_MS });
 }
 
 function worker(position: number): FakeWorker {
@@ -114,6 +115,64 @@ describe('a start', () => {
     worker(2).exit({ signal: 'SIGTERM' });
     expect(await supervisor.ended()).toBe(false);
     expect(workers).toHaveLength(3);
+  });
+
+  it('replaces workers that die meanwhile, also the first one', async () => {
+    const supervisor = supervise(2);
+    const started = supervisor.start();
+    worker(0).exit({ signal: 'SIGKILL' });
+    await settled();
+    clock.advance(100);
+    await settled();
+    expect(workers).toHaveLength(2);
+    worker(1).listen();
+    await settled();
+    expect(workers).toHaveLength(3);
+    worker(2).exit({ code: 134 });
+    await settled();
+    clock.advance(100);
+    await settled();
+    worker(3).listen();
+    expect(await started).toBe(URL);
+  });
+
+  it('waits longer each time a worker dies before it listens', async () => {
+    void supervise(2).start();
+    for (const longest of [100, 200, 400, 800]) {
+      const count = workers.length;
+      worker(-1).exit({ signal: 'SIGKILL' });
+      await settled();
+      clock.advance(longest / 2 - 1);
+      await settled();
+      expect(workers).toHaveLength(count);
+      clock.advance(longest / 2 + 1);
+      await settled();
+      expect(workers).toHaveLength(count + 1);
+    }
+  });
+
+  it('fails with what a replacement says', async () => {
+    const supervisor = supervise(2);
+    const started = supervisor.start();
+    worker(0).exit({ signal: 'SIGKILL' });
+    await settled();
+    clock.advance(100);
+    await settled();
+    worker(1).fail('PORT: taken');
+    await expect(started).rejects.toThrow('PORT: taken');
+    expect(await supervisor.ended()).toBe(false);
+    expect(workers).toHaveLength(2);
+  });
+
+  it('is no failure when it is told to end while a dead worker is being replaced', async () => {
+    const supervisor = supervise(2);
+    const started = supervisor.start();
+    worker(0).exit({ signal: 'SIGKILL' });
+    await settled();
+    supervisor.stop('SIGTERM');
+    expect(await started).toBeUndefined();
+    expect(await supervisor.ended()).toBe(true);
+    expect(workers).toHaveLength(1);
   });
 
   it('is no failure when it is told to end meanwhile', async () => {
@@ -215,6 +274,22 @@ describe('an end', () => {
     worker(0).exit({ code: 0 });
     worker(1).exit(exit);
     expect(await supervisor.ended()).toBe(isOrderly);
+  });
+});
+
+describe('a worker that hangs at the end', () => {
+  it('is killed when its time is up, and only that one', async () => {
+    const supervisor = supervise(2);
+    await startAll(supervisor);
+    supervisor.stop('SIGTERM');
+    worker(0).exit({ code: 0 });
+    await settled();
+    clock.advance(STOP_LIMIT_MS - 1);
+    expect(workers.map(({ signals }) => signals)).toEqual([['SIGTERM'], ['SIGTERM']]);
+    clock.advance(1);
+    expect(workers.map(({ signals }) => signals)).toEqual([['SIGTERM'], ['SIGTERM', 'SIGKILL']]);
+    worker(1).exit({ signal: 'SIGKILL' });
+    expect(await supervisor.ended()).toBe(false);
   });
 });
 

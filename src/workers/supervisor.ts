@@ -1,6 +1,5 @@
-import type { Clock } from '../time/index.js';
-import { type WorkerProcess, WorkerStartError } from './worker-process.js';
-import { WorkerSlot } from './worker-slot.js';
+import { WorkerStartError } from './worker-process.js';
+import { WorkerSlot, type WorkerSlotOptions } from './worker-slot.js';
 
 /** Starts, restarts and stops the workers of a service. */
 export class Supervisor {
@@ -9,14 +8,13 @@ export class Supervisor {
 
   constructor(
     private readonly count: number,
-    private readonly fork: () => WorkerProcess,
-    private readonly clock: Clock,
+    private readonly options: WorkerSlotOptions,
   ) {}
 
   /**
    * Starts one worker, and the others once it listens: so one worker migrates the schema and binds the port. Resolves
-   * with the URL when all listen, or with undefined when they were stopped before. Throws WorkerStartError when one
-   * cannot listen, and stops the others.
+   * with the URL when all listen, or with undefined when they were stopped before. Workers that die meanwhile are
+   * replaced. Throws WorkerStartError when one says why it cannot listen, and stops the others.
    */
   async start(): Promise<string | undefined> {
     try {
@@ -50,7 +48,7 @@ export class Supervisor {
 
   private async startOne(): Promise<string> {
     if (this.isStopping) throw new WorkerStartError('the workers are stopping');
-    const slot = new WorkerSlot(this.fork, this.clock);
+    const slot = new WorkerSlot(this.options);
     this.slots.push(slot);
     return slot.listening;
   }

@@ -8,14 +8,17 @@ export interface WorkerExit {
 export interface WorkerProcess {
   /** Undefined when the process could not be created. */
   readonly pid: number | undefined;
-  /** Resolves with the URL of the worker. Rejects with WorkerStartError when it cannot listen. */
-  readonly listening: Promise<string>;
+  /**
+   * Resolves with the URL of the worker, or with undefined when it exited before it listened. Rejects with
+   * WorkerStartError when it said why it cannot listen.
+   */
+  readonly listening: Promise<string | undefined>;
   /** Resolves when it has exited. */
   readonly exited: Promise<WorkerExit>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** A worker does not listen; the message is for the operator. */
+/** A worker said why it cannot listen, or there can be none; the message is for the operator. */
 export class WorkerStartError extends Error {
   override readonly name = 'WorkerStartError';
 }

@@ -1,104 +1,102 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { CollectedLog } from '../support/collected-log.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
-import { describeService } from '../support/describe-service.js';
+import { useFreshService } from '../support/describe-service.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
 
-describeService(
-  'the end of an answer',
-  () => startChatService({ provider: { retries: 0 } }),
-  (service) => {
-    let log: CollectedLog;
+describe('the end of an answer', () => {
+  // The log tells of the same failure once a minute.
+  const service = useFreshService(() => startChatService({ provider: { retries: 0 } }));
+  let log: CollectedLog;
 
-    beforeEach(() => {
-      log = CollectedLog.begin();
+  beforeEach(() => {
+    log = CollectedLog.begin();
+  });
+
+  afterEach(() => log[Symbol.dispose]());
+
+  it.each<[string, Quirks]>([
+    ['a finish reason and [DONE]', {}],
+    ['a finish reason and no [DONE]', { done: false }],
+    ['a finish reason in the last piece and no [DONE]', { done: false, finishWithContent: true }],
+    ['a finish reason and a connection that breaks', { breaks: { after: 5, by: 'cut' } }],
+    ['[DONE] and a connection that stays open', { breaks: { after: 7, by: 'stall' } }],
+    ['a finish reason, and errors behind [DONE]', { breaks: { after: 7, by: { error: 'stringCode' } } }],
+    ['a finish reason, and nonsense behind [DONE]', { breaks: { after: 7, by: { nonsense: 'invalidJson' } } }],
+  ])('is there with %s', async (_, quirks) => {
+    const { response } = await runTurn(service, ANSWER, quirks);
+    expect(response).toMatchObject({ status: 'completed', error: null });
+    expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
+    expect(log.complaints).toEqual([]);
+  });
+
+  it.each<[string, Quirks]>([
+    ['no finish reason, but [DONE]', { finish: false }],
+    ['neither finish reason nor [DONE]', { finish: false, done: false }],
+    ['a usage, but no finish reason', { finish: false, done: false, usage: 'own_chunk' }],
+    ['an end in the middle', { breaks: { after: 3, by: 'end' } }],
+    ['a connection that breaks in the middle', { breaks: { after: 3, by: 'cut' } }],
+  ])('is a failure with %s', async (_, quirks) => {
+    const { response } = await runTurn(service, ANSWER, quirks);
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    // What was said until then is not taken back.
+    expect(saidIn(response)).toEqual([{ text: expect.stringMatching(/^One two/) }]);
+    expect(response['error']).toMatchObject({ message: expect.stringMatching(/retry/) });
+    expect(log.complaints).toHaveLength(1);
+  });
+
+  it.each<[string, Quirks]>([
+    ['ends', { breaks: { after: 0, by: 'end' } }],
+    ['ends after it said who speaks', { breaks: { after: 1, by: 'end' } }],
+    ['breaks', { breaks: { after: 0, by: 'cut' } }],
+    ['breaks after it said who speaks', { breaks: { after: 1, by: 'cut' } }],
+    ['is reset', { breaks: { after: 1, by: 'reset' } }],
+  ])('is an HTTP error when the stream %s before a word', async (_, quirks) => {
+    await expect(runTurn(service, ANSWER, quirks)).rejects.toMatchObject({
+      status: 500,
+      body: { error: { type: 'server_error', code: 'server_error', param: null } },
     });
+    expect(log.complaints).toHaveLength(1);
+  });
 
-    afterEach(() => log[Symbol.dispose]());
+  it.each<[string, string, string]>([
+    ['length', 'incomplete', 'max_output_tokens'],
+    ['model_length', 'incomplete', 'max_output_tokens'],
+    ['content_filter', 'incomplete', 'content_filter'],
+  ])('is early for the finish reason %s', async (finish, status, reason) => {
+    const { response } = await runTurn(service, { ...ANSWER, finish });
+    expect(response).toMatchObject({ status, incomplete_details: { reason }, error: null });
+    expect(response['output']).toMatchObject([{ status: 'incomplete', content: [{ text: 'One two three' }] }]);
+  });
 
-    it.each<[string, Quirks]>([
-      ['a finish reason and [DONE]', {}],
-      ['a finish reason and no [DONE]', { done: false }],
-      ['a finish reason in the last piece and no [DONE]', { done: false, finishWithContent: true }],
-      ['a finish reason and a connection that breaks', { breaks: { after: 5, by: 'cut' } }],
-      ['[DONE] and a connection that stays open', { breaks: { after: 7, by: 'stall' } }],
-      ['a finish reason, and errors behind [DONE]', { breaks: { after: 7, by: { error: 'stringCode' } } }],
-      ['a finish reason, and nonsense behind [DONE]', { breaks: { after: 7, by: { nonsense: 'invalidJson' } } }],
-    ])('is there with %s', async (_, quirks) => {
-      const { response } = await runTurn(service, ANSWER, quirks);
-      expect(response).toMatchObject({ status: 'completed', error: null });
-      expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
-      expect(log.complaints).toEqual([]);
-    });
-
-    it.each<[string, Quirks]>([
-      ['no finish reason, but [DONE]', { finish: false }],
-      ['neither finish reason nor [DONE]', { finish: false, done: false }],
-      ['a usage, but no finish reason', { finish: false, done: false, usage: 'own_chunk' }],
-      ['an end in the middle', { breaks: { after: 3, by: 'end' } }],
-      ['a connection that breaks in the middle', { breaks: { after: 3, by: 'cut' } }],
-    ])('is a failure with %s', async (_, quirks) => {
-      const { response } = await runTurn(service, ANSWER, quirks);
-      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-      // What was said until then is not taken back.
-      expect(saidIn(response)).toEqual([{ text: expect.stringMatching(/^One two/) }]);
-      expect(response['error']).toMatchObject({ message: expect.stringMatching(/retry/) });
-      expect(log.complaints).toHaveLength(1);
-    });
-
-    it.each<[string, Quirks]>([
-      ['ends', { breaks: { after: 0, by: 'end' } }],
-      ['ends after it said who speaks', { breaks: { after: 1, by: 'end' } }],
-      ['breaks', { breaks: { after: 0, by: 'cut' } }],
-      ['breaks after it said who speaks', { breaks: { after: 1, by: 'cut' } }],
-      ['is reset', { breaks: { after: 1, by: 'reset' } }],
-    ])('is an HTTP error when the stream %s before a word', async (_, quirks) => {
-      await expect(runTurn(service, ANSWER, quirks)).rejects.toMatchObject({
-        status: 500,
-        body: { error: { type: 'server_error', code: 'server_error', param: null } },
-      });
-      expect(log.complaints).toHaveLength(1);
-    });
-
-    it.each<[string, string, string]>([
-      ['length', 'incomplete', 'max_output_tokens'],
-      ['model_length', 'incomplete', 'max_output_tokens'],
-      ['content_filter', 'incomplete', 'content_filter'],
-    ])('is early for the finish reason %s', async (finish, status, reason) => {
+  it.each(['stop', 'tool_calls', 'function_call', 'eos', 'end_turn', 'STOP', 'something_new'])(
+    'is ordinary for the finish reason %s',
+    async (finish) => {
       const { response } = await runTurn(service, { ...ANSWER, finish });
-      expect(response).toMatchObject({ status, incomplete_details: { reason }, error: null });
-      expect(response['output']).toMatchObject([{ status: 'incomplete', content: [{ text: 'One two three' }] }]);
-    });
+      expect(response).toMatchObject({ status: 'completed', incomplete_details: null });
+    },
+  );
 
-    it.each(['stop', 'tool_calls', 'function_call', 'eos', 'end_turn', 'STOP', 'something_new'])(
-      'is ordinary for the finish reason %s',
-      async (finish) => {
-        const { response } = await runTurn(service, { ...ANSWER, finish });
-        expect(response).toMatchObject({ status: 'completed', incomplete_details: null });
-      },
-    );
+  it.each(['error', 'abort', 'insufficient_system_resource'])(
+    'is a failure for the finish reason %s',
+    async (finish) => {
+      const { response } = await runTurn(service, { ...ANSWER, finish });
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    },
+  );
 
-    it.each(['error', 'abort', 'insufficient_system_resource'])(
-      'is a failure for the finish reason %s',
-      async (finish) => {
-        const { response } = await runTurn(service, { ...ANSWER, finish });
-        expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-      },
-    );
+  it('is early without a word where a filter stopped it', async () => {
+    const { response } = await runTurn(service, { finish: 'content_filter' });
+    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'content_filter' } });
+  });
 
-    it('is early without a word where a filter stopped it', async () => {
-      const { response } = await runTurn(service, { finish: 'content_filter' });
-      expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'content_filter' } });
-    });
-
-    it('is early too in a body that is not streamed', async () => {
-      const { response } = await runTurn(service, { ...ANSWER, finish: 'length' }, { json: true });
-      expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
-    });
-  },
-);
+  it('is early too in a body that is not streamed', async () => {
+    const { response } = await runTurn(service, { ...ANSWER, finish: 'length' }, { json: true });
+    expect(response).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
+  });
+});

@@ -5,144 +5,138 @@ import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { CollectedLog } from '../support/collected-log.js';
-import { describeService } from '../support/describe-service.js';
+import { useFreshService } from '../support/describe-service.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
 
-describeService(
-  'errors of an upstream',
-  () => startChatService({ provider: { retries: 0 } }),
-  (service) => {
-    let log: CollectedLog;
+describe('errors of an upstream', () => {
+  // The log tells of the same failure once a minute.
+  const service = useFreshService(() => startChatService({ provider: { retries: 0 } }));
+  let log: CollectedLog;
 
-    beforeEach(() => {
-      log = CollectedLog.begin();
+  beforeEach(() => {
+    log = CollectedLog.begin();
+  });
+
+  afterEach(() => log[Symbol.dispose]());
+
+  describe('in the middle of a stream', () => {
+    it.each<ErrorFrame>([
+      'numberCode',
+      'stringCode',
+      'plainString',
+      'errorEvent',
+      'bareErrorEvent',
+      'errorField',
+      'errorObject',
+      'errorBesideChoices',
+    ])('fail the response, said as %s', async (error) => {
+      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+      expect(saidIn(response)).toEqual([{ text: 'One two' }]);
+      // What happens inside is for our log.
+      expect(JSON.stringify(response)).not.toContain('fell over');
+      expect(log.complaints).toEqual([expect.stringContaining('fell over')]);
     });
 
-    afterEach(() => log[Symbol.dispose]());
-
-    describe('in the middle of a stream', () => {
-      it.each<ErrorFrame>([
-        'numberCode',
-        'stringCode',
-        'plainString',
-        'errorEvent',
-        'bareErrorEvent',
-        'errorField',
-        'errorObject',
-        'errorBesideChoices',
-      ])('fail the response, said as %s', async (error) => {
-        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
-        expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-        expect(saidIn(response)).toEqual([{ text: 'One two' }]);
-        // What happens inside is for our log.
-        expect(JSON.stringify(response)).not.toContain('fell over');
-        expect(log.complaints).toEqual([expect.stringContaining('fell over')]);
-      });
-
-      it.each<ErrorFrame>(['numberCode', 'errorEvent', 'errorField'])(
-        'fail the response although the stream goes on, said as %s',
-        async (error) => {
-          const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error }, goesOn: true } });
-          expect(response.status).toBe('failed');
-          expect(saidIn(response)).toEqual([{ text: 'One two' }]);
-        },
-      );
-
-      it.each<ErrorFrame>(['stringCode', 'errorField'])(
-        'take nothing back that came in the same packet, said as %s',
-        async (error) => {
-          const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } }, together: true });
-          expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-          expect(saidIn(response)).toEqual([{ text: 'One two' }]);
-        },
-      );
-
-      it('tell of rate limits', async () => {
-        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error: 'rateLimit' } } });
-        expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded' } });
-      });
-
-      it.each<Nonsense>(['invalidJson', 'text', 'number', 'null', 'list'])(
-        'are chunks that are none: %s',
-        async (nonsense) => {
-          const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
-          expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-          expect(saidIn(response)).toEqual([{ text: 'One two' }]);
-          expect(log.complaints).toHaveLength(1);
-        },
-      );
-
-      it('take nothing back that came in the same packet, being nonsense', async () => {
-        const breaks = { after: 3, by: { nonsense: 'invalidJson' } } as const;
-        const { response } = await runTurn(service, ANSWER, { breaks, together: true });
+    it.each<ErrorFrame>(['numberCode', 'errorEvent', 'errorField'])(
+      'fail the response although the stream goes on, said as %s',
+      async (error) => {
+        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error }, goesOn: true } });
         expect(response.status).toBe('failed');
         expect(saidIn(response)).toEqual([{ text: 'One two' }]);
-      });
+      },
+    );
 
-      it.each<Nonsense>([
-        'emptyObject',
-        'choicesOfAnotherKind',
-        'choiceThatIsNull',
-        'deltaThatIsNull',
-        'deltaThatIsText',
-        'contentThatIsNumber',
-        'callsThatAreText',
-        'callThatIsNull',
-        'usageThatIsText',
-      ])('are not made of members that hold something else: %s', async (nonsense) => {
-        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
-        expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11, output_tokens: 7 } });
-        expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
-      });
+    it.each<ErrorFrame>(['stringCode', 'errorField'])(
+      'take nothing back that came in the same packet, said as %s',
+      async (error) => {
+        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } }, together: true });
+        expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+        expect(saidIn(response)).toEqual([{ text: 'One two' }]);
+      },
+    );
+
+    it('tell of rate limits', async () => {
+      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error: 'rateLimit' } } });
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded' } });
     });
 
-    describe('before the first word', () => {
-      it.each<ErrorFrame>([
-        'numberCode',
-        'stringCode',
-        'plainString',
-        'errorEvent',
-        'errorField',
-        'errorBesideChoices',
-      ])('are HTTP errors, said as %s', async (error) => {
+    it.each<Nonsense>(['invalidJson', 'text', 'number', 'null', 'list'])(
+      'are chunks that are none: %s',
+      async (nonsense) => {
+        const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
+        expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+        expect(saidIn(response)).toEqual([{ text: 'One two' }]);
+        expect(log.complaints).toHaveLength(1);
+      },
+    );
+
+    it('take nothing back that came in the same packet, being nonsense', async () => {
+      const breaks = { after: 3, by: { nonsense: 'invalidJson' } } as const;
+      const { response } = await runTurn(service, ANSWER, { breaks, together: true });
+      expect(response.status).toBe('failed');
+      expect(saidIn(response)).toEqual([{ text: 'One two' }]);
+    });
+
+    it.each<Nonsense>([
+      'emptyObject',
+      'choicesOfAnotherKind',
+      'choiceThatIsNull',
+      'deltaThatIsNull',
+      'deltaThatIsText',
+      'contentThatIsNumber',
+      'callsThatAreText',
+      'callThatIsNull',
+      'usageThatIsText',
+    ])('are not made of members that hold something else: %s', async (nonsense) => {
+      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
+      expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11, output_tokens: 7 } });
+      expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
+    });
+  });
+
+  describe('before the first word', () => {
+    it.each<ErrorFrame>(['numberCode', 'stringCode', 'plainString', 'errorEvent', 'errorField', 'errorBesideChoices'])(
+      'are HTTP errors, said as %s',
+      async (error) => {
         const turn = runTurn(service, ANSWER, { breaks: { after: 1, by: { error } } });
         await expect(turn).rejects.toMatchObject({ body: { error: { code: 'server_error', type: 'server_error' } } });
-      });
+      },
+    );
 
-      it('tell that the input is too long', async () => {
-        const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'contextLength' } } });
-        await expect(turn).rejects.toMatchObject({ status: 400, body: { error: { code: 'context_length_exceeded' } } });
-      });
+    it('tell that the input is too long', async () => {
+      const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'contextLength' } } });
+      await expect(turn).rejects.toMatchObject({ status: 400, body: { error: { code: 'context_length_exceeded' } } });
+    });
 
-      it('tell of rate limits', async () => {
-        const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'rateLimit' } } });
-        await expect(turn).rejects.toMatchObject({ status: 429, body: { error: { code: 'rate_limit_exceeded' } } });
-      });
+    it('tell of rate limits', async () => {
+      const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'rateLimit' } } });
+      await expect(turn).rejects.toMatchObject({ status: 429, body: { error: { code: 'rate_limit_exceeded' } } });
+    });
 
-      it('are pages for people', async () => {
-        service.upstream.answerHtml();
-        await expect(sendTurn(service)).rejects.toMatchObject({
-          status: 500,
-          body: { error: { code: 'server_error' } },
-        });
-      });
-
-      it('are bodies with an error and status 200', async () => {
-        service.upstream.refuse(200, 'openai');
-        await expect(sendTurn(service)).rejects.toMatchObject({
-          status: 500,
-          body: { error: { code: 'server_error' } },
-        });
-      });
-
-      it('are bodies that are no JSON although they say so', async () => {
-        service.upstream.refuse(200, 'invalidJson');
-        await expect(sendTurn(service)).rejects.toMatchObject({
-          status: 500,
-          body: { error: { code: 'server_error' } },
-        });
+    it('are pages for people', async () => {
+      service.upstream.answerHtml();
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 500,
+        body: { error: { code: 'server_error' } },
       });
     });
-  },
-);
+
+    it('are bodies with an error and status 200', async () => {
+      service.upstream.refuse(200, 'openai');
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 500,
+        body: { error: { code: 'server_error' } },
+      });
+    });
+
+    it('are bodies that are no JSON although they say so', async () => {
+      service.upstream.refuse(200, 'invalidJson');
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 500,
+        body: { error: { code: 'server_error' } },
+      });
+    });
+  });
+});

@@ -71,7 +71,9 @@ describe('an end', () => {
     const clients = await beginOnAll(service);
     for (const pid of [...service.workers(), service.pid, service.pid]) process.kill(pid, 'SIGINT');
     await expectFinished(clients);
-    expect(await service.exited).toMatchObject({ code: 0, signal: null });
+    const { code, signal, stdout } = await service.exited;
+    expect({ code, signal }).toEqual({ code: 0, signal: null });
+    expect(stdout.match(/Antiphon has stopped\. Goodbye\./g)).toHaveLength(1);
     expectNoOthers(service);
   });
 
@@ -96,6 +98,18 @@ describe('an end', () => {
     // Nothing is left to wait for as soon as this one is gone.
     left?.socket.terminate();
     expect(await service.exited).toMatchObject({ code: 1, signal: null });
+    expectNoOthers(service);
+  });
+
+  it('kills a worker that hangs, when its time is up, and says so', async () => {
+    const service = await startWorkers(database.url, { DRAIN_TIMEOUT_MS: '0', SHUTDOWN_MARGIN_MS: '300' });
+    const [hanging] = service.workers() as [number];
+    process.kill(hanging, 'SIGSTOP');
+    service.kill('SIGTERM');
+    const { code, signal, stdout, stderr } = await service.exited;
+    expect({ code, signal }).toEqual({ code: 1, signal: null });
+    expect(stdout + stderr).toContain(`worker ${hanging} did not exit within 1300 ms: killing it`);
+    expect(stdout).not.toContain('Goodbye');
     expectNoOthers(service);
   });
 

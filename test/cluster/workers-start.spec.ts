@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
-import { endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
+import { beginProcess, endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 
 jest.setTimeout(240_000);
 
@@ -30,11 +31,39 @@ describe('a start with several workers', () => {
     kill('SIGTERM');
     const { stdout } = await exited;
     expect(stdout.match(/applied \d+ migrations/g)).toHaveLength(1);
+    expect(stdout).not.toMatch(/Nest application|dependencies initialized|Mapped \{/);
     const lines = stdout.split('\n').filter((line) => line.includes('listens'));
     expect(lines).toEqual([
       ...Array.from({ length: 3 }, () => expect.stringMatching(/worker \d+ listens$/) as unknown),
       `Antiphon listens on http://127.0.0.1:${port} with 3 workers`,
     ]);
+  });
+
+  it('hands its arguments on to all of them', async () => {
+    const taken = await startProcess();
+    const service = await startProcess({ ...workers, PORT: String(taken.port) }, ['--port', '0']);
+    expect(service.port).not.toBe(taken.port);
+    expect(await service.client.send({ path: '/healthz' })).toMatchObject({ status: 200 });
+  });
+
+  it('replaces a worker that dies meanwhile', async () => {
+    await using proxy = await TcpProxy.open(Number(new URL(database.url).port));
+    proxy.stall();
+    const DATABASE_URL = Object.assign(new URL(database.url), { hostname: '127.0.0.1', port: String(proxy.port) }).href;
+    const service = beginProcess({
+      ...workers,
+      DATABASE_URL,
+      DATABASE_CONNECT_TIMEOUT_MS: '600000',
+      LOG_FORMAT: 'json',
+      LOG_LEVEL: 'debug',
+    });
+    // It cannot get any further than to its database.
+    process.kill(Number(await service.written(/"pid":(\d+),[^\n]*Starting Nest application/)), 'SIGKILL');
+    await service.written(/worker \d+ exited \(SIGKILL\); restarting in \d+ ms/);
+    await proxy.restore();
+    await service.written(/Antiphon listens on \S+ with 3 workers/);
+    service.kill('SIGTERM');
+    expect(await service.exited).toMatchObject({ code: 0, signal: null });
   });
 
   it('says it in JSON, as everything else', async () => {

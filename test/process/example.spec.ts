@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -25,12 +26,20 @@ async function install(directory: string): Promise<void> {
   const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
   const [{ filename }] = JSON.parse((await run('npm', pack, { cwd: ROOT })).stdout) as [{ filename: string }];
   await run('tar', ['-xzf', join(directory, filename), '--strip-components=1', '-C', packed]);
+  // As npm installs it.
+  const { bin } = JSON.parse(await readFile(join(packed, 'package.json'), 'utf8')) as { bin: { antiphon: string } };
+  await mkdir(join(modules, '.bin'));
+  await symlink(join('..', 'antiphon', bin.antiphon), join(modules, '.bin/antiphon'));
+  await chmod(join(packed, bin.antiphon), 0o755);
 
   const tsc = join(MODULES, 'typescript/bin/tsc');
   await run(process.execPath, [tsc, '--project', 'examples/tsconfig.build.json'], { cwd: ROOT });
   await cp(join(ROOT, 'examples/dist'), join(directory, 'program'), { recursive: true });
   await writeFile(join(directory, 'program/package.json'), '{"type": "module"}');
 }
+
+/** The shell's Node is the one that runs the tests. */
+const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
 
 describe('a program with the packed package', () => {
   let directory: string;
@@ -51,5 +60,31 @@ describe('a program with the packed package', () => {
     expect(response.headers.get('x-ratelimit-remaining-tokens')).toMatch(/^\d+$/);
     const stranger = new OpenAI({ apiKey: 'key-of-green', baseURL: `${origin}/v1`, maxRetries: 0 });
     await expect(stranger.models.list()).rejects.toThrow(OpenAI.AuthenticationError);
+  });
+
+  it('starts the service with npx', async () => {
+    const npx = spawn('npx', ['--no-install', 'antiphon', '--port', '0'], {
+      cwd: directory,
+      env: { PATH, HOME: directory },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      // A group, as in a terminal.
+      detached: true,
+    });
+    const ended = once(npx, 'close');
+    let written = '';
+    let origin: string | undefined;
+    npx.stdout.setEncoding('utf8').on('data', (chunk: string) => (written += chunk));
+    while ((origin = /listens on (\S+)/.exec(written)?.[1]) === undefined) await once(npx.stdout, 'data');
+    const client = new OpenAI({ apiKey: 'none', baseURL: `${origin}/v1`, maxRetries: 0 });
+    expect(await client.responses.create({ model: 'gpt-5', input: 'Hello' })).toMatchObject({ status: 'completed' });
+    process.kill(-(npx.pid as number), 'SIGINT');
+    await ended;
+    expect(written.match(/Antiphon has stopped\. Goodbye\./g)).toHaveLength(1);
+  });
+
+  it('starts the service with npm, without building it', async () => {
+    const options = { cwd: join(directory, 'node_modules/antiphon'), env: { PATH, HOME: directory } };
+    const { stdout } = await run('npm', ['start', '--silent', '--', '--version'], options);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });

@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import { endProcesses, type Exit, startProcess } from '../support/process-service.js';
+import { endProcesses, type Exit, startProcess, startProgram } from '../support/process-service.js';
 
 /** An answer of a second or so. */
 const SLOW = { SIMULATOR_LATENCY: '0/30' };
@@ -37,6 +40,15 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const { exited, kill } = await startProcess();
     kill(signal);
     expectOrderlyEnd(await exited);
+  });
+
+  it('says goodbye once', async () => {
+    const { exited, kill } = await startProcess();
+    kill(signal);
+    kill(signal);
+    const { stdout } = await exited;
+    expect(stdout.match(/stopped/g)).toHaveLength(1);
+    expect(stdout).toMatch(/\nAntiphon has stopped\. Goodbye\.\n$/);
   });
 
   it('ends it once when it comes twice', async () => {
@@ -89,6 +101,34 @@ describe('a shutdown while a stream is running', () => {
     kill('SIGTERM');
     expectOrderlyEnd(await exited);
   });
+});
+
+describe('a program whose hook hangs', () => {
+  it.each(['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'])(
+    'ends when its time is up: %s',
+    async (hook) => {
+      const folder = await mkdtemp(join(tmpdir(), 'antiphon-hook-'));
+      const path = join(folder, 'program.mjs');
+      await writeFile(
+        path,
+        `import { createApp, SimulatorModule } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url))};
+         const hanging = { provide: 'hanging', useValue: { ${hook}: () => new Promise(() => setInterval(() => undefined, 1000)) } };
+         const module = { module: class Program {}, providers: [hanging] };
+         const app = await createApp({ imports: [SimulatorModule.asFallback(), module] });
+         await app.listen(0, '127.0.0.1');
+         console.log('listens on ' + (await app.getUrl()));`,
+      );
+      const { exited, kill } = await startProgram(path, /listens on (\S+)/, {
+        DRAIN_TIMEOUT_MS: '0',
+        SHUTDOWN_MARGIN_MS: '300',
+      });
+      kill('SIGTERM');
+      const { code, signal, stderr } = await exited;
+      await rm(folder, { recursive: true });
+      expect({ code, signal }).toEqual({ code: 1, signal: null });
+      expect(stderr).toMatch(/the shutdown takes longer than 300 ms: ending the process/);
+    },
+  );
 });
 
 describe('connections that nobody uses', () => {

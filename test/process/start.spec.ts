@@ -54,8 +54,9 @@ describe('a start without any configuration', () => {
 describe('a start that cannot be', () => {
   it('says in one clear line that the port is taken', async () => {
     const { port } = await startProcess();
-    const exit = await runToEnd({ PORT: String(port), LOG_LEVEL: 'fatal' });
+    const exit = await runToEnd({ PORT: String(port) });
     expectRefusal(exit, [new RegExp(`${port}.*in use|in use.*${port}`, 'i')]);
+    expect(exit.stdout).toBe('');
   });
 
   it('says in one clear line that the address is not of this machine', async () => {

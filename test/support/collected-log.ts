@@ -4,6 +4,8 @@ import { Logger, type LoggerService } from '@nestjs/common';
 export class CollectedLog implements LoggerService, Disposable {
   /** Warnings and worse, one text each. */
   readonly complaints: string[] = [];
+  /** What is worth a line at the default level and is no complaint, one text each. */
+  readonly notes: string[] = [];
 
   static begin(): CollectedLog {
     const log = new CollectedLog();
@@ -23,8 +25,8 @@ export class CollectedLog implements LoggerService, Disposable {
     this.warn(...parts);
   }
 
-  log(): void {
-    // Nothing to complain about.
+  log(...parts: readonly unknown[]): void {
+    this.notes.push(parts.map(String).join(' '));
   }
 
   [Symbol.dispose](): void {

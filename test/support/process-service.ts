@@ -35,6 +35,12 @@ export interface ServiceProcess {
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
+/** A process of the service that may not serve yet. */
+export interface BegunProcess extends Pick<ServiceProcess, 'pid' | 'exited' | 'kill'> {
+  /** Resolves with the group of the pattern in what it wrote; rejects when it ends without. */
+  readonly written: (wanted: RegExp) => Promise<string>;
+}
+
 interface Running {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
   /** All that was written so far, on both streams. */
@@ -51,13 +57,17 @@ export async function endProcesses(): Promise<void> {
   await Promise.all(left.map(({ exited }) => exited));
 }
 
-function run(environment: Readonly<Record<string, string>>, program: Program = 'main.js'): Running {
-  return runFile(environment, join(DIST, program));
+function run(
+  environment: Readonly<Record<string, string>>,
+  program: Program = 'main.js',
+  args: readonly string[] = [],
+): Running {
+  return runFile(environment, join(DIST, program), args);
 }
 
-function runFile(environment: Readonly<Record<string, string>>, path: string): Running {
+function runFile(environment: Readonly<Record<string, string>>, path: string, args: readonly string[] = []): Running {
   // Neither the variables of the test run nor a developer's `.env` may reach it.
-  const child = spawn(process.execPath, ['--enable-source-maps', path], {
+  const child = spawn(process.execPath, ['--enable-source-maps', path, ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -76,15 +86,34 @@ function runFile(environment: Readonly<Record<string, string>>, path: string): R
 }
 
 /** Runs a program with these variables only, the service unless another is named, and waits until it ends by itself. */
-export function runToEnd(environment: Readonly<Record<string, string>>, program?: Program): Promise<Exit> {
-  return run(environment, program).exited;
+export function runToEnd(
+  environment: Readonly<Record<string, string>>,
+  program?: Program,
+  args?: readonly string[],
+): Promise<Exit> {
+  return run(environment, program, args).exited;
 }
 
 /** Starts the service with these variables only, on a free port unless PORT says otherwise. */
-export async function startProcess(environment: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
-  const process = run({ PORT: '0', ...environment });
+export function startProcess(
+  environment: Readonly<Record<string, string>> = {},
+  args: readonly string[] = [],
+): Promise<ServiceProcess> {
+  return serve(run({ PORT: '0', ...environment }, 'main.js', args), /Antiphon listens on ([^\s"]+)/);
+}
+
+/** Starts a program by its path, on a free port. `announced` says where it finds the URL in what the program writes. */
+export function startProgram(
+  path: string,
+  announced: RegExp,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess> {
+  return serve(runFile({ PORT: '0', ...environment }, path), announced);
+}
+
+async function serve(process: Running, announced: RegExp): Promise<ServiceProcess> {
   const { child, exited } = process;
-  const origin = await written(process, /Antiphon listens on ([^\s"]+)/);
+  const origin = await written(process, announced);
   const port = Number(new URL(origin).port);
   const client = new RawClient(port);
   void exited.then(() => client.close());
@@ -102,9 +131,15 @@ export async function startProcess(environment: Readonly<Record<string, string>>
   };
 }
 
-/** Starts a program by its path, on a free port. `announced` says where it finds the URL in what the program writes. */
-export async function startProgram(path: string, announced: RegExp): Promise<{ readonly origin: string }> {
-  return { origin: await written(runFile({ PORT: '0' }, path), announced) };
+/** Starts the service, which need not get as far as serving. */
+export function beginProcess(environment: Readonly<Record<string, string>>): BegunProcess {
+  const process = run({ PORT: '0', ...environment });
+  return {
+    pid: process.child.pid as number,
+    written: (wanted) => written(process, wanted),
+    exited: process.exited,
+    kill: (signal) => void process.child.kill(signal),
+  };
 }
 
 /** Gives what the group of the pattern holds, or the whole match. */

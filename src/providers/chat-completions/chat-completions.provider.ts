@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 
+import { OutageLog } from '../../logging/index.js';
 import type { IdGenerator, Item, ResponseSettings } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ModelError } from '../model-error.js';
@@ -50,7 +51,7 @@ const LIST_LIMIT_MS = 10_000;
 /** A provider for Chat Completions servers: translates turns into requests and chunks into ModelEvents. */
 export class ChatCompletionsProvider extends PushingProvider {
   private readonly client: UpstreamClient;
-  private readonly logger = new Logger(ChatCompletionsProvider.name);
+  private readonly outages = new OutageLog(new Logger(ChatCompletionsProvider.name));
 
   constructor(
     private readonly options: ChatCompletionsOptions,
@@ -121,7 +122,10 @@ export class ChatCompletionsProvider extends PushingProvider {
     const explained = describe(error);
     if (explained.retry !== 'nowhere') {
       const { cause } = explained;
-      this.logger.warn(`'${this.options.name}': ${cause === undefined ? explained.message : reasonOf(cause)}`);
+      this.outages.warn(
+        'an upstream failed',
+        `'${this.options.name}': ${cause === undefined ? explained.message : reasonOf(cause)}`,
+      );
     }
     return explained;
   }

@@ -4,6 +4,7 @@ import type { RawData, WebSocket } from 'ws';
 import type { Caller } from '../../access/index.js';
 import type { BodyBudget, JsonReader } from '../../bodies/index.js';
 import type { Connection, Upgraded } from '../../connections/index.js';
+import { logRefusal } from '../../http/index.js';
 import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
@@ -169,6 +170,7 @@ export class ConnectionHandler {
   private answer(error: unknown): void {
     const caller = this.nextCaller();
     const refusal = error instanceof ApiError ? error : unexpectedError(error, caller);
+    logRefusal(() => this.connection.id, refusal, caller.requestId);
     this.connection.writer.answer(toErrorFrame(refusal, { requestId: caller.requestId }));
   }
 

@@ -3,7 +3,7 @@ import { WsException } from '@nestjs/websockets';
 import type { WebSocket } from 'ws';
 
 import { connectionOf } from '../../connections/index.js';
-import { toApiError } from '../../http/index.js';
+import { logRefusal, toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator, toErrorFrame } from '../../protocol/index.js';
 import { SocketTurn } from './socket-turn.js';
 
@@ -26,8 +26,13 @@ export class ErrorEventFilter implements ExceptionFilter {
     const requestId = data instanceof SocketTurn ? data.caller.requestId : this.ids.next('req');
     const error = thrown instanceof WsException ? fromWsException(thrown) : toApiError(thrown, requestId);
     if (error.status >= 500 && error !== thrown) this.logger.error(`request ${requestId} failed`, thrown);
-    if (data instanceof SocketTurn) data.fail(error);
-    else connectionOf(host.switchToWs().getClient<WebSocket>())?.writer.answer(toErrorFrame(error, { requestId }));
+    if (data instanceof SocketTurn) {
+      data.fail(error);
+      return;
+    }
+    const connection = connectionOf(host.switchToWs().getClient<WebSocket>());
+    logRefusal(() => connection?.id ?? 'a socket', error, requestId);
+    connection?.writer.answer(toErrorFrame(error, { requestId }));
   }
 }
 

@@ -7,7 +7,15 @@ import { type Server, WebSocketServer } from 'ws';
 import { authenticate, Authenticator, type Caller, type Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
-import { answerRaw, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
+import {
+  answerRaw,
+  chooseRequestId,
+  describeTarget,
+  isAnswering,
+  logRefusal,
+  openAiHeaders,
+  toApiError,
+} from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
 import { RESPONSES_PATHS } from './socket-path.js';
@@ -100,6 +108,7 @@ export class SocketHandshake {
     const requestId = this.requestIdOf(request);
     const error = toApiError(thrown, requestId);
     if (error.status >= 500 && error !== thrown) this.logger.error(`upgrade ${requestId} failed`, thrown);
+    else logRefusal(() => `upgrade ${describeTarget(request)}`, error, requestId);
     answerRaw(stream, error, {
       ...(error.status === 426 ? { upgrade: 'websocket' } : {}),
       ...openAiHeaders(requestId),

@@ -1,6 +1,7 @@
 import type { Caller } from '../../access/index.js';
 import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
+import { logRefusal } from '../../http/index.js';
 import { type ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
 import type { Timer } from '../../time/index.js';
 import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
@@ -161,6 +162,7 @@ export class SocketTurn implements LaneTask, EventSink {
   /** Answers a turn that never ran with an error frame; nothing else changes. */
   refuse(error: ApiError): void {
     const { streamId, caller } = this;
+    logRefusal(() => this.handler.connection.id, error, caller.requestId);
     this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
   }
 

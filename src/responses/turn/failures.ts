@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
+import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
 import { ModelError } from '../../providers/index.js';
 import { SessionLockLostError, StateError, StoreUnavailableError } from '../../state/index.js';
@@ -24,6 +25,7 @@ const NOT_SAVED = 'The response could not be saved. Please retry your request.';
 @Injectable()
 export class TurnFailures {
   private readonly logger = new Logger('Turn');
+  private readonly outages = new OutageLog(this.logger);
 
   constructor(private readonly environment: Environment) {}
 
@@ -74,7 +76,7 @@ export class TurnFailures {
   /** Logs an error; temporary failures without a stack. */
   private log(error: unknown, { responseId, caller }: AdmittedTurn): void {
     const line = `${responseId} of request ${caller.requestId} failed`;
-    if (error instanceof StoreUnavailableError) this.logger.warn(`${line}: ${error.message}`);
+    if (error instanceof StoreUnavailableError) this.outages.warn(line, error.message);
     else this.logger.error(line, error);
   }
 }

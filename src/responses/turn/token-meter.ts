@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
+import { OutageLog } from '../../logging/index.js';
 import type { Item, TokenCounts } from '../../protocol/index.js';
 import {
   countItemTokens,
@@ -19,7 +20,7 @@ const TOO_SLOW = 'the provider did not count in time';
 /** Counts tokens with the provider, or estimates them when it fails, times out, or returns an invalid count. */
 @Injectable()
 export class TokenMeter {
-  private readonly logger = new Logger(TokenMeter.name);
+  private readonly outages = new OutageLog(new Logger(TokenMeter.name));
 
   constructor(
     private readonly clock: Clock,
@@ -74,7 +75,7 @@ export class TokenMeter {
       return requireCount(await untilAborted(count({ ...options, signal }), signal));
     } catch (error) {
       options.signal.throwIfAborted();
-      this.logger.warn(`the tokens of ${responseId} were estimated: ${String(error)}`);
+      this.outages.warn(`the tokens of ${responseId} were estimated`, String(error));
       return undefined;
     } finally {
       timer?.cancel();

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 
+import { OutageLog } from '../../logging/index.js';
 import { runBounded } from '../run-bounded.js';
 import type { ScriptCondition, ScriptTurn } from './script-file.js';
 
@@ -18,7 +19,7 @@ const LONGEST_MESSAGE = 64 * 1024;
 /** Time limit for all conditions of a script, ms: expressions may backtrack without end. */
 const LONGEST_MATCH_MS = 100;
 
-const logger = new Logger('Simulator');
+const outages = new OutageLog(new Logger('Simulator'));
 
 /** Compiles the `when` of all turns that have one. */
 export function compileConditions(turns: readonly ScriptTurn[]): readonly Condition[] {
@@ -36,7 +37,7 @@ export function findByMessage(conditions: readonly Condition[], message: string)
   try {
     return runBounded(() => listTurns(conditions, message), LONGEST_MATCH_MS);
   } catch (error) {
-    logger.warn(`ignored the regular expressions of a script: ${String(error)}`);
+    outages.warn('ignored the regular expressions of a script', String(error));
     const plain = conditions.filter(({ hasExpression }) => !hasExpression);
     return listTurns(plain, message);
   }

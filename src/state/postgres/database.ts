@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg, { type PoolClient } from 'pg';
 
+import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
@@ -33,7 +34,7 @@ const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transact
 
 /** The connection pool for requests. All methods throw StoreUnavailableError while the database is unavailable. */
 export class Database {
-  private readonly logger = new Logger('Database');
+  private readonly outages = new OutageLog(new Logger('Database'));
   private readonly pool: pg.Pool;
   private readonly isPooled: boolean;
   private readonly backoff: Backoff;
@@ -52,7 +53,7 @@ export class Database {
     });
     // The pool does not handle errors of a connection in use; the statement is rejected with the same error.
     this.pool.on('connect', (client) => client.on('error', () => undefined));
-    this.pool.on('error', (error) => this.logger.warn(`an idle connection was lost: ${error.message}`));
+    this.pool.on('error', ({ message }) => this.outages.warn('an idle connection was lost', message));
   }
 
   /** The schema is up to date: statements are accepted from now on. */

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 
+import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import type { Database } from './database.js';
@@ -16,7 +17,7 @@ const SWEEPS_IN_A_ROUND = 60;
 
 /** Frees invisible responses as soon as no response continues them. */
 export class Tombstones {
-  private readonly logger = new Logger('Tombstones');
+  private readonly outages = new OutageLog(new Logger('Tombstones'));
   private position: typeof BEGINNING = BEGINNING;
   private sweeps = 0;
 
@@ -33,7 +34,7 @@ export class Tombstones {
   async bury(tenant: string, ids: readonly string[]): Promise<void> {
     this.notices.announce(ids);
     const freeing = this.free(ids.map((id) => ({ owner: tenant, id }))).catch((error: unknown) => {
-      this.logger.warn(`deleted responses will be freed later: ${String(error)}`);
+      this.outages.warn('deleted responses will be freed later', String(error));
     });
     if (ids.length <= BATCH) await freeing;
   }

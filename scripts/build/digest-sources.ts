@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What a build depends on besides `src`. The lock file stands for the compiler. */
+const FILES = ['nest-cli.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+/** A digest of all that is built and how, by path and content: times change with every checkout. */
+export function digestSources(): string {
+  const sources = readdirSync('src', { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  const hash = createHash('sha256');
+  for (const path of [...FILES, ...sources.sort()]) {
+    const content = readFileSync(path);
+    hash.update(`${path}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,50 @@
+/**
+ * Builds `dist`: `node scripts/build/main.ts`. With `--if-changed` only when the sources are not those of the last build.
+ * The build goes to a folder of its own, which takes the place of the old one when it is complete.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+import { digestSources } from './digest-sources.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** In `dist`: the digest of the sources that it was built from. */
+const STAMP = '.sources';
+
+process.chdir(ROOT);
+const { 'if-changed': ifChanged } = parseArgs({ options: { 'if-changed': { type: 'boolean' } } }).values;
+// Before the build: what changes meanwhile is not in it.
+const digest = digestSources();
+if (ifChanged !== true || readStamp() !== digest) build();
+
+function build(): void {
+  const nest = fileURLToPath(import.meta.resolve('@nestjs/cli/bin/nest.js'));
+  try {
+    execFileSync(process.execPath, [nest, 'build', '--path', 'scripts/build/output.tsconfig.json'], {
+      stdio: 'inherit',
+    });
+  } catch {
+    // The compiler has said what is wrong.
+    process.exit(1);
+  }
+  // npm does so only where it installs the package.
+  chmodSync('dist-next/main.js', 0o755);
+  writeFileSync(`dist-next/${STAMP}`, digest);
+  // A folder cannot take the place of another one at once; interrupted in between, the next start builds again.
+  rmSync('dist-old', { recursive: true, force: true });
+  if (readStamp() !== undefined) renameSync('dist', 'dist-old');
+  rmSync('dist', { recursive: true, force: true });
+  renameSync('dist-next', 'dist');
+  rmSync('dist-old', { recursive: true, force: true });
+}
+
+/** Undefined when there is no complete build. */
+function readStamp(): string | undefined {
+  try {
+    return readFileSync(`dist/${STAMP}`, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

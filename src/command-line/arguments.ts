@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+
+import type { Variables } from '../config/index.js';
+
+/** The options that set a variable, each with its value in the help and what it means. */
+export const OPTIONS = {
+  port: { variable: 'PORT', value: '<number>', help: 'port to listen on; 0: any free one (8080)' },
+  host: { variable: 'HOST', value: '<address>', help: 'address to listen on (127.0.0.1, with API_KEYS 0.0.0.0)' },
+  providers: { variable: 'PROVIDERS_FILE', value: '<file>', help: 'upstream servers and models (the simulator)' },
+  'max-websocket-connections': {
+    variable: 'WS_MAX_CONNECTIONS',
+    value: '<number>',
+    help: 'WebSocket connections of a process (100)',
+  },
+} as const satisfies Record<string, { readonly variable: string; readonly value: string; readonly help: string }>;
+
+type OptionName = keyof typeof OPTIONS;
+
+const NAMES = Object.keys(OPTIONS) as readonly OptionName[];
+
+/** What the arguments ask for. */
+export type Command =
+  { readonly action: 'start'; readonly variables: Variables } | { readonly action: 'help' | 'version' };
+
+/** The arguments are not understood; the message is one line for the operator. */
+export class ArgumentError extends Error {
+  override readonly name = 'ArgumentError';
+}
+
+/** Reads the arguments of the program. Throws ArgumentError for unknown ones and for options without a value. */
+export function readArguments(args: readonly string[]): Command {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: {
+      ...Object.fromEntries(NAMES.map((name) => [name, { type: 'string' as const }])),
+      help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
+    },
+    strict: false,
+    tokens: true,
+  });
+  const unknown: string[] = [];
+  const variables: Record<string, string> = {};
+  const asked = new Set<string>();
+  for (const token of tokens) {
+    if (token.kind === 'positional') unknown.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName, value } = token;
+    if (isOption(name)) variables[OPTIONS[name].variable] = requireValue(rawName, value);
+    else if ((name === 'help' || name === 'version') && value === undefined) asked.add(name);
+    else unknown.push(value === undefined ? rawName : `${rawName}=${value}`);
+  }
+  if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
+  if (asked.has('help')) return { action: 'help' };
+  return asked.has('version') ? { action: 'version' } : { action: 'start', variables };
+}
+
+/** A text about variables, with those that an option has set named by their option: `PORT: …` becomes `--port: …`. */
+export function nameOptions(text: string, variables: Variables): string {
+  const given = NAMES.filter((name) => Object.hasOwn(variables, OPTIONS[name].variable));
+  return given.reduce((named, name) => {
+    return named.replaceAll(new RegExp(`^${OPTIONS[name].variable}(?=: )`, 'gm'), `--${name}`);
+  }, text);
+}
+
+function isOption(name: string): name is OptionName {
+  return Object.hasOwn(OPTIONS, name);
+}
+
+/** An empty value would count as not set. */
+function requireValue(rawName: string, value: string | undefined): string {
+  if (value === undefined || value === '') throw new ArgumentError(`${rawName}: expected a value.`);
+  return value;
+}
+
+function refuse(unknown: readonly string[]): string {
+  const named = unknown.map((argument) => JSON.stringify(argument)).join(', ');
+  return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}. --help lists those that there are.`;
+}

@@ -1,0 +1,49 @@
+import { Logger } from '@nestjs/common';
+
+import { LineBudget, quote } from '../logging/index.js';
+import type { ApiError } from '../protocol/index.js';
+import { ModelError } from '../providers/index.js';
+import { SystemClock } from '../time/index.js';
+
+/** Lines per second; a flood of refusals is counted instead. */
+const LINES = 20;
+const WINDOW_MS = 1000;
+
+const logger = new Logger('Refused');
+
+const budget = new LineBudget(
+  {
+    lines: LINES,
+    windowMs: WINDOW_MS,
+    report: (_kind, leftOut) => logger.log(`${leftOut} more within a second`),
+  },
+  new SystemClock(),
+);
+
+/**
+ * Logs one line for a refused request, upgrade or frame, at most LINES per second in this process: what was refused, the
+ * error, and the request id. Never a body or a query. `what` is a method and a path, or a connection id; it is made only
+ * when it is logged.
+ */
+export function logRefusal(what: () => string, error: ApiError, requestId?: string): void {
+  if (!Logger.isLevelEnabled('log') || isLoggedAlready(error) || !budget.admits('refusals')) return;
+  const { status, code, param } = error;
+  const request = requestId === undefined ? '' : ` request=${requestId}`;
+  logger.log(`${what()} ${status} ${describeCode(code)}${param === null ? '' : ` param=${quote(param)}`}${request}`);
+}
+
+/** Codes of model servers are any text. */
+function describeCode(code: string | null): string {
+  if (code === null) return '-';
+  return /^\w+$/.test(code) ? code : quote(code);
+}
+
+/** The method and the path of a request for a log line: neither a query nor, in an absolute URL, a host with credentials. */
+export function describeTarget({ method = '', url = '' }: { readonly method?: string; readonly url?: string }): string {
+  return `${method} ${quote(url.replace(/^\w+:\/\/[^/]*|[?#].*$/gs, ''))}`;
+}
+
+/** Whoever turns the cause of an internal error into an ApiError logs it; an error of a provider is for the client. */
+function isLoggedAlready({ status, cause }: ApiError): boolean {
+  return status >= 500 && cause !== undefined && !(cause instanceof ModelError);
+}

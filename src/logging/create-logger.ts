@@ -1,0 +1,71 @@
+import { isatty } from 'node:tty';
+import { inspect } from 'node:util';
+
+import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+
+import type { Environment } from '../config/index.js';
+import { escapeJson, escapeLine, escapeLines } from './escape.js';
+
+/** Nest's reports of modules and routes: about a hundred lines per start. */
+const ASSEMBLY: ReadonlySet<unknown> = new Set([
+  'InstanceLoader',
+  'NestApplication',
+  'NestFactory',
+  'RouterExplorer',
+  'RoutesResolver',
+  'WebSocketsController',
+]);
+
+/**
+ * The logger of the service. What Nest reports of its start is for debugging. Whatever is logged is escaped here, so that
+ * no text of a client can forge a line; only stacks have line breaks.
+ */
+class ServiceLogger extends ConsoleLogger {
+  override log(message: unknown, ...rest: unknown[]): void {
+    if (ASSEMBLY.has(rest.at(-1))) super.debug(message, ...rest);
+    else super.log(message, ...rest);
+  }
+
+  /** Nest logs why the application cannot listen, and throws it too: whoever starts the service says it. */
+  override error(message: unknown, ...rest: unknown[]): void {
+    if (rest.at(-1) === 'NestApplication') super.debug(message, ...rest);
+    else super.error(message, ...rest);
+  }
+
+  protected override stringifyMessage(message: unknown, logLevel: LogLevel): string {
+    const resolved = this.resolveMessage(message);
+    const text =
+      typeof resolved === 'string'
+        ? escapeLine(resolved)
+        : // Escaping would break the colours of `inspect`.
+          escapeLines(inspect(resolved, { ...this.inspectOptions, colors: false }));
+    return this.colorize(text, logLevel);
+  }
+
+  protected override stringifyParams(params: Record<string, unknown>): string {
+    return escapeLine(inspect(params, { ...this.inspectOptions, colors: false, compact: true, breakLength: Infinity }));
+  }
+
+  protected override stringifyJsonLogObject(logObject: Record<string, unknown>): string {
+    return escapeJson(super.stringifyJsonLogObject(logObject));
+  }
+
+  protected override printStackTrace(stack: string): void {
+    // Undefined where there is none, against its type.
+    if (stack as string | undefined) super.printStackTrace(escapeLines(stack));
+  }
+}
+
+/** The logger configured by LOG_LEVEL and LOG_FORMAT. */
+export function createLogger({ LOG_LEVEL, LOG_FORMAT }: Environment): ConsoleLogger {
+  return new ServiceLogger('Antiphon', {
+    logLevels: levelsFrom(LOG_LEVEL),
+    json: LOG_FORMAT === 'json',
+    colors: LOG_FORMAT === 'text' && isatty(process.stdout.fd),
+  });
+}
+
+function levelsFrom(level: Environment['LOG_LEVEL']): Environment['LOG_LEVEL'][] {
+  const levels: Environment['LOG_LEVEL'][] = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
+  return levels.slice(0, levels.indexOf(level) + 1);
+}

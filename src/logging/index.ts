@@ -1,0 +1,4 @@
+export * from './create-logger.js';
+export * from './escape.js';
+export * from './line-budget.js';
+export * from './outage-log.js';

@@ -1,0 +1,40 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+
+import { Environment, shutdownLimit } from '../config/index.js';
+import { Clock } from '../time/index.js';
+
+/** The signals on which the service shuts down. */
+export const SHUTDOWN_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** Ends the process when a shutdown by a signal takes too long, because a hook of the program hangs. */
+@Injectable()
+export class ShutdownLimit implements OnApplicationShutdown {
+  private readonly logger = new Logger('Shutdown');
+  private hasBegun = false;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Waits for a signal itself: hooks are called one after another, and another module's may hang before any of ours. */
+  listen(): void {
+    for (const signal of SHUTDOWN_SIGNALS) process.on(signal, this.begin);
+  }
+
+  /** Without a signal the program closes the application, and goes on as it likes. */
+  onApplicationShutdown(signal?: string): void {
+    if (signal !== undefined) return;
+    for (const each of SHUTDOWN_SIGNALS) process.off(each, this.begin);
+  }
+
+  private readonly begin = (): void => {
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    const limitMs = shutdownLimit(this.environment);
+    this.clock.schedule(limitMs, () => {
+      this.logger.error(`the shutdown takes longer than ${limitMs} ms: ending the process`);
+      process.exit(1);
+    });
+  };
+}

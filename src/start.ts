@@ -1,0 +1,60 @@
+import cluster from 'node:cluster';
+
+import { Logger } from '@nestjs/common';
+
+import { announce } from './announce.js';
+import { ArgumentError, type Command, HELP, nameOptions, readArguments } from './command-line/index.js';
+import { loadEnvironment, type Variables } from './config/index.js';
+import { createLogger } from './logging/index.js';
+import { readVersion } from './read-version.js';
+import { readSimulatorVariables } from './simulator/simulator-variables.js';
+import { describeStartFailure } from './start-failure.js';
+
+/** The exit code for arguments that are not understood, as shells and most programs use it. */
+const USAGE_ERROR = 2;
+
+const command = readCommand();
+if (command?.action === 'help') process.stdout.write(HELP);
+if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
+if (command?.action === 'start') await start(command.variables);
+
+function readCommand(): Command | undefined {
+  try {
+    return readArguments(process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = USAGE_ERROR;
+    return undefined;
+  }
+}
+
+/**
+ * Serves in this process, or starts WORKERS processes and supervises them. Loads only the modules that the role needs.
+ * `variables` override those of the environment.
+ */
+async function start(variables: Variables): Promise<void> {
+  const describe = (error: unknown): string => nameOptions(describeStartFailure(error), variables);
+  try {
+    const environment = loadEnvironment(variables, readSimulatorVariables);
+    if (environment.WORKERS === 1) {
+      announce(await serve(variables), environment);
+      return;
+    }
+    const { serveAsWorker, superviseWorkers } = await import('./workers/index.js');
+    if (cluster.isWorker) {
+      await serveAsWorker(() => serve(variables), describe);
+      return;
+    }
+    Logger.overrideLogger(createLogger(environment));
+    process.exitCode = await superviseWorkers(environment, (url) => announce(url, environment));
+  } catch (error) {
+    process.stderr.write(`${describe(error)}\n`);
+    process.exit(1);
+  }
+}
+
+async function serve(variables: Variables): Promise<string> {
+  const service = await import('./serve.js');
+  return service.serve(variables);
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ModelError } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
+import { useService } from '../support/describe-service.js';
+import { RawClient, type RawRequest } from '../support/raw-client.js';
+import { SocketClient } from '../support/socket-client.js';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const KEY = { authorization: 'Bearer key' };
+const POST = { method: 'POST', path: '/v1/responses', headers: { ...JSON_TYPE, ...KEY } };
+const ID = { 'x-request-id': 'mine' };
+
+describe('a refusal', () => {
+  const service = useService({ providers: [ScriptedProvider], environment: { API_KEYS: 'tenant:key' } });
+  let log: CollectedLog;
+
+  beforeEach(() => {
+    log = CollectedLog.begin();
+  });
+
+  afterEach(() => {
+    log[Symbol.dispose]();
+    expect(log.complaints).toEqual([]);
+  });
+
+  it.each<readonly [what: string, request: RawRequest, line: string]>([
+    [
+      'a parameter',
+      { ...POST, body: '{"model":"m","input":"secret-body","temperature":9}' },
+      'POST "/v1/responses" 400 decimal_above_max_value param="temperature" request=mine',
+    ],
+    ['a body', { ...POST, body: '{"model":secret-body' }, 'POST "/v1/responses" 400 invalid_json request=mine'],
+    ['a caller', { ...POST, headers: JSON_TYPE, body: '{}' }, 'POST "/v1/responses" 401 - request=mine'],
+    ['a path', { path: '/v1/nothing?key=secret', headers: KEY }, 'GET "/v1/nothing" 404 unknown_url request=mine'],
+    [
+      'a path that means harm',
+      { path: '/v1/responses/resp_%0aGET%22x', headers: KEY },
+      'GET "/v1/responses/resp_%0aGET%22x" 404 - request=mine',
+    ],
+    [
+      'a whole URL',
+      { path: 'http://user:secret@localhost/v1/nothing#secret', headers: KEY },
+      'GET "/v1/nothing" 400 invalid_value request=mine',
+    ],
+    ['a response', { path: '/v1/responses/resp_1', headers: KEY }, 'GET "/v1/responses/resp_1" 404 - request=mine'],
+  ])('of %s is one line', async (_, request, line) => {
+    const client = new RawClient(service.port);
+    await client.send({ ...request, headers: { ...request.headers, ...ID } });
+    client.close();
+    expect(log.notes).toEqual([`${line} Refused`]);
+  });
+
+  it('by the model is one line, also with a status of 500 and above', async () => {
+    service.provider.play(async function* () {
+      yield* [];
+      throw new ModelError('overloaded', 'no room', { status: 503 });
+    });
+    const api = service.api.with({ ...KEY, ...ID });
+    await expect(api.create({})).rejects.toMatchObject({ status: 503 });
+    expect(log.notes).toEqual(['POST "/v1/responses" 503 overloaded request=mine Refused']);
+  });
+
+  it('quotes a code that is the text of a model server', async () => {
+    service.provider.play(async function* () {
+      yield* [];
+      throw new ModelError('no\nroom', 'no room', { status: 429 });
+    });
+    await expect(service.api.with({ ...KEY, ...ID }).create({})).rejects.toMatchObject({ status: 429 });
+    expect(log.notes).toEqual([String.raw`POST "/v1/responses" 429 "no\nroom" request=mine Refused`]);
+  });
+
+  it('of what is no HTTP is one line', async () => {
+    const client = new RawClient(service.port);
+    const answer = await client.send({ path: '/', headers: { 'x-long': 'x'.repeat(20_000) } });
+    client.close();
+    expect(answer.status).toBe(431);
+    expect(log.notes).toEqual(['an unreadable request 431 request_header_too_large Refused']);
+  });
+
+  it('of an upgrade is one line', async () => {
+    await SocketClient.refused(service, { headers: ID });
+    await SocketClient.refused(service, { headers: ID }, '/v1/nothing?key=secret');
+    expect(log.notes).toEqual([
+      'upgrade GET "/v1/responses" 401 - request=mine Refused',
+      'upgrade GET "/v1/nothing" 404 unknown_url request=mine Refused',
+    ]);
+  });
+
+  it('of a frame or a turn on a socket is one line with the name of the connection', async () => {
+    const client = await SocketClient.open(service, { headers: KEY });
+    for (const frame of ['secret-body', { type: 'response.none' }, { type: 'response.create', model: 1 }]) {
+      client.send(frame);
+      await client.next();
+    }
+    await client.close();
+    const at = (rest: string): unknown =>
+      expect.stringMatching(new RegExp(String.raw`^ws-[0-9a-f]{32} 400 ${rest} request=req_\w+ Refused$`));
+    expect(log.notes).toEqual([
+      at('invalid_json'),
+      at('unknown_event_type param="type"'),
+      at('invalid_type param="model"'),
+    ]);
+  });
+});

@@ -1,0 +1,121 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+
+import { endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
+import { SocketClient } from '../support/socket-client.js';
+
+const { version, engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string;
+  readonly engines: { readonly node: string };
+};
+
+function run(...args: readonly string[]): Promise<Exit> {
+  return runToEnd({ PORT: '0' }, 'main.js', args);
+}
+
+function expectLine(
+  { code, signal, stdout, stderr }: Exit,
+  expected: { readonly code: number; readonly line: RegExp },
+): void {
+  expect({ code, signal, stdout }).toEqual({ code: expected.code, signal: null, stdout: '' });
+  expect(stderr.split('\n')).toEqual([expect.stringMatching(expected.line), '']);
+}
+
+afterEach(endProcesses);
+
+describe('an argument', () => {
+  it.each(['--help', '-h'])('%s is answered with all options', async (argument) => {
+    const exit = await run(argument);
+    expect(exit).toMatchObject({ code: 0, stderr: '' });
+    for (const option of ['port', 'host', 'providers', 'max-websocket-connections', 'help', 'version']) {
+      expect(exit.stdout).toContain(`--${option}`);
+    }
+  });
+
+  it('--version is answered with the version', async () => {
+    expect(await run('--version')).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it.each<readonly [args: readonly string[], line: RegExp]>([
+    [['--prot', '8080'], /^Unknown arguments: "--prot", "8080"\. --help /],
+    [['--verbose', '--port', '0'], /^Unknown argument: "--verbose"\. /],
+    [['--help=me'], /^Unknown argument: "--help=me"\. /],
+    [['serve\n'], /^Unknown argument: "serve\\n"\. /],
+    [['-p', '1'], /^Unknown arguments: "-p", "1"\. /],
+    [['--port'], /^--port: expected a value\.$/],
+    [['--host='], /^--host: expected a value\.$/],
+  ])('is refused in one line, with exit code 2: %j', async (args, line) => {
+    expectLine(await run(...args), { code: 2, line });
+  });
+
+  it.each<readonly [args: readonly string[], line: RegExp]>([
+    [['--port', 'eighty'], /^--port: expected a whole number, but got 'eighty'\.$/],
+    [['--port', '-1'], /^--port: must be 0 or more, but got -1\.$/],
+    [['--host', '0.0.0.0'], /^--host: '0\.0\.0\.0' is public, but there are no API_KEYS\./],
+    [['--max-websocket-connections=many'], /^--max-websocket-connections: expected a whole number/],
+    [['--providers', '/nowhere.yaml'], /^--providers: \/nowhere\.yaml: ENOENT/],
+  ])('with a value that is not valid is named as a variable would be: %j', async (args, line) => {
+    expectLine(await run(...args), { code: 1, line });
+  });
+
+  it('overrides its variable', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-arguments-'));
+    const providers = join(folder, 'providers.json');
+    await writeFile(providers, '{"models":[{"name":"mine","provider":"simulator"}]}');
+    const environment = { PORT: '1', HOST: '192.0.2.1', PROVIDERS_FILE: '/nowhere.json', WS_MAX_CONNECTIONS: '0' };
+    const values = ['--port', '0', '--host', '127.0.0.1', '--providers', providers];
+    const service = await startProcess(environment, [...values, '--max-websocket-connections', '1']);
+    const { client, port, exited, kill } = service;
+    expect(await client.post('{"model":"mine","input":"Hi"}')).toMatchObject({ status: 200 });
+    expect(await client.post('{"model":"other","input":"Hi"}')).toMatchObject({ status: 404 });
+    const first = await SocketClient.open({ port });
+    const second = await SocketClient.open({ port });
+    expect(await second.closed).toMatchObject({ code: 1013 });
+    await first.close();
+    kill('SIGTERM');
+    expect(await exited).toMatchObject({ code: 0 });
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('Node', () => {
+  const [major = 0, minor = 0] = (/^>=(\d+)\.(\d+)$/.exec(engines.node) ?? []).slice(1).map(Number);
+  const oldest = `${major}.${minor}.0`;
+
+  /** Runs a program with a Node that says it has another version. */
+  async function runOn(node: string, program: 'main.js' | 'migrate.js', ...args: readonly string[]): Promise<Exit> {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-node-'));
+    const preload = join(folder, 'version.cjs');
+    const versions = `{ ...process.versions, node: ${JSON.stringify(node)} }`;
+    await writeFile(preload, `Object.defineProperty(process, 'versions', { value: ${versions} });`);
+    const exit = await runToEnd({ PORT: '0', NODE_OPTIONS: `--require=${preload}` }, program, args);
+    await rm(folder, { recursive: true });
+    return exit;
+  }
+
+  it.each(['main.js', 'migrate.js'] as const)('that is too old for %s is told so in one sentence', async (program) => {
+    for (const node of ['18.20.8', '20.20.2', `${major}.${minor - 1}.9`]) {
+      const line = new RegExp(
+        `^Antiphon needs Node ${major}\\.${minor} or newer, but this is Node ${node}: install it `,
+      );
+      expectLine(await runOn(node, program, '--version'), { code: 1, line });
+    }
+  });
+
+  it.each([oldest, `${major}.${minor + 1}.0`, `${major + 1}.0.0`])('%s is not', async (node) => {
+    expect(await runOn(node, 'main.js', '--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  it('has only old syntax and few files to read before its version is known', async () => {
+    for (const name of ['main.js', 'migrate.js', 'node-version.js']) {
+      const text = await readFile(new URL(`../../dist/${name}`, import.meta.url), 'utf8');
+      expect(text).not.toMatch(/\?\?|\?\.|\|\|=|^\s*await |static/m);
+      expect([...text.matchAll(/^import .* from '(.*)'/gm)].map(([, from]) => from)).toEqual(
+        name === 'node-version.js' ? [] : ['./node-version.js'],
+      );
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const COPIED = ['scripts/build', 'nest-cli.json', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
+/** Of the project, but quick to compile with. */
+const SETTINGS = { module: 'nodenext', types: [], lib: ['ES5'], outDir: 'dist', rootDir: '.' };
+
+describe('a build', () => {
+  let folder: string;
+
+  /** Runs the build of a small project. Gives its exit code. */
+  async function build(...args: readonly string[]): Promise<unknown> {
+    const child = spawn(process.execPath, ['scripts/build/main.ts', ...args], { cwd: folder, stdio: 'ignore' });
+    const [code] = (await once(child, 'exit')) as [unknown];
+    return code;
+  }
+
+  const write = (path: string, text: string): Promise<void> => writeFile(join(folder, 'src', path), text);
+  const built = (path = 'main.js'): Promise<string> => readFile(join(folder, 'dist', path), 'utf8');
+  const builtAt = async (): Promise<number> => (await stat(join(folder, 'dist/main.js'))).mtimeMs;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-build-'));
+    for (const path of COPIED) await cp(join(ROOT, path), join(folder, path), { recursive: true });
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const settings = { compilerOptions: { ...SETTINGS, strict: true } };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+    await mkdir(join(folder, 'src/migrations'), { recursive: true });
+    await write('main.ts', '#!/usr/bin/env node\nexport const value: number = 1;\n');
+    await write('migrations/1.sql', 'SELECT 1;');
+    expect(await build()).toBe(0);
+  });
+
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is complete, and leaves nothing beside it', async () => {
+    expect(await built()).toContain('export const value = 1;');
+    expect(await built('migrations/1.sql')).toBe('SELECT 1;');
+    expect((await stat(join(folder, 'dist/main.js'))).mode & 0o111).toBe(0o111);
+    expect((await readdir(folder)).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
+  });
+
+  it('is not repeated before a start when nothing has changed', async () => {
+    const before = await builtAt();
+    await write('main.ts', await readFile(join(folder, 'src/main.ts'), 'utf8'));
+    expect(await build('--if-changed')).toBe(0);
+    expect(await builtAt()).toBe(before);
+    // Whoever builds means it.
+    expect(await build()).toBe(0);
+    expect(await builtAt()).not.toBe(before);
+  });
+
+  it('is repeated when sources or settings are others, and has nothing of the old one', async () => {
+    const changes = [
+      () => write('other.ts', 'export const other = 2;\n'),
+      () => rm(join(folder, 'src/other.ts')),
+      () => writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: SETTINGS })),
+    ];
+    for (const change of changes) {
+      await writeFile(join(folder, 'dist/old.js'), '');
+      await change();
+      expect(await build('--if-changed')).toBe(0);
+      expect(await readdir(join(folder, 'dist'))).not.toContain('old.js');
+    }
+  });
+
+  it('leaves the old one when it fails, and is tried again', async () => {
+    await write('main.ts', 'export const value: number = "two";\n');
+    expect(await build('--if-changed')).toBe(1);
+    expect(await built()).toContain('export const value = 1;');
+    await write('main.ts', 'export const value: number = 3;\n');
+    expect(await build('--if-changed')).toBe(0);
+    expect(await built()).toContain('export const value = 3;');
+  });
+
+  it('leaves the old one when it is interrupted', async () => {
+    await write('main.ts', 'export const value: number = 2;\n');
+    const child = spawn(process.execPath, ['scripts/build/main.ts'], { cwd: folder, stdio: 'ignore', detached: true });
+    await once(child, 'spawn');
+    process.kill(-(child.pid as number), 'SIGKILL');
+    await once(child, 'exit');
+    expect(await built()).toContain('export const value = 1;');
+    // What an interrupted build may have left.
+    await mkdir(join(folder, 'dist-next'), { recursive: true });
+    await writeFile(join(folder, 'dist-next/half.js'), '');
+    expect(await build('--if-changed')).toBe(0);
+    expect(await built()).toContain('export const value = 2;');
+    expect((await readdir(join(folder, 'dist'))).sort()).not.toContain('half.js');
+  });
+});
