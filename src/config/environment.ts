@@ -57,11 +57,11 @@ export class Environment {
   readonly REQUEST_TIMEOUT_MS: number = 60_000;
 
   /**
-   * What happens to request fields that the API does not know: they are ignored, or the request is refused with 400
-   * `unknown_parameter`.
+   * What happens to request fields that the API does not know. `typos` refuses misspelt fields and fields of Chat
+   * Completions with 400, and ignores others with a warning, once per name. `ignore` ignores all, `reject` refuses all.
    */
-  @Choice('ignore', 'reject')
-  readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
+  @Choice('typos', 'ignore', 'reject')
+  readonly UNKNOWN_PARAMETERS: 'typos' | 'ignore' | 'reject' = 'typos';
 
   /**
    * Number of processes that serve on the port. More than one requires a STATE that replicas share. All limits apply per process;

@@ -8,3 +8,4 @@ export * from './pending-answers.js';
 export * from './raw-answer.js';
 export * from './read-body.js';
 export * from './to-api-error.js';
+export * from './unknown-fields.js';

@@ -61,9 +61,9 @@ export const ERROR_CODES = {
   string_below_min_length: { status: 400, type: 'invalid_request_error' },
   /** Sockets only: the frame has an unknown `type`. */
   unknown_event_type: { status: 400, type: 'invalid_request_error' },
-  /** UNKNOWN_PARAMETERS=reject, and the request has an unknown field. */
+  /** A field is misspelt or belongs to Chat Completions; with UNKNOWN_PARAMETERS=reject any unknown field. */
   unknown_parameter: { status: 400, type: 'invalid_request_error' },
-  /** The field is known but not implemented. */
+  /** The field is known but not implemented, or has another name in this API. */
   unsupported_parameter: { status: 400, type: 'invalid_request_error' },
   /** The value is valid, but the model does not support it. */
   unsupported_value: { status: 400, type: 'invalid_request_error' },

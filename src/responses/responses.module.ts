@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
+import { HttpModule } from '../http/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { RequestValidator } from './dto/index.js';
@@ -32,7 +33,7 @@ import {
 
 /** Turns from request to response, and their transports. */
 @Module({
-  imports: [DiscoveryModule, ConnectionsModule, ContextModule, SessionsModule, StateModule],
+  imports: [DiscoveryModule, ConnectionsModule, ContextModule, HttpModule, SessionsModule, StateModule],
   controllers: [ResponsesController],
   providers: [
     SseTransport,

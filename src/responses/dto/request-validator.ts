@@ -1,14 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-import { Environment } from '../../config/index.js';
+import { UnknownFields } from '../../http/index.js';
 import type { CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
-import {
-  type CreateEvent,
-  type CreateOptions,
-  validateCreateEvent,
-  validateCreateRequest,
-} from './validate-create-request.js';
+import { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';
 
 /**
  * Validates requests according to the configuration. Not a pipe: a pipe on the body costs eleven promises per request,
@@ -17,21 +12,17 @@ import {
 @Injectable()
 export class RequestValidator {
   constructor(
-    private readonly environment: Environment,
+    private readonly unknownFields: UnknownFields,
     private readonly providers: ProviderRegistry,
   ) {}
 
   /** The body of `POST /responses`, the same object. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown): CreateResponseRequest {
-    return validateCreateRequest(body, this.options);
+    return validateCreateRequest(body, this.unknownFields.options(), this.providers.forwarded);
   }
 
   /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */
   checkEvent(body: unknown): CreateEvent {
-    return validateCreateEvent(body, this.options);
-  }
-
-  private get options(): CreateOptions {
-    return { unknownParameters: this.environment.UNKNOWN_PARAMETERS, forwarded: this.providers.forwarded };
+    return validateCreateEvent(body, this.unknownFields.options(), this.providers.forwarded);
   }
 }
