@@ -13,7 +13,7 @@ const CONNECTIONS_CHECKING_INTERVAL_MS = 5000;
 /** The HTTP adapter with its constructor options: the form of errors before routing. */
 export function createAdapter(): FastifyAdapter {
   return new FastifyAdapter({
-    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     frameworkErrors: answerUnrouted,
     // The router takes the asterisk form for `/`, and runs no hook for it.
     rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),

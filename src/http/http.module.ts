@@ -1,14 +1,15 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 
+import { ApiRoutes } from './api-routes.js';
 import { OpenAiExceptionFilter } from './openai-exception.filter.js';
 import { OptionsController } from './options.controller.js';
 import { UnknownFields } from './unknown-fields.js';
 
-/** What all API routes share: the error filter, the OPTIONS route, and the rule for unknown fields. */
+/** What all API routes share: where they are, the error filter, the OPTIONS route, and the rule for unknown fields. */
 @Module({
   controllers: [OptionsController],
-  providers: [{ provide: APP_FILTER, useClass: OpenAiExceptionFilter }, UnknownFields],
-  exports: [UnknownFields],
+  providers: [{ provide: APP_FILTER, useClass: OpenAiExceptionFilter }, ApiRoutes, UnknownFields],
+  exports: [ApiRoutes, UnknownFields],
 })
 export class HttpModule {}

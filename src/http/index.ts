@@ -1,5 +1,6 @@
 export * from './adapter.js';
 export * from './api-paths.js';
+export * from './api-routes.js';
 export * from './broken-requests.js';
 export * from './http.module.js';
 export * from './openai-headers.js';

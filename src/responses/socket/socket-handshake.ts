@@ -7,10 +7,9 @@ import { type Server, WebSocketServer } from 'ws';
 import { authenticate, Authenticator, type Caller, type Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
-import { answerRaw, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
+import { answerRaw, ApiRoutes, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
-import { RESPONSES_PATHS } from './socket-path.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
 /** Messages compressed at the same time, for all connections. */
@@ -30,6 +29,7 @@ export class SocketHandshake {
     private readonly registry: ConnectionRegistry,
     private readonly handlers: ConnectionHandlers,
     private readonly ids: IdGenerator,
+    private readonly routes: ApiRoutes,
   ) {}
 
   /** The WebSocket server of this service's paths; upgrades are passed to it. */
@@ -87,7 +87,7 @@ export class SocketHandshake {
   /** Refuses an upgrade on any other path. */
   refuseUnknownPath(request: IncomingMessage, stream: Duplex): void {
     const path = (request.url ?? '').replace(/[?#].*$/, '').slice(0, 200);
-    const message = `No WebSocket at ${path}. Use ${RESPONSES_PATHS.join(' or ')}.`;
+    const message = `No WebSocket at ${path}. Use ${this.routes.responses.join(' or ')}.`;
     this.refuse(request, stream, ApiError.of('unknown_url', message));
   }
 
