@@ -15,6 +15,7 @@ import { createLogger } from './create-logger.js';
 import {
   answerBrokenRequests,
   answerWithOpenAiHeaders,
+  checkHead,
   chooseRequestId,
   createAdapter,
   ApiRoutes,
@@ -62,6 +63,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   answerWithOpenAiHeaders(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     replies.add(reply.raw);
+    checkHead(request.raw);
     // Unauthenticated requests and unknown routes are refused before their body is read. The route pattern decides,
     // because a URL has many spellings.
     const isGuarded = routes.includes(request.routeOptions.url ?? pathOf(request.url)) && request.method !== 'OPTIONS';

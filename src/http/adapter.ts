@@ -18,6 +18,8 @@ export function createAdapter(): FastifyAdapter {
     // The router takes the asterisk form for `/`, and runs no hook for it.
     rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
     http: {
+      // Node would answer with an empty body; checkHead() refuses these requests.
+      requireHostHeader: false,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
       // Some HTTP clients offer h2c with every request and continue without it.
       shouldUpgradeCallback: ({ headers }) => /^websocket$/i.test(headers.upgrade ?? ''),

@@ -13,12 +13,7 @@ const logger = new Logger('Http');
  *
  * @param routes absent before routing
  */
-export function answerError(
-  thrown: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  routes?: ApiRoutes,
-): void {
+export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, routes?: ApiRoutes): void {
   const error = routes === undefined ? toApiError(thrown, request.id) : toHttpError(thrown, request, routes);
   if (error.status >= 500 && error !== thrown) {
     const line = `request ${request.id} failed: ${request.method} ${request.url.slice(0, 200)}`;

@@ -2,6 +2,7 @@ export * from './adapter.js';
 export * from './api-paths.js';
 export * from './api-routes.js';
 export * from './broken-requests.js';
+export * from './check-head.js';
 export * from './http.module.js';
 export * from './openai-headers.js';
 export * from './page-query.js';

@@ -14,7 +14,10 @@ const CLIENTS =
   'Codex: wire_api = "responses".';
 
 /** The error for a request that has no route: 405 where the path has other methods, else 404. */
-export function unknownRoute({ method, url }: { readonly method: string; readonly url: string }, routes: ApiRoutes): ApiError {
+export function unknownRoute(
+  { method, url }: { readonly method: string; readonly url: string },
+  routes: ApiRoutes,
+): ApiError {
   const path = url.replace(/[?#].*$/, '').slice(0, 200);
   const methods = routes.allowedMethods(url);
   if (methods === undefined) {
@@ -22,7 +25,10 @@ export function unknownRoute({ method, url }: { readonly method: string; readonl
     const invalid = `Invalid URL (${method} ${path}).`;
     if (api === undefined) return ApiError.of('unknown_url', invalid);
     const here = pathOf(url).replace(/(?:chat\/)?completions$/, 'responses');
-    return ApiError.of('unknown_url', `${invalid} This server has no ${api} API. It speaks the Responses API: POST ${here}. ${CLIENTS}`);
+    return ApiError.of(
+      'unknown_url',
+      `${invalid} This server has no ${api} API. It speaks the Responses API: POST ${here}. ${CLIENTS}`,
+    );
   }
   const allowed = methods.join(', ');
   return ApiError.of('method_not_supported', `Not allowed to ${method} on ${path}. Allowed: ${allowed}.`, {

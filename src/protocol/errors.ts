@@ -35,6 +35,8 @@ export const ERROR_CODES = {
   invalid_json_schema: { status: 400, type: 'invalid_request_error' },
   /** `GET /responses/{id}` was asked for a stream; only background responses have one. */
   invalid_mode: { status: 400, type: 'invalid_request_error' },
+  /** The request has a header `expect` other than `100-continue`. */
+  expectation_failed: { status: 417, type: 'invalid_request_error' },
   /** Sockets only: `stream_id` is not 1 to 256 of `[A-Za-z0-9_.-]`. */
   invalid_stream_id: { status: 400, type: 'invalid_request_error' },
   /** A value has the wrong type. */

@@ -24,7 +24,12 @@ async function send(method: string, path: string, body?: string, headers: Record
   const client = new RawClient(service.port);
   try {
     const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-    return await client.send({ method, path, headers: { ...json, ...headers }, ...(body === undefined ? {} : { body }) });
+    return await client.send({
+      method,
+      path,
+      headers: { ...json, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
   } finally {
     client.close();
   }

@@ -10,8 +10,7 @@ const REQUEST = { model: 'm', input: 'Hi' };
 
 describe.each(TRANSPORTS)('unknown fields, by default, on $name', (transport) => {
   const service = useService({ providers: [ScriptedProvider] });
-  const run = (members: object): ReturnType<typeof transport.run> =>
-    transport.run(service, { ...REQUEST, ...members });
+  const run = (members: object): ReturnType<typeof transport.run> => transport.run(service, { ...REQUEST, ...members });
 
   it.each<[name: string, value: unknown, message: string]>([
     ['temprature', 1, "Unknown parameter: 'temprature'. Did you mean 'temperature'?"],

@@ -33,9 +33,8 @@ const image: Complete<OpenAI.ResponseCreateParams.Image & Beta.ResponseCreatePar
   context_compression: 'auto',
 };
 
-const accessPrograms: Complete<
-  OpenAI.ResponseCreateParams.AccessPrograms & Beta.ResponseCreateParams.AccessPrograms
-> = { cyber: 'standard' };
+const accessPrograms: Complete<OpenAI.ResponseCreateParams.AccessPrograms & Beta.ResponseCreateParams.AccessPrograms> =
+  { cyber: 'standard' };
 
 const shortMessage: Complete<OpenAI.EasyInputMessage & Beta.BetaEasyInputMessage> = {
   type: 'message',

@@ -1,5 +1,12 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
-import { type CheckOptions, compile, isObject, membersOf, refuseUnknown, type Validate } from '../../validation/index.js';
+import {
+  type CheckOptions,
+  compile,
+  isObject,
+  membersOf,
+  refuseUnknown,
+  type Validate,
+} from '../../validation/index.js';
 import { refuseChatCompletions } from './chat-completions-members.js';
 import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody, ModelMember } from './create-request-body.js';

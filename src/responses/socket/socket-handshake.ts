@@ -7,7 +7,15 @@ import { type Server, WebSocketServer } from 'ws';
 import { authenticate, Authenticator, type Caller, type Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
-import { answerRaw, ApiRoutes, chooseRequestId, isAnswering, openAiHeaders, toApiError } from '../../http/index.js';
+import {
+  answerRaw,
+  ApiRoutes,
+  checkHead,
+  chooseRequestId,
+  isAnswering,
+  openAiHeaders,
+  toApiError,
+} from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
 import { ConnectionHandlers } from './connection-handlers.js';
@@ -70,6 +78,7 @@ export class SocketHandshake {
    */
   open(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     try {
+      checkHead(request);
       this.requireSockets();
       const tenant = authenticate(this.authenticator, request.headers);
       if (isPromise(tenant)) {
