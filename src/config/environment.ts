@@ -196,6 +196,14 @@ export class Environment {
 
   // Section: Streams
 
+  /**
+   * Names of reasoning events on streams and sockets: `openai` has `response.reasoning_text.delta` and `.done`. `openresponses`
+   * sends `response.reasoning.delta` and `.done` instead, for test suites that know only the Open Responses specification;
+   * OpenAI's SDKs do not know these.
+   */
+  @Choice('openai', 'openresponses')
+  readonly EVENT_NAMES: 'openai' | 'openresponses' = 'openai';
+
   /** Silence on a stream before a `keepalive` event is sent. */
   @Milliseconds(1)
   readonly SSE_KEEPALIVE_MS: number = 15_000;
