@@ -3,6 +3,13 @@ import type { FastifyInstance } from 'fastify';
 
 import { pathOf } from './api-paths.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Marks a route by which others go (RESPONSES_ROUTE). */
+    antiphon?: string;
+  }
+}
+
 const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
   [/^responses$/, ['GET', 'HEAD', 'POST']],
   [/^responses\/(?!(?:compact|input_tokens)$)[^/]+$/, ['GET', 'HEAD', 'DELETE']],
@@ -31,8 +38,7 @@ export class ApiRoutes {
   /** Notes the routes that the application adds from now on. */
   observe(fastify: FastifyInstance): void {
     fastify.addHook('onRoute', ({ url, config }) => {
-      const marked = config as Partial<typeof RESPONSES_ROUTE> | undefined;
-      if (marked?.antiphon === RESPONSES_ROUTE.antiphon && !this.paths.includes(url)) this.paths = [...this.paths, url];
+      if (config?.antiphon === RESPONSES_ROUTE.antiphon && !this.paths.includes(url)) this.paths = [...this.paths, url];
     });
   }
 

@@ -4,7 +4,7 @@ import { ApiError } from '../protocol/index.js';
 
 /**
  * Checks what Node leaves unchecked in the head of a request, or would refuse with an empty body. Throws ApiError 400
- * without exactly one `Host` (RFC 9112 §3.2), and 417 for an expectation other than `100-continue` (RFC 9110 §10.1.1).
+ * without exactly one `Host` (RFC 9112 section 3.2), and 417 for an expectation other than `100-continue` (RFC 9110 section 10.1.1).
  */
 export function checkHead(request: IncomingMessage): void {
   const { headers, httpVersionMajor, httpVersionMinor } = request;

@@ -10,7 +10,10 @@ const TERMINAL = 'response.completed';
 const REQUEST = { model: 'm', input: 'Hi' };
 
 /** All events of a turn, as they are on the wire. */
-type Run = (service: { readonly baseURL: string; readonly port: number }, body: object) => Promise<readonly WireEvent[]>;
+type Run = (
+  service: { readonly baseURL: string; readonly port: number },
+  body: object,
+) => Promise<readonly WireEvent[]>;
 
 const RUNS: readonly (readonly [transport: string, run: Run])[] = [
   ['SSE', ({ baseURL }, body) => collectStream(`${baseURL}/responses`, body)],

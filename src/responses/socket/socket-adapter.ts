@@ -15,7 +15,7 @@ import { ConnectionHandlers } from './connection-handlers.js';
 /** The port under which Nest's adapters register the HTTP server of the application. */
 const OWN_SERVER = 0;
 
-type PathServer = WebSocketServer & { readonly path?: string };
+type PathServer = WebSocketServer & { readonly path: string };
 
 /**
  * Nest's WebSocket adapter with its own handshake and dispatch through lanes. Gateways of the embedding program on
@@ -76,7 +76,7 @@ export class SocketAdapter extends WsAdapter {
     const path = pathOf(request.url ?? '');
     const servers: readonly PathServer[] = this.wsServersRegistry.get(OWN_SERVER) ?? [];
     // Under a global prefix, the path of its registration is not one of the service's own.
-    const isAt = (server: PathServer): boolean => pathOf(server.path ?? '') === path && !this.handshake.isOurs(server);
+    const isAt = (server: PathServer): boolean => pathOf(server.path) === path && !this.handshake.isOurs(server);
     const server = servers.find(isAt);
     if (this.routes.responses.includes(path)) this.handshake.open(request, stream, head);
     else if (server === undefined) this.handshake.refuseUnknownPath(request, stream);
