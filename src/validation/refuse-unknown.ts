@@ -19,7 +19,10 @@ export function refuseUnknown(
   // Not Object.keys: most objects have no unknown member, and need no array to show it.
   for (const member in value) {
     if (known.has(member) || accepted?.has(member) === true) continue;
-    if (unknownParameters === 'typos' && typos?.isTypo(member, known) !== true) continue;
+    if (unknownParameters === 'typos') {
+      if (typos === undefined || typos.isOver) return null;
+      if (!typos.isTypo(member, known)) continue;
+    }
     const unused = [...known].filter((name) => !Object.hasOwn(value, name));
     return unknownMember(member, didYouMean(member, unused));
   }

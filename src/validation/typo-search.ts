@@ -14,9 +14,14 @@ export class TypoSearch {
 
   constructor(private readonly ignored: IgnoredMembers) {}
 
+  /** Whether no further names are compared. */
+  get isOver(): boolean {
+    return this.left === 0;
+  }
+
   /** Whether an unknown member is a known one misspelt. If not, it is remembered as ignored. */
   isTypo(name: string, known: ReadonlySet<string>): boolean {
-    if (this.left === 0 || this.ignored.has(name, known)) return false;
+    if (this.isOver || this.ignored.has(name, known)) return false;
     this.left--;
     if (!isVendorParameter(name) && isNearMiss(name, known)) return true;
     this.ignored.add(name, known);
