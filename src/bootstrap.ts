@@ -15,9 +15,11 @@ import { createLogger } from './logging/index.js';
 import {
   answerBrokenRequests,
   answerWithOpenAiHeaders,
+  checkHead,
   chooseRequestId,
   createAdapter,
-  isApiPath,
+  ApiRoutes,
+  pathOf,
   readJsonBodies,
 } from './http/index.js';
 import { OpenReplies, SHUTDOWN_SIGNALS, ShutdownLimit } from './operations/index.js';
@@ -43,23 +45,28 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
 
 /**
  * Adds to an application that imports AntiphonModule what a module cannot: body parsing, request ids, CORS, time limits
- * and signals. Call it before `init()` or `listen()`; `createApp()` does so itself.
+ * and signals. Call it before `init()` or `listen()`; `createApp()` does so itself. Throws an Error for an application
+ * that is not on Fastify, or has no model provider.
  */
 export async function configureApp(app: NestFastifyApplication): Promise<NestFastifyApplication> {
+  requireFastify(app);
   app.get(ProviderRegistry).requireProviders();
   const environment = app.get(Environment);
   const ids = app.get(IdGenerator);
   const guard = app.get(ApiKeyGuard);
   const replies = app.get(OpenReplies);
+  const routes = app.get(ApiRoutes);
   const fastify = app.getHttpAdapter().getInstance();
 
   fastify.setGenReqId((request) => chooseRequestId(request, ids));
+  routes.observe(fastify);
   answerWithOpenAiHeaders(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     replies.add(reply.raw);
+    checkHead(request.raw);
     // Unauthenticated requests and unknown routes are refused before their body is read. The route pattern decides,
     // because a URL has many spellings.
-    const isGuarded = isApiPath(request.routeOptions.url ?? request.url) && request.method !== 'OPTIONS';
+    const isGuarded = routes.includes(request.routeOptions.url ?? pathOf(request.url)) && request.method !== 'OPTIONS';
     const identified = isGuarded ? guard.identify(request) : undefined;
     const refuseUnknown = (): void => {
       if (request.is404 && hasBody(request)) throw new NotFoundException();
@@ -91,6 +98,16 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   // Where the start fails, its reason is the only line.
   app.getHttpServer().once('listening', () => warnOf(environment, isOpen));
   return app;
+}
+
+/** Programs in JavaScript, and those that pass an application on, may bring one on Express: Nest's default. */
+function requireFastify(app: NestFastifyApplication): void {
+  const type = app.getHttpAdapter().getType();
+  if (type === 'fastify') return;
+  throw new Error(
+    `Antiphon runs on Fastify, and this application on ${type}. Create it with antiphon's adapter: ` +
+      'NestFactory.create(AppModule, createAdapter()).',
+  );
 }
 
 function hasBody({ headers }: FastifyRequest): boolean {

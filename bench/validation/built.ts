@@ -3,8 +3,8 @@ import type * as Dto from '../../src/responses/dto/index.ts';
 // The built service. The package does not export these functions, which only its transports use.
 const dto = (await import(new URL('../../dist/responses/dto/index.js', import.meta.url).href)) as typeof Dto;
 
-/** The service's default limits. */
-const OPTIONS = { unknownParameters: 'ignore', forwarded: new Set<string>() } as const;
+/** The service's default for unknown members. Without a search for typos, because the requests have none. */
+const OPTIONS = { unknownParameters: 'typos' } as const;
 
 /** A validated request. */
 export type CreateRequest = ReturnType<typeof dto.validateCreateRequest>;

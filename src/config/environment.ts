@@ -80,11 +80,11 @@ export class Environment {
   readonly REQUEST_TIMEOUT_MS: number = 60_000;
 
   /**
-   * What happens to request fields that the API does not know: they are ignored, or the request is refused with 400
-   * `unknown_parameter`.
+   * What happens to request fields that the API does not know. `typos` refuses misspelt fields and fields of Chat
+   * Completions with 400, and ignores others with a warning, once per name. `ignore` ignores all, `reject` refuses all.
    */
-  @Choice('ignore', 'reject')
-  readonly UNKNOWN_PARAMETERS: 'ignore' | 'reject' = 'ignore';
+  @Choice('typos', 'ignore', 'reject')
+  readonly UNKNOWN_PARAMETERS: 'typos' | 'ignore' | 'reject' = 'typos';
 
   /**
    * Number of processes that serve on the port. More than one requires a STATE that replicas share. All limits apply per process;
@@ -227,6 +227,14 @@ export class Environment {
   readonly MAX_PASSES: number = 50;
 
   // Section: Streams
+
+  /**
+   * Names of reasoning events on streams and sockets: `openai` has `response.reasoning_text.delta` and `.done`. `openresponses`
+   * sends `response.reasoning.delta` and `.done` instead, for test suites that know only the Open Responses specification;
+   * OpenAI's SDKs do not know these.
+   */
+  @Choice('openai', 'openresponses')
+  readonly EVENT_NAMES: 'openai' | 'openresponses' = 'openai';
 
   /** Silence on a stream before a `keepalive` event is sent. */
   @Milliseconds(1)

@@ -67,9 +67,8 @@ export class ContextResolver {
       const { items, origin, sessionId, expiresAt } = chain;
       return { responseId, transcript: Transcript.of(items), origin, sessionId, expiresAt };
     }
-    throw ApiError.of('previous_response_not_found', `Previous response with id '${responseId}' not found.`, {
-      param: 'previous_response_id',
-    });
+    const response = await this.store.get(tenant, responseId, within);
+    throw unusableParent(responseId, response?.status === 'failed');
   }
 
   /** The cached response; undefined when the store must be asked. */
@@ -101,6 +100,14 @@ function toContext(parent: Continuation | null, input: readonly Item[]): TurnCon
 
 function isReference({ type }: Item): boolean {
   return type === 'item_reference';
+}
+
+/** A failed response is told from a missing one: its client has seen the id, and would look for it in vain. */
+function unusableParent(responseId: string, hasFailed: boolean): ApiError {
+  const message = hasFailed
+    ? `Previous response with id '${responseId}' has failed and cannot be continued. Send its input again, with the previous_response_id that it had.`
+    : `Previous response with id '${responseId}' not found.`;
+  return ApiError.of('previous_response_not_found', message, { param: 'previous_response_id' });
 }
 
 function refuseReference(id: string): never {

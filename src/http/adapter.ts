@@ -13,11 +13,13 @@ const CONNECTIONS_CHECKING_INTERVAL_MS = 5000;
 /** The HTTP adapter with its constructor options: the form of errors before routing. */
 export function createAdapter(): FastifyAdapter {
   return new FastifyAdapter({
-    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER },
+    routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     frameworkErrors: answerUnrouted,
     // The router takes the asterisk form for `/`, and runs no hook for it.
     rewriteUrl: ({ url = '/' }) => (url === '*' ? '/*' : url),
     http: {
+      // Node would answer with an empty body; checkHead() refuses these requests.
+      requireHostHeader: false,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
       // Some HTTP clients offer h2c with every request and continue without it.
       shouldUpgradeCallback: ({ headers }) => /^websocket$/i.test(headers.upgrade ?? ''),

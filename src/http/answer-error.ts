@@ -4,8 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OutageLog } from '../logging/index.js';
 import type { ApiError } from '../protocol/index.js';
 import { StateError } from '../state/index.js';
+import type { ApiRoutes } from './api-routes.js';
 import { describeTarget, logRefusal } from './log-refusal.js';
-import { toHttpError } from './to-api-error.js';
+import { toApiError, toHttpError } from './to-api-error.js';
 
 const logger = new Logger('Http');
 const outages = new OutageLog(logger);
@@ -13,9 +14,11 @@ const outages = new OutageLog(logger);
 /**
  * Answers a request with the OpenAI error body of a thrown value (protocol §7). Logs the refusal or, for an internal
  * error, details that clients must not see.
+ *
+ * @param routes absent before routing
  */
-export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const error = toHttpError(thrown, request);
+export function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, routes?: ApiRoutes): void {
+  const error = routes === undefined ? toApiError(thrown, request.id) : toHttpError(thrown, request, routes);
   log(error, thrown, request);
   if (reply.sent || reply.raw.headersSent) return;
   // Fastify closes the connection when it refuses a body, while the client is still sending and so cannot read the

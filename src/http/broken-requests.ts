@@ -14,11 +14,15 @@ const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
 
 const MALFORMED = ApiError.badRequest('The request is not valid HTTP.', null);
 
-/** Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body. */
+/**
+ * Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body.
+ * Requests with an unknown `Expect` are handed on: checkHead() refuses them like any other.
+ */
 export function answerBrokenRequests(server: Server, requestTimeoutMs: number): void {
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = requestTimeoutMs;
   trackAnswers(server);
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.removeAllListeners('clientError');
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (isAnswering(socket) || !socket.writable || error.code === 'ECONNRESET') {

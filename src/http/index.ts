@@ -1,6 +1,8 @@
 export * from './adapter.js';
 export * from './api-paths.js';
+export * from './api-routes.js';
 export * from './broken-requests.js';
+export * from './check-head.js';
 export * from './http.module.js';
 export * from './log-refusal.js';
 export * from './openai-headers.js';
@@ -9,3 +11,4 @@ export * from './pending-answers.js';
 export * from './raw-answer.js';
 export * from './read-body.js';
 export * from './to-api-error.js';
+export * from './unknown-fields.js';

@@ -2,7 +2,8 @@ import { HttpException, NotFoundException } from '@nestjs/common';
 
 import { ApiError, type ErrorCode } from '../protocol/index.js';
 import { StateError } from '../state/index.js';
-import { allowedMethods } from './api-paths.js';
+import type { ApiRoutes } from './api-routes.js';
+import { unknownRoute } from './unknown-route.js';
 
 /** The request members used in error messages. */
 export interface RefusedRequest {
@@ -49,8 +50,8 @@ export function toApiError(thrown: unknown, requestId: string): ApiError {
 }
 
 /** The same for an HTTP request, including unknown routes. */
-export function toHttpError(thrown: unknown, request: RefusedRequest): ApiError {
-  return isUnknownRoute(thrown) ? unknownRoute(request) : toApiError(thrown, request.id);
+export function toHttpError(thrown: unknown, request: RefusedRequest, routes: ApiRoutes): ApiError {
+  return isUnknownRoute(thrown) ? unknownRoute(request, routes) : toApiError(thrown, request.id);
 }
 
 /** Recognises the messages of the router: a guard of the embedding program may throw NotFoundException too. */
@@ -71,14 +72,4 @@ function messageOf(thrown: unknown): string {
 
 function hasMember<K extends string>(thrown: unknown, member: K): thrown is Readonly<Record<K, unknown>> {
   return typeof thrown === 'object' && thrown !== null && member in thrown;
-}
-
-function unknownRoute({ method, url }: RefusedRequest): ApiError {
-  const path = url.replace(/[?#].*$/, '').slice(0, 200);
-  const methods = allowedMethods(url);
-  if (methods === undefined) return ApiError.of('unknown_url', `Invalid URL (${method} ${path}).`);
-  const allowed = methods.join(', ');
-  return ApiError.of('method_not_supported', `Not allowed to ${method} on ${path}. Allowed: ${allowed}.`, {
-    headers: { allow: allowed },
-  });
 }

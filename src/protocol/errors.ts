@@ -35,6 +35,8 @@ export const ERROR_CODES = {
   invalid_json_schema: { status: 400, type: 'invalid_request_error' },
   /** `GET /responses/{id}` was asked for a stream; only background responses have one. */
   invalid_mode: { status: 400, type: 'invalid_request_error' },
+  /** The request has a header `expect` other than `100-continue`. */
+  expectation_failed: { status: 417, type: 'invalid_request_error' },
   /** Sockets only: `stream_id` is not 1 to 256 of `[A-Za-z0-9_.-]`. */
   invalid_stream_id: { status: 400, type: 'invalid_request_error' },
   /** A value has the wrong type. */
@@ -61,9 +63,9 @@ export const ERROR_CODES = {
   string_below_min_length: { status: 400, type: 'invalid_request_error' },
   /** Sockets only: the frame has an unknown `type`. */
   unknown_event_type: { status: 400, type: 'invalid_request_error' },
-  /** UNKNOWN_PARAMETERS=reject, and the request has an unknown field. */
+  /** A field is misspelt or belongs to Chat Completions; with UNKNOWN_PARAMETERS=reject any unknown field. */
   unknown_parameter: { status: 400, type: 'invalid_request_error' },
-  /** The field is known but not implemented. */
+  /** The field is known but not implemented, or has another name in this API. */
   unsupported_parameter: { status: 400, type: 'invalid_request_error' },
   /** The value is valid, but the model does not support it. */
   unsupported_value: { status: 400, type: 'invalid_request_error' },

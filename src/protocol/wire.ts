@@ -118,6 +118,8 @@ export interface CreateResponseRequest extends Omit<
   readonly service_tier?: OpenAI.Response['service_tier'];
   readonly presence_penalty?: number | null;
   readonly frequency_penalty?: number | null;
+  /** Of a beta; refused where it is enabled (protocol §2). */
+  readonly multi_agent?: { readonly enabled?: boolean | null } | null;
   /** Sent by Codex in place of headers (protocol §2). */
   readonly client_metadata?: unknown;
 }

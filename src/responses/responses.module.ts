@@ -4,6 +4,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { BodiesModule } from '../bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
+import { HttpModule } from '../http/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { RequestValidator } from './dto/index.js';
@@ -34,7 +35,7 @@ import {
 
 /** Turns from request to response, and their transports. */
 @Module({
-  imports: [DiscoveryModule, BodiesModule, ConnectionsModule, ContextModule, SessionsModule, StateModule],
+  imports: [DiscoveryModule, BodiesModule, ConnectionsModule, ContextModule, HttpModule, SessionsModule, StateModule],
   controllers: [ResponsesController],
   providers: [
     SseTransport,

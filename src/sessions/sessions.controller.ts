@@ -1,8 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
-import { Environment } from '../config/index.js';
-import { apiPaths, readPageQuery } from '../http/index.js';
+import { apiPaths, readPageQuery, UnknownFields } from '../http/index.js';
 import type { ListObject, ResponseWithText } from '../protocol/index.js';
 import { validateForkBody } from './fork-body.js';
 import { SessionsService } from './sessions.service.js';
@@ -29,7 +28,7 @@ export interface DeletedSession {
 export class SessionsController {
   constructor(
     private readonly sessions: SessionsService,
-    private readonly environment: Environment,
+    private readonly unknownFields: UnknownFields,
   ) {}
 
   @Get(':id/responses')
@@ -48,7 +47,7 @@ export class SessionsController {
     @Body() body: unknown,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ForkedSession> {
-    const request = validateForkBody(body, { unknownParameters: this.environment.UNKNOWN_PARAMETERS });
+    const request = validateForkBody(body, this.unknownFields.options());
     const responses = await this.sessions.fork(tenant, id, request);
     return { id: request.target_session_id, object: 'session', forked_from: id, responses };
   }

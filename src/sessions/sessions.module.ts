@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 
+import { HttpModule } from '../http/index.js';
 import { StateModule } from '../state/index.js';
 import { SessionGate } from './session-gate.js';
 import { SessionsController } from './sessions.controller.js';
@@ -7,7 +8,7 @@ import { SessionsService } from './sessions.service.js';
 
 /** Sessions, to which responses belong, and their locks. */
 @Module({
-  imports: [StateModule],
+  imports: [HttpModule, StateModule],
   controllers: [SessionsController],
   providers: [SessionGate, SessionsService],
   exports: [SessionGate],

@@ -1,9 +1,15 @@
+import type { TypoSearch } from './typo-search.js';
 import type { Violation } from './violation.js';
+
+/** What happens to members that a closed class does not know. */
+export type UnknownParameters = 'typos' | 'ignore' | 'reject';
 
 /** Options of a validation. */
 export interface CheckOptions {
-  /** Handling of unknown members of closed classes. */
-  readonly unknownParameters: 'ignore' | 'reject';
+  /** Handling of unknown members of closed classes: misspelt ones are refused, none, or all. */
+  readonly unknownParameters: UnknownParameters;
+  /** Required with `typos`. */
+  readonly typos?: TypoSearch;
 }
 
 /** Checks a value without changing it; returns the first violation or null. */

@@ -2,9 +2,9 @@ import { getMetadataStorage } from 'class-validator';
 import { every, isObject, type Check, type CheckOptions } from './check.js';
 import { compileProperty, type Metadata, type PropertyCheck } from './compile-property.js';
 import { isClosed } from './decorators.js';
-import { didYouMean } from './did-you-mean.js';
+import { refuseUnknown } from './refuse-unknown.js';
 import type { Violation } from './violation.js';
-import { unknownMember, wrongType } from './violations.js';
+import { wrongType } from './violations.js';
 
 /** A class whose properties carry class-validator decorators. */
 export type DecoratedClass = abstract new () => object;
@@ -30,16 +30,6 @@ export function membersOf(target: DecoratedClass): ReadonlySet<string> {
   return new Set(metadataByProperty(target).keys());
 }
 
-function closedTo(known: ReadonlySet<string>): Check {
-  return (value, { unknownParameters }) => {
-    if (unknownParameters === 'ignore') return null;
-    const members = Object.keys(value as object);
-    const unknown = members.find((member) => !known.has(member));
-    if (unknown === undefined) return null;
-    return unknownMember(unknown, didYouMean(unknown, known.difference(new Set(members))));
-  };
-}
-
 function checkMembers(properties: readonly PropertyCheck[]): Check {
   return (value, options) => {
     for (const property of properties) {
@@ -58,7 +48,9 @@ export function nested(target: DecoratedClass): Check {
   const properties = metadataByProperty(target);
   const compiled = [...properties].map(([name, metadata]) => compileProperty(target.name, name, metadata));
   const members = checkMembers(compiled.filter((property) => property !== null));
-  const check = isClosed(target) ? every([closedTo(new Set(properties.keys())), members]) : members;
+  const known: ReadonlySet<string> = new Set(properties.keys());
+  const closed: Check = (value, options) => refuseUnknown(value as object, known, options);
+  const check = isClosed(target) ? every([closed, members]) : members;
   return (value, options) => (isObject(value) ? check(value, options) : wrongType('an object', value));
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { didYouMean } from './did-you-mean.js';
+import { didYouMean, isNearMiss } from './did-you-mean.js';
 
 const KNOWN = ['input', 'include', 'tools', 'top_p', 'store', 'stream'];
 
@@ -18,5 +18,23 @@ describe(didYouMean, () => {
 
   it('puts the nearest first', () => {
     expect(didYouMean('tools', ['tolls_', 'toolz'])).toEqual(['toolz', 'tolls_']);
+  });
+});
+
+describe(isNearMiss, () => {
+  it.each([
+    ['temprature', true],
+    ['tempreature', true],
+    ['temperture', true],
+    ['temp', false],
+    ['sotre', true],
+    ['scope', false],
+    ['state', false],
+    ['mode', true],
+    ['type', false],
+    ['usr', false],
+    ['x'.repeat(100_000), false],
+  ])('of %s is %s', (name, isNear) => {
+    expect(isNearMiss(name, ['temperature', 'store', 'model', 'text', 'user'])).toBe(isNear);
   });
 });

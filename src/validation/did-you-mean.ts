@@ -1,15 +1,23 @@
 const MAX_DISTANCE = 2;
 
-/** The number of single-character edits between two words (Levenshtein). */
+/** A name may have one wrong character in four: two edits turn most words of four letters into one another. */
+const CHARACTERS_PER_EDIT = 4;
+
+/** The number of single-character edits between two words; two neighbours that changed places are one edit. */
 function editDistance(from: string, to: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {
     const current = [row];
     for (let column = 1; column <= to.length; column++) {
       const isSame = from[row - 1] === to[column - 1];
       const replaced = (previous[column - 1] ?? 0) + (isSame ? 0 : 1);
-      current.push(Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+      let edits = Math.min(replaced, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1);
+      const isSwapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      if (isSwapped) edits = Math.min(edits, (beforePrevious[column - 2] ?? 0) + 1);
+      current.push(edits);
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[to.length] ?? 0;
@@ -23,4 +31,17 @@ export function didYouMean(unknown: string, known: Iterable<string>): readonly s
     .filter(({ distance }) => distance <= MAX_DISTANCE)
     .sort((left, right) => left.distance - right.distance)
     .map(({ name }) => name);
+}
+
+/**
+ * Whether an unknown name is so near a known one that it must be a slip: at most two edits, and at most one in four
+ * characters. `temprature` is, `mode` for `model` too; `scope` for `store` is not, nor anything of three letters.
+ */
+export function isNearMiss(unknown: string, known: Iterable<string>): boolean {
+  const edits = Math.min(MAX_DISTANCE, Math.floor(unknown.length / CHARACTERS_PER_EDIT));
+  if (edits === 0) return false;
+  for (const name of known) {
+    if (Math.abs(name.length - unknown.length) <= edits && editDistance(unknown, name) <= edits) return true;
+  }
+  return false;
 }

@@ -1,8 +1,11 @@
-export { isObject, objectsIn, type Check, type CheckOptions } from './check.js';
+export { isObject, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
 export { compile, membersOf, nested, type DecoratedClass, type Validate } from './compile.js';
 export { Closed, IsNullable, Satisfies } from './decorators.js';
 export { Violation } from './violation.js';
 export { aboveMaximum, belowMinimum, tooLong, tooManyElements, unknownValue, wrongType } from './violations.js';
+export { IgnoredMembers } from './ignored-members.js';
+export { refuseUnknown } from './refuse-unknown.js';
+export { TypoSearch } from './typo-search.js';
 export { listOf } from './list-of.js';
 export { type Query, toArray, toBoolean, toNumber } from './query-values.js';
 export { recordOfStrings, type RecordLimits } from './record-of-strings.js';

@@ -153,7 +153,10 @@ describe.each(STATES)('a conversation with the official SDK in $state', ({ open 
     const failed = await say('Hi');
     expect(failed).toMatchObject({ status: 'failed', error: { code: 'server_error', message: 'The model broke.' } });
     await expect(client.responses.retrieve(failed.id)).resolves.toMatchObject({ status: 'failed' });
-    await expect(say('Again', { previous_response_id: failed.id })).rejects.toMatchObject(notFound(failed.id));
+    await expect(say('Again', { previous_response_id: failed.id })).rejects.toMatchObject({
+      ...notFound(failed.id),
+      message: `400 Previous response with id '${failed.id}' has failed and cannot be continued. Send its input again, with the previous_response_id that it had.`,
+    });
   });
 
   it('continues an incomplete response', async () => {

@@ -122,6 +122,13 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     expect(new Set(calls.map(({ call_id }) => call_id)).size).toBe(4);
   });
 
+  it('are called with a parameter named __proto__ where that is required', async () => {
+    const schema = '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}';
+    const tool = { type: 'function', name: 'look', parameters: JSON.parse(schema) as unknown, strict: false };
+    const [call] = listCalls(await ask('', { tools: [tool], tool_choice: 'required' }));
+    expect(call).toMatchObject({ arguments: expect.stringMatching(/^\{"__proto__":\d+\}$/) as unknown });
+  });
+
   it('are called with an input that fits a grammar', async () => {
     const format = { type: 'grammar', syntax: 'regex', definition: '[A-Z]{3}-[0-9]{4}' };
     const [call] = listCalls(await ask('', { tools: [{ ...jot, format }] }));

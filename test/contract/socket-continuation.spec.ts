@@ -148,7 +148,15 @@ describeService('continuing a response on a socket', { providers: [ScriptedProvi
     const { response } = await client.turn({ input: 'Hi', store: stored });
     expect(response.status).toBe('failed');
     const refusal = await client.refusal({ input: 'Go on', previous_response_id: response.id });
-    expect(refusal).toMatchObject(notFound(response.id));
+    const why = stored ? 'has failed and cannot be continued' : 'not found';
+    expect(refusal).toMatchObject({
+      status: 400,
+      error: {
+        code: 'previous_response_not_found',
+        param: 'previous_response_id',
+        message: expect.stringContaining(`'${response.id}' ${why}.`) as unknown,
+      },
+    });
   });
 
   it('does not continue a response that could not be saved', async () => {

@@ -84,6 +84,7 @@ describe('a variable that cannot be used', () => {
     ['LOG_LEVEL', 'LOG'],
     ['LOG_FORMAT', 'xml'],
     ['UNKNOWN_PARAMETERS', 'drop'],
+    ['EVENT_NAMES', 'both'],
     ['STATE', 'no backend!'],
     ['BODY_LIMIT_BYTES', '1023'],
     ['REQUEST_TIMEOUT_MS', '999'],

@@ -30,7 +30,7 @@ const UPSTREAMS = {
   },
 };
 
-describe.each(['ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%s', (UNKNOWN_PARAMETERS) => {
+describe.each(['typos', 'ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%s', (UNKNOWN_PARAMETERS) => {
   const clock = new PausingClock();
   // Before it closes.
   afterAll(() => clock.letGo());
@@ -160,7 +160,7 @@ describe('members of the API that are listed', () => {
     'prompt_cache_options',
   ];
 
-  describe.each(['ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%s', (UNKNOWN_PARAMETERS) => {
+  describe.each(['typos', 'ignore', 'reject'] as const)('with UNKNOWN_PARAMETERS=%s', (UNKNOWN_PARAMETERS) => {
     const service = useService(() =>
       startRoutedService({
         upstreams: { a: { forward: CHECKED } },

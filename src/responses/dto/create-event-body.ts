@@ -1,13 +1,12 @@
 import { IsBoolean, IsOptional } from 'class-validator';
 
 import { sessionId } from '../../sessions/index.js';
-import { Closed, Satisfies } from '../../validation/index.js';
+import { Satisfies } from '../../validation/index.js';
 import { CreateRequestBody } from './create-request-body.js';
 
 /**
  * A `response.create` without its envelope: the body of `POST /responses` and the members for sockets (protocol §6.2).
  */
-@Closed()
 export class CreateEventBody extends CreateRequestBody {
   @IsOptional()
   @IsBoolean()

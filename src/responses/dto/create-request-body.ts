@@ -11,7 +11,7 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { Closed, listOf, nested, recordOfStrings, Satisfies } from '../../validation/index.js';
+import { listOf, nested, recordOfStrings, Satisfies } from '../../validation/index.js';
 import { INCLUDABLES } from './includable.js';
 import { input } from './input-item.js';
 import { responseId } from './response-id.js';
@@ -19,7 +19,7 @@ import { TextConfig } from './text-config.js';
 import { toolChoice } from './tool-choice.js';
 import { tool } from './tools.js';
 import { AccessPrograms, ImageConfig, PromptCacheOptions, ReasoningConfig, StreamOptions } from './tuning.js';
-import { contextManagement, conversation, Moderation, NamedById } from './unbuilt-features.js';
+import { contextManagement, conversation, Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
 
 const metadata = recordOfStrings({
   expected: 'a metadata object',
@@ -38,7 +38,6 @@ export class ModelMember {
  * The body of `POST /responses` (protocol §2). The order of the properties is the order in which their violations are reported;
  * null stands for the default everywhere except in `model`.
  */
-@Closed()
 export class CreateRequestBody extends ModelMember {
   @IsOptional()
   @Satisfies(nested(Moderation))
@@ -189,6 +188,11 @@ export class CreateRequestBody extends ModelMember {
   @IsOptional()
   @Satisfies(nested(ImageConfig))
   readonly image?: ImageConfig | null;
+
+  // Of the beta `responses_multi_agent=v1`.
+  @IsOptional()
+  @Satisfies(nested(MultiAgent))
+  readonly multi_agent?: MultiAgent | null;
 
   // Sent by Codex with every request; not part of OpenAI's types.
   @Allow()

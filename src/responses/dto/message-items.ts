@@ -24,6 +24,10 @@ export class MessageMembers extends AnyItem {
   @IsString()
   readonly phase?: string | null;
 
+  // Of the beta `responses_multi_agent=v1`: who wrote the message.
+  @Allow()
+  readonly agent?: unknown;
+
   // Sent by Codex in configurations with the built-in provider.
   @Allow()
   readonly internal_chat_message_metadata_passthrough?: unknown;

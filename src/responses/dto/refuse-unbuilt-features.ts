@@ -11,6 +11,7 @@ const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: Cre
   { param: 'background', isUsed: ({ background }) => background === true },
   { param: 'context_management', isUsed: ({ context_management }) => context_management != null },
   { param: 'moderation', isUsed: ({ moderation }) => moderation != null },
+  { param: 'multi_agent', isUsed: ({ multi_agent }) => multi_agent?.enabled === true },
   {
     param: PREWARM,
     isUsed: ({ prompt_cache_options }) => prompt_cache_options?.prewarm === true,

@@ -1,15 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
+import { UnknownFields } from '../../http/index.js';
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
-import {
-  type CreateEvent,
-  type CreateOptions,
-  validateCreateEvent,
-  validateCreateRequest,
-} from './validate-create-request.js';
+import { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';
 
 /** Most members of a request, known or not. The API has about forty. */
 const MOST_MEMBERS = 1000;
@@ -22,19 +18,20 @@ const MOST_MEMBERS = 1000;
 export class RequestValidator {
   constructor(
     private readonly environment: Environment,
+    private readonly unknownFields: UnknownFields,
     private readonly providers: ProviderRegistry,
   ) {}
 
   /** The body of `POST /responses`, the same object. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown): CreateResponseRequest {
     this.limitSize(body);
-    return validateCreateRequest(body, this.options);
+    return validateCreateRequest(body, this.unknownFields.options(), this.providers.forwarded);
   }
 
   /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */
   checkEvent(body: unknown): CreateEvent {
     this.limitSize(body);
-    return validateCreateEvent(body, this.options);
+    return validateCreateEvent(body, this.unknownFields.options(), this.providers.forwarded);
   }
 
   /** First of all, because what follows takes time for each of them. */
@@ -51,9 +48,5 @@ export class RequestValidator {
       const message = `Invalid request: too many properties. Expected an object with at most ${MOST_MEMBERS} properties, but got an object with ${members} properties instead.`;
       throw ApiError.of('object_above_max_properties', message);
     }
-  }
-
-  private get options(): CreateOptions {
-    return { unknownParameters: this.environment.UNKNOWN_PARAMETERS, forwarded: this.providers.forwarded };
   }
 }

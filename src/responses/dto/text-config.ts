@@ -1,5 +1,5 @@
 import { IsBoolean, IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
-import { nested, Satisfies, unionBy, type Check } from '../../validation/index.js';
+import { Closed, nested, Satisfies, unionBy, type Check } from '../../validation/index.js';
 import { jsonSchema } from './json-schema.js';
 
 /** `text.format` of type `json_schema` (protocol §2). */
@@ -34,6 +34,7 @@ const textFormat = unionBy(
 );
 
 /** `text` (protocol §2). */
+@Closed()
 export class TextConfig {
   @IsOptional()
   @Satisfies(textFormat)

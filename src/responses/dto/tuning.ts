@@ -4,6 +4,7 @@ import { Closed } from '../../validation/index.js';
 const SUMMARIES = ['auto', 'concise', 'detailed'];
 
 /** `reasoning` (protocol §2). Support by the model is checked when the model is resolved. */
+@Closed()
 export class ReasoningConfig {
   @IsOptional()
   @IsIn(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
@@ -39,6 +40,7 @@ export class StreamOptions {
 }
 
 /** `prompt_cache_options` (protocol §2). */
+@Closed()
 export class PromptCacheOptions {
   @IsOptional()
   @IsIn(['implicit', 'explicit'])
@@ -58,6 +60,7 @@ export class PromptCacheOptions {
 }
 
 /** `access_programs` (protocol §2). */
+@Closed()
 export class AccessPrograms {
   @IsOptional()
   @IsString()
@@ -65,6 +68,7 @@ export class AccessPrograms {
 }
 
 /** `image` (protocol §2). */
+@Closed()
 export class ImageConfig {
   @IsOptional()
   @IsIn(['auto', 'enabled', 'disabled'])

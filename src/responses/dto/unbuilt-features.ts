@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsString, Min } from 'class-validator';
 import { listOf, nested, stringOr } from '../../validation/index.js';
 
 /** `moderation` (protocol §2). */
@@ -22,6 +22,13 @@ export class ContextManagement {
 export class NamedById {
   @IsString()
   readonly id!: string;
+}
+
+/** `multi_agent` (protocol §2). */
+export class MultiAgent {
+  @IsOptional()
+  @IsBoolean()
+  readonly enabled?: boolean | null;
 }
 
 /** `context_management` (protocol §2). */

@@ -4,41 +4,43 @@ import {
   compile,
   isObject,
   membersOf,
+  refuseUnknown,
   requireObject,
   type Validate,
 } from '../../validation/index.js';
+import { refuseChatCompletions } from './chat-completions-members.js';
 import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody, ModelMember } from './create-request-body.js';
 import { refuseTwoHistories, requireInput, requireSomethingToAnswer, requireToolsOfChoice } from './cross-checks.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 
 const requireModel = compile(ModelMember);
-const checkMembers = compile(CreateRequestBody);
-const checkEventMembers = compile(CreateEventBody);
-const apiMembers = membersOf(CreateRequestBody);
+const HTTP_BODY = { check: compile(CreateRequestBody), members: membersOf(CreateRequestBody) };
+const EVENT_BODY = { check: compile(CreateEventBody), members: membersOf(CreateEventBody) };
 
-/** Options of a validation. */
-export interface CreateOptions extends CheckOptions {
+/** What kind of request is validated. */
+interface Rules {
+  readonly check: Validate;
+  /** The members that the API knows. */
+  readonly members: ReadonlySet<string>;
   /** Further members that a provider accepts unchanged (docs/providers.md). */
-  readonly forwarded?: ReadonlySet<string>;
-}
-
-function refuseChatCompletions(body: object, { unknownParameters }: CheckOptions): void {
-  if (unknownParameters === 'ignore' || !Object.hasOwn(body, 'messages')) return;
-  throw ApiError.of(
-    'unsupported_parameter',
-    "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'.",
-  );
+  readonly forwarded: ReadonlySet<string> | undefined;
+  readonly isWarmUp: boolean;
 }
 
 /**
  * Checks the body of `POST /responses` and returns the same object, unchanged. Violations are reported in the order of
  * protocol §2; what depends on stored state or on the model is checked elsewhere.
  *
+ * @param forwarded further members that a provider accepts unchanged (docs/providers.md)
  * @throws ApiError with status 400 for the first violation
  */
-export function validateCreateRequest(body: unknown, options: CreateOptions): CreateResponseRequest {
-  return validate(requireObject(body), options, checkMembers, false);
+export function validateCreateRequest(
+  body: unknown,
+  options: CheckOptions,
+  forwarded?: ReadonlySet<string>,
+): CreateResponseRequest {
+  return validate(requireObject(body), options, { ...HTTP_BODY, forwarded, isWarmUp: false });
 }
 
 /** A validated `response.create`. */
@@ -55,40 +57,39 @@ export interface CreateEvent {
  *
  * @throws ApiError with status 400 for the first violation
  */
-export function validateCreateEvent(body: unknown, options: CreateOptions): CreateEvent {
+export function validateCreateEvent(
+  body: unknown,
+  options: CheckOptions,
+  forwarded?: ReadonlySet<string>,
+): CreateEvent {
   const members = requireObject(body);
   const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
-  const request = validate(members, options, checkEventMembers, !generate);
+  const request = validate(members, options, { ...EVENT_BODY, forwarded, isWarmUp: !generate });
   const { session_id: sessionId } = members as Pick<CreateEventBody, 'session_id'>;
   return { request, generate, sessionId: sessionId ?? undefined };
 }
 
 function validate(
   members: Record<string, unknown>,
-  options: CreateOptions,
-  check: Validate,
-  isWarmUp: boolean,
+  options: CheckOptions,
+  { check, members: known, forwarded, isWarmUp }: Rules,
 ): CreateResponseRequest {
   requireModel(members, options);
   if (members.model === '') {
     const message = "The requested model '' does not exist.";
     throw new ApiError(400, 'invalid_request_error', 'model_not_found', 'model', message);
   }
+  refuseChatCompletions(members, options, forwarded);
   if (!isWarmUp) requireInput(members);
-  refuseChatCompletions(members, options);
-  check(withoutForwarded(members, options), options);
+  const unknown = refuseUnknown(members, known, options, forwarded);
+  if (unknown !== null) throw unknown.toError();
+  check(members, options);
   const request = members as unknown as CreateResponseRequest;
   refuseTwoHistories(request);
   refuseUnbuiltFeatures(request, isWarmUp);
   if (!isWarmUp) requireSomethingToAnswer(request);
   requireToolsOfChoice(request);
   return request;
-}
-
-/** Removes forwarded members, so that a closed class accepts them. */
-function withoutForwarded(members: Record<string, unknown>, { unknownParameters, forwarded }: CreateOptions): object {
-  if (unknownParameters === 'ignore' || forwarded === undefined || forwarded.size === 0) return members;
-  return Object.fromEntries(Object.entries(members).filter(([name]) => apiMembers.has(name) || !forwarded.has(name)));
 }
 
 /** `prewarm` is another way to ask for a warm-up (protocol §6.4). */

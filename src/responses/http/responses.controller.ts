@@ -1,8 +1,9 @@
 import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
-import { apiPaths } from '../../http/index.js';
+import { apiPaths, RESPONSES_ROUTE } from '../../http/index.js';
 import {
   ApiError,
   type Item,
@@ -45,6 +46,7 @@ export class ResponsesController {
 
   @Post()
   @HttpCode(200)
+  @RouteConfig(RESPONSES_ROUTE)
   async create(
     @Body() body: unknown,
     @CurrentCaller() caller: Caller,

@@ -6,7 +6,7 @@ import { setProcessingTime } from '../../http/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { ResponsesService } from '../responses.service.js';
-import type { ActiveTurn, EventSink } from '../turn/index.js';
+import { type ActiveTurn, type EventSink, withEventNames } from '../turn/index.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
 import { StalledClients } from './stalled-clients.js';
@@ -30,7 +30,8 @@ export class SseTransport {
   async send(turn: ActiveTurn, reply: FastifyReply, obfuscate: boolean): Promise<void> {
     const stream = new SseStream(new SseEncoder(obfuscate), () => this.open(reply));
     try {
-      const ended = await this.responses.execute(turn, stream);
+      const sink = withEventNames(stream, this.environment.EVENT_NAMES);
+      const ended = await this.responses.execute(turn, sink);
       if (ended !== undefined) stream.writer?.end(DONE_FRAME);
       else stream.writer?.leave();
     } catch (error) {

@@ -4,6 +4,7 @@ import { MessageBody, type OnGatewayInit, SubscribeMessage, WebSocketGateway } f
 import { Environment } from '../../config/index.js';
 import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
+import { withEventNames } from '../turn/index.js';
 import { ErrorEventFilter } from './error-event.filter.js';
 import { SocketHandshake } from './socket-handshake.js';
 import { RESPONSES_PATH } from './socket-path.js';
@@ -47,6 +48,7 @@ export class ResponsesGateway implements OnGatewayInit {
     const { WS_SESSION_LOCK: locksSession } = this.environment;
     const admitted = this.responses.admit(request, turn.caller, { generate, headers, sessionId, locksSession });
     const active = turn.activate(admitted);
-    return turn.send(() => this.responses.execute(active, turn));
+    const sink = withEventNames(turn, this.environment.EVENT_NAMES);
+    return turn.send(() => this.responses.execute(active, sink));
   }
 }

@@ -7,14 +7,15 @@ import type { MessageMappingProperties } from '@nestjs/websockets';
 import type { Observable } from 'rxjs';
 import type { WebSocket, WebSocketServer } from 'ws';
 
+import { ApiRoutes, pathOf } from '../../http/index.js';
 import { SocketHandshake } from './socket-handshake.js';
-import { RESPONSES_PATH, RESPONSES_PATHS } from './socket-path.js';
+import { RESPONSES_PATH } from './socket-path.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
 /** The port under which Nest's adapters register the HTTP server of the application. */
 const OWN_SERVER = 0;
 
-type PathServer = WebSocketServer & { readonly path?: string };
+type PathServer = WebSocketServer & { readonly path: string };
 
 /**
  * Nest's WebSocket adapter with its own handshake and dispatch through lanes. Gateways of the embedding program on
@@ -23,12 +24,14 @@ type PathServer = WebSocketServer & { readonly path?: string };
 export class SocketAdapter extends WsAdapter {
   private readonly handshake: SocketHandshake;
   private readonly handlers: ConnectionHandlers;
+  private readonly routes: ApiRoutes;
   private listensTo: Server | null = null;
 
   constructor(app: INestApplication, options?: ConstructorParameters<typeof WsAdapter>[1]) {
     super(app, options);
     this.handshake = app.get(SocketHandshake);
     this.handlers = app.get(ConnectionHandlers);
+    this.routes = app.get(ApiRoutes);
   }
 
   override create(port: number, options: Parameters<WsAdapter['create']>[1]): unknown {
@@ -70,10 +73,12 @@ export class SocketAdapter extends WsAdapter {
 
   private readonly onUpgrade = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
     stream.on('error', destroyIt);
-    const path = pathOf(request);
+    const path = pathOf(request.url ?? '');
     const servers: readonly PathServer[] = this.wsServersRegistry.get(OWN_SERVER) ?? [];
-    const server = servers.find((candidate) => candidate.path === path);
-    if (RESPONSES_PATHS.includes(path)) this.handshake.open(request, stream, head);
+    // Under a global prefix, the path of its registration is not one of the service's own.
+    const isAt = (server: PathServer): boolean => pathOf(server.path) === path && !this.handshake.isOurs(server);
+    const server = servers.find(isAt);
+    if (this.routes.responses.includes(path)) this.handshake.open(request, stream, head);
     else if (server === undefined) this.handshake.refuseUnknownPath(request, stream);
     else server.handleUpgrade(request, stream, head, (socket) => server.emit('connection', socket, request));
   };
@@ -82,10 +87,4 @@ export class SocketAdapter extends WsAdapter {
 /** Not a closure: it lives as long as the socket and would retain the request of the upgrade. */
 function destroyIt(this: Duplex): void {
   this.destroy();
-}
-
-/** The path of a request; a proxy may send the whole URL. */
-function pathOf({ url = '' }: IncomingMessage): string {
-  if (!url.startsWith('/') && URL.canParse(url)) return new URL(url).pathname;
-  return url.replace(/[?#].*$/, '');
 }

@@ -9,6 +9,8 @@ import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import {
   answerRaw,
+  ApiRoutes,
+  checkHead,
   chooseRequestId,
   describeTarget,
   isAnswering,
@@ -18,7 +20,6 @@ import {
 } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
-import { RESPONSES_PATHS } from './socket-path.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
 /** Messages compressed at the same time, for all connections. */
@@ -38,6 +39,7 @@ export class SocketHandshake {
     private readonly registry: ConnectionRegistry,
     private readonly handlers: ConnectionHandlers,
     private readonly ids: IdGenerator,
+    private readonly routes: ApiRoutes,
   ) {}
 
   /** The WebSocket server of this service's paths; upgrades are passed to it. */
@@ -78,6 +80,7 @@ export class SocketHandshake {
    */
   open(request: IncomingMessage, stream: Duplex, head: Buffer): void {
     try {
+      checkHead(request);
       this.requireSockets();
       const tenant = authenticate(this.authenticator, request.headers);
       if (isPromise(tenant)) {
@@ -95,7 +98,7 @@ export class SocketHandshake {
   /** Refuses an upgrade on any other path. */
   refuseUnknownPath(request: IncomingMessage, stream: Duplex): void {
     const path = (request.url ?? '').replace(/[?#].*$/, '').slice(0, 200);
-    const message = `No WebSocket at ${path}. Use ${RESPONSES_PATHS.join(' or ')}.`;
+    const message = `No WebSocket at ${path}. Use ${this.routes.responses.join(' or ')}.`;
     this.refuse(request, stream, ApiError.of('unknown_url', message));
   }
 

@@ -1,7 +1,2 @@
-import { apiPaths } from '../../http/index.js';
-
-/** The paths for sockets, equal to those of `POST /responses`. */
-export const RESPONSES_PATHS: readonly string[] = apiPaths('responses').map((path) => `/${path}`);
-
-/** The path under which the gateway is registered; it answers on all of RESPONSES_PATHS. */
+/** The path under which the gateway is registered. It answers on the paths of `POST /responses` (ApiRoutes). */
 export const RESPONSES_PATH = '/v1/responses';

@@ -3,6 +3,7 @@ export * from './admission.js';
 export * from './admit.js';
 export * from './context-window.js';
 export * from './entrance.js';
+export * from './event-names.js';
 export * from './event-sink.js';
 export * from './failures.js';
 export * from './pass-policy.js';

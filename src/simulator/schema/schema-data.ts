@@ -2,6 +2,7 @@ import { isTimeout, runBounded } from '../run-bounded.js';
 import { SeededRandom } from '../seeded-random.js';
 import { WorkCounter } from './count-work.js';
 import { drawValue, REQUIRED_ONLY } from './draw-value.js';
+import { hidePrototype } from './hide-prototype.js';
 import { SchemaNarrower } from './narrow-schema.js';
 import { MOST_ITEMS, toPlainDocument } from './plain-schema.js';
 import type { PlainDocument } from './plain-schema.js';
@@ -35,9 +36,14 @@ export type SchemaData =
 export function makeSchemaData(schema: unknown, seed: number): SchemaData {
   let hasPatterns = false;
   try {
-    hasPatterns = /"pattern(?:Properties)?"/.test(JSON.stringify(schema));
+    // Undefined for what is not JSON, which findValue() refuses.
+    const text = JSON.stringify(schema) as string | undefined;
+    hasPatterns = /"pattern(?:Properties)?"/.test(text ?? '');
+    const hidden = hidePrototype(text ?? '');
     const limitMs = hasPatterns ? LONGEST_WORK_MS.withPatterns : LONGEST_WORK_MS.otherwise;
-    return runBounded(() => ({ found: true, value: findValue(schema, seed) }), limitMs);
+    const find = (): unknown =>
+      hidden === null ? findValue(schema, seed) : hidden.restore(findValue(hidden.schema, seed));
+    return runBounded(() => ({ found: true, value: find() }), limitMs);
   } catch (error) {
     const tooLong = isTimeout(error);
     return { found: false, reason: explain(error, hasPatterns), tooLong };

@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import type * as Beta from 'openai/resources/beta/responses/responses';
+import type * as OpenAI from 'openai/resources/responses/responses';
+import type { Reasoning } from 'openai/resources/shared';
+
+import { violationOf } from '../../../test/support/violation-of.js';
+
+/** Every member that a type of the `openai` package has: this file does not compile when a new version adds one. */
+type Complete<T> = Readonly<Record<keyof T, unknown>>;
+
+const reasoning: Complete<Reasoning & Beta.ResponseCreateParams.Reasoning> = {
+  effort: 'low',
+  summary: 'auto',
+  generate_summary: 'auto',
+  context: 'auto',
+  mode: 'standard',
+};
+
+const text: Complete<OpenAI.ResponseTextConfig & Beta.BetaResponseTextConfig> = {
+  format: { type: 'text' },
+  verbosity: 'low',
+};
+
+const streamOptions: Complete<OpenAI.ResponseCreateParams.StreamOptions & Beta.ResponseCreateParams.StreamOptions> = {
+  include_obfuscation: true,
+};
+
+const cacheOptions: Complete<
+  OpenAI.ResponseCreateParams.PromptCacheOptions & Beta.ResponseCreateParams.PromptCacheOptions
+> = { mode: 'implicit', ttl: '30m', comparison_response_id: 'resp_1', prewarm: false };
+
+const image: Complete<OpenAI.ResponseCreateParams.Image & Beta.ResponseCreateParams.Image> = {
+  context_compression: 'auto',
+};
+
+const accessPrograms: Complete<OpenAI.ResponseCreateParams.AccessPrograms & Beta.ResponseCreateParams.AccessPrograms> =
+  { cyber: 'standard' };
+
+const shortMessage: Complete<OpenAI.EasyInputMessage & Beta.BetaEasyInputMessage> = {
+  type: 'message',
+  role: 'assistant',
+  content: 'Hi',
+  phase: 'commentary',
+};
+
+const message: Complete<OpenAI.ResponseInputItem.Message & Beta.BetaResponseInputItem.Message> = {
+  type: 'message',
+  role: 'user',
+  status: 'completed',
+  content: [],
+  agent: { agent_name: 'a' },
+};
+
+const answer: Complete<OpenAI.ResponseOutputMessage & Beta.BetaResponseOutputMessage> = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  phase: 'final_answer',
+  content: [],
+  agent: { agent_name: 'a' },
+};
+
+/** The fields of a request, without `betas`, which the SDK sends as a header. */
+const fields: Complete<OpenAI.ResponseCreateParamsBase & Omit<Beta.ResponseCreateParamsBase, 'betas'>> = {
+  access_programs: accessPrograms,
+  background: false,
+  context_management: [],
+  conversation: 'conv_1',
+  image,
+  include: [],
+  input: [shortMessage, message, answer],
+  instructions: 'Be brief',
+  max_output_tokens: 16,
+  max_tool_calls: 1,
+  metadata: {},
+  model: 'm',
+  moderation: { model: 'omni' },
+  multi_agent: { enabled: true, max_concurrent_subagents: 2 },
+  parallel_tool_calls: true,
+  previous_response_id: 'resp_1',
+  prompt: { id: 'pmpt_1' },
+  prompt_cache_key: 'key',
+  prompt_cache_options: cacheOptions,
+  prompt_cache_retention: '24h',
+  reasoning,
+  safety_identifier: 'user',
+  service_tier: 'auto',
+  store: true,
+  stream: false,
+  stream_options: streamOptions,
+  temperature: 1,
+  text,
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'auto',
+  user: 'user',
+};
+
+const IMPLEMENTED = [null, 'unsupported_parameter'];
+
+/** The code that a request with a member is refused with; null when it is accepted. */
+function codeOf(members: object): unknown {
+  const violation = violationOf({ model: 'm', input: 'Hi', ...members }, 'reject') as readonly unknown[] | null;
+  return violation === null ? null : violation[1];
+}
+
+describe('UNKNOWN_PARAMETERS=reject knows every member of the SDK, also those that are not implemented', () => {
+  it.each(Object.entries(fields))('%s', (name, value) => {
+    expect(IMPLEMENTED).toContain(codeOf({ [name]: value }));
+  });
+
+  it.each<[param: string, members: object]>([
+    ['reasoning.efort', { reasoning: { efort: 'low' } }],
+    ['text.formats', { text: { formats: { type: 'text' } } }],
+    ['stream_options.include_usage', { stream_options: { include_usage: true } }],
+    ['prompt_cache_options.modus', { prompt_cache_options: { modus: 'implicit' } }],
+    ['image.compression', { image: { compression: 'auto' } }],
+    ['access_programs.bio', { access_programs: { bio: 'standard' } }],
+    ['input[0].bogus', { input: [{ ...shortMessage, bogus: 1 }] }],
+  ])('and refuses %s', (param, members) => {
+    expect(violationOf({ model: 'm', input: 'Hi', ...members }, 'reject')).toMatchObject([
+      400,
+      'unknown_parameter',
+      param,
+      expect.stringContaining(`Unknown parameter: '${param}'.`),
+    ]);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { handshakeOf } from '../support/connection-raw.js';
+import { useService } from '../support/describe-service.js';
+import { RawClient } from '../support/raw-client.js';
+import { exchange } from '../support/raw-socket.js';
+import { SocketClient } from '../support/socket-client.js';
+
+const KEY = 'sk-alpha';
+const BEARER = { authorization: `Bearer ${KEY}` };
+const BODY = JSON.stringify({ model: 'm', input: 'Hi' });
+const ODD_PATHS = [
+  '/v1/responses/',
+  '/v1//responses',
+  '//v1/responses',
+  '//openai//v1///responses//',
+  '/openai/v1/responses/?x=1',
+];
+
+const service = useService({ providers: [ScriptedProvider], environment: { API_KEYS: `alpha:${KEY}` } });
+
+async function send(method: string, path: string, body?: string, headers: Record<string, string> = BEARER) {
+  const client = new RawClient(service.port);
+  try {
+    const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    return await client.send({
+      method,
+      path,
+      headers: { ...json, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  } finally {
+    client.close();
+  }
+}
+
+describe('a path with a slash too many', () => {
+  it.each(ODD_PATHS)('is served: %s', async (path) => {
+    const answer = await send('POST', path, BODY);
+    expect(answer).toMatchObject({ status: 200 });
+    expect(JSON.parse(answer.text)).toMatchObject({ object: 'response', status: 'completed' });
+  });
+
+  it.each(ODD_PATHS)('opens a socket: %s', async (path) => {
+    await using client = await SocketClient.open(service, { headers: BEARER }, path);
+    await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+
+  it.each(['/v1/models/', '/v1//models', '/openai//v1/models'])('is served: %s', async (path) => {
+    expect(await send('GET', path)).toMatchObject({ status: 200 });
+  });
+
+  it.each([...ODD_PATHS, '//v1/nothing', '/v1//nothing/'])('needs a key: %s', async (path) => {
+    expect(await send('POST', path, BODY, {})).toMatchObject({ status: 401 });
+    expect(await send('POST', path, '{"broken', {})).toMatchObject({ status: 401 });
+  });
+
+  it.each(ODD_PATHS)('needs a key for a socket: %s', async (path) => {
+    const [answer] = await exchange(service.port, handshakeOf({ path }));
+    expect(answer).toMatchObject({ status: 401 });
+  });
+
+  it('names its methods', async () => {
+    expect(await send('PUT', '/v1//responses/', '{}')).toMatchObject({
+      status: 405,
+      headers: { allow: 'GET, HEAD, POST' },
+    });
+    expect(await send('OPTIONS', '/v1//responses/')).toMatchObject({
+      status: 204,
+      headers: { allow: 'GET, HEAD, POST, OPTIONS' },
+    });
+  });
+});
+
+describe('a client of an older API', () => {
+  it.each([
+    ['/v1/chat/completions', 'Chat Completions', '/v1/responses'],
+    ['/openai/v1/chat/completions', 'Chat Completions', '/openai/v1/responses'],
+    ['/v1//chat/completions/', 'Chat Completions', '/v1/responses'],
+    ['/v1/completions', 'Completions', '/v1/responses'],
+  ])('is told on %s that this is not %s, and how to get there', async (path, api, responses) => {
+    const answer = await send('POST', path, '{"model":"m","messages":[]}');
+    expect(answer.status).toBe(404);
+    const { error } = JSON.parse(answer.text) as { error: { code: string; message: string } };
+    expect(error.code).toBe('unknown_url');
+    for (const part of [
+      `Invalid URL (POST ${path}).`,
+      `no ${api} API`,
+      `POST ${responses}.`,
+      'client.responses.create',
+      'useResponsesApi: true',
+      'openai.responses(',
+      'wire_api = "responses"',
+    ]) {
+      expect(error.message).toContain(part);
+    }
+  });
+
+  it.each(['/v1/chat', '/v1/chat/completions/x', '/chat/completions', '/other/v1/chat/completions'])(
+    'is told no more elsewhere: %s',
+    async (path) => {
+      const { text } = await send('GET', path);
+      expect(JSON.parse(text)).toMatchObject({ error: { message: `Invalid URL (GET ${path}).` } });
+    },
+  );
+});
