@@ -9,6 +9,7 @@ export * from './provider-kind.js';
 export * from './pushing-provider.js';
 export * from './read-pushed.js';
 export * from './tokens/token-counter.js';
+export * from './tolerated-rules.js';
 export * from './turn.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';

@@ -4,6 +4,8 @@ import type { Violation } from './violation.js';
 export interface CheckOptions {
   /** Handling of unknown members of closed classes. */
   readonly unknownParameters: 'ignore' | 'reject';
+  /** Names of rules that do not apply to the value. */
+  readonly tolerated?: ReadonlySet<string> | undefined;
 }
 
 /** Checks a value without changing it; returns the first violation or null. */

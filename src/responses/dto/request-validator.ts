@@ -16,6 +16,8 @@ import {
  */
 @Injectable()
 export class RequestValidator {
+  private readonly toleratedFor = (model: string): ReadonlySet<string> => this.providers.tolerated(model);
+
   constructor(
     private readonly environment: Environment,
     private readonly providers: ProviderRegistry,
@@ -32,6 +34,7 @@ export class RequestValidator {
   }
 
   private get options(): CreateOptions {
-    return { unknownParameters: this.environment.UNKNOWN_PARAMETERS, forwarded: this.providers.forwarded };
+    const { environment, providers, toleratedFor } = this;
+    return { unknownParameters: environment.UNKNOWN_PARAMETERS, forwarded: providers.forwarded, toleratedFor };
   }
 }

@@ -2,7 +2,13 @@ import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { type CheckOptions, compile, isObject, membersOf, type Validate } from '../../validation/index.js';
 import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody, ModelMember } from './create-request-body.js';
-import { refuseTwoHistories, requireInput, requireSomethingToAnswer, requireToolsOfChoice } from './cross-checks.js';
+import {
+  refuseTwoHistories,
+  requireInput,
+  requireMentionOfJson,
+  requireSomethingToAnswer,
+  requireToolsOfChoice,
+} from './cross-checks.js';
 import { requireReadableBody } from './readable-body.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 
@@ -12,7 +18,9 @@ const checkEventMembers = compile(CreateEventBody);
 const apiMembers = membersOf(CreateRequestBody);
 
 /** Options of a validation. */
-export interface CreateOptions extends CheckOptions {
+export interface CreateOptions extends Omit<CheckOptions, 'tolerated'> {
+  /** The rules that do not apply to requests for a model. */
+  readonly toleratedFor?: (model: string) => ReadonlySet<string>;
   /** Further members that a provider accepts unchanged (docs/providers.md). */
   readonly forwarded?: ReadonlySet<string>;
 }
@@ -70,12 +78,15 @@ function validate(
   }
   if (!isWarmUp) requireInput(members);
   refuseChatCompletions(members, options);
-  check(withoutForwarded(members, options), options);
   const request = members as unknown as CreateResponseRequest;
+  const { unknownParameters, toleratedFor } = options;
+  const rules = { unknownParameters, tolerated: toleratedFor?.(request.model) };
+  check(withoutForwarded(members, options), rules);
   refuseTwoHistories(request);
   refuseUnbuiltFeatures(request, isWarmUp);
   if (!isWarmUp) requireSomethingToAnswer(request);
-  requireToolsOfChoice(request);
+  requireToolsOfChoice(request, rules);
+  if (!isWarmUp) requireMentionOfJson(request, rules);
   return request;
 }
 
