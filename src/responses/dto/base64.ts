@@ -4,8 +4,8 @@ const WINDOW = 64 * 1024;
 const decoded = Buffer.allocUnsafeSlow((WINDOW / 4) * 3);
 
 /**
- * Whether a text is base64 from a position on: not empty, in groups of four, padded. Ten megabytes take about four
- * milliseconds; a regular expression takes four times as long. The native decoder skips what is not base64, so the
+ * Whether a text is base64 from a position on: not empty, in groups of four, padded. Ten megabytes take about six
+ * milliseconds; a regular expression takes more than twice as long. The native decoder skips what is not base64, so the
  * number of bytes shows whether everything was.
  */
 export function isBase64(text: string, from = 0): boolean {
