@@ -27,11 +27,13 @@ export const ERROR_CODES = {
   integer_above_max_value: { status: 400, type: 'invalid_request_error' },
   /** An integer is too small. */
   integer_below_min_value: { status: 400, type: 'invalid_request_error' },
+  /** The parameters of a function with `strict: true` are outside the subset of Structured Outputs. */
+  invalid_function_parameters: { status: 400, type: 'invalid_request_error' },
   /** An id does not begin with the prefix of its kind, such as `resp`. */
   invalid_id_prefix: { status: 400, type: 'invalid_request_error' },
   /** The body or the frame is not valid JSON. */
   invalid_json: { status: 400, type: 'invalid_request_error' },
-  /** A JSON Schema in the request cannot be used. */
+  /** A JSON Schema in the request cannot be used, or has `strict: true` and is outside the subset of Structured Outputs. */
   invalid_json_schema: { status: 400, type: 'invalid_request_error' },
   /** `GET /responses/{id}` was asked for a stream; only background responses have one. */
   invalid_mode: { status: 400, type: 'invalid_request_error' },

@@ -4,6 +4,7 @@ export * from './errors.js';
 export * from './estimate-bytes.js';
 export * from './events.js';
 export * from './ids.js';
+export * from './image-errors.js';
 export * from './json-length.js';
 export * from './list-object.js';
 export * from './origin.js';

@@ -10,6 +10,7 @@ export * from './pushing-provider.js';
 export * from './read-pushed.js';
 export type * from './tokens/count-options.js';
 export * from './tokens/token-counter.js';
+export * from './tolerated-rules.js';
 export * from './turn.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';

@@ -4,6 +4,7 @@ import type { Item } from '../protocol/index.js';
 import type { ModelEvent } from './model-event.js';
 import type { ModelSink } from './model-sink.js';
 import { type CountOptions, countItemTokens, countSettingsTokens } from './tokens/index.js';
+import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
 import type { Turn } from './turn.js';
 
 /** A model of a provider. */
@@ -18,6 +19,8 @@ export interface ModelInfo {
   readonly maxOutputTokens?: number;
   /** Supported reasoning efforts; empty if the model does not reason, absent if unknown. */
   readonly reasoningEfforts?: readonly string[];
+  /** The effort of a turn that asks for none; absent if unknown. Responses show it. */
+  readonly defaultReasoningEffort?: string;
 }
 
 /**
@@ -44,6 +47,12 @@ export abstract class ModelProviderBase {
 
   /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];
+
+  /**
+   * The rules of OpenAI that requests for its models may break: the provider takes what they forbid. Requests for a name with
+   * several providers may break what all of them tolerate. Read once, at start.
+   */
+  readonly tolerates: ReadonlySet<ToleratedRule> = NO_RULES;
 
   /** Lists the models. Called at start and for `GET /v1/models`. */
   abstract models(): Promise<readonly ModelInfo[]>;

@@ -1,4 +1,5 @@
 import type { ModelProviderBase } from './model-provider.js';
+import type { ToleratedRule } from './tolerated-rules.js';
 
 /** A validated entry of PROVIDERS_FILE. */
 export interface ProviderEntry {
@@ -8,6 +9,8 @@ export interface ProviderEntry {
   readonly retries?: number;
   /** Whether the model names that the provider lists are served. */
   readonly discover?: boolean;
+  /** Rules that do not apply to its models, besides those that its class tolerates. */
+  readonly tolerates?: readonly ToleratedRule[];
   /** Additional request members that are forwarded. */
   readonly forward?: readonly string[];
   /** Members of its kind. */
@@ -16,7 +19,7 @@ export interface ProviderEntry {
 
 /** A kind of provider that PROVIDERS_FILE can configure: the schema of its entries, and a factory. */
 export abstract class ProviderKind {
-  /** JSON Schemas of the members of an entry, by name. Every kind also has `kind`, `retries` and `discover`. */
+  /** JSON Schemas of the members of an entry, by name. Every kind also has `kind`, `retries`, `discover` and `tolerates`. */
   abstract readonly members: Readonly<Record<string, object>>;
 
   /** Required members. */

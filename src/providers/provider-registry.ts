@@ -9,6 +9,7 @@ import type { ModelRoute } from './model-route.js';
 import { Recorder } from './recording/index.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
 import { ProviderTable, type TableDependencies } from './provider-table.js';
+import type { ToleratedRule } from './tolerated-rules.js';
 import type { HeaderNames } from './turn-headers.js';
 
 /**
@@ -62,6 +63,16 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   /** Additional request members that any provider forwards. */
   get forwarded(): ReadonlySet<string> {
     return this.table.forwarded;
+  }
+
+  /** The rules that do not apply to requests for a model; none if no provider serves it. */
+  tolerated(model: string): ReadonlySet<ToleratedRule> {
+    return this.table.tolerated(model);
+  }
+
+  /** The effort of turns for this model that ask for none; null if the model does not say. */
+  defaultEffort(model: string): string | null {
+    return this.table.find(model)?.model.defaultReasoningEffort ?? null;
   }
 
   /** Lists all models, with new requests to the providers. If a request fails, the provider's previous list is used. */

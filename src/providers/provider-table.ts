@@ -4,6 +4,7 @@ import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
 import type { Random } from './routing/index.js';
 import { type Configuration, type Destination, RoutedProvider, RouteTable, TargetHealth } from './routing/index.js';
+import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
 
 type Providers = ReadonlyMap<string, ModelProviderBase>;
 
@@ -24,6 +25,7 @@ export class ProviderTable {
   private readonly serving: Providers;
   private readonly listings: Listings;
   private readonly routes: RouteTable;
+  private readonly isStrict: boolean;
   private readonly lookUp = (provider: string, model: string): ModelInfo | undefined =>
     this.listings.lookUp(provider, model);
 
@@ -38,12 +40,18 @@ export class ProviderTable {
     this.serving = new Map(open.map(([name, destination]) => [name, toServing(name, destination)]));
     const listed = [...destinations].map(([name, { provider }]) => [name, provider] as const);
     this.listings = new Listings(new Map(listed), clock, dependencies.listLimitMs);
+    this.isStrict = [...destinations.values()].every(({ tolerates }) => tolerates.size === 0);
     this.routes = new RouteTable(configuration?.models ?? [], destinations, routing);
   }
 
   /** Additional request members that any provider forwards. */
   get forwarded(): ReadonlySet<string> {
     return this.dependencies.configuration?.forwarded ?? new Set();
+  }
+
+  /** The rules that do not apply to requests for a model. Looked up only if some provider tolerates any. */
+  tolerated(model: string): ReadonlySet<ToleratedRule> {
+    return this.isStrict ? NO_RULES : (this.find(model)?.provider.tolerates ?? NO_RULES);
   }
 
   /** Requests the model lists of all providers. */
@@ -97,7 +105,7 @@ function gather({ classes, configuration }: TableDependencies): ReadonlyMap<stri
   if (taken !== undefined) throw new Error(`providers.${taken} has the name of a registered provider`);
   const own = [...classes].map(([name, provider]) => {
     const isOpen = configuration === null || !provider.isFallback;
-    return [name, { provider, retries: 0, isOpen }] as const;
+    return [name, { provider, retries: 0, isOpen, tolerates: provider.tolerates }] as const;
   });
   return new Map([...own, ...configured]);
 }

@@ -76,6 +76,7 @@ export function isListed(id: string): boolean {
 /** Describes a model by its family; unknown models accept any effort. */
 export function describeModel(id: string): SimulatedModel {
   const { contextWindow, maxOutputTokens, reasoningEfforts } = findFamily(id);
+  const reasons = reasoningEfforts?.length !== 0;
   return {
     id,
     ownedBy: 'simulator',
@@ -83,6 +84,7 @@ export function describeModel(id: string): SimulatedModel {
     contextWindow,
     maxOutputTokens,
     ...(reasoningEfforts === undefined ? {} : { reasoningEfforts }),
+    ...(reasons ? { defaultReasoningEffort: effortOf(id, null) } : {}),
   };
 }
 

@@ -10,6 +10,8 @@ export interface CheckOptions {
   readonly unknownParameters: UnknownParameters;
   /** Required with `typos`. */
   readonly typos?: TypoSearch;
+  /** Names of rules that do not apply to the value. */
+  readonly tolerated?: ReadonlySet<string> | undefined;
 }
 
 /** Checks a value without changing it; returns the first violation or null. */

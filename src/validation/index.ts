@@ -1,4 +1,4 @@
-export { isObject, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
+export { every, isObject, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
 export { compile, membersOf, nested, type DecoratedClass, type Validate } from './compile.js';
 export { Closed, IsNullable, Satisfies } from './decorators.js';
 export { Violation } from './violation.js';

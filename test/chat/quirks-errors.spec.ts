@@ -62,6 +62,14 @@ describe('errors of an upstream', () => {
       expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded' } });
     });
 
+    it('tell of images that only the model finds out to be none', async () => {
+      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error: 'invalidImage' } } });
+      expect(response).toMatchObject({
+        status: 'failed',
+        error: { code: 'invalid_image_format', message: expect.stringContaining('No image format fits.') as unknown },
+      });
+    });
+
     it.each<Nonsense>(['invalidJson', 'text', 'number', 'null', 'list'])(
       'are chunks that are none: %s',
       async (nonsense) => {
@@ -104,6 +112,11 @@ describe('errors of an upstream', () => {
         await expect(turn).rejects.toMatchObject({ body: { error: { code: 'server_error', type: 'server_error' } } });
       },
     );
+
+    it('tell of images that only the model finds out to be none', async () => {
+      const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'invalidImage' } } });
+      await expect(turn).rejects.toMatchObject({ status: 400, body: { error: { code: 'invalid_image_format' } } });
+    });
 
     it('tell that the input is too long', async () => {
       const turn = runTurn(service, ANSWER, { breaks: { after: 0, by: { error: 'contextLength' } } });

@@ -134,7 +134,7 @@ const TEXT_TURNS: readonly ParityTurn[] = [
   {
     name: 'settings that are echoed',
     body: {
-      instructions: 'Be brief.',
+      instructions: 'Be brief, in JSON.',
       tools: [
         { type: 'function', name: 'look' },
         { type: 'custom', name: 'patch' },
@@ -154,9 +154,9 @@ const TEXT_TURNS: readonly ParityTurn[] = [
     },
     model: [{ type: 'text', delta: '{}' }, usage],
     expected: {
-      instructions: 'Be brief.',
+      instructions: 'Be brief, in JSON.',
       tools: [
-        { type: 'function', name: 'look', description: null, parameters: null, strict: false },
+        { type: 'function', name: 'look', description: null, parameters: null, strict: false, output_schema: null },
         { type: 'custom', name: 'patch' },
       ],
       tool_choice: { type: 'function', name: 'look' },
@@ -170,7 +170,7 @@ const TEXT_TURNS: readonly ParityTurn[] = [
       safety_identifier: 'somebody',
       service_tier: 'priority',
       text: { format: { type: 'json_object' }, verbosity: 'low' },
-      reasoning: { effort: 'low', summary: 'auto' },
+      reasoning: { context: 'all_turns', effort: 'low', mode: 'standard', summary: 'auto' },
     },
   },
 ];

@@ -26,7 +26,7 @@ export const REFUSED: readonly (readonly [what: string, body: object, expected: 
   ['no model', { input: 'Hi' }, bad('missing_required_parameter', 'model', "Missing required parameter: 'model'.")],
   ['null as model', { model: null, input: 'Hi' }, bad('invalid_type', 'model', /^Invalid type for 'model'/)],
   ['an empty model', { model: '', input: 'Hi' }, bad('model_not_found', 'model', /does not exist/)],
-  ['no input', { model: 'only' }, bad('missing_required_parameter', null, /^One of "input" or "previous_response_id"/)],
+  ['no input', { model: 'only' }, bad('missing_required_parameter', 'input', "Missing required parameter: 'input'.")],
   ['empty input', { model: 'only', input: '' }, bad('missing_required_parameter', null, /^One of "input"/)],
   [
     'an unknown field',

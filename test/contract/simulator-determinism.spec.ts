@@ -52,7 +52,7 @@ const TURNS: readonly (ListedTurn & { readonly shows: string })[] = [
     shows: 'response.custom_tool_call_input',
   },
   { name: 'structured output', body: { ...gpt, text }, shows: 'json_schema' },
-  { name: 'JSON', body: { ...gpt, text: { format: { type: 'json_object' } } }, shows: 'json_object' },
+  { name: 'JSON', body: { ...gpt, input: 'JSON.', text: { format: { type: 'json_object' } } }, shows: 'json_object' },
   {
     name: 'log probabilities',
     body: { ...gpt, include: ['message.output_text.logprobs'], top_logprobs: 3 },

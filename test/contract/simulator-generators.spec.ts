@@ -16,7 +16,7 @@ const FORMAT = {
   strict: true,
   schema: {
     type: 'object',
-    properties: { city: { type: 'string', minLength: 1 }, degrees: { type: 'integer', minimum: 3, maximum: 5 } },
+    properties: { city: { type: 'string', pattern: '^[a-z]' }, degrees: { type: 'integer', minimum: 3, maximum: 5 } },
     required: ['city', 'degrees'],
     additionalProperties: false,
   },

@@ -7,7 +7,7 @@ import { TRANSPORTS } from '../support/transports.js';
 const long = closed(
   Object.fromEntries(['from', 'to', 'over', 'under'].map((name) => [name, { type: 'string', minLength: 60 }])),
 );
-const walk = { type: 'function', name: 'walk', parameters: long, strict: true };
+const walk = { type: 'function', name: 'walk', parameters: long };
 const jot = {
   type: 'custom',
   name: 'jot',
@@ -26,7 +26,7 @@ const REQUESTS: readonly (readonly [name: string, body: object, types: readonly 
   ],
   ['reasoning only', { model: 'gpt-5', reasoning: { effort: 'high', summary: 'auto' } }, ['reasoning']],
   ['structured output', { text: plan }, ['message']],
-  ['a JSON object', { text: { format: { type: 'json_object' } } }, ['message']],
+  ['a JSON object', { input: 'JSON.', text: { format: { type: 'json_object' } } }, ['message']],
   ['a call', { tools: [walk] }, ['function_call']],
   ['a call of a custom tool', { tools: [jot] }, ['custom_tool_call']],
   [

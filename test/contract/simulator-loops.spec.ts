@@ -15,7 +15,7 @@ const forecast = {
   parameters: {
     type: 'object',
     properties: {
-      city: { type: 'string', minLength: 1 },
+      city: { type: 'string', pattern: '^[a-z]' },
       days: { type: 'integer', minimum: 1, maximum: 14 },
       around: { anyOf: [{ type: 'array', items: { type: 'string' } }, { type: 'null' }] },
     },

@@ -41,7 +41,7 @@ describe.each(TRANSPORTS)('output of the simulator ($name)', (transport) => {
     });
 
     it('is an object where only JSON is asked for', async () => {
-      const { response, events } = await ask({ text: { format: { type: 'json_object' } } });
+      const { response, events } = await ask({ input: 'JSON, please.', text: { format: { type: 'json_object' } } });
       const text = textOf(response);
       expect(JSON.parse(text)).toEqual(expect.objectContaining({}));
       expect(text).toMatch(/^\{.+\}$/);

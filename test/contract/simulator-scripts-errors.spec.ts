@@ -96,6 +96,15 @@ const ERRORS: readonly (readonly [name: string, error: unknown, seen: SeenRefusa
     },
   ],
   [
+    'an image that only the model finds out to be none',
+    { code: 'invalid_image', message: 'The image data you provided does not represent a valid image.', status: 400 },
+    {
+      status: 400,
+      retryAfter: null,
+      error: { code: 'invalid_image', message: 'The image data you provided does not represent a valid image.' },
+    },
+  ],
+  [
     'a code and nothing else',
     { code: 'bio_policy' },
     { status: 500, retryAfter: null, error: { code: 'bio_policy', message: expect.any(String), param: null } },

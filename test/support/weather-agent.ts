@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 /** What the agent's tools are called with. */
 export const forecastParameters = z.strictObject({
-  city: z.string().min(1),
+  city: z.string().regex(/^\S/),
   days: z.int().min(1).max(14),
   unit: z.enum(['celsius', 'fahrenheit']),
   around: z.array(z.string()).max(3).nullable(),

@@ -19,6 +19,7 @@ describe('pictures, files and sounds for an upstream', () => {
       blind: { capabilities: { images: false } },
       deaf: { capabilities: { audio: false } },
       fileless: { capabilities: { files: false } },
+      tolerant: { tolerates: ['images'] },
     });
   });
 
@@ -81,7 +82,7 @@ describe('pictures, files and sounds for an upstream', () => {
       image({ file_id: 'file-1' }),
       "This model supports images by 'image_url' only, not by file_id.",
     ],
-    ['pictures without anything', 'generic', image({}), "This model supports images by 'image_url' only."],
+    ['pictures without anything', 'tolerant', image({}), "This model supports images by 'image_url' only."],
     [
       'files by address',
       'generic',

@@ -19,7 +19,7 @@ describe('the form of the answer for an upstream', () => {
   beforeAll(async () => {
     translation = await Translation.start({
       loose: { capabilities: { structured_output: 'json_object' } },
-      free: { capabilities: { structured_output: 'none' } },
+      free: { capabilities: { structured_output: 'none' }, tolerates: ['json_object'] },
       free_roleless: { capabilities: { structured_output: 'none', system_role: 'none' } },
     });
   });

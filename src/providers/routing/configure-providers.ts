@@ -22,8 +22,8 @@ export async function configureProviders(
   const destinations = new Map<string, Destination>();
   for (const [name, entry] of entries) {
     const provider = await create(path, name, secrets, () => kindOf(entry, kinds).create(name, entry, secrets));
-    const { retries = DEFAULT_RETRIES, discover: isOpen = !named.has(name) } = entry;
-    destinations.set(name, { provider, retries, isOpen });
+    const { retries = DEFAULT_RETRIES, discover: isOpen = !named.has(name), tolerates = [] } = entry;
+    destinations.set(name, { provider, retries, isOpen, tolerates: provider.tolerates.union(new Set(tolerates)) });
   }
   return {
     destinations,

@@ -1,4 +1,5 @@
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
+import { TOLERATED_RULES } from '../tolerated-rules.js';
 import { flag, object, oneOf, text, tokens } from './schema-parts.js';
 
 /** The content of PROVIDERS_FILE (docs/providers.md). */
@@ -43,7 +44,11 @@ const upstream = object(
 );
 
 /** Members of an entry of any kind. */
-const COMMON_MEMBERS = { retries: { type: 'integer', minimum: 0, maximum: 100 }, discover: flag };
+const COMMON_MEMBERS = {
+  retries: { type: 'integer', minimum: 0, maximum: 100 },
+  discover: flag,
+  tolerates: { type: 'array', items: oneOf(...TOLERATED_RULES), uniqueItems: true },
+};
 
 const MATCHES = ['name', 'prefix', 'glob', 'default'];
 const TARGETS = ['alias', 'provider', 'upstreams'];

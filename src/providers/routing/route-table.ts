@@ -119,6 +119,8 @@ function toRoute(name: string, { entry, provider, targets }: Rule, lookUp: LookU
   const contextWindow = entry.context_window ?? (windows.length === 0 ? undefined : Math.min(...windows));
   const [first] = known;
   const efforts = entry.reasoning_efforts ?? first?.reasoningEfforts;
+  const effort = first?.defaultReasoningEffort;
+  const hasEffort = effort !== undefined && efforts?.includes(effort) !== false;
   const model: ModelInfo = {
     id: name,
     ownedBy: entry.owned_by ?? first?.ownedBy ?? provider.first.providerName,
@@ -126,6 +128,7 @@ function toRoute(name: string, { entry, provider, targets }: Rule, lookUp: LookU
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
     ...(efforts === undefined ? {} : { reasoningEfforts: efforts }),
+    ...(hasEffort ? { defaultReasoningEffort: effort } : {}),
   };
   return { providerName: provider.first.providerName, provider, model };
 }

@@ -29,6 +29,7 @@ function route(...answers: readonly [Upstream, ...Upstream[]]): RoutedProvider {
     providerName: `upstream-${index}`,
     retries: 0,
     isOpen: true,
+    tolerates: new Set(),
     toModel: (name) => name,
     weight: 1,
   });

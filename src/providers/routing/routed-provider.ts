@@ -5,6 +5,7 @@ import type { ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { CountOptions } from '../tokens/index.js';
+import type { ToleratedRule } from '../tolerated-rules.js';
 import type { Turn } from '../turn.js';
 import { orderTargets } from './order-targets.js';
 import type { Random } from './random.js';
@@ -22,12 +23,16 @@ export interface RoutingDependencies {
 
 /** Distributes turns over targets by weight, and fails over to the next target before the first token. */
 export class RoutedProvider extends PushingProvider {
+  override readonly tolerates: ReadonlySet<ToleratedRule>;
+
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
     private readonly dependencies: RoutingDependencies,
     private readonly mostOutputTokens?: number,
   ) {
     super();
+    // Any target may answer, so all of them must tolerate a rule.
+    this.tolerates = targets.map((target) => target.tolerates).reduce((common, rules) => common.intersection(rules));
   }
 
   /** Wraps one provider, for its own model names. */

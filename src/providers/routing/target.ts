@@ -1,4 +1,5 @@
 import type { ModelProviderBase } from '../model-provider.js';
+import type { ToleratedRule } from '../tolerated-rules.js';
 
 /** A provider that model names can be routed to. */
 export interface Destination {
@@ -7,6 +8,8 @@ export interface Destination {
   readonly retries: number;
   /** Whether the model names that the provider lists are served. */
   readonly isOpen: boolean;
+  /** Rules that do not apply to its models. */
+  readonly tolerates: ReadonlySet<ToleratedRule>;
 }
 
 /** A provider that can answer the turns of a model name. */

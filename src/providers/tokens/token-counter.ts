@@ -62,7 +62,8 @@ async function countTools(tools: ResponseSettings['tools'], count: Count): Promi
   const before = count.tokens;
   for (const tool of tools) {
     if (count.isEnough) return;
-    await count.addText(JSON.stringify(tool));
+    // Responses show `output_schema: null`; models do not see it.
+    await count.addText(JSON.stringify(tool).replace(',"output_schema":null', ''));
   }
   if (!count.isEnough) counts.set(tools, count.tokens - before);
 }

@@ -6,7 +6,7 @@ import { checkEventOrder, SequentialIdGenerator } from '../../testing/index.js';
 import { resolveSettings } from '../turn/resolve-settings.js';
 import { type AssemblerNote, type AssemblerState, foldEvents, type OutputEvent, ResponseAssembler } from './index.js';
 
-const SETTINGS = resolveSettings({ model: 'm' });
+const SETTINGS = resolveSettings({ model: 'm' }, null);
 
 /** One thing that happens to a response on its way. */
 type Step =

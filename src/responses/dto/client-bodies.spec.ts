@@ -10,6 +10,7 @@ const schema = {
   required: ['city'],
   additionalProperties: false,
 };
+const picture = 'data:image/png;base64,iVBORw0KGgo=';
 const weather = { type: 'function', name: 'get_weather', description: 'Weather', parameters: schema, strict: false };
 
 /** What Codex 0.169 sends. */
@@ -21,7 +22,7 @@ const codex = {
     { type: 'function_call_output', id: 'fco_1', name: 'goal_objective', namespace: 'agent', output: 'careful' },
     { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'You are Codex.' }] },
     { ...user, id: 'msg_1', internal_chat_message_metadata_passthrough: { a: 1 } },
-    { type: 'message', role: 'user', content: [{ type: 'input_image', image_url: 'data:', detail: 'original' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_image', image_url: picture, detail: 'original' }] },
     { type: 'message', role: 'user', content: [{ type: 'input_audio', audio_url: 'data:' }] },
     { type: 'reasoning', id: 'rs_1', summary: [], content: null, encrypted_content: 'gAAA' },
     { type: 'reasoning', summary: [{ type: 'summary_text', text: 'x' }], encrypted_content: null },
@@ -161,7 +162,7 @@ const aiSdk = {
       role: 'user',
       content: [
         { type: 'input_text', text: 'Read' },
-        { type: 'input_file', filename: 'a.pdf', file_data: 'data:' },
+        { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
       ],
     },
     { role: 'assistant', content: [{ type: 'output_text', text: 'Read.' }], id: 'msg_1', phase: null },
@@ -170,7 +171,7 @@ const aiSdk = {
       type: 'function_call_output',
       call_id: 'call_1',
       output: [
-        { type: 'input_image', image_url: 'data:' },
+        { type: 'input_image', image_url: picture },
         { type: 'input_file', file_url: 'https://example.com/a' },
       ],
     },

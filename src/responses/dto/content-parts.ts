@@ -1,5 +1,6 @@
 import { Allow, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
-import { isObject, nested, unionBy, wrongType, type Check } from '../../validation/index.js';
+import { every, isObject, nested, unionBy, wrongType, type Check } from '../../validation/index.js';
+import { fileSource, imageSource } from './media-sources.js';
 
 /** `input_text` (protocol §3.2). */
 export class InputText {
@@ -61,8 +62,8 @@ export class Refusal {
 }
 
 const text = nested(InputText);
-const image = nested(InputImage);
-const file = nested(InputFile);
+const image = every([nested(InputImage), imageSource]);
+const file = every([nested(InputFile), fileSource]);
 // `input_audio` and `scoped_content` are in the live enum but in no type; Codex sends the first.
 const untyped: Check = (value) => (isObject(value) ? null : wrongType('an object', value));
 

@@ -1,15 +1,18 @@
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
+import { type CheckOptions, objectsIn } from '../../validation/index.js';
 import { requireChosenTools } from './find-tool.js';
 import { typeOfItem } from './input-item.js';
 
 type Body = Readonly<Record<string, unknown>>;
+
+/** Items whose texts are elsewhere, or encrypted. */
+const OPAQUE: ReadonlySet<unknown> = new Set(['item_reference', 'compaction', 'compaction_summary']);
 
 const NOTHING_TO_ANSWER = `One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.`;
 
 /** Refuses a request without `input` (protocol §2, order rule 2). `conversation` or `prompt` would replace it. */
 export function requireInput(body: Body): void {
   if (body.input != null || body.conversation != null || body.prompt != null) return;
-  if (body.previous_response_id == null) throw ApiError.of('missing_required_parameter', NOTHING_TO_ANSWER);
   throw ApiError.of('missing_required_parameter', "Missing required parameter: 'input'.", { param: 'input' });
 }
 
@@ -30,13 +33,44 @@ export function refuseTwoHistories({ conversation, previous_response_id }: Creat
 }
 
 /**
- * Refuses a `tool_choice` that names unknown tools, unless items of the input or a previous response may add tools
- * (protocol §3.4).
+ * Refuses a `tool_choice` that names unknown tools or requires one where there is none, unless items of the input or a
+ * previous response may add tools (protocol §3.4).
  */
-export function requireToolsOfChoice({ input, previous_response_id, tool_choice, tools }: CreateResponseRequest): void {
-  if (typeof tool_choice !== 'object' || previous_response_id != null) return;
+export function requireToolsOfChoice(request: CreateResponseRequest, { tolerated }: CheckOptions): void {
+  const { input, previous_response_id, tool_choice: choice, tools } = request;
+  const isRequired = choice === 'required' && tolerated?.has('required_tools') !== true;
+  if ((!isRequired && typeof choice !== 'object') || previous_response_id != null) return;
   const items = typeof input === 'string' ? [] : (input ?? []);
   const mayBringTools = (type: unknown): boolean => type === 'additional_tools' || type === 'tool_search_output';
   if (items.some((item) => mayBringTools(typeOfItem(item)))) return;
-  requireChosenTools(tool_choice, tools ?? []);
+  if (isRequired) requireAnyTool(tools ?? []);
+  else requireChosenTools(choice, tools ?? []);
+}
+
+function requireAnyTool(tools: readonly object[]): void {
+  if (tools.length > 0) return;
+  throw ApiError.badRequest("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice');
+}
+
+/**
+ * Refuses `text.format` `json_object` if neither the input nor the instructions mention JSON: models would not know that
+ * they are to write any. A previous response, a referenced item or a compaction may do so, too.
+ */
+export function requireMentionOfJson(request: CreateResponseRequest, { tolerated }: CheckOptions): void {
+  const { input, instructions, previous_response_id, text } = request;
+  if (text?.format?.type !== 'json_object' || tolerated?.has('json_object') === true) return;
+  if (previous_response_id != null || mentionsJson(input) || mentionsJson(instructions)) return;
+  throw ApiError.badRequest(
+    "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
+    'input',
+  );
+}
+
+/** Whether a text, or the texts of some items or parts, have the word. */
+function mentionsJson(value: unknown): boolean {
+  if (typeof value === 'string') return /json/i.test(value);
+  return objectsIn(value).some((member) => {
+    const { content, output, text } = member;
+    return OPAQUE.has(typeOfItem(member)) || mentionsJson(content) || mentionsJson(output) || mentionsJson(text);
+  });
 }

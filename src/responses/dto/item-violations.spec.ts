@@ -216,7 +216,12 @@ describe('the items of input', () => {
     { type: '__proto__' },
     { role: 'user', content: [] },
     { role: 'user', content: [{ type: 'input_audio', audio_url: 'data:' }, { type: 'scoped_content' }] },
-    { role: 'user', content: [{ type: 'input_file', file_data: 'data:', filename: 'a.pdf', file_id: null }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_file', file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a.pdf', file_id: null },
+      ],
+    },
     { type: 'function_call_output', call_id: null, output: '', name: 'f' },
     { type: 'web_search_call' },
     { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },

@@ -5,7 +5,12 @@ import { UnknownFields } from '../../http/index.js';
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
-import { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';
+import {
+  type CreateEvent,
+  type CreateOptions,
+  validateCreateEvent,
+  validateCreateRequest,
+} from './validate-create-request.js';
 
 /** Most members of a request, known or not. The API has about forty. */
 const MOST_MEMBERS = 1000;
@@ -16,6 +21,8 @@ const MOST_MEMBERS = 1000;
  */
 @Injectable()
 export class RequestValidator {
+  private readonly toleratedFor = (model: string): ReadonlySet<string> => this.providers.tolerated(model);
+
   constructor(
     private readonly environment: Environment,
     private readonly unknownFields: UnknownFields,
@@ -25,13 +32,13 @@ export class RequestValidator {
   /** The body of `POST /responses`, the same object. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown): CreateResponseRequest {
     this.limitSize(body);
-    return validateCreateRequest(body, this.unknownFields.options(), this.providers.forwarded);
+    return validateCreateRequest(body, this.options());
   }
 
   /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */
   checkEvent(body: unknown): CreateEvent {
     this.limitSize(body);
-    return validateCreateEvent(body, this.unknownFields.options(), this.providers.forwarded);
+    return validateCreateEvent(body, this.options());
   }
 
   /** First of all, because what follows takes time for each of them. */
@@ -48,5 +55,10 @@ export class RequestValidator {
       const message = `Invalid request: too many properties. Expected an object with at most ${MOST_MEMBERS} properties, but got an object with ${members} properties instead.`;
       throw ApiError.of('object_above_max_properties', message);
     }
+  }
+
+  private options(): CreateOptions {
+    const { providers, toleratedFor } = this;
+    return { ...this.unknownFields.options(), forwarded: providers.forwarded, toleratedFor };
   }
 }

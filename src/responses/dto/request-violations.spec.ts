@@ -31,8 +31,8 @@ describe('violations come in the order of protocol §2', () => {
       "Invalid type for 'model': expected a string, but got an object instead.",
     ],
     [{ model: '', temperature: 9 }, 'model_not_found', 'model', "The requested model '' does not exist."],
-    [{ model: 'm', bogus: 1 }, 'missing_required_parameter', null, NOTHING],
-    [{ model: 'm', input: null }, 'missing_required_parameter', null, NOTHING],
+    [{ model: 'm', bogus: 1 }, 'missing_required_parameter', 'input', "Missing required parameter: 'input'."],
+    [{ model: 'm', input: null }, 'missing_required_parameter', 'input', "Missing required parameter: 'input'."],
     [
       { model: 'm', previous_response_id: 'resp_1', temperature: 9 },
       'missing_required_parameter',

@@ -72,7 +72,7 @@ describe('text', () => {
 
   it.each([
     { text: { format: { type: 'text' }, verbosity: null } },
-    { text: { format: { type: 'json_object' } } },
+    { text: { format: { type: 'json_object' } }, instructions: 'Answer in JSON.' },
     {
       text: {
         format: { ...schemaFormat, schema: { $schema: 'http://json-schema.org/draft-07/schema#', type: 'strnig' } },

@@ -1,6 +1,7 @@
 import { IsBoolean, IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
-import { Closed, nested, Satisfies, unionBy, type Check } from '../../validation/index.js';
+import { Closed, every, nested, Satisfies, unionBy, type Check } from '../../validation/index.js';
 import { jsonSchema } from './json-schema.js';
+import { strictFormat } from './strict-schema.js';
 
 /** `text.format` of type `json_schema` (protocol §2). */
 export class JsonSchemaFormat {
@@ -28,7 +29,7 @@ const textFormat = unionBy(
   'type',
   new Map([
     ['json_object', nothingMore],
-    ['json_schema', nested(JsonSchemaFormat)],
+    ['json_schema', every([nested(JsonSchemaFormat), strictFormat])],
     ['text', nothingMore],
   ]),
 );

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { violationOf } from '../../../test/support/violation-of.js';
 
 const body = { model: 'm', input: 'hi' };
-const lookup = { type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: true };
+const parameters = { type: 'object', properties: {}, additionalProperties: false };
+const lookup = { type: 'function', name: 'lookup', parameters, strict: true };
 
 describe('tools', () => {
   it.each<[unknown, string, string, string]>([

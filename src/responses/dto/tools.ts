@@ -1,5 +1,6 @@
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
-import { isObject, listOf, nested, Satisfies, unionBy, wrongType, type Check } from '../../validation/index.js';
+import { every, isObject, listOf, nested, Satisfies, unionBy, wrongType, type Check } from '../../validation/index.js';
+import { strictParameters } from './strict-schema.js';
 
 /** `function`: flat, not nested under a `function` member as in Chat Completions (protocol §3.4). */
 export class FunctionToolBody {
@@ -73,7 +74,7 @@ const anyTool: Check = (value) => (isObject(value) ? null : wrongType('an object
 export const tool: Check = unionBy(
   'type',
   new Map([
-    ['function', nested(FunctionToolBody)],
+    ['function', every([nested(FunctionToolBody), strictParameters])],
     ['custom', nested(CustomToolBody)],
     ['namespace', nested(NamespaceToolBody)],
     ['mcp', nested(McpToolBody)],

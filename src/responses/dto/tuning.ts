@@ -1,9 +1,10 @@
 import { Allow, IsBoolean, IsIn, IsOptional, IsString } from 'class-validator';
 import { Closed } from '../../validation/index.js';
 
-const SUMMARIES = ['auto', 'concise', 'detailed'];
-
-/** `reasoning` (protocol §2). Support by the model is checked when the model is resolved. */
+/**
+ * `reasoning` (protocol §2). Support by the model is checked when the model is resolved. The older `generate_summary` is
+ * unknown, as at OpenAI.
+ */
 @Closed()
 export class ReasoningConfig {
   @IsOptional()
@@ -11,12 +12,8 @@ export class ReasoningConfig {
   readonly effort?: string | null;
 
   @IsOptional()
-  @IsIn(SUMMARIES)
+  @IsIn(['auto', 'concise', 'detailed'])
   readonly summary?: string | null;
-
-  @IsOptional()
-  @IsIn(SUMMARIES)
-  readonly generate_summary?: string | null;
 
   @IsOptional()
   @IsIn(['auto', 'current_turn', 'all_turns'])

@@ -11,20 +11,32 @@ import {
 import { refuseChatCompletions } from './chat-completions-members.js';
 import { CreateEventBody } from './create-event-body.js';
 import { CreateRequestBody, ModelMember } from './create-request-body.js';
-import { refuseTwoHistories, requireInput, requireSomethingToAnswer, requireToolsOfChoice } from './cross-checks.js';
+import {
+  refuseTwoHistories,
+  requireInput,
+  requireMentionOfJson,
+  requireSomethingToAnswer,
+  requireToolsOfChoice,
+} from './cross-checks.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 
 const requireModel = compile(ModelMember);
 const HTTP_BODY = { check: compile(CreateRequestBody), members: membersOf(CreateRequestBody) };
 const EVENT_BODY = { check: compile(CreateEventBody), members: membersOf(CreateEventBody) };
 
+/** Options of a validation. */
+export interface CreateOptions extends Omit<CheckOptions, 'tolerated'> {
+  /** The rules that do not apply to requests for a model. */
+  readonly toleratedFor?: (model: string) => ReadonlySet<string>;
+  /** Further members that a provider accepts unchanged (docs/providers.md). */
+  readonly forwarded?: ReadonlySet<string>;
+}
+
 /** What kind of request is validated. */
-interface Rules {
+interface RequestKind {
   readonly check: Validate;
   /** The members that the API knows. */
   readonly members: ReadonlySet<string>;
-  /** Further members that a provider accepts unchanged (docs/providers.md). */
-  readonly forwarded: ReadonlySet<string> | undefined;
   readonly isWarmUp: boolean;
 }
 
@@ -32,15 +44,10 @@ interface Rules {
  * Checks the body of `POST /responses` and returns the same object, unchanged. Violations are reported in the order of
  * protocol §2; what depends on stored state or on the model is checked elsewhere.
  *
- * @param forwarded further members that a provider accepts unchanged (docs/providers.md)
  * @throws ApiError with status 400 for the first violation
  */
-export function validateCreateRequest(
-  body: unknown,
-  options: CheckOptions,
-  forwarded?: ReadonlySet<string>,
-): CreateResponseRequest {
-  return validate(requireObject(body), options, { ...HTTP_BODY, forwarded, isWarmUp: false });
+export function validateCreateRequest(body: unknown, options: CreateOptions): CreateResponseRequest {
+  return validate(requireObject(body), options, { ...HTTP_BODY, isWarmUp: false });
 }
 
 /** A validated `response.create`. */
@@ -57,38 +64,37 @@ export interface CreateEvent {
  *
  * @throws ApiError with status 400 for the first violation
  */
-export function validateCreateEvent(
-  body: unknown,
-  options: CheckOptions,
-  forwarded?: ReadonlySet<string>,
-): CreateEvent {
+export function validateCreateEvent(body: unknown, options: CreateOptions): CreateEvent {
   const members = requireObject(body);
   const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
-  const request = validate(members, options, { ...EVENT_BODY, forwarded, isWarmUp: !generate });
+  const request = validate(members, options, { ...EVENT_BODY, isWarmUp: !generate });
   const { session_id: sessionId } = members as Pick<CreateEventBody, 'session_id'>;
   return { request, generate, sessionId: sessionId ?? undefined };
 }
 
 function validate(
   members: Record<string, unknown>,
-  options: CheckOptions,
-  { check, members: known, forwarded, isWarmUp }: Rules,
+  options: CreateOptions,
+  { check, members: known, isWarmUp }: RequestKind,
 ): CreateResponseRequest {
-  requireModel(members, options);
+  const { toleratedFor, forwarded, ...given } = options;
+  requireModel(members, given);
   if (members.model === '') {
     const message = "The requested model '' does not exist.";
     throw new ApiError(400, 'invalid_request_error', 'model_not_found', 'model', message);
   }
-  refuseChatCompletions(members, options, forwarded);
+  refuseChatCompletions(members, given, forwarded);
   if (!isWarmUp) requireInput(members);
-  const unknown = refuseUnknown(members, known, options, forwarded);
+  const unknown = refuseUnknown(members, known, given, forwarded);
   if (unknown !== null) throw unknown.toError();
-  check(members, options);
   const request = members as unknown as CreateResponseRequest;
+  const rules: CheckOptions = { ...given, tolerated: toleratedFor?.(request.model) };
+  check(members, rules);
   refuseTwoHistories(request);
   refuseUnbuiltFeatures(request, isWarmUp);
   if (!isWarmUp) requireSomethingToAnswer(request);
-  requireToolsOfChoice(request);
+  requireToolsOfChoice(request, rules);
+  if (!isWarmUp) requireMentionOfJson(request, rules);
   return request;
 }
 

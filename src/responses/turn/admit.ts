@@ -80,12 +80,14 @@ export class TurnAdmitter {
     const { generate = true, headers = {}, locksSession: locks = true } = options;
     const param = options.sessionId === undefined ? 'x-session-id' : 'session_id';
     const sessionId = options.sessionId ?? readSessionId(headers);
+    // The look-up is only needed where the request leaves the effort to the model.
+    const effort = request.reasoning?.effort ?? this.providers.defaultEffort(request.model);
     return {
       responseId: this.ids.next('resp'),
       createdAt: this.clock.nowInSeconds(),
       caller,
       input: toItems(request.input ?? [], this.ids),
-      settings: resolveSettings(request),
+      settings: resolveSettings(request, effort),
       parameters: withoutInput(request),
       include: request.include ?? [],
       headers: pickTurnHeaders(this.providers.headerNames, headers, request.client_metadata),

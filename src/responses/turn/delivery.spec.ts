@@ -30,7 +30,7 @@ function begin(sink: ConstructorParameters<typeof Delivery>[2]): {
     id: 'resp_1',
     createdAt: 1,
     requestedTier: 'auto',
-    settings: resolveSettings({ model: 'm' }),
+    settings: resolveSettings({ model: 'm' }, null),
     ids: new SequentialIdGenerator(),
     writing: 'events',
     maxOutputCharacters: 1000,

@@ -1,7 +1,10 @@
 import type { CreateResponseRequest, ResponseSettings, Tool } from '../../protocol/index.js';
 
-/** A request's settings after defaults, as every snapshot of the Response echoes them (protocol §2, §5). */
-export function resolveSettings(request: CreateResponseRequest): ResponseSettings {
+/**
+ * A request's settings after defaults, as every snapshot of the Response echoes them (protocol §2, §5). `defaultEffort` is
+ * the effort of the model where the request names none; null if unknown.
+ */
+export function resolveSettings(request: CreateResponseRequest, defaultEffort: string | null): ResponseSettings {
   return {
     access_programs: (request.access_programs ?? null) as ResponseSettings['access_programs'],
     background: false,
@@ -17,11 +20,7 @@ export function resolveSettings(request: CreateResponseRequest): ResponseSetting
     previous_response_id: request.previous_response_id ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
     prompt_cache_retention: request.prompt_cache_retention ?? null,
-    reasoning: {
-      ...request.reasoning,
-      effort: request.reasoning?.effort ?? null,
-      summary: request.reasoning?.summary ?? null,
-    },
+    reasoning: resolveReasoning(request.reasoning ?? {}, defaultEffort),
     safety_identifier: request.safety_identifier ?? null,
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
@@ -44,7 +43,20 @@ export function resolveSettings(request: CreateResponseRequest): ResponseSetting
   };
 }
 
-/** The specification requires every member of a function tool, if only as null. */
+/** `auto` leaves the context to the model. A provider is given the reasoning of all turns. */
+function resolveReasoning(
+  { context, effort, mode, summary }: NonNullable<CreateResponseRequest['reasoning']>,
+  defaultEffort: string | null,
+): ResponseSettings['reasoning'] {
+  return {
+    context: context == null || context === 'auto' ? 'all_turns' : context,
+    effort: (effort ?? defaultEffort) as NonNullable<typeof effort> | null,
+    mode: mode ?? 'standard',
+    summary: summary ?? null,
+  };
+}
+
+/** OpenAI and the Open Responses specification have every member of a function tool, if only as null. */
 function showEveryMember(tool: Tool): Tool {
   if (tool.type !== 'function') return tool;
   return {
@@ -52,5 +64,6 @@ function showEveryMember(tool: Tool): Tool {
     description: tool.description ?? null,
     parameters: tool.parameters ?? null,
     strict: tool.strict ?? false,
+    output_schema: tool.output_schema ?? null,
   };
 }

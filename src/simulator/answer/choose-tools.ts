@@ -40,9 +40,9 @@ export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: Se
 
   const question = turn.context[lastUserIndex];
   const named = findNamedTools(tools, question === undefined ? '' : readText(question));
-  const { parallel_tool_calls: isParallel, max_tool_calls: most } = turn.settings;
-  const wished = isParallel ? (calls ?? Math.min(Math.max(1, named.length), MOST_NAMED_CALLS)) : 1;
-  const count = Math.min(wished, most ?? Infinity);
+  // `max_tool_calls` does not count: it bounds the tools that a server runs.
+  const { parallel_tool_calls: isParallel } = turn.settings;
+  const count = isParallel ? (calls ?? Math.min(Math.max(1, named.length), MOST_NAMED_CALLS)) : 1;
   return Array.from({ length: count }, (_, index) => named[index] ?? random.pick(tools));
 }
 

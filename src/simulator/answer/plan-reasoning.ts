@@ -48,8 +48,7 @@ export function planReasoning(
 
 /** The requested kind of summary. */
 export function summaryMode(reasoning: ResponseSettings['reasoning']): string | null {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the older name, which clients still send
-  return reasoning?.summary ?? reasoning?.generate_summary ?? null;
+  return reasoning?.summary ?? null;
 }
 
 function writeSummary(reasoning: ResponseSettings['reasoning'], tokens: number, random: SeededRandom): string {

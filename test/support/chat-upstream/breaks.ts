@@ -23,6 +23,9 @@ export const ERROR_FRAMES = {
   contextLength: [
     'data: {"error":{"message":"The prompt is too long.","type":"invalid_request_error","code":"context_length_exceeded"}}',
   ],
+  invalidImage: [
+    'data: {"error":{"message":"No image format fits.","type":"invalid_request_error","code":"invalid_image_format"}}',
+  ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** A form of error in the middle of a stream. */

@@ -1,4 +1,4 @@
-import { CONTEXT_TOO_LONG } from '../../../protocol/index.js';
+import { CONTEXT_TOO_LONG, IMAGE_ERRORS } from '../../../protocol/index.js';
 import { ModelError, type ModelErrorOptions } from '../../model-error.js';
 import type { UpstreamFailure } from './error-body.js';
 import { scrub } from './scrub.js';
@@ -50,6 +50,7 @@ export function toModelError(status: number, failure: UpstreamFailure, context: 
   if (status === 503 || status === 529) {
     return new ModelError('server_is_overloaded', BUSY, { status: 503, ...delaysOf(context), cause });
   }
+  if (IMAGE_ERRORS.has(failure.code)) return badRequest(400, failure, context, cause);
   if (status < 400) return serverError('The model failed. Please retry your request.', cause, { retry: 'other' });
   if (isTooLong(status, failure)) return tooLong(cause);
   if (status >= 400 && status < 500 && status !== 408) return badRequest(status, failure, context, cause);

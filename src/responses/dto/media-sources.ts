@@ -1,0 +1,76 @@
+import { clip, Violation, type Check } from '../../validation/index.js';
+import { isBase64 } from './base64.js';
+
+const IMAGE_DATA =
+  "Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU=')";
+const FILE_DATA = "Expected a base64-encoded data URL (e.g. 'data:application/pdf;base64,SGVsbG8sIFdvcmxkIQ==')";
+
+const DATA_SCHEME = /^data:/i;
+const WEB_SCHEME = /^https?:/i;
+
+type Source = string | null | undefined;
+
+/** The source of an `input_image` whose members have the right types: an URL, image data, or the id of a file. */
+export const imageSource: Check = (value, { tolerated }) => {
+  if (tolerated?.has('images') === true) return null;
+  const { image_url: url, file_id: id } = value as { readonly image_url?: Source; readonly file_id?: Source };
+  if (url == null && id == null)
+    return invalid("Expected one of 'image_url' or 'file_id', but got neither.").under('image_url');
+  if (url == null) return idViolation(id);
+  const violation = DATA_SCHEME.test(url) ? dataViolation(url, IMAGE_DATA, isImage) : urlViolation(url);
+  return violation?.under('image_url') ?? idViolation(id);
+};
+
+/** The source of an `input_file` whose members have the right types: data, the id of a file, or an URL. */
+export const fileSource: Check = (value, { tolerated }) => {
+  if (tolerated?.has('files') === true) return null;
+  const { file_data: data, file_id: id, file_url: url } = value as Readonly<Record<string, Source>>;
+  if (data == null && id == null && url == null) {
+    return invalid("Expected one of 'file_data', 'file_id', or 'file_url', but got none of them.").under('file_data');
+  }
+  const dataFault = data == null ? null : fileDataViolation(data);
+  if (dataFault !== null) return dataFault.under('file_data');
+  return idViolation(id) ?? (url == null ? null : (urlViolation(url)?.under('file_url') ?? null));
+};
+
+/** The data of a file: a data URL, or, as the types of SDKs have it, base64 alone. */
+function fileDataViolation(data: string): Violation | null {
+  if (DATA_SCHEME.test(data)) return dataViolation(data, FILE_DATA, isAny);
+  return isBase64(data) ? null : invalidData(FILE_DATA, data === '');
+}
+
+function dataViolation(url: string, expected: string, accepts: (mimeType: string) => boolean): Violation | null {
+  const comma = url.indexOf(',');
+  const header = comma === -1 ? '' : url.slice('data:'.length, comma).toLowerCase();
+  const [mimeType = ''] = header.split(';', 1);
+  if (comma !== -1 && !accepts(mimeType))
+    return invalid(`${expected}, but got unsupported MIME type '${clip(mimeType)}'.`);
+  if (header.endsWith(';base64') && isBase64(url, comma + 1)) return null;
+  return invalidData(expected, comma === url.length - 1);
+}
+
+function isImage(mimeType: string): boolean {
+  return mimeType.startsWith('image/') && mimeType.length > 'image/'.length;
+}
+
+function isAny(): boolean {
+  return true;
+}
+
+function urlViolation(url: string): Violation | null {
+  if (WEB_SCHEME.test(url) && URL.canParse(url)) return null;
+  return invalid('Expected a valid URL, but got a value with an invalid format.');
+}
+
+function idViolation(id: Source): Violation | null {
+  return id === '' ? invalid('Expected the ID of a file, but got an empty string.').under('file_id') : null;
+}
+
+function invalidData(expected: string, isEmpty: boolean): Violation {
+  const got = isEmpty ? 'empty base64-encoded bytes' : 'an invalid base64-encoded value';
+  return invalid(`${expected}, but got ${got}.`);
+}
+
+function invalid(reason: string): Violation {
+  return new Violation('invalid_value', (path) => `Invalid '${path}'. ${reason}`);
+}
