@@ -129,6 +129,13 @@ describe('refusals of an upstream', () => {
       ['until a date that is over', { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, '0'],
       ['without saying how long', {}, '1'],
       ['in words', { 'retry-after': 'soon' }, '1'],
+      ['in words with a number', { 'retry-after': 'after 5' }, '1'],
+      ['in less than no time', { 'retry-after': '-5' }, '1'],
+      ['in less than no milliseconds', { 'retry-after-ms': '-5', 'retry-after': '7' }, '7'],
+      ['in what is no number', { 'retry-after': 'NaN', 'retry-after-ms': 'NaN' }, '1'],
+      ['in seconds without end', { 'retry-after': 'Infinity' }, '1'],
+      ['in far too many seconds', { 'retry-after': '99999999999999999999999' }, '86400'],
+      ['in far too many milliseconds', { 'retry-after-ms': '99999999999' }, '86400'],
     ])('are handed on when they say it %s', async (_, headers, expected) => {
       for (const status of [429, 503]) {
         service.upstream.refuse(status, 'openai', headers);

@@ -73,11 +73,12 @@ function hintOf(error: unknown): RetryHint {
   return error instanceof ModelError ? error.retry : 'other';
 }
 
-/** The delay that a target requested, ms. */
+/** The delay that a target requested, ms. What a program's provider gives may be no number. */
 export function waitOf(error: unknown): number {
   if (!(error instanceof ModelError)) return 0;
   const { upstreamWaitMs, retryAfterMs } = error.options;
-  return upstreamWaitMs ?? retryAfterMs ?? 0;
+  const asked = upstreamWaitMs ?? retryAfterMs ?? 0;
+  return asked > 0 ? asked : 0;
 }
 
 function hasDelay(error: unknown): boolean {
