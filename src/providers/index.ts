@@ -6,6 +6,7 @@ export * from './model-provider.js';
 export * from './model-route.js';
 export * from './model-sink.js';
 export * from './provider-kind.js';
+export * from './provider-condition.js';
 export * from './pushing-provider.js';
 export * from './read-pushed.js';
 export * from './tokens/token-counter.js';

@@ -92,7 +92,9 @@ describe('a single upstream that fails before its first word', () => {
 
   it('is asked again when it refuses connections', async () => {
     await start({ a: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } });
-    expect((await post()).status).toBe(500);
+    const answer = await post();
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await answer.json()).toMatchObject({ error: { code: 'model_unavailable' } });
     expect(clock.take()).toEqual([200, 400]);
   });
 

@@ -1,7 +1,7 @@
 import { CONTEXT_TOO_LONG } from '../../../protocol/index.js';
 import { ModelError, type ModelErrorOptions } from '../../model-error.js';
+import { scrub } from '../../scrub.js';
 import type { UpstreamFailure } from './error-body.js';
-import { scrub } from './scrub.js';
 
 /** What an error for the client depends on besides the failure. */
 export interface FailureContext {
@@ -54,12 +54,6 @@ export function toModelError(status: number, failure: UpstreamFailure, context: 
   if (isTooLong(status, failure)) return tooLong(cause);
   if (status >= 400 && status < 500 && status !== 408) return badRequest(status, failure, context, cause);
   return serverError('The model failed. Please retry your request.', cause);
-}
-
-/** The reason of a connection error, without addresses. */
-export function reasonOf(error: unknown): string {
-  const { code, message = error } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
-  return typeof code === 'string' ? code : scrub(String(message), []);
 }
 
 /** A ModelError `server_error`, for failures that the client cannot correct. */
