@@ -103,6 +103,39 @@ describe('refusals of an upstream', () => {
       expect(logged).not.toContain(KEY);
     });
 
+    it.each<[string, number, string]>([
+      [
+        'llama.cpp',
+        500,
+        'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+      ],
+      ['llama.cpp, of sounds', 500, 'audio input is not supported - hint: you may need to provide the mmproj'],
+      ['others', 500, 'This model does not support image input.'],
+      ['vLLM', 500, 'tiny is not a multimodal model'],
+    ])('say that a model reads text only, whatever the status: %s', async (_, status, message) => {
+      const body = JSON.stringify({ error: { code: status, message, type: 'server_error' } });
+      service.upstream.reply(textReply(body, 'application/json', { status }));
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: {
+          error: {
+            type: 'invalid_request_error',
+            code: 'unsupported_value',
+            param: 'input',
+            message: `The model rejected this request: ${message}`,
+          },
+        },
+      });
+    });
+
+    it('say what is not implemented', async () => {
+      service.upstream.refuse(501);
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: { error: { message: 'The model rejected this request: Refused, says the upstream.' } },
+      });
+    });
+
     it('tell which conversations are too long, whatever they call it', async () => {
       const messages = [
         "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
