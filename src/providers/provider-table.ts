@@ -28,7 +28,8 @@ export class ProviderTable {
   constructor(private readonly dependencies: TableDependencies) {
     const { classes, configuration, clock, random } = dependencies;
     const destinations = gather(dependencies);
-    const routing = { clock, random, health: new TargetHealth(clock) };
+    // Without a file nothing is routed.
+    const routing = { clock, random, health: new TargetHealth(clock), attempts: configuration?.attempts ?? 1 };
     const toServing = (name: string, destination: Destination): ModelProviderBase =>
       classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, routing);
     const open = [...destinations].filter(([, { isOpen }]) => isOpen);

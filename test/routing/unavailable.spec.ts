@@ -45,7 +45,10 @@ describe('a model whose upstream is down', () => {
   afterEach(() => service.close());
 
   it.each(TRANSPORTS)('is 503, not unknown, while its provider has not listed yet: $name', async (transport) => {
-    service = await startRoutedService({ upstreams: { a: {}, b: {} }, prepare: (upstream) => void upstream('b').close() });
+    service = await startRoutedService({
+      upstreams: { a: {}, b: {} },
+      prepare: (upstream) => void upstream('b').close(),
+    });
     const refusal: unknown = await transport.run(service, { model: 'm', input: 'Hi' }).catch((error: unknown) => error);
     expect(refusal).toMatchObject({
       status: 503,

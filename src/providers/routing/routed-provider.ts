@@ -1,23 +1,14 @@
 import type { Item } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
 import { askProvider } from '../ask-provider.js';
 import type { ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { Turn } from '../turn.js';
 import { orderTargets } from './order-targets.js';
-import type { Random } from './random.js';
 import { answerByTargets } from './answer-by-targets.js';
 import { RoutedTurn } from './routed-turn.js';
+import type { RoutingDependencies } from './routing-dependencies.js';
 import type { Destination, Target } from './target.js';
-import type { TargetHealth } from './target-health.js';
-
-/** Dependencies of RoutedProvider. */
-export interface RoutingDependencies {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly health: TargetHealth;
-}
 
 /** Distributes turns over targets by weight, and fails over to the next target before the first token. */
 export class RoutedProvider extends PushingProvider {
@@ -46,11 +37,10 @@ export class RoutedProvider extends PushingProvider {
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
-    const { clock, random, health } = this.dependencies;
-    const targets = orderTargets(this.targets, turn, health, random);
+    const targets = orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
     const ask = (target: Target, opening: ModelSink): Promise<void> =>
       askProvider(target.provider, this.turnFor(target, turn), opening);
-    return answerByTargets({ targets, ask, model: turn.settings.model, health, clock, random }, sink);
+    return answerByTargets({ ...this.dependencies, targets, ask, model: turn.settings.model }, sink);
   }
 
   override countTokens(turn: Turn): Promise<number> {
