@@ -52,6 +52,9 @@ const LIST_LIMIT_MS = 10_000;
 
 /** A provider for Chat Completions servers: translates turns into requests and chunks into ModelEvents. */
 export class ChatCompletionsProvider extends PushingProvider {
+  /** Chat Completions knows only functions. */
+  override readonly hostedTools = [];
+
   private readonly client: UpstreamClient;
   private readonly lister: ModelLister;
   private readonly logger = new Logger(ChatCompletionsProvider.name);

@@ -1,6 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import { askProvider } from '../ask-provider.js';
-import type { ModelInfo } from '../model-provider.js';
+import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { Turn } from '../turn.js';
@@ -12,12 +12,15 @@ import type { Destination, Target } from './target.js';
 
 /** Distributes turns over targets by weight, and fails over to the next target before the first token. */
 export class RoutedProvider extends PushingProvider {
+  override readonly hostedTools: ModelProviderBase['hostedTools'];
+
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
     private readonly dependencies: RoutingDependencies,
     private readonly mostOutputTokens?: number,
   ) {
     super();
+    this.hostedTools = hostedToolsOf(targets);
   }
 
   /** Wraps one provider, for its own model names. */
@@ -58,4 +61,14 @@ export class RoutedProvider extends PushingProvider {
   private turnFor(target: Target, turn: Turn): Turn {
     return new RoutedTurn(turn, target.toModel(turn.settings.model), this.mostOutputTokens);
   }
+}
+
+/** What any target runs: a turn that needs it fails over to that target. */
+function hostedToolsOf(targets: readonly Target[]): ModelProviderBase['hostedTools'] {
+  const types = new Set<string>();
+  for (const { provider } of targets) {
+    if (provider.hostedTools === 'all') return 'all';
+    for (const type of provider.hostedTools) types.add(type);
+  }
+  return [...types];
 }
