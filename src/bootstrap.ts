@@ -88,7 +88,14 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
     app.enableCors({
       origin: any ? '*' : [...environment.CORS_ORIGINS],
       methods: ['GET', 'HEAD', 'POST', 'DELETE'],
-      exposedHeaders: ['x-request-id', 'openai-processing-ms', 'openai-version', 'retry-after', 'retry-after-ms'],
+      exposedHeaders: [
+        'x-request-id',
+        'openai-processing-ms',
+        'openai-version',
+        'retry-after',
+        'retry-after-ms',
+        'x-should-retry',
+      ],
     });
   }
   app.useWebSocketAdapter(new SocketAdapter(app));

@@ -192,6 +192,13 @@ export class Environment {
   @Text()
   readonly PROVIDERS_FILE: string = '';
 
+  /**
+   * What happens to hosted tools, such as `web_search`, that no provider of the model runs: they are left out and only echoed, unless
+   * `tool_choice` demands one, or the request is refused with 400 `unsupported_value`.
+   */
+  @Choice('ignore', 'reject')
+  readonly HOSTED_TOOLS: 'ignore' | 'reject' = 'ignore';
+
   /** Maximum time for a provider to list its models. After that its last list is used. */
   @Milliseconds(1)
   readonly MODEL_LIST_TIMEOUT_MS: number = 5000;

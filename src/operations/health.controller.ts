@@ -1,12 +1,15 @@
-import { Controller, Get, Res } from '@nestjs/common';
+import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
+import { type ProviderCondition, ProviderRegistry } from '../providers/index.js';
 import { ResponseStore } from '../state/index.js';
 import { Readiness } from './readiness.js';
 
 /** The body of both health routes, which need no authentication. */
 export interface HealthBody {
   readonly status: 'ok' | 'ready' | 'leaving' | 'unavailable';
+  /** With `?verbose`. */
+  readonly providers?: readonly ProviderCondition[];
 }
 
 /** `/healthz` reports that the process is running; `/readyz` reports whether the instance accepts traffic. */
@@ -15,6 +18,7 @@ export class HealthController {
   constructor(
     private readonly readiness: Readiness,
     private readonly store: ResponseStore,
+    private readonly providers: ProviderRegistry,
   ) {}
 
   @Get('healthz')
@@ -22,11 +26,18 @@ export class HealthController {
     return { status: 'ok' };
   }
 
+  /**
+   * `?verbose` adds the conditions of the providers. They never decide the status: while one is down the others answer, and a
+   * load balancer that took all replicas out would only hide which error it is.
+   */
   @Get('readyz')
-  async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<HealthBody> {
+  async ready(
+    @Query('verbose') verbose: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<HealthBody> {
     const status = await this.status();
     if (status !== 'ready') void reply.status(503);
-    return { status };
+    return isWanted(verbose) ? { status, providers: await this.providers.conditions() } : { status };
   }
 
   private async status(): Promise<HealthBody['status']> {
@@ -38,4 +49,9 @@ export class HealthController {
       return 'unavailable';
     }
   }
+}
+
+/** `?verbose` and `?verbose=1`, but not `?verbose=false`. */
+function isWanted(verbose: unknown): boolean {
+  return verbose !== undefined && verbose !== '0' && verbose !== 'false';
 }

@@ -120,6 +120,11 @@ export const ERROR_CODES = {
   server_error: { status: 500, type: 'server_error' },
   /** MAX_RUNNING_TURNS or the limit of connections is reached, or the provider is overloaded. Sent with `retry-after`. */
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
+  /**
+   * The server of the model cannot be reached, or whether the model exists is not known yet, because a provider has not listed
+   * its models. Sent with `retry-after`.
+   */
+  model_unavailable: { status: 503, type: 'service_unavailable_error' },
   /** The database is unavailable, or the instance shuts down. Sent with `retry-after`. */
   service_unavailable: { status: 503, type: 'service_unavailable_error' },
   /** The turn took longer than MAX_TURN_MS. Once the response has started, `response.error` has this code. */

@@ -1,11 +1,13 @@
 export * from './ask-provider.js';
 export * from './break-connection.js';
+export * from './hosted-tools.js';
 export * from './model-error.js';
 export * from './model-event.js';
 export * from './model-provider.js';
 export * from './model-route.js';
 export * from './model-sink.js';
 export * from './provider-kind.js';
+export * from './provider-condition.js';
 export * from './pushing-provider.js';
 export * from './read-pushed.js';
 export type * from './tokens/count-options.js';

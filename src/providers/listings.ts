@@ -2,28 +2,38 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../logging/index.js';
 import type { Clock } from '../time/index.js';
+import { Listing } from './listing.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
+import type { ProviderCondition } from './provider-condition.js';
+import { reasonOf } from './scrub.js';
 
-/** Minimum time between background requests, ms. */
-const BACKGROUND_PAUSE_MS = 5000;
+/** Minimum time between requests that no client has asked for, ms. */
+export const BACKGROUND_PAUSE_MS = 5000;
+
+/** Dependencies of Listings. */
+export interface ListingsDependencies {
+  readonly clock: Clock;
+  /** Timeout of a request, ms. */
+  readonly listLimitMs: number;
+  /** Values that are redacted from what conditions tell. */
+  readonly secrets: readonly string[];
+}
 
 /** Caches the model lists of providers. */
 export class Listings {
   private readonly outages = new OutageLog(new Logger('ProviderRegistry'));
-  private readonly models = new Map<string, ReadonlyMap<string, ModelInfo>>();
-  /** Providers whose last request timed out; `refresh` does not wait for them. */
-  private readonly silent = new Set<string>();
-  /** Providers whose last request failed or timed out. */
-  private readonly failed = new Set<string>();
+  private readonly listings: ReadonlyMap<string, Listing>;
+  private askedAt = -Infinity;
   private askedInBackgroundAt = -Infinity;
   private refreshing: Promise<void> | null = null;
 
-  /** `limitMs` is the timeout of a request. */
   constructor(
     private readonly providers: ReadonlyMap<string, ModelProviderBase>,
-    private readonly clock: Clock,
-    private readonly limitMs: number,
-  ) {}
+    private readonly dependencies: ListingsDependencies,
+  ) {
+    const now = dependencies.clock.now();
+    this.listings = new Map([...providers.keys()].map((name) => [name, new Listing(name, now)]));
+  }
 
   /**
    * Requests all lists. Concurrent calls share one round of requests; providers that timed out before are requested in the
@@ -31,56 +41,66 @@ export class Listings {
    */
   refresh(): Promise<void> {
     this.refreshing ??= this.askAll().finally(() => (this.refreshing = null));
-    this.askInBackground(this.silent);
+    this.askInBackground(({ isSilent }) => isSilent);
     return this.refreshing;
   }
 
   /** Retries failed requests in the background: a server may have started after the service. */
   askFailed(): void {
-    this.askInBackground(this.failed);
+    this.askInBackground(({ hasFailed }) => hasFailed);
   }
 
   /** A model of a provider; undefined if the provider does not list it. */
   lookUp(providerName: string, model: string): ModelInfo | undefined {
-    return this.models.get(providerName)?.get(model);
+    return this.listings.get(providerName)?.find(model);
   }
 
   /** The models that a provider lists. */
   modelsOf(providerName: string): readonly ModelInfo[] {
-    return [...(this.models.get(providerName)?.values() ?? [])];
+    return this.listings.get(providerName)?.all ?? [];
   }
 
-  private askInBackground(names: ReadonlySet<string>): void {
-    if (names.size === 0 || this.clock.now() - this.askedInBackgroundAt < BACKGROUND_PAUSE_MS) return;
-    this.askedInBackgroundAt = this.clock.now();
-    for (const [name, provider] of this.providers) if (names.has(name)) void this.ask(name, provider);
+  /** Whether a provider has ever listed its models. */
+  isKnown(providerName: string): boolean {
+    return this.listings.get(providerName)?.isKnown === true;
+  }
+
+  /** The conditions of all providers, from requests that are at most BACKGROUND_PAUSE_MS old. */
+  async describe(): Promise<readonly ProviderCondition[]> {
+    const isRecent = this.dependencies.clock.now() - this.askedAt < BACKGROUND_PAUSE_MS;
+    await (isRecent ? this.refreshing : this.refresh());
+    return [...this.listings.values()].map((listing) => listing.describe());
+  }
+
+  private askInBackground(isWanted: (listing: Listing) => boolean): void {
+    const wanted = [...this.listings].filter(([, listing]) => isWanted(listing));
+    const now = this.dependencies.clock.now();
+    if (wanted.length === 0 || now - this.askedInBackgroundAt < BACKGROUND_PAUSE_MS) return;
+    this.askedInBackgroundAt = now;
+    for (const [name, listing] of wanted) void this.ask(name, listing);
   }
 
   private async askAll(): Promise<void> {
-    const speaking = [...this.providers].filter(([name]) => !this.silent.has(name));
-    await Promise.all(speaking.map(([name, provider]) => this.ask(name, provider)));
+    this.askedAt = this.dependencies.clock.now();
+    const speaking = [...this.listings].filter(([, { isSilent }]) => !isSilent);
+    await Promise.all(speaking.map(([name, listing]) => this.ask(name, listing)));
   }
 
   /** Requests a list; keeps the previous one on failure. */
-  private async ask(name: string, provider: ModelProviderBase): Promise<void> {
+  private async ask(name: string, listing: Listing): Promise<void> {
+    const { clock, listLimitMs, secrets } = this.dependencies;
     try {
-      const answer = await this.clock.within(provider.models(), this.limitMs);
-      if (answer === undefined) this.silent.add(name);
-      else this.silent.delete(name);
+      const answer = await clock.within(this.modelsAt(name), listLimitMs);
+      listing.isSilent = answer === undefined;
       if (answer === undefined) throw new Error('no answer');
-      answer.value.forEach(requireModel);
-      this.models.set(name, new Map(answer.value.map((model) => [model.id, model])));
-      this.failed.delete(name);
+      listing.arrived(answer.value, clock.now());
     } catch (error) {
-      this.failed.add(name);
+      listing.failed(reasonOf(error, secrets), clock.now());
       this.outages.warn('a model list is not available', `'${name}': ${String(error)}`);
     }
   }
-}
 
-/** Throws an Error for an invalid model: providers may be untyped. */
-function requireModel(model: Partial<ModelInfo> | null | undefined): void {
-  const isModel =
-    typeof model?.id === 'string' && typeof model.ownedBy === 'string' && Number.isSafeInteger(model.created);
-  if (!isModel) throw new Error('a model needs id, ownedBy and created');
+  private async modelsAt(name: string): Promise<readonly ModelInfo[]> {
+    return this.providers.get(name)?.models() ?? [];
+  }
 }

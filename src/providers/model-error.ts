@@ -18,6 +18,8 @@ export interface ModelErrorOptions {
   readonly upstreamWaitMs?: number;
   /** Where to retry; derived from the status when absent. */
   readonly retry?: RetryHint;
+  /** Tells the official SDKs, with `x-should-retry`, whether to retry. Absent: they go by the status. */
+  readonly shouldRetry?: boolean;
   /** The original error, for the log only. */
   readonly cause?: unknown;
 }

@@ -45,6 +45,12 @@ export abstract class ModelProviderBase {
   /** Whether RECORD_FILE records its answers. False for synthetic and replayed answers. */
   readonly isRecorded: boolean = true;
 
+  /**
+   * Types of hosted tools that it runs, such as `web_search`, exactly as requests name them. Requests that demand another one are
+   * refused, and HOSTED_TOOLS=reject refuses all that have one. `all`: it gets every request, and decides itself.
+   */
+  readonly hostedTools: readonly string[] | 'all' = 'all';
+
   /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];
 

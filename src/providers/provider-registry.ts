@@ -4,9 +4,12 @@ import { DiscoveryService } from '@nestjs/core';
 import { Environment, EnvironmentError, firstLineOf } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
+import { BACKGROUND_PAUSE_MS } from './listings.js';
 import { FORWARDED_HEADERS, type ModelInfo, ModelProvider, ModelProviderBase, PROVIDERS } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
+import type { ProviderCondition } from './provider-condition.js';
 import { Recorder } from './recording/index.js';
+import { findSecrets } from './redact.js';
 import { type Configuration, ConfiguredProviders, Random } from './routing/index.js';
 import { ProviderTable, type TableDependencies } from './provider-table.js';
 import type { ToleratedRule } from './tolerated-rules.js';
@@ -81,11 +84,20 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.table.list();
   }
 
-  /** The route of a model. Throws ApiError 404 `model_not_found`. */
+  /** The conditions of all providers, from requests that are a few seconds old at most. */
+  conditions(): Promise<readonly ProviderCondition[]> {
+    return this.table.describe();
+  }
+
+  /**
+   * The route of a model. Throws ApiError 404 `model_not_found` if no provider has it, and 503 `model_unavailable` as long as this
+   * is not known, because a provider has not listed its models.
+   */
   route(model: string): ModelRoute {
     const route = this.table.find(model);
     // Recorded once per turn, even if routing tries several upstreams.
     if (route !== undefined) return { ...route, provider: this.recorder.around(route.providerName, route.provider) };
+    if (!this.table.isComplete) throw notKnownYet(model);
     throw ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
       param: 'model',
     });
@@ -124,6 +136,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
       clock: this.clock,
       random: this.random,
       listLimitMs: this.environment.MODEL_LIST_TIMEOUT_MS,
+      secrets: [...findSecrets(process.env, this.environment.API_KEYS), ...(configuration?.secrets ?? [])],
     };
     const table = this.makeTable(dependencies);
     const configured = [...(configuration?.destinations ?? [])].map(
@@ -165,6 +178,15 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   private marked(): ReturnType<DiscoveryService['getProviders']> {
     return this.discovery.getProviders({ metadataKey: ModelProvider.KEY });
   }
+}
+
+/** The 503 for a model that a provider may list once it answers. Its list is asked for again after BACKGROUND_PAUSE_MS. */
+function notKnownYet(model: string): ApiError {
+  const message = `The model '${model}' is not available at the moment. Please retry your request.`;
+  return ApiError.of('model_unavailable', message, {
+    param: 'model',
+    headers: { 'retry-after': String(BACKGROUND_PAUSE_MS / 1000) },
+  });
 }
 
 /** The name in `@ModelProvider`. Throws an Error if the class is not marked. */

@@ -1,7 +1,7 @@
-import type { Clock } from '../time/index.js';
-import { Listings } from './listings.js';
+import { Listings, type ListingsDependencies } from './listings.js';
 import type { ModelInfo, ModelProviderBase } from './model-provider.js';
 import type { ModelRoute } from './model-route.js';
+import type { ProviderCondition } from './provider-condition.js';
 import type { Random } from './routing/index.js';
 import { type Configuration, type Destination, RoutedProvider, RouteTable, TargetHealth } from './routing/index.js';
 import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
@@ -9,14 +9,11 @@ import { NO_RULES, type ToleratedRule } from './tolerated-rules.js';
 type Providers = ReadonlyMap<string, ModelProviderBase>;
 
 /** Dependencies of ProviderTable. */
-export interface TableDependencies {
+export interface TableDependencies extends ListingsDependencies {
   /** Registered providers by name. */
   readonly classes: Providers;
   readonly configuration: Configuration | null;
-  readonly clock: Clock;
   readonly random: Random;
-  /** Timeout of a model list, ms. */
-  readonly listLimitMs: number;
 }
 
 /** An immutable snapshot of all providers and the names they serve. Each reload creates a new table. */
@@ -33,13 +30,14 @@ export class ProviderTable {
   constructor(private readonly dependencies: TableDependencies) {
     const { classes, configuration, clock, random } = dependencies;
     const destinations = gather(dependencies);
-    const routing = { clock, random, health: new TargetHealth(clock) };
+    // Without a file nothing is routed.
+    const routing = { clock, random, health: new TargetHealth(clock), attempts: configuration?.attempts ?? 1 };
     const toServing = (name: string, destination: Destination): ModelProviderBase =>
       classes.has(name) ? destination.provider : RoutedProvider.before(name, destination, routing);
     const open = [...destinations].filter(([, { isOpen }]) => isOpen);
     this.serving = new Map(open.map(([name, destination]) => [name, toServing(name, destination)]));
     const listed = [...destinations].map(([name, { provider }]) => [name, provider] as const);
-    this.listings = new Listings(new Map(listed), clock, dependencies.listLimitMs);
+    this.listings = new Listings(new Map(listed), dependencies);
     this.isStrict = [...destinations.values()].every(({ tolerates }) => tolerates.size === 0);
     this.routes = new RouteTable(configuration?.models ?? [], destinations, routing);
   }
@@ -74,6 +72,16 @@ export class ProviderTable {
     if (known !== undefined) return known;
     this.listings.askFailed();
     return this.routes.findDefault(model, this.lookUp);
+  }
+
+  /** Whether all providers whose lists are served have listed their models, so that a name that is not found does not exist. */
+  get isComplete(): boolean {
+    return [...this.serving.keys()].every((name) => this.listings.isKnown(name));
+  }
+
+  /** The conditions of all providers. */
+  describe(): Promise<readonly ProviderCondition[]> {
+    return this.listings.describe();
   }
 
   /** Closes the connections of the file's providers. */

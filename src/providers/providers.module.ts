@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 
+import { HostedTools } from './hosted-tools.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { Recorder } from './recording/index.js';
 import { ConfiguredProviders, Random, SystemRandom } from './routing/index.js';
@@ -9,7 +10,13 @@ import { ConfiguredProviders, Random, SystemRandom } from './routing/index.js';
 @Global()
 @Module({
   imports: [DiscoveryModule],
-  providers: [Recorder, ConfiguredProviders, ProviderRegistry, { provide: Random, useClass: SystemRandom }],
-  exports: [ProviderRegistry],
+  providers: [
+    Recorder,
+    ConfiguredProviders,
+    HostedTools,
+    ProviderRegistry,
+    { provide: Random, useClass: SystemRandom },
+  ],
+  exports: [HostedTools, ProviderRegistry],
 })
 export class ProvidersModule {}

@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import type { ListedModel } from '../support/chat-upstream/model-list.js';
+import { type ListedModel, llamaModelList, modelList } from '../support/chat-upstream/model-list.js';
 import { refusal, type RefusalForm } from '../support/chat-upstream/refusals.js';
-import { textReply } from '../support/chat-upstream/reply.js';
+import { type Reply, textReply } from '../support/chat-upstream/reply.js';
 import { sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
 
+const IMAGE = 'https://example.com/a.png';
 const LONG = 'Words upon words. '.repeat(100);
 
 /** The service in front of an upstream that lists models; the file itself names `tested`. */
@@ -16,7 +17,11 @@ async function withListed(
   use: (service: ChatService) => Promise<void>,
   provider: object = {},
 ): Promise<void> {
-  await using service = await startChatService({ upstream, provider: { discover: true, ...provider } });
+  const models = [
+    { name: 'tested', provider: 'upstream', model: 'upstream-model' },
+    { name: 'by-name', provider: 'upstream', model: 'tiny' },
+  ];
+  await using service = await startChatService({ upstream, provider: { discover: true, ...provider }, models });
   await use(service);
 }
 
@@ -56,7 +61,7 @@ describe('models that an upstream lists', () => {
       headers: { authorization: 'Bearer key-of-the-list' },
     });
     const asked = upstream.listings.length;
-    await withListed(upstream, async (service) => expect(await namesOf(service)).toEqual(['tested']), {
+    await withListed(upstream, async (service) => expect(await namesOf(service)).toEqual(['tested', 'by-name']), {
       discover: false,
     });
     expect(upstream.listings).toHaveLength(asked);
@@ -91,10 +96,52 @@ describe('models that an upstream lists', () => {
     await using upstream = await ChatUpstream.start();
     upstream.listReply(refusal(status, form));
     await withListed(upstream, async (service) => {
-      expect(await namesOf(service)).toEqual(['tested']);
+      expect(await namesOf(service)).toEqual(['tested', 'by-name']);
       expect((await sendTurn(service)).response.status).toBe('completed');
       upstream.list([{ id: 'late' }]);
       expect(await namesOf(service)).toEqual(expect.arrayContaining(['tested', 'late']));
+    });
+  });
+
+  describe('that read text only', () => {
+    const asked = { model: 'by-name', input: [{ role: 'user', content: [{ type: 'input_image', image_url: IMAGE }] }] };
+    const TEXT_ONLY = llamaModelList('tiny', ['completion']);
+
+    it.each<[string, Reply]>([
+      ['llama.cpp', TEXT_ONLY],
+      ['OpenRouter', modelList([{ id: 'tiny', architecture: { input_modalities: ['text', 'audio'] } }])],
+    ])('are not sent images: %s', async (_, listing) => {
+      await using upstream = await ChatUpstream.start();
+      upstream.listReply(listing);
+      await withListed(upstream, async (service) => {
+        await expect(sendTurn(service, asked)).rejects.toMatchObject({
+          status: 400,
+          body: {
+            error: { code: 'unsupported_value', message: 'This model does not support images.', param: 'input' },
+          },
+        });
+        expect(upstream.requests).toEqual([]);
+        expect((await sendTurn(service, { model: 'by-name' })).response.status).toBe('completed');
+      });
+    });
+
+    it.each<[string, Reply, object]>([
+      ['the list says that it reads images', llamaModelList('tiny', ['completion', 'multimodal']), {}],
+      ['the list says it of another', llamaModelList('other', ['completion']), {}],
+      ['OpenRouter says so', modelList([{ id: 'tiny', architecture: { input_modalities: ['text', 'image'] } }]), {}],
+      ['the list says nothing of that', modelList([{ id: 'tiny' }]), {}],
+      ['the file says otherwise', TEXT_ONLY, { capabilities: { images: true } }],
+    ])('are only those of which it is known: %s', async (_, listing, provider) => {
+      await using upstream = await ChatUpstream.start();
+      upstream.listReply(listing);
+      await withListed(
+        upstream,
+        async (service) => {
+          expect((await sendTurn(service, asked)).response.status).toBe('completed');
+          expect(JSON.stringify(upstream.requests[0]?.body)).toContain(IMAGE);
+        },
+        provider,
+      );
     });
   });
 
@@ -103,7 +150,7 @@ describe('models that an upstream lists', () => {
     const entries = [{ id: 'good' }, null, 'text', {}, { id: 7 }, { id: '' }, { id: 'also', created: 'never' }];
     upstream.listReply(textReply(JSON.stringify(entries), 'application/json'));
     await withListed(upstream, async (service) => {
-      expect(new Set(await namesOf(service))).toEqual(new Set(['tested', 'good', 'also']));
+      expect(new Set(await namesOf(service))).toEqual(new Set(['tested', 'by-name', 'good', 'also']));
     });
   });
 });

@@ -103,6 +103,39 @@ describe('refusals of an upstream', () => {
       expect(logged).not.toContain(KEY);
     });
 
+    it.each<[string, number, string]>([
+      [
+        'llama.cpp',
+        500,
+        'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+      ],
+      ['llama.cpp, of sounds', 500, 'audio input is not supported - hint: you may need to provide the mmproj'],
+      ['others', 500, 'This model does not support image input.'],
+      ['vLLM', 500, 'tiny is not a multimodal model'],
+    ])('say that a model reads text only, whatever the status: %s', async (_, status, message) => {
+      const body = JSON.stringify({ error: { code: status, message, type: 'server_error' } });
+      service.upstream.reply(textReply(body, 'application/json', { status }));
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: {
+          error: {
+            type: 'invalid_request_error',
+            code: 'unsupported_value',
+            param: 'input',
+            message: `The model rejected this request: ${message}`,
+          },
+        },
+      });
+    });
+
+    it('say what is not implemented', async () => {
+      service.upstream.refuse(501);
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: { error: { message: 'The model rejected this request: Refused, says the upstream.' } },
+      });
+    });
+
     it('tell which conversations are too long, whatever they call it', async () => {
       const messages = [
         "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
@@ -129,6 +162,13 @@ describe('refusals of an upstream', () => {
       ['until a date that is over', { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }, '0'],
       ['without saying how long', {}, '1'],
       ['in words', { 'retry-after': 'soon' }, '1'],
+      ['in words with a number', { 'retry-after': 'after 5' }, '1'],
+      ['in less than no time', { 'retry-after': '-5' }, '1'],
+      ['in less than no milliseconds', { 'retry-after-ms': '-5', 'retry-after': '7' }, '7'],
+      ['in what is no number', { 'retry-after': 'NaN', 'retry-after-ms': 'NaN' }, '1'],
+      ['in seconds without end', { 'retry-after': 'Infinity' }, '1'],
+      ['in far too many seconds', { 'retry-after': '99999999999999999999999' }, '86400'],
+      ['in far too many milliseconds', { 'retry-after-ms': '99999999999' }, '86400'],
     ])('are handed on when they say it %s', async (_, headers, expected) => {
       for (const status of [429, 503]) {
         service.upstream.refuse(status, 'openai', headers);

@@ -143,7 +143,10 @@ describe('the connection to an upstream', () => {
     const base = `http://127.0.0.1:${await closedPort()}/v1`;
     await using other = await startChatService({ provider: { base_url: base, retries: 0 } });
     const refusal = await sendTurn(other).catch((error: unknown) => error);
-    expect(refusal).toMatchObject({ status: 500, body: { error: { type: 'server_error', code: 'server_error' } } });
+    expect(refusal).toMatchObject({
+      status: 503,
+      body: { error: { type: 'service_unavailable_error', code: 'model_unavailable' } },
+    });
     expect(JSON.stringify(refusal)).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
   });
 

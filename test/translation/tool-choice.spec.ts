@@ -17,6 +17,7 @@ const NAMES = ['look', 'listen', 'exec', 'crm__find', 'shell', 'apply_patch', 'l
 
 const named = (name: string): object => ({ type: 'function', function: { name } });
 const allowed = (mode: string, ...tools: readonly object[]): object => ({ type: 'allowed_tools', mode, tools });
+const NO_SEARCH = "This model cannot call the tool of type 'web_search'. Choose another tool, or 'auto'.";
 const LOOK = { type: 'function', name: 'look' };
 const EXEC = { type: 'custom', name: 'exec' };
 
@@ -103,14 +104,10 @@ describe('the choice of tools for an upstream', () => {
       expect(functionsOf(body).map(({ name }) => name)).toEqual(['look']);
     });
 
-    it('leaves none where only hosted ones are allowed', async () => {
-      const body = await translation.sent({ tools: TOOLS, tool_choice: allowed('auto', { type: 'web_search' }) });
-      expect(body).not.toHaveProperty('tools');
-      const refusal = await translation.refusal({
-        tools: TOOLS,
-        tool_choice: allowed('required', { type: 'web_search' }),
-      });
-      expect(refusal).toEqual(refusedValue('tool_choice', 'None of the allowed tools can be called by this model.'));
+    it.each(['auto', 'required'])('is refused where only hosted ones are allowed (%s)', async (mode) => {
+      const choice = allowed(mode, { type: 'web_search' });
+      const refusal = await translation.refusal({ tools: TOOLS, tool_choice: choice });
+      expect(refusal).toEqual(refusedValue('tool_choice', NO_SEARCH));
     });
 
     it('still shows calls of others, and those of earlier turns', async () => {
@@ -139,12 +136,12 @@ describe('the choice of tools for an upstream', () => {
 
   it('is refused for hosted tools', async () => {
     const refusal = await translation.refusal({ tools: TOOLS, tool_choice: { type: 'web_search' } });
-    expect(refusal).toEqual(refusedValue('tool_choice', "This model cannot call the tool of type 'web_search'."));
+    expect(refusal).toEqual(refusedValue('tool_choice', NO_SEARCH));
   });
 
   it('is refused where a call is demanded and no tool can be called', async () => {
     const refusal = await translation.refusal({ tools: [{ type: 'web_search' }], tool_choice: 'required' });
-    expect(refusal).toEqual(refusedValue('tool_choice', 'None of the tools can be called by this model.'));
+    expect(refusal).toEqual(refusedValue('tool_choice', NO_SEARCH));
   });
 
   it.each(['auto', 'none'])('is nothing where only hosted tools are there (%s)', async (choice) => {

@@ -7,6 +7,7 @@ import { ModelError } from '../model-error.js';
 import type { ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
+import { reasonOf } from '../scrub.js';
 import { countItemTokens, type CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import {
@@ -18,8 +19,8 @@ import {
 } from '../upstream-http/index.js';
 import { AnswerReader, CallCollector, readAnswer } from './answer/index.js';
 import type { Capabilities } from './capabilities.js';
-import { readFailure, readRetryAfter, reasonOf, serverError, toModelError } from './errors/index.js';
-import { readModels } from './read-models.js';
+import { isUnreachable, readFailure, readRetryAfter, serverError, toModelError, unreachable } from './errors/index.js';
+import { ModelLister } from './models/index.js';
 import { toChatRequest } from './request/index.js';
 import { callIdOfCall, ToolTable } from './tools/index.js';
 
@@ -29,6 +30,8 @@ export interface ChatCompletionsOptions {
   readonly name: string;
   readonly address: UpstreamAddress;
   readonly capabilities: Capabilities;
+  /** Capabilities that were configured; what the server lists of its models does not change them. */
+  readonly configured: ReadonlySet<keyof Capabilities>;
   /** Whether to list models with `GET /models`. */
   readonly discover: boolean;
   /** Request members that are forwarded unchanged. */
@@ -50,7 +53,11 @@ const LIST_LIMIT_MS = 10_000;
 
 /** A provider for Chat Completions servers: translates turns into requests and chunks into ModelEvents. */
 export class ChatCompletionsProvider extends PushingProvider {
+  /** Chat Completions knows only functions. */
+  override readonly hostedTools = [];
+
   private readonly client: UpstreamClient;
+  private readonly lister: ModelLister;
   private readonly outages = new OutageLog(new Logger(ChatCompletionsProvider.name));
 
   constructor(
@@ -59,6 +66,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   ) {
     super();
     this.client = new UpstreamClient(options.address, dependencies.clock);
+    this.lister = new ModelLister(this.client, { ...options, baseUrl: options.address.baseUrl });
   }
 
   override async models(): Promise<readonly ModelInfo[]> {
@@ -66,7 +74,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     const limit = new AbortController();
     const timer = this.dependencies.clock.schedule(LIST_LIMIT_MS, () => limit.abort(new Error('no answer')));
     try {
-      return readModels(await this.client.getJson('/models', limit.signal), this.options.name);
+      return await this.lister.list(limit.signal);
     } catch (error) {
       throw new Error(reasonOf(error));
     } finally {
@@ -75,7 +83,8 @@ export class ChatCompletionsProvider extends PushingProvider {
   }
 
   override async push(turn: Turn, sink: ModelSink): Promise<void> {
-    const { body, tools } = toChatRequest(turn, this.options);
+    const capabilities = this.lister.capabilitiesOf(turn.settings.model);
+    const { body, tools } = toChatRequest(turn, capabilities, this.options);
     const reader = this.createReader(turn, tools);
     try {
       const answer = await this.client.post('/chat/completions', JSON.stringify(body), sink.signal);
@@ -137,9 +146,10 @@ export class ChatCompletionsProvider extends PushingProvider {
   }
 }
 
-/** The ModelError for an error: a timeout, or else a broken connection. */
+/** The ModelError for an error: a timeout, a server that cannot be reached, or else a broken connection. */
 function describe(cause: unknown): ModelError {
   if (cause instanceof ModelError) return cause;
+  if (isUnreachable(cause)) return unreachable(cause);
   if (cause instanceof UpstreamTimeoutError) {
     return serverError('The model did not answer in time. Please retry your request.', cause, { retry: 'other' });
   }

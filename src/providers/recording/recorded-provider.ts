@@ -19,12 +19,15 @@ export interface RecordedTurn {
 
 /** Wraps a provider and passes each finished turn to `save`. */
 export class RecordedProvider extends PushingProvider {
+  override readonly hostedTools: ModelProviderBase['hostedTools'];
+
   constructor(
     private readonly provider: ModelProviderBase,
     private readonly clock: Clock,
     private readonly save: (turn: RecordedTurn) => void,
   ) {
     super();
+    this.hostedTools = provider.hostedTools;
   }
 
   override models(): Promise<readonly ModelInfo[]> {

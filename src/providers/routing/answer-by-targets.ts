@@ -1,22 +1,17 @@
-import type { Clock } from '../../time/index.js';
 import { ModelError } from '../model-error.js';
 import type { ModelSink } from '../model-sink.js';
 import { Attempts, waitOf } from './attempts.js';
 import { Opening } from './opening.js';
-import type { Random } from './random.js';
+import type { RoutingDependencies } from './routing-dependencies.js';
 import type { Target } from './target.js';
-import type { TargetHealth } from './target-health.js';
 
 /** Parameters of answerByTargets. */
-export interface AnswerOptions {
+export interface AnswerOptions extends RoutingDependencies {
   /** In order of preference. */
   readonly targets: readonly Target[];
   readonly ask: (target: Target, sink: ModelSink) => Promise<void>;
   /** The requested model name. */
   readonly model: string;
-  readonly health: TargetHealth;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 /**
@@ -24,8 +19,8 @@ export interface AnswerOptions {
  * failures are final. Rejects with the most useful error of the attempts.
  */
 export async function answerByTargets(options: AnswerOptions, sink: ModelSink): Promise<void> {
-  const { targets, ask, model, health, clock, random } = options;
-  const attempts = new Attempts(targets, random);
+  const { targets, ask, model, health, clock } = options;
+  const attempts = new Attempts(targets, options);
   for (let attempt = attempts.next(); attempt !== undefined; attempt = attempts.next()) {
     const { target, pauseMs } = attempt;
     if (pauseMs > 0) await clock.sleep(pauseMs, sink.signal);

@@ -13,9 +13,16 @@ export interface Attempt {
   readonly pauseMs: number;
 }
 
+/** Parameters of Attempts. */
+export interface AttemptsOptions {
+  readonly random: Random;
+  /** The budget: the most attempts, over all targets and rounds. */
+  readonly attempts: number;
+}
+
 /**
  * The attempts of one turn. All targets are tried in order. Those with a retryable error are tried again in further rounds, with
- * exponential backoff, up to the `retries` of their provider.
+ * exponential backoff, up to the `retries` of their provider, until the budget of the turn is spent.
  */
 export class Attempts {
   private waiting: Target[];
@@ -24,21 +31,26 @@ export class Attempts {
   private pauseMs = 0;
   private askedPauseMs = 0;
   private worth: unknown = undefined;
+  private made = 0;
+  /** Attempts that reached their target. */
+  private reached = 0;
 
   constructor(
     targets: readonly Target[],
-    private readonly random: Random,
+    private readonly options: AttemptsOptions,
   ) {
     this.waiting = [...targets];
   }
 
   /** The next attempt; undefined if none is left. */
   next(): Attempt | undefined {
+    if (this.made === this.options.attempts) return undefined;
     if (this.waiting.length === 0) this.beginRound();
     const target = this.waiting.shift();
     if (target === undefined) return undefined;
     const { pauseMs } = this;
     this.pauseMs = 0;
+    this.made += 1;
     return { target, pauseMs };
   }
 
@@ -46,6 +58,7 @@ export class Attempts {
   failed(target: Target, error: unknown): void {
     const hint = hintOf(error);
     if (hint === 'nowhere') throw error;
+    if (!(error instanceof ModelError) || error.code !== 'model_unavailable') this.reached += 1;
     if (this.worth === undefined || hasDelay(error) || !hasDelay(this.worth)) this.worth = error;
     const wait = waitOf(error);
     if (hint !== 'same' || target.retries <= this.round || wait > LONGEST_PAUSE_MS) return;
@@ -53,13 +66,19 @@ export class Attempts {
     this.askedPauseMs = Math.max(this.askedPauseMs, wait);
   }
 
-  /** The error to fail with when no attempt is left; errors with a retry delay take precedence. */
+  /**
+   * The error to fail with when no attempt is left; errors with a retry delay take precedence. If several attempts reached a target,
+   * clients must not repeat them all: an SDK that retries twice would triple them. But they may wait as long as a target asked for.
+   */
   get error(): unknown {
-    return this.worth;
+    const { worth, reached, round } = this;
+    if (!(worth instanceof ModelError) || reached < 2 || (round === 0 && waitOf(worth) > 0)) return worth;
+    return new ModelError(worth.code, worth.message, { ...worth.options, shouldRetry: false });
   }
 
   private beginRound(): void {
-    const backoff = FIRST_PAUSE_MS * 2 ** this.round * (0.9 + this.random.next() * 0.2);
+    if (this.again.length === 0) return;
+    const backoff = FIRST_PAUSE_MS * 2 ** this.round * (0.9 + this.options.random.next() * 0.2);
     this.pauseMs = Math.max(Math.min(backoff, LONGEST_PAUSE_MS), this.askedPauseMs);
     this.waiting = this.again;
     this.again = [];
@@ -73,11 +92,12 @@ function hintOf(error: unknown): RetryHint {
   return error instanceof ModelError ? error.retry : 'other';
 }
 
-/** The delay that a target requested, ms. */
+/** The delay that a target requested, ms. What a program's provider gives may be no number. */
 export function waitOf(error: unknown): number {
   if (!(error instanceof ModelError)) return 0;
   const { upstreamWaitMs, retryAfterMs } = error.options;
-  return upstreamWaitMs ?? retryAfterMs ?? 0;
+  const asked = upstreamWaitMs ?? retryAfterMs ?? 0;
+  return asked > 0 ? asked : 0;
 }
 
 function hasDelay(error: unknown): boolean {

@@ -5,6 +5,8 @@ import type { Destination } from './target.js';
 export interface Configuration {
   readonly destinations: ReadonlyMap<string, Destination>;
   readonly models: readonly ModelEntry[];
+  /** Requests to upstreams for one turn, over all upstreams and their retries. */
+  readonly attempts: number;
   /** Values to redact from errors, logs and recordings. */
   readonly secrets: readonly string[];
   /** Additional request members that any provider forwards. */

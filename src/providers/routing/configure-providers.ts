@@ -9,6 +9,8 @@ import type { Destination } from './target.js';
 
 /** Default of `retries`. */
 const DEFAULT_RETRIES = 2;
+/** Default of `attempts`. */
+const DEFAULT_ATTEMPTS = 6;
 
 /** Creates the providers of a file. Throws EnvironmentError if it is invalid. */
 export async function configureProviders(
@@ -28,6 +30,7 @@ export async function configureProviders(
   return {
     destinations,
     models,
+    attempts: file.attempts ?? DEFAULT_ATTEMPTS,
     secrets,
     forwarded: new Set(entries.flatMap(([, { forward = [] }]) => forward)),
     destroy: async () => {

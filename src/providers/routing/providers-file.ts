@@ -6,6 +6,8 @@ import { flag, object, oneOf, text, tokens } from './schema-parts.js';
 export interface ProvidersFile {
   readonly providers?: Readonly<Record<string, ProviderEntry>>;
   readonly models?: readonly ModelEntry[];
+  /** Requests to upstreams for one turn, over all upstreams and their retries. */
+  readonly attempts?: number;
 }
 
 /** Routes model names. Exactly one of `name`, `prefix`, `glob` and `default`. */
@@ -101,6 +103,7 @@ export function providersSchema(file: unknown, kinds: ReadonlyMap<string, Provid
       propertyNames: { pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'must be named in a-z, 0-9, - and _' },
     },
     models: { type: 'array', items: model },
+    attempts: { type: 'integer', minimum: 1, maximum: 1000 },
   });
 }
 

@@ -2,7 +2,8 @@ import type { ModelInfo } from '../model-provider.js';
 import type { ModelRoute } from '../model-route.js';
 import { matchesGlob } from './matches-glob.js';
 import type { ModelEntry, UpstreamEntry } from './providers-file.js';
-import { RoutedProvider, type RoutingDependencies } from './routed-provider.js';
+import { RoutedProvider } from './routed-provider.js';
+import type { RoutingDependencies } from './routing-dependencies.js';
 import type { Destination, Target } from './target.js';
 
 /** Looks up a model in the list of its provider. */

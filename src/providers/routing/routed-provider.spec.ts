@@ -36,7 +36,12 @@ function route(...answers: readonly [Upstream, ...Upstream[]]): RoutedProvider {
   const [first, ...others] = answers;
   const targets = [toTarget(first, 0), ...others.map((other, index) => toTarget(other, index + 1))] as const;
   const clock = new SystemClock();
-  return new RoutedProvider([...targets], { clock, random: new SystemRandom(), health: new TargetHealth(clock) });
+  return new RoutedProvider([...targets], {
+    clock,
+    random: new SystemRandom(),
+    health: new TargetHealth(clock),
+    attempts: 6,
+  });
 }
 
 const TURN = simulatedTurn({ prompt_cache_key: null }, []);

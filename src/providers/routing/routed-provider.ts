@@ -1,29 +1,21 @@
 import type { Item } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
 import { askProvider } from '../ask-provider.js';
-import type { ModelInfo } from '../model-provider.js';
+import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { CountOptions } from '../tokens/index.js';
 import type { ToleratedRule } from '../tolerated-rules.js';
 import type { Turn } from '../turn.js';
 import { orderTargets } from './order-targets.js';
-import type { Random } from './random.js';
 import { answerByTargets } from './answer-by-targets.js';
 import { RoutedTurn } from './routed-turn.js';
+import type { RoutingDependencies } from './routing-dependencies.js';
 import type { Destination, Target } from './target.js';
-import type { TargetHealth } from './target-health.js';
-
-/** Dependencies of RoutedProvider. */
-export interface RoutingDependencies {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly health: TargetHealth;
-}
 
 /** Distributes turns over targets by weight, and fails over to the next target before the first token. */
 export class RoutedProvider extends PushingProvider {
   override readonly tolerates: ReadonlySet<ToleratedRule>;
+  override readonly hostedTools: ModelProviderBase['hostedTools'];
 
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
@@ -33,6 +25,7 @@ export class RoutedProvider extends PushingProvider {
     super();
     // Any target may answer, so all of them must tolerate a rule.
     this.tolerates = targets.map((target) => target.tolerates).reduce((common, rules) => common.intersection(rules));
+    this.hostedTools = hostedToolsOf(targets);
   }
 
   /** Wraps one provider, for its own model names. */
@@ -52,11 +45,10 @@ export class RoutedProvider extends PushingProvider {
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
-    const { clock, random, health } = this.dependencies;
-    const targets = orderTargets(this.targets, turn, health, random);
+    const targets = orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
     const ask = (target: Target, opening: ModelSink): Promise<void> =>
       askProvider(target.provider, this.turnFor(target, turn), opening);
-    return answerByTargets({ targets, ask, model: turn.settings.model, health, clock, random }, sink);
+    return answerByTargets({ ...this.dependencies, targets, ask, model: turn.settings.model }, sink);
   }
 
   override countTokens(turn: Turn, options?: CountOptions): Promise<number> {
@@ -74,4 +66,14 @@ export class RoutedProvider extends PushingProvider {
   private turnFor(target: Target, turn: Turn): Turn {
     return new RoutedTurn(turn, target.toModel(turn.settings.model), this.mostOutputTokens);
   }
+}
+
+/** What any target runs: a turn that needs it fails over to that target. */
+function hostedToolsOf(targets: readonly Target[]): ModelProviderBase['hostedTools'] {
+  const types = new Set<string>();
+  for (const { provider } of targets) {
+    if (provider.hostedTools === 'all') return 'all';
+    for (const type of provider.hostedTools) types.add(type);
+  }
+  return [...types];
 }

@@ -16,6 +16,7 @@ export function toProviderOptions(
   secrets: readonly string[],
 ): ChatCompletionsOptions {
   const { dialect = 'generic', api_key: key, timeouts = {} } = entry;
+  const known = toCapabilities(entry.capabilities ?? {});
   const authorization: Readonly<Record<string, string>> = key === undefined ? {} : { authorization: `Bearer ${key}` };
   return {
     name,
@@ -30,7 +31,8 @@ export function toProviderOptions(
       },
       connections: entry.connections ?? DEFAULT_CONNECTIONS,
     },
-    capabilities: capabilitiesOf(dialect, toCapabilities(entry.capabilities ?? {})),
+    capabilities: capabilitiesOf(dialect, known),
+    configured: new Set(Object.keys(known) as (keyof Capabilities)[]),
     discover: entry.discover ?? true,
     forward: entry.forward ?? [],
     omit: new Set([...omittedBy(dialect), ...(entry.omit ?? [])]),

@@ -24,6 +24,11 @@ const KEEP_ALIVE_MS = 4000;
 /** Bytes of a JSON document. Model lists have up to a few hundred kilobytes. */
 const LONGEST_DOCUMENT = 16 * 1024 * 1024;
 
+/** The upstream answered, but not with the JSON document that it was asked for. */
+export class NoDocumentError extends Error {
+  override readonly name = 'NoDocumentError';
+}
+
 /** An HTTP client for one upstream: pooled keep-alive connections, HTTP/2 if TLS negotiates it, and timeouts. */
 export class UpstreamClient {
   private readonly agent: Agent;
@@ -51,12 +56,17 @@ export class UpstreamClient {
     return this.exchange('POST', path, json, signal);
   }
 
-  /** Gets a JSON document. Throws an Error for a status other than 200 and for invalid JSON. */
+  /** Gets a JSON document. Throws NoDocumentError for a status other than 200 and for invalid JSON. */
   async getJson(path: string, signal: AbortSignal): Promise<unknown> {
     const answer = await this.exchange('GET', path, null, signal);
     const text = await readText(answer, LONGEST_DOCUMENT);
-    if (answer.status !== 200) throw new Error(`HTTP ${answer.status}`);
-    return JSON.parse(text);
+    if (answer.status !== 200) throw new NoDocumentError(`HTTP ${answer.status}`);
+    try {
+      return JSON.parse(text);
+    } catch {
+      // The parser's message quotes the answer.
+      throw new NoDocumentError('the answer is not JSON');
+    }
   }
 
   /** Closes all connections. */

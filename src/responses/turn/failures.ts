@@ -83,11 +83,12 @@ export class TurnFailures {
 
 /** Uses a provider's status only if it is an error status: SDKs ignore errors in other answers. */
 function fromModelError(error: ModelError): ApiError {
-  const { status: given = 500, param = null, retryAfterMs = NaN } = error.options;
+  const { status: given = 500, param = null, retryAfterMs = NaN, shouldRetry } = error.options;
   const status = Number.isInteger(given) && given >= 400 && given <= 599 ? given : 500;
   const headers: Record<string, string> = {};
   if (retryAfterMs >= 0 && Number.isFinite(retryAfterMs))
     headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000));
+  if (shouldRetry !== undefined) headers['x-should-retry'] = String(shouldRetry);
   return new ApiError(status, error.options.type ?? typeOf(status), error.code, param, error.message, headers, error);
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { ContextResolver, type Continuation, type Transcript, type TurnContext } from '../../context/index.js';
 import { ApiError, type Item, type Origin, type ResponseSettings } from '../../protocol/index.js';
-import { type ModelInfo, type ModelRoute, ProviderRegistry, type Turn } from '../../providers/index.js';
+import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Turn } from '../../providers/index.js';
 import { ResponseStore } from '../../state/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
@@ -29,11 +29,12 @@ export class TurnResolver {
     private readonly store: ResponseStore,
     private readonly contexts: ContextResolver,
     private readonly window: ContextWindow,
+    private readonly hostedTools: HostedTools,
   ) {}
 
   /**
    * Throws ApiError for an unknown model or parent, for items that do not fit together or into the model's window, and
-   * for unsupported efforts; StoreUnavailableError when the store is known to be unavailable.
+   * for unsupported efforts and tools; StoreUnavailableError when the store is known to be unavailable.
    */
   resolve(turn: ActiveTurn): MaybePromise<ResolvedTurn> {
     const { admitted } = turn;
@@ -74,6 +75,7 @@ export class TurnResolver {
     const { transcript, parent } = context;
     const sessionId = admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
     const question = toQuestion(admitted, context);
+    this.hostedTools.check(route, question);
     const resolved = { route, question, transcript, parent, sessionId };
     if (route.model.contextWindow === undefined) return resolved;
     return this.fit(question, route, signal).then((fitting) => ({ ...resolved, question: fitting }));

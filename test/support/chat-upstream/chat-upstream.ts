@@ -32,6 +32,7 @@ export class ChatUpstream implements AsyncDisposable {
   private readonly arrivals = new EventEmitter();
   private fallback: Responder = answering({ text: 'ok' }, {});
   private listing: Reply = modelList([]);
+  private root = '';
 
   private constructor(private server: UpstreamServer) {}
 
@@ -126,6 +127,12 @@ export class ChatUpstream implements AsyncDisposable {
     return this;
   }
 
+  /** Serves only what lies below this path, such as `/v1`; anything else is 404. */
+  serveBelow(path: string): this {
+    this.root = path;
+    return this;
+  }
+
   /** Of answers that begin from now on every packet, and the end behind the last one, waits for `release`. */
   hold(): this {
     this.gate = new PacketGate(0);
@@ -173,11 +180,12 @@ export class ChatUpstream implements AsyncDisposable {
 
   private replyTo(request: UpstreamRequest): Reply {
     const { pathname } = new URL(request.url, 'http://upstream');
-    if (request.method === 'GET' && pathname.endsWith('/models')) {
+    const isServed = pathname.startsWith(`${this.root}/`);
+    if (isServed && request.method === 'GET' && pathname.endsWith('/models')) {
       this.listings.push(request);
       return this.listing;
     }
-    if (request.method !== 'POST' || !pathname.endsWith('/chat/completions')) {
+    if (!isServed || request.method !== 'POST' || !pathname.endsWith('/chat/completions')) {
       this.strays.push(request);
       return refusal(404, 'openai');
     }

@@ -15,6 +15,13 @@ export interface ListedModel {
   readonly [member: string]: unknown;
 }
 
+/** The reply in which llama.cpp lists a model, with what the model can do in a list beside the usual one. */
+export function llamaModelList(id: string, capabilities: readonly string[]): Reply {
+  const data = [{ id, object: 'model', created: 1_767_225_600, owned_by: 'llamacpp', meta: { n_ctx_train: 4096 } }];
+  const models = [{ name: id, model: id, type: 'model', capabilities }];
+  return textReply(JSON.stringify({ models, object: 'list', data }), 'application/json');
+}
+
 /** The reply that lists models. */
 export function modelList(models: readonly ListedModel[]): Reply {
   const data = models.map((model) => ({ object: 'model', created: 1_767_225_600, owned_by: 'upstream', ...model }));

@@ -16,6 +16,8 @@ export interface RoutedServiceOptions extends ServiceOptions {
   readonly common?: Settings;
   /** The `models` of the file. */
   readonly models?: readonly object[];
+  /** `attempts` of the file. */
+  readonly attempts?: number;
   /** Called with the upstreams before the service starts. */
   readonly prepare?: (upstream: (name: string) => ChatUpstream) => void;
 }
@@ -41,7 +43,15 @@ export interface RoutedService extends Service {
 
 /** Starts upstreams, writes a file that has them as providers, and starts the service with it. */
 export async function startRoutedService(options: RoutedServiceOptions): Promise<RoutedService> {
-  const { upstreams: settings, common = { retries: 0 }, models = [], prepare, environment, ...rest } = options;
+  const {
+    upstreams: settings,
+    common = { retries: 0 },
+    models = [],
+    attempts,
+    prepare,
+    environment,
+    ...rest
+  } = options;
   const names = Object.keys(settings);
   const upstreams = new Map<string, ChatUpstream>();
   for (const name of names) upstreams.set(name, (await ChatUpstream.start()).always({ text: name }));
@@ -66,7 +76,7 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
         ...(content.settings?.[name] ?? settings[name]),
       },
     ]);
-    const whole = { providers: Object.fromEntries(providers) as unknown, models: content.models ?? models };
+    const whole = { providers: Object.fromEntries(providers) as unknown, models: content.models ?? models, attempts };
     await writeFile(file, JSON.stringify(whole, null, 2));
   };
   try {

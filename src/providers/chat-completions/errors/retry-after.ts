@@ -3,20 +3,32 @@ const LONGEST_MS = 24 * 60 * 60 * 1000;
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The wait that an upstream requests, ms: from `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** An HTTP date. `Date.parse` alone takes nearly any text with a number in it for a date, `-5` included. */
+const HTTP_DATE = /^[A-Z][a-z]{2,8}, [\w\s:-]{10,30} GMT$/;
+
+/**
+ * The wait that an upstream requests, ms, at most a day: from `retry-after-ms`, or `retry-after` in seconds or as a date. A date in
+ * the past is no wait. Undefined if there is none that can be understood: negative numbers and other texts are ignored.
+ */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
-  const milliseconds = toNumber(first(headers['retry-after-ms']));
-  const text = first(headers['retry-after']) ?? '';
-  const wait = milliseconds ?? (toNumber(text) ?? NaN) * 1000;
-  const date = Date.parse(text) - now;
-  const asked = Number.isNaN(wait) ? date : wait;
-  return Number.isNaN(asked) ? undefined : Math.min(Math.max(0, asked), LONGEST_MS);
+  const text = first(headers['retry-after']).trim();
+  const asked = toNumber(first(headers['retry-after-ms'])) ?? toMilliseconds(toNumber(text)) ?? untilDate(text, now);
+  return asked === undefined ? undefined : Math.min(asked, LONGEST_MS);
 }
 
-function toNumber(text = ''): number | undefined {
+function toNumber(text: string): number | undefined {
   return /^\s*\d+(?:\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
 }
 
-function first(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === 'string' ? value : value?.[0];
+function toMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+function untilDate(text: string, now: number): number | undefined {
+  const date = HTTP_DATE.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function first(value: string | readonly string[] | undefined): string {
+  return (typeof value === 'string' ? value : value?.[0]) ?? '';
 }

@@ -1,7 +1,7 @@
 import { CONTEXT_TOO_LONG, IMAGE_ERRORS } from '../../../protocol/index.js';
 import { ModelError, type ModelErrorOptions } from '../../model-error.js';
+import { scrub } from '../../scrub.js';
 import type { UpstreamFailure } from './error-body.js';
-import { scrub } from './scrub.js';
 
 /** What an error for the client depends on besides the failure. */
 export interface FailureContext {
@@ -18,6 +18,10 @@ const BUSY = 'The model is overloaded. Please retry your request.';
 /** Messages for a transcript that exceeds the context window; few upstreams have a code for it. */
 const TOO_LONG =
   /context.{0,12}(?:length|window|size)|(?:maximum|max).{0,20}(?:context|sequence|prompt) ?length|too many tokens|(?:prompt|input).{0,20}too long|exceed_context_size|model's max(?:imum)?.{0,20}token|`inputs`.{0,60}(?:<=|less than)/i;
+
+/** Messages for images and sounds that the model cannot read. llama.cpp sends them with status 500. */
+const UNREADABLE =
+  /\b(?:images?|audio|video|vision|multimodal)\b.{0,40}\bnot supported\b|does not support (?:images?|audio|video|vision|multimodal)\b|not a multimodal model|failed to load image or audio/i;
 
 const CODE = /^[a-z][a-z0-9_]{2,63}$/;
 
@@ -54,13 +58,8 @@ export function toModelError(status: number, failure: UpstreamFailure, context: 
   if (status < 400) return serverError('The model failed. Please retry your request.', cause, { retry: 'other' });
   if (isTooLong(status, failure)) return tooLong(cause);
   if (status >= 400 && status < 500 && status !== 408) return badRequest(status, failure, context, cause);
+  if (status === 501 || UNREADABLE.test(failure.message)) return unsupported(failure, context, cause);
   return serverError('The model failed. Please retry your request.', cause);
-}
-
-/** The reason of a connection error, without addresses. */
-export function reasonOf(error: unknown): string {
-  const { code, message = error } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
-  return typeof code === 'string' ? code : scrub(String(message), []);
 }
 
 /** A ModelError `server_error`, for failures that the client cannot correct. */
@@ -92,11 +91,25 @@ function tooLong(cause: Error): ModelError {
   return new ModelError('context_length_exceeded', CONTEXT_TOO_LONG, options);
 }
 
+/** A 5xx that is the fault of the request: another upstream may support what this one does not. */
+function unsupported(failure: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
+  const param = UNREADABLE.test(failure.message) ? 'input' : paramOf(failure);
+  const options: ModelErrorOptions = { status: 400, param, retry: 'other', cause };
+  return new ModelError('unsupported_value', rejection(failure, context), options);
+}
+
 function badRequest(status: number, failure: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
-  const words = scrub(failure.message, context.secrets);
   const code = failure.code !== null && CODE.test(failure.code) ? failure.code : 'invalid_value';
-  const message = words === '' ? 'The model rejected this request.' : `The model rejected this request: ${words}`;
-  return new ModelError(code, message, { status: status === 413 ? 413 : 400, param: paramOf(failure), cause });
+  return new ModelError(code, rejection(failure, context), {
+    status: status === 413 ? 413 : 400,
+    param: paramOf(failure),
+    cause,
+  });
+}
+
+function rejection({ message }: UpstreamFailure, { secrets }: FailureContext): string {
+  const words = scrub(message, secrets);
+  return words === '' ? 'The model rejected this request.' : `The model rejected this request: ${words}`;
 }
 
 function paramOf({ param }: UpstreamFailure): string | null {

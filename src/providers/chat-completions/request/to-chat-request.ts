@@ -9,9 +9,8 @@ import { toMessages } from './to-messages.js';
 import { toOutputFormat } from './to-output-format.js';
 import { toSampling } from './to-sampling.js';
 
-/** What a translation depends on besides the turn. */
+/** What a translation depends on besides the turn and the capabilities. */
 export interface TranslationOptions {
-  readonly capabilities: Capabilities;
   /** Request members that are forwarded unchanged. */
   readonly forward: readonly string[];
   /** Request members that are not sent. */
@@ -25,9 +24,9 @@ export interface ChatRequest {
 }
 
 /** Translates a turn. Throws ModelError 400 for anything that the upstream does not support. */
-export function toChatRequest(turn: Turn, options: TranslationOptions): ChatRequest {
+export function toChatRequest(turn: Turn, capabilities: Capabilities, options: TranslationOptions): ChatRequest {
   const { settings, context } = turn;
-  const { capabilities, omit } = options;
+  const { omit } = options;
   const tools = new ToolTable(settings.tools, context);
   const { demand, ...format } = toOutputFormat(settings.text, capabilities);
   const instructions = [settings.instructions, demand].filter((text) => text != null && text !== '').join('\n\n');

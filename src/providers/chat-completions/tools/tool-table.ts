@@ -1,5 +1,6 @@
 import type { Item } from '../../../protocol/index.js';
-import { isObject, objectsIn } from '../../../validation/index.js';
+import { objectsIn } from '../../../validation/index.js';
+import { hostedTypeOf } from '../../hosted-type.js';
 import { keyOf, NAMELESS_KINDS, otherNameOf, plainNameOf, type ToolAddress, type ToolKind } from './tool-address.js';
 import { defineTool, type ToolDefinition } from './tool-definition.js';
 
@@ -86,7 +87,7 @@ export class ToolTable {
 /** The address of a tool or tool choice; undefined for tools that the client does not run. */
 export function addressOf(tool: Members, namespace?: string): ToolAddress | undefined {
   const { type, name } = tool;
-  if (type === 'shell' && isObject(tool.environment) && tool.environment.type !== 'local') return undefined;
+  if (hostedTypeOf(tool) !== undefined) return undefined;
   if (type === 'tool_search') return tool.execution === 'client' ? nameless('tool_search') : undefined;
   if (NAMELESS_KINDS.has(type)) return nameless(type as ToolKind);
   if ((type !== 'function' && type !== 'custom') || typeof name !== 'string') return undefined;

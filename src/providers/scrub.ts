@@ -1,4 +1,4 @@
-import { redact } from '../../redact.js';
+import { redact } from './redact.js';
 
 /** Characters of a message that clients see. */
 const LONGEST_MESSAGE = 500;
@@ -12,10 +12,16 @@ const ADDRESSES = [
   /\b(?:localhost|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}):\d{2,5}\b/gi,
 ];
 
-/** An upstream's message for clients: credentials and addresses removed, on one line, up to 500 characters. */
+/** A message for clients: credentials and addresses removed, on one line, up to 500 characters. */
 export function scrub(message: string, secrets: readonly string[]): string {
   let text = redact(message.slice(0, MOST_READ), secrets);
   for (const address of ADDRESSES) text = text.replaceAll(address, '[address]');
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+}
+
+/** Why something failed, in a few words without addresses and credentials: the error's code, or else its message. */
+export function reasonOf(error: unknown, secrets: readonly string[] = []): string {
+  const { code, message = error } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  return scrub(String(typeof code === 'string' ? code : message), secrets);
 }

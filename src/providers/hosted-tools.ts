@@ -1,0 +1,73 @@
+import { Injectable, Logger } from '@nestjs/common';
+
+import { Environment } from '../config/index.js';
+import { ApiError } from '../protocol/index.js';
+import { isObject, objectsIn } from '../validation/index.js';
+import { hostedTypeOf } from './hosted-type.js';
+import type { ModelRoute } from './model-route.js';
+import type { Turn } from './turn.js';
+
+/** Most lines about tools that are left out; beyond it, models and types that appear anew are not logged. */
+const MOST_LINES = 1000;
+
+/** Characters of types and models in messages and logs: they are the client's text. */
+const LONGEST_TYPE = 64;
+const LONGEST_MODEL = 256;
+
+/**
+ * What becomes of hosted tools that no provider of a model runs. Many clients send them with every request, such as Codex
+ * `web_search`, so they are left out and only echoed, unless the request demands one of them or HOSTED_TOOLS=reject.
+ */
+@Injectable()
+export class HostedTools {
+  private readonly logger = new Logger('ProviderRegistry');
+  private readonly logged = new Set<string>();
+
+  constructor(private readonly environment: Environment) {}
+
+  /** Throws ApiError 400 `unsupported_value` that names the tool, for a turn that must not go on without it. */
+  check({ provider: { hostedTools }, model }: ModelRoute, turn: Turn): void {
+    const { tools, tool_choice: choice } = turn.settings;
+    if (hostedTools === 'all' || (tools.length === 0 && !isObject(choice))) return;
+    const isMissing = (tool: object): string | undefined => {
+      const type = hostedTypeOf(tool);
+      return type === undefined || hostedTools.includes(type) ? undefined : type.slice(0, LONGEST_TYPE);
+    };
+    const missing = tools.map(isMissing);
+    const first = missing.findIndex((type) => type !== undefined);
+    if (this.environment.HOSTED_TOOLS === 'reject' && first !== -1) {
+      refuse(`tools[${first}]`, missing[first] ?? '', "Remove it from 'tools'.");
+    }
+    const demanded =
+      findDemanded(choice, isMissing) ?? (choice === 'required' ? onlyMissing(missing, turn) : undefined);
+    if (demanded !== undefined) refuse('tool_choice', demanded, "Choose another tool, or 'auto'.");
+    for (const type of missing) if (type !== undefined) this.log(model.id, type);
+  }
+
+  private log(model: string, type: string): void {
+    const key = `${JSON.stringify(model.slice(0, LONGEST_MODEL))} runs ${JSON.stringify(type)}`;
+    if (this.logged.size >= MOST_LINES || this.logged.has(key)) return;
+    this.logged.add(key);
+    this.logger.log(`no provider of the model ${key}: the tool is left out`);
+  }
+}
+
+/** The missing tool that a choice names, or the first one if it allows only missing ones. */
+function findDemanded(choice: unknown, isMissing: (tool: object) => string | undefined): string | undefined {
+  if (!isObject(choice)) return undefined;
+  if (choice.type !== 'allowed_tools') return isMissing(choice);
+  const allowed = objectsIn(choice.tools).map(isMissing);
+  return allowed.every((type) => type !== undefined) ? allowed[0] : undefined;
+}
+
+/** The first missing tool, if there is no other. Items of the context may add tools (protocol §3.1). */
+function onlyMissing(missing: readonly (string | undefined)[], { context }: Turn): string | undefined {
+  if (missing.includes(undefined)) return undefined;
+  return context.some(({ type }) => type === 'additional_tools' || type === 'tool_search_output')
+    ? undefined
+    : missing[0];
+}
+
+function refuse(param: string, type: string, advice: string): never {
+  throw ApiError.of('unsupported_value', `This model cannot call the tool of type '${type}'. ${advice}`, { param });
+}
