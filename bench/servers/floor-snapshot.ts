@@ -86,7 +86,7 @@ export function toSnapshot({ id, createdAt, model, metadata, status, output, usa
     previous_response_id: null,
     prompt_cache_key: null,
     prompt_cache_retention: null,
-    reasoning: { effort: null, summary: null },
+    reasoning: { context: 'all_turns', effort: null, mode: 'standard', summary: null },
     safety_identifier: null,
     store: true,
     temperature: 1,

@@ -46,7 +46,12 @@ export function toResponse(request: CreateResponseRequest): HonestResponse {
     previous_response_id: request.previous_response_id ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
     prompt_cache_retention: members.prompt_cache_retention ?? null,
-    reasoning: { ...reasoning, effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+    reasoning: {
+      context: reasoning?.context ?? 'all_turns',
+      effort: reasoning?.effort ?? null,
+      mode: reasoning?.mode ?? 'standard',
+      summary: reasoning?.summary ?? null,
+    },
     safety_identifier: request.safety_identifier ?? null,
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
@@ -67,5 +72,6 @@ function showEveryMember(tool: NonNullable<CreateResponseRequest['tools']>[numbe
     description: tool.description ?? null,
     parameters: tool.parameters ?? null,
     strict: tool.strict ?? false,
+    output_schema: tool.output_schema ?? null,
   };
 }

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
+import { quote } from '../logging/index.js';
 import { type CheckOptions, IgnoredMembers, TypoSearch } from '../validation/index.js';
 
 /** What UNKNOWN_PARAMETERS says about the unknown fields of a request. */
@@ -9,7 +10,7 @@ export class UnknownFields {
   private readonly logger = new Logger(UnknownFields.name);
   private readonly ignored = new IgnoredMembers((name) =>
     this.logger.warn(
-      `requests have a field ${JSON.stringify(name)} that the API does not know; it is ignored. ` +
+      `requests have a field ${quote(name)} that the API does not know; it is ignored. ` +
         '`forward` in PROVIDERS_FILE hands a field on, UNKNOWN_PARAMETERS=ignore ends these warnings',
     ),
   );

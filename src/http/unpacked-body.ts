@@ -73,6 +73,8 @@ export class UnpackedBody extends Transform {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.request.off('data', this.onReceived);
     this.request.unpipe();
+    // Discards the rest: the next request comes on the same connection.
+    this.request.resume();
     this.decoder?.destroy();
     if (!this.writableFinished) this.hold.release();
     done(error);

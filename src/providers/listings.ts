@@ -96,7 +96,7 @@ export class Listings {
       listing.arrived(answer.value, clock.now());
     } catch (error) {
       listing.failed(reasonOf(error, secrets), clock.now());
-      this.outages.warn('a model list is not available', `'${name}': ${String(error)}`);
+      this.outages.warn('a provider did not list its models', `'${name}': ${String(error)}`);
     }
   }
 

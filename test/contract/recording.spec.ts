@@ -31,7 +31,9 @@ const withoutWords = (error: unknown): unknown => {
 /** What a response says, whoever says it and whenever. */
 const contentOf = (response: WireResponse): unknown => {
   const { created_at: _created, completed_at: _completed, model: _model, output_text: _text, ...rest } = response;
-  return withoutIds({ ...rest, error: withoutWords(rest['error']) });
+  // The effort that was not sent is that of the model.
+  const { effort: _effort, ...reasoning } = rest['reasoning'] as Readonly<Record<string, unknown>>;
+  return withoutIds({ ...rest, reasoning, error: withoutWords(rest['error']) });
 };
 
 describe('a recording', () => {

@@ -171,7 +171,7 @@ describe('the list of models', () => {
         overrides: [[Clock, clock]],
         prepare: (upstream) => upstream('two').listReply(textReply('', '', { status: 503 })),
       });
-      expect(await log.written(/'two' did not list/)).toMatch(/^warn /);
+      expect(await log.written(/did not list its models: 'two'/)).toMatch(/^warn /);
       service.upstream('two').list([{ id: 'late' }]);
     }
 

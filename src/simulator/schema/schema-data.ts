@@ -25,7 +25,7 @@ const MOST_CHECKS = 100_000;
  * Limit of CPU time for one schema, ms. The other limits bound the work independently of the machine; this one ends patterns that
  * backtrack without end.
  */
-const LONGEST_WORK_MS = { withPatterns: 100, otherwise: 1000 };
+const LONGEST_WORK_MS = { withPatterns: 500, otherwise: 1000 };
 
 /** A valid value for a schema, or the reason why none was found. */
 export type SchemaData =
