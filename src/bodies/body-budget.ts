@@ -3,49 +3,56 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 
-/** What one body or message holds of the budget. */
-export class BodyHold {
-  private held = 0;
-  private isGrowing = true;
+/** Bodies up to this size take nothing of the budget: little is gained by refusing them. */
+const SMALL_BYTES = 64 * 1024;
+
+/** Has the owner of a share refuse its body and free the memory. */
+type Refuse = (error: ApiError) => void;
+
+/** What a body takes of the budget. */
+export class BodyShare {
+  private taken = 0;
 
   constructor(
     private readonly budget: BodyBudget,
-    private readonly refuse: (error: ApiError) => void,
+    /** Null when the body is complete: it is only waited for. */
+    private refuse: Refuse | null,
   ) {}
 
   /** Bytes. */
   get bytes(): number {
-    return this.held;
+    return this.taken;
   }
 
-  /** Whether it may be refused: a complete body is only waited for. */
   get isRefusable(): boolean {
-    return this.isGrowing;
+    return this.refuse !== null;
   }
 
-  /** Holds this many bytes from now on. May refuse this body or a larger one, by its callback. */
+  /** The body has this many bytes now. May refuse it, or a larger one of another share. */
   hold(bytes: number): void {
-    const change = bytes - this.held;
+    const taken = bytes > SMALL_BYTES ? bytes : 0;
+    const change = taken - this.taken;
     if (change === 0) return;
-    this.held = bytes;
+    this.taken = taken;
     this.budget.account(this, change);
   }
 
-  /** It has arrived: it holds what it holds until `release`, and is not refused any more. */
+  /** The body is complete: its bytes count until `release`, and it is not refused any more. */
   complete(): void {
-    this.isGrowing = false;
+    this.refuse = null;
   }
 
-  /** Holds nothing. Repeated calls do nothing. */
+  /** Takes nothing any more. Repeated calls do nothing. */
   release(): void {
     this.hold(0);
   }
 
   /** Releases the bytes and has the body refused. */
   giveUp(error: ApiError): void {
-    this.isGrowing = false;
+    const { refuse } = this;
+    this.refuse = null;
     this.release();
-    this.refuse(error);
+    refuse?.(error);
   }
 }
 
@@ -55,26 +62,31 @@ export class BodyHold {
  */
 @Injectable()
 export class BodyBudget {
-  private readonly holds = new Set<BodyHold>();
+  private readonly shares = new Set<BodyShare>();
   private total = 0;
 
   constructor(private readonly environment: Environment) {}
 
-  /** A share for one body; `refuse` is called at most once, and has to free its memory. */
-  open(refuse: (error: ApiError) => void): BodyHold {
-    return new BodyHold(this, refuse);
+  /** The share of a body that arrives. `refuse` is called at most once. */
+  open(refuse: Refuse): BodyShare {
+    return new BodyShare(this, refuse);
   }
 
-  /** Bytes held by all. */
+  /** The share of bodies that have arrived. */
+  openComplete(): BodyShare {
+    return new BodyShare(this, null);
+  }
+
+  /** Bytes of all shares. */
   get bytes(): number {
     return this.total;
   }
 
-  /** Called by a hold that has changed. */
-  account(hold: BodyHold, change: number): void {
+  /** Called by a share that has changed. */
+  account(share: BodyShare, change: number): void {
     this.total += change;
-    if (hold.bytes === 0) this.holds.delete(hold);
-    else this.holds.add(hold);
+    if (share.bytes === 0) this.shares.delete(share);
+    else this.shares.add(share);
     while (change > 0 && this.total > this.environment.BODY_TOTAL_BYTES) {
       const largest = this.findLargest();
       if (largest === undefined) return;
@@ -82,10 +94,10 @@ export class BodyBudget {
     }
   }
 
-  private findLargest(): BodyHold | undefined {
-    let largest: BodyHold | undefined;
-    for (const hold of this.holds) {
-      if (hold.isRefusable && hold.bytes > (largest?.bytes ?? 0)) largest = hold;
+  private findLargest(): BodyShare | undefined {
+    let largest: BodyShare | undefined;
+    for (const share of this.shares) {
+      if (share.isRefusable && share.bytes > (largest?.bytes ?? 0)) largest = share;
     }
     return largest;
   }

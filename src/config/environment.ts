@@ -216,7 +216,7 @@ export class Environment {
 
   /**
    * Maximum duration of a whole turn: all waits and passes, tools that the server runs, and a client that reads slowly.
-   * After that the response fails with `turn_time_limit_exceeded`. 0: no limit.
+   * It begins when the turn is first in its lane. After that the response fails with `turn_time_limit_exceeded`. 0: no limit.
    *
    * @example 3600000
    */

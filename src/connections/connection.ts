@@ -127,7 +127,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
 
   /** Closes the connection of a client whose message is not received any more: there is no memory for it. */
   dropLargeMessage(): void {
-    logger.warn(
+    logger.debug(
       `${this.id} of tenant ${this.tenant} is closed: BODY_TOTAL_BYTES is used up, and its message is the largest`,
     );
     this.close(1013, 'too_many_large_messages', SHORT_HANDSHAKE_MS);

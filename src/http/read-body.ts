@@ -10,7 +10,7 @@ import { isPromise } from '../time/index.js';
 import { WRONG_MEDIA_TYPE } from './to-api-error.js';
 import { UnpackedBody } from './unpacked-body.js';
 
-/** Bodies up to this size are not counted: nothing is gained by refusing them. */
+/** Bodies of up to this many bytes, not compressed, are read as they are: the budget would not count them either. */
 const SMALL_BYTES = 64 * 1024;
 
 type Done = (error: Error | null, body?: unknown) => void;
@@ -27,7 +27,7 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
 
   fastify.addHook('preParsing', (request, reply, payload, done) => {
     normalizeEncoding(request);
-    if (isSmall(request) || payload !== request.raw) {
+    if (!isParsed(request) || isSmall(request) || payload !== request.raw) {
       done(null, payload);
       return;
     }
@@ -37,7 +37,7 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
       // A body that nobody reads: the request was refused, or its client has left.
       reply.raw.once('close', () => {
         body.destroy();
-        body.hold.release();
+        body.share.release();
       });
       done(null, body);
     } catch (error) {
@@ -49,7 +49,7 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
   const options = { bodyLimit: environment.BODY_LIMIT_BYTES };
   app.useBodyParser('application/json', options, (request: FastifyRequest, bytes: Buffer, done: Done) => {
     const finish: Done = (error, body) => {
-      bodies.get(request.raw)?.hold.release();
+      bodies.get(request.raw)?.share.release();
       done(error, body);
     };
     try {
@@ -72,6 +72,11 @@ function normalizeEncoding({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') delete headers['content-encoding'];
   else if (encoding !== undefined) headers['content-encoding'] = encoding;
+}
+
+/** Whether Fastify reads the body of the request. Node discards that of a GET. */
+function isParsed({ method }: FastifyRequest): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'TRACE';
 }
 
 /** Whether there is no body, or a small one as it is. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform, type TransformCallback } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 
-import { type BodyBudget, type BodyHold } from '../bodies/index.js';
+import type { BodyBudget, BodyShare } from '../bodies/index.js';
 import { ApiError } from '../protocol/index.js';
 import { BODY_TOO_LARGE } from './to-api-error.js';
 
@@ -30,7 +30,8 @@ export interface BodyLimits {
 export class UnpackedBody extends Transform {
   /** Bytes as sent: Fastify compares them with `content-length`. */
   receivedEncodedLength = 0;
-  readonly hold: BodyHold;
+  readonly share: BodyShare;
+  private unpackedBytes = 0;
   private readonly decoder: Transform | null;
 
   /** Throws ApiError 415 for an unknown encoding. */
@@ -40,7 +41,9 @@ export class UnpackedBody extends Transform {
   ) {
     super();
     this.decoder = createDecoder(request);
-    this.hold = limits.budget.open((error) => this.destroy(error));
+    this.share = limits.budget.open((error) => this.destroy(error));
+    // Nobody may be listening: a body of a refused media type is not parsed.
+    this.on('error', () => undefined);
     request.on('data', this.onReceived);
     request.once('error', (error) => this.destroy(error));
     request.once('close', () => {
@@ -56,17 +59,17 @@ export class UnpackedBody extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    const bytes = this.hold.bytes + chunk.length;
-    if (bytes > this.limits.maxBytes) {
+    this.unpackedBytes += chunk.length;
+    if (this.unpackedBytes > this.limits.maxBytes) {
       done(tooLarge());
       return;
     }
-    this.hold.hold(bytes);
+    this.share.hold(this.unpackedBytes);
     done(null, chunk);
   }
 
   override _flush(done: TransformCallback): void {
-    this.hold.complete();
+    this.share.complete();
     done();
   }
 
@@ -76,7 +79,7 @@ export class UnpackedBody extends Transform {
     // Discards the rest: the next request comes on the same connection.
     this.request.resume();
     this.decoder?.destroy();
-    if (!this.writableFinished) this.hold.release();
+    if (!this.writableFinished) this.share.release();
     done(error);
   }
 

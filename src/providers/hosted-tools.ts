@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
+import { quote } from '../logging/index.js';
 import { ApiError } from '../protocol/index.js';
 import { isObject, objectsIn } from '../validation/index.js';
 import { hostedTypeOf } from './hosted-type.js';
@@ -10,9 +11,8 @@ import type { Turn } from './turn.js';
 /** Most lines about tools that are left out; beyond it, models and types that appear anew are not logged. */
 const MOST_LINES = 1000;
 
-/** Characters of types and models in messages and logs: they are the client's text. */
+/** Characters of types in messages: they are the client's text. */
 const LONGEST_TYPE = 64;
-const LONGEST_MODEL = 256;
 
 /**
  * What becomes of hosted tools that no provider of a model runs. Many clients send them with every request, such as Codex
@@ -27,8 +27,10 @@ export class HostedTools {
 
   /** Throws ApiError 400 `unsupported_value` that names the tool, for a turn that must not go on without it. */
   check({ provider: { hostedTools }, model }: ModelRoute, turn: Turn): void {
-    const { tools, tool_choice: choice } = turn.settings;
-    if (hostedTools === 'all' || (tools.length === 0 && !isObject(choice))) return;
+    if (hostedTools === 'all') return;
+    const { tools: own, tool_choice: choice } = turn.settings;
+    const tools = [...own, ...addedTools(turn)];
+    if (tools.length === 0 && !isObject(choice)) return;
     const isMissing = (tool: object): string | undefined => {
       const type = hostedTypeOf(tool);
       return type === undefined || hostedTools.includes(type) ? undefined : type.slice(0, LONGEST_TYPE);
@@ -36,7 +38,8 @@ export class HostedTools {
     const missing = tools.map(isMissing);
     const first = missing.findIndex((type) => type !== undefined);
     if (this.environment.HOSTED_TOOLS === 'reject' && first !== -1) {
-      refuse(`tools[${first}]`, missing[first] ?? '', "Remove it from 'tools'.");
+      const param = first < own.length ? `tools[${first}]` : 'input';
+      refuse(param, missing[first] ?? '', 'Remove it.');
     }
     const demanded =
       findDemanded(choice, isMissing) ?? (choice === 'required' ? onlyMissing(missing, turn) : undefined);
@@ -45,11 +48,17 @@ export class HostedTools {
   }
 
   private log(model: string, type: string): void {
-    const key = `${JSON.stringify(model.slice(0, LONGEST_MODEL))} runs ${JSON.stringify(type)}`;
+    const key = `${quote(model)} runs ${quote(type)}`;
     if (this.logged.size >= MOST_LINES || this.logged.has(key)) return;
     this.logged.add(key);
     this.logger.log(`no provider of the model ${key}: the tool is left out`);
   }
+}
+
+/** The tools that items of the input add (protocol §3.1), as some clients send all of theirs. */
+function addedTools({ input }: Turn): readonly object[] {
+  const adding = input.filter(({ type }) => type === 'additional_tools' || type === 'tool_search_output');
+  return adding.flatMap(({ tools }) => objectsIn(tools));
 }
 
 /** The missing tool that a choice names, or the first one if it allows only missing ones. */

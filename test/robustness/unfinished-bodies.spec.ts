@@ -4,14 +4,14 @@ import { brotliCompressSync, constants, createZstdCompress, gzipSync, zstdCompre
 
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
-import { BodyBudget } from '../../src/bodies/index.js';
 import { useService } from '../support/describe-service.js';
+import { heldBy, MEGABYTE, until } from '../support/held-bodies.js';
 import { findErrorFault } from '../support/raw-checks.js';
+import { exchange } from '../support/raw-socket.js';
 import { sendUnfinished, type UnfinishedBody } from '../support/unfinished-body.js';
 
 jest.setTimeout(120_000);
 
-const MEGABYTE = 1024 * 1024;
 const LIMIT = 8 * MEGABYTE;
 const TOTAL = 32 * MEGABYTE;
 /** Bodies that would hold five times the budget. */
@@ -40,18 +40,7 @@ function send(body: Buffer, headers?: Readonly<Record<string, string>>): Unfinis
   return unfinished;
 }
 
-function held(): number {
-  return service.app.get(BodyBudget).bytes;
-}
-
-/** Waits for what happens in the service, until the test is over. */
-async function until(condition: () => boolean): Promise<void> {
-  const { currentTestName } = expect.getState();
-  while (!condition()) {
-    if (expect.getState().currentTestName !== currentTestName) throw new Error('the test is over');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
+const held = (): number => heldBy(service);
 
 /** Waits until bodies hold this much. */
 async function untilHeld(bytes: number): Promise<void> {
@@ -144,6 +133,44 @@ describe('a body that is refused holds nothing', () => {
     const body = send(packed, { 'content-encoding': 'zstd' });
     body.finish();
     expect(await body.answer).toMatchObject({ status: 400 });
+  });
+});
+
+/** A request as it is on the wire. */
+function rawRequest(head: string, body: Uint8Array = new Uint8Array()): Buffer {
+  const length = `content-length: ${body.length}\r\n`;
+  return Buffer.concat([Buffer.from(`${head}\r\nhost: 127.0.0.1\r\n${length}\r\n`), body]);
+}
+
+describe('the connection of a body that is refused', () => {
+  const JSON_HEAD = 'POST /v1/responses HTTP/1.1\r\ncontent-type: application/json';
+  const garbage = Buffer.from('no gzip at all, and then some');
+  const last = rawRequest('GET /healthz HTTP/1.1\r\nconnection: close');
+
+  it.each<readonly [what: string, first: Buffer, status: number]>([
+    ['is too large', rawRequest(JSON_HEAD, bodyOf(2 * LIMIT)), 413],
+    [
+      'is too large unpacked',
+      rawRequest(`${JSON_HEAD}\r\ncontent-encoding: zstd`, zstdCompressSync(bodyOf(2 * LIMIT))),
+      413,
+    ],
+    ['is no gzip', rawRequest(`${JSON_HEAD}\r\ncontent-encoding: gzip`, Buffer.alloc(MEGABYTE, 'x')), 400],
+    [
+      'has an encoding that we do not know',
+      rawRequest(`${JSON_HEAD}\r\ncontent-encoding: lzw`, Buffer.alloc(MEGABYTE)),
+      415,
+    ],
+    [
+      'is no gzip, and not JSON by its type',
+      rawRequest('POST /v1/responses HTTP/1.1\r\ncontent-type: text/plain\r\ncontent-encoding: gzip', garbage),
+      415,
+    ],
+    ['belongs to a GET and is no gzip', rawRequest('GET /healthz HTTP/1.1\r\ncontent-encoding: gzip', garbage), 200],
+    ['belongs to a GET that waits', rawRequest('GET /v1/models HTTP/1.1\r\ncontent-encoding: gzip', garbage), 200],
+  ])('is there for the next request: it %s', async (_what, first, status) => {
+    const answers = await exchange(service.port, Buffer.concat([first, last]));
+    expect(answers.map((answer) => answer.status)).toEqual([status, 200]);
+    expect(held()).toBe(0);
   });
 });
 

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
-import { BodyBudget } from '../../src/bodies/index.js';
+import { ConnectionRegistry } from '../../src/connections/index.js';
 import { useService } from '../support/describe-service.js';
+import { heldBy, MEGABYTE, until } from '../support/held-bodies.js';
 import { SocketClient } from '../support/socket-client.js';
 
 jest.setTimeout(120_000);
 
-const MEGABYTE = 1024 * 1024;
 const LIMIT = 8 * MEGABYTE;
 const TOTAL = 32 * MEGABYTE;
 const COUNT = 12;
@@ -22,18 +22,7 @@ afterEach(async () => {
   await until(() => held() === 0);
 });
 
-function held(): number {
-  return service.app.get(BodyBudget).bytes;
-}
-
-/** Waits for what happens in the service, until the test is over. */
-async function until(condition: () => boolean): Promise<void> {
-  const { currentTestName } = expect.getState();
-  while (!condition()) {
-    if (expect.getState().currentTestName !== currentTestName) throw new Error('the test is over');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
+const held = (): number => heldBy(service);
 
 async function connect(): Promise<SocketClient> {
   const client = await SocketClient.open(service);
@@ -111,5 +100,29 @@ describe('long messages', () => {
     expect(messages).toEqual(['nonsense.long', 'nonsense.short', 'not parse', 'nonsense.long', 'nonsense.last']);
     await until(() => held() === 0);
     await expect(client.turn({ input: 'Hi' })).resolves.toMatchObject({ response: { status: 'completed' } });
+  });
+});
+
+describe('a message that is being read', () => {
+  const long = `{"type":"nonsense","x":"${'x'.repeat(LIMIT - MEGABYTE)}"}`;
+
+  it('holds nothing once the service has ended its connection, nor does what came behind it', async () => {
+    const client = await connect();
+    client.send(long);
+    client.socket.send(BEGINNING, { fin: false, binary: false, compress: true });
+    await until(() => held() >= long.length);
+    service.app.get(ConnectionRegistry).terminate();
+    await client.closed;
+    await until(() => held() === 0);
+  });
+
+  it('is answered, however many others begin one', async () => {
+    const [reading, ...others] = await Promise.all(Array.from({ length: COUNT }, connect));
+    // Many in a row, so that some wait while the others arrive.
+    for (let count = 0; count < 3; count += 1) reading?.send(long);
+    for (const { socket } of others) socket.send(BEGINNING, { fin: false, binary: false });
+    for (let count = 0; count < 3; count += 1) {
+      expect(await reading?.next()).toMatchObject({ error: { code: 'unknown_event_type' } });
+    }
   });
 });

@@ -59,7 +59,7 @@ function describeFault(schema: Schema): string | null {
   return fault === null ? null : `In context=${toTuple(fault.context)}, ${fault.message}`;
 }
 
-/** Recursive: bodies are at most 256 levels deep (requireReadableBody). */
+/** Recursive: BODY_MAX_LEVELS bounds the depth of a request. */
 function faultOf(schema: unknown): Fault | null {
   if (!isObject(schema)) return found("schema must have a 'type' key.");
   const keyword = Object.keys(schema).find((name) => NOT_PERMITTED.has(name));

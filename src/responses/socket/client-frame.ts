@@ -20,11 +20,6 @@ export function readFrame(data: Buffer, isBinary: boolean, reader: JsonReader): 
   return isPromise(value) ? value.then(requireFrame) : requireFrame(value);
 }
 
-/** Reads a message again that has been read before. */
-export function readAgain(data: Buffer): ClientFrame {
-  return JSON.parse(data.toString('utf8')) as ClientFrame;
-}
-
 function requireFrame(value: unknown): ClientFrame {
   if (isObject(value)) return value;
   const kind = value === null ? 'null' : kindOf(value);

@@ -2,7 +2,7 @@ import { EMPTY, fromEvent, takeUntil } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
 
 import type { Caller } from '../../access/index.js';
-import type { BodyBudget, JsonReader } from '../../bodies/index.js';
+import type { BodyBudget } from '../../bodies/index.js';
 import type { Connection, Upgraded } from '../../connections/index.js';
 import { logRefusal } from '../../http/index.js';
 import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
@@ -28,7 +28,6 @@ export interface HandlerDependencies extends TurnDependencies {
   readonly guard: TurnGuard;
   readonly ids: IdGenerator;
   readonly bodies: BodyBudget;
-  readonly reader: JsonReader;
 }
 
 /** Handles the frames of one client. */
@@ -114,7 +113,7 @@ export class ConnectionHandler {
         this.submit({ streamId: streamIdOf(frame), caller: this.nextCaller(), type, message, frame });
         return;
       case 'response.steer':
-        this.connection.writer.answer(answerSteer(frame));
+        this.connection.writer.answer(answerSteer(frame, message.length));
         return;
       case 'response.interrupt':
         this.connection.writer.answer(answerInterrupt(frame));

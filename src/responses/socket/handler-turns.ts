@@ -1,6 +1,7 @@
 import type { MessageMappingProperties } from '@nestjs/websockets';
 import { lastValueFrom, type Observable } from 'rxjs';
 
+import type { JsonReader } from '../../bodies/index.js';
 import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../connections/index.js';
 import type { ContinuationCache, ContinuationCaches } from '../../context/index.js';
 import type { Environment } from '../../config/index.js';
@@ -17,6 +18,7 @@ export interface TurnDependencies {
   readonly clock: Clock;
   readonly caches: ContinuationCaches;
   readonly budget: QueueBudget;
+  readonly reader: JsonReader;
 }
 
 /** The message handlers that Nest binds to a client, including guards and filters. */
@@ -28,6 +30,8 @@ export interface Gateway {
 /** The turns of one connection: their lanes, their cache, and their dispatch to the gateway. */
 export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
   readonly cache: ContinuationCache;
+  readonly reader: JsonReader;
+  readonly maxMessageBytes: number;
   private readonly lanesOfTurns: Lanes;
   private idle: PromiseWithResolvers<undefined> | null = null;
 
@@ -36,7 +40,9 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
     private readonly gateway: Gateway,
     private readonly dependencies: TurnDependencies,
   ) {
-    const { caches, budget, environment } = dependencies;
+    const { caches, budget, environment, reader } = dependencies;
+    this.reader = reader;
+    this.maxMessageBytes = environment.WS_MAX_MESSAGE_BYTES;
     this.cache = caches.open();
     this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
     connection.carry(this);

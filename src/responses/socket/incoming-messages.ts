@@ -1,11 +1,8 @@
 import type { Duplex } from 'node:stream';
 
-import type { BodyBudget, BodyHold } from '../../bodies/index.js';
+import type { BodyBudget, BodyShare } from '../../bodies/index.js';
 import type { ClientSocket } from '../../connections/index.js';
 import type { ApiError } from '../../protocol/index.js';
-
-/** Messages up to this size are not counted. */
-const SMALL_BYTES = 64 * 1024;
 
 /**
  * The part of a socket that gathers a message: `ws` does not show it. Its version is fixed in package.json, and
@@ -24,14 +21,18 @@ interface Receiver {
 
 /**
  * Counts what a client sends, until it was read: the unfinished message in `ws`, and messages that wait to be read. Beyond
- * the budget of all bodies, the largest one is discarded and `end` called, which has to end the connection: the rest of
- * its stream is not read.
+ * the budget of all bodies, the largest unfinished one is discarded and `end` called, which has to end the connection:
+ * the rest of its stream is not read.
  */
 export class IncomingMessages {
-  private readonly share: BodyHold;
   private readonly receiver: Receiver;
-  private unread = 0;
-  private isRefused = false;
+  /** The unfinished message. */
+  private readonly arriving: BodyShare;
+  /** The complete ones that wait. */
+  private readonly waiting: BodyShare;
+  private waitingBytes = 0;
+  /** Nothing arrives any more: the connection is closed, or its message was refused. */
+  private isOver = false;
 
   constructor(
     private readonly socket: ClientSocket,
@@ -40,7 +41,8 @@ export class IncomingMessages {
     private readonly end: (error: ApiError) => void,
   ) {
     this.receiver = (socket as unknown as { readonly _receiver: Receiver })._receiver;
-    this.share = budget.open((error) => this.refuse(error));
+    this.arriving = budget.open((error) => this.refuse(error));
+    this.waiting = budget.openComplete();
     const { receiver } = this;
     const dataMessage = receiver.dataMessage.bind(receiver);
     // An unpacked frame comes later than its bytes.
@@ -50,31 +52,31 @@ export class IncomingMessages {
     };
     // After the listener of `ws`, which comes first.
     stream.on('data', this.update);
-    socket.on('close', () => this.share.release());
+    socket.on('close', () => {
+      this.isOver = true;
+      this.arriving.release();
+    });
   }
 
   /** Holds a complete message while it is read, during which the client has to wait. Returns the function that ends this. */
   hold(bytes: number): () => void {
-    this.unread += bytes;
+    this.waitingBytes += bytes;
+    this.waiting.hold(this.waitingBytes);
     this.socket.pause();
-    this.update();
     return () => {
-      this.unread -= bytes;
-      this.update();
-      if (this.unread === 0) this.socket.resume();
+      this.waitingBytes -= bytes;
+      this.waiting.hold(this.waitingBytes);
+      if (this.waitingBytes === 0) this.socket.resume();
     };
   }
 
   private readonly update = (): void => {
-    if (this.isRefused) return;
-    const bytes = this.receiver._bufferedBytes + this.receiver._messageLength + this.unread;
-    if (bytes > SMALL_BYTES) this.share.hold(bytes);
-    else if (this.share.bytes > 0) this.share.release();
+    if (!this.isOver) this.arriving.hold(this.receiver._bufferedBytes + this.receiver._messageLength);
   };
 
   /** The rest of the message is discarded, so that the client reads why. */
   private refuse(error: ApiError): void {
-    this.isRefused = true;
+    this.isOver = true;
     this.stream.removeAllListeners('data');
     this.stream.resume();
     this.receiver._buffers = [];

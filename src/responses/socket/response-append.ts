@@ -1,18 +1,20 @@
+import type { JsonReader } from '../../bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { isObject } from '../../validation/index.js';
-import { readAgain, requestOf } from './client-frame.js';
+import { readFrame, requestOf } from './client-frame.js';
 
 type Request = Readonly<Record<string, unknown>>;
 
 /**
  * The request of a `response.append`: the lane's last request with more input, for clients that resend the model's
  * output themselves (docs/decisions/2026-11-21-protocol-choices.md). It always generates, even after a warm-up. `messages` are the request and what
- * was appended so far. Throws ApiError 400.
+ * was appended so far, and bounded together. Throws ApiError 400.
  */
-export function appendTo(
+export async function appendTo(
   messages: readonly Buffer[] | undefined,
   { input, client_metadata: metadata }: Request,
-): Request {
+  reader: JsonReader,
+): Promise<Request> {
   const [first, ...appended] = messages ?? [];
   if (first === undefined) {
     const message = "This lane has no request to append to. Send 'response.create' first.";
@@ -22,8 +24,16 @@ export function appendTo(
     const message = "Invalid type for 'input': expected an array of input items.";
     throw ApiError.of('invalid_type', message, { param: 'input' });
   }
-  const { prompt_cache_options: cache, client_metadata: _, ...request } = requestOf(readAgain(first));
-  const before = appended.flatMap((message) => requestOf(readAgain(message)).input as readonly unknown[]);
+  const {
+    prompt_cache_options: cache,
+    client_metadata: _,
+    ...request
+  } = requestOf(await readFrame(first, false, reader));
+  const before: unknown[] = [];
+  for (const message of appended) {
+    for (const item of requestOf(await readFrame(message, false, reader)).input as readonly unknown[])
+      before.push(item);
+  }
   return {
     ...request,
     // `client_metadata` applies to one turn only.

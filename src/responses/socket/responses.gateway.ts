@@ -2,6 +2,7 @@ import { UseFilters, UseGuards } from '@nestjs/common';
 import { MessageBody, type OnGatewayInit, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 
 import { Environment } from '../../config/index.js';
+import { isPromise } from '../../time/index.js';
 import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { withEventNames } from '../turn/index.js';
@@ -42,7 +43,12 @@ export class ResponsesGateway implements OnGatewayInit {
   }
 
   private run(turn: SocketTurn): Promise<void> {
-    const { request, generate, sessionId } = this.validator.checkEvent(turn.request());
+    const request = turn.request();
+    return isPromise(request) ? request.then((read) => this.runRequest(turn, read)) : this.runRequest(turn, request);
+  }
+
+  private runRequest(turn: SocketTurn, body: Readonly<Record<string, unknown>>): Promise<void> {
+    const { request, generate, sessionId } = this.validator.checkEvent(body);
     turn.rememberRequest();
     const { headers } = turn.handler.connection;
     const { WS_SESSION_LOCK: locksSession } = this.environment;

@@ -1,14 +1,18 @@
 import type { Caller } from '../../access/index.js';
+import type { JsonReader } from '../../bodies/index.js';
 import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';
-import { type ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
-import type { Timer } from '../../time/index.js';
+import { ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
+import { isPromise, type MaybePromise, type Timer } from '../../time/index.js';
 import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
-import { type ClientFrame, readAgain, requestOf } from './client-frame.js';
+import { type ClientFrame, readFrame, requestOf } from './client-frame.js';
 import type { LaneTask } from './lanes.js';
 import { appendTo } from './response-append.js';
+
+/** A request without its envelope, not validated. */
+type Request = Readonly<Record<string, unknown>>;
 
 /** The default lane's key in tables by lane. */
 const DEFAULT_LANE = '';
@@ -17,6 +21,9 @@ const DEFAULT_LANE = '';
 export interface SocketTurnDependencies {
   readonly connection: Connection;
   readonly cache: ContinuationCache;
+  readonly reader: JsonReader;
+  /** WS_MAX_MESSAGE_BYTES. */
+  readonly maxMessageBytes: number;
 
   /** Passes a turn that is first in its lane to the gateway. Resolves when the gateway has handled it. */
   dispatch(turn: SocketTurn): Promise<void>;
@@ -91,11 +98,29 @@ export class SocketTurn implements LaneTask, EventSink {
     this.active?.stop(reason);
   }
 
-  /** The request of the turn, not validated. Throws ApiError 400. */
-  request(): Readonly<Record<string, unknown>> {
-    const given = requestOf(this.frame ?? readAgain(this.message));
+  /** The request of the turn, not validated. Throws ApiError 400; 413 for an append to too many bytes. */
+  request(): MaybePromise<Request> {
+    const { frame, message, handler } = this;
+    const read = frame ?? readFrame(message, false, handler.reader);
     this.frame = null;
-    const request = this.type === 'response.create' ? given : appendTo(this.handler.cache.requestOf(this.lane), given);
+    if (this.type === 'response.create' && !isPromise(read)) return this.continued(requestOf(read));
+    return this.readRequest(read);
+  }
+
+  private async readRequest(read: MaybePromise<ClientFrame>): Promise<Request> {
+    const given = requestOf(await read);
+    if (this.type === 'response.create') return this.continued(given);
+    const { cache, reader, maxMessageBytes } = this.handler;
+    const before = cache.requestOf(this.lane);
+    const bytes = before?.reduce((sum, message) => sum + message.length, this.message.length) ?? 0;
+    if (bytes > maxMessageBytes) {
+      const message = `The request and all that was appended to it have more than ${maxMessageBytes} bytes. Send 'response.create'.`;
+      throw ApiError.of('request_too_large', message, { param: 'input' });
+    }
+    return this.continued(await appendTo(before, given, reader));
+  }
+
+  private continued(request: Request): Request {
     this.previousResponseId = request.previous_response_id;
     return request;
   }
