@@ -1,4 +1,5 @@
 /** Requests that cost a server more than a client: each at most 16 MiB, by the name of their shape. */
+import { gzipSync } from 'node:zlib';
 
 const MEGABYTE = 1024 * 1024;
 const MOST_BYTES = 16 * MEGABYTE;
@@ -7,6 +8,8 @@ const MOST_BYTES = 16 * MEGABYTE;
 export interface HostileBody {
   readonly name: string;
   readonly bytes: Buffer;
+  /** The `content-encoding`. */
+  readonly encoding?: string;
 }
 
 const message = { role: 'user', content: 'Hi' };
@@ -27,6 +30,13 @@ export function* hostileBodies(): Generator<HostileBody> {
   yield body('40,000 properties of a tool', { input: 'Hi', tools: [tool(40_000)] });
   yield body('300,000 properties of a tool', { input: 'Hi', tools: [tool(300_000)] });
   yield body('16,000 tools', { input: 'Hi', tools: many(16_000, (index) => tool(1, `f${index}`)) });
+  yield body('a picture of 10 MB', { input: [{ role: 'user', content: [picture(10 * MEGABYTE)] }] });
+  yield body('10,000 pictures', { input: [{ role: 'user', content: many(10_000, () => picture(300)) }] });
+  yield body('a strict schema of 20,000 properties', { input: 'Hi', text: { format: strictFormat(20_000) } });
+  yield compressed('16 MiB of text in gzip', {
+    input: 'Hi',
+    client_metadata: { text: 'x'.repeat(MOST_BYTES - MEGABYTE) },
+  });
   yield body('490,000 numbers', { input: 'Hi', client_metadata: { list: many(490_000, (index) => index / 7) } });
   yield toBody('250,000 levels', `{"model":"gpt-5","input":${nested(250_000)}}`);
   const lists = many(500, () => nested(250)).join(',');
@@ -35,6 +45,12 @@ export function* hostileBodies(): Generator<HostileBody> {
 
 function body(name: string, members: object): HostileBody {
   return toBody(name, JSON.stringify({ model: 'gpt-5', ...members }));
+}
+
+/** Without compression at most as long as the others. */
+function compressed(name: string, members: object): HostileBody {
+  const plain = body(name, members);
+  return { name, bytes: gzipSync(plain.bytes), encoding: 'gzip' };
 }
 
 function toBody(name: string, text: string): HostileBody {
@@ -53,6 +69,20 @@ function named<T>(count: number, make: () => T): Readonly<Record<string, T>> {
 
 function tool(properties: number, name = 'f'): object {
   return { type: 'function', name, parameters: { type: 'object', properties: named(properties, () => ({})) } };
+}
+
+function picture(bytes: number): object {
+  return { type: 'input_image', detail: 'low', image_url: `data:image/png;base64,${'AAAA'.repeat(bytes / 4)}` };
+}
+
+function strictFormat(properties: number): object {
+  const schema = {
+    type: 'object',
+    properties: named(properties, () => ({ type: 'string' })),
+    required: Object.keys(named(properties, () => 0)),
+    additionalProperties: false,
+  };
+  return { type: 'json_schema', name: 'answer', strict: true, schema };
 }
 
 function nested(levels: number): string {

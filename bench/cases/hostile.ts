@@ -26,11 +26,11 @@ export const hostileCase: BenchmarkCase = {
 };
 
 /** Probes until the request is answered, and the probe after it too. */
-async function runRound({ origin }: Server, { bytes }: HostileBody): Promise<Sample> {
+async function runRound({ origin }: Server, body: HostileBody): Promise<Sample> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
     const probing = { isOver: false };
-    const answering = exchange(`${origin}/v1/responses`, new Agent(), bytes).finally(() => (probing.isOver = true));
+    const answering = exchange(`${origin}/v1/responses`, new Agent(), body).finally(() => (probing.isOver = true));
     let longest = 0;
     let isLast = false;
     while (!isLast) {
@@ -47,12 +47,20 @@ async function runRound({ origin }: Server, { bytes }: HostileBody): Promise<Sam
 }
 
 /** Sends a request and reads its answer, whatever it is. */
-function exchange(url: string, agent: Agent, body?: Buffer): Promise<void> {
+function exchange(url: string, agent: Agent, body?: HostileBody): Promise<void> {
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length };
-    const request = openRequest(url, { agent, method: body === undefined ? 'GET' : 'POST', headers }, (answer) => {
+    const options = body === undefined ? { agent } : { agent, method: 'POST', headers: headersOf(body) };
+    const request = openRequest(url, options, (answer) => {
       answer.resume().once('end', resolve);
     });
-    request.once('error', reject).end(body);
+    request.once('error', reject).end(body?.bytes);
   });
+}
+
+function headersOf({ bytes, encoding }: HostileBody): Readonly<Record<string, string | number>> {
+  return {
+    'content-type': 'application/json',
+    'content-length': bytes.length,
+    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+  };
 }

@@ -7,6 +7,6 @@ export * from './listen-address.js';
 export * from './load-environment.js';
 export * from './read-environment.js';
 export * from './read-variables.js';
-export * from './shutdown-limit.js';
+export * from './longest-shutdown.js';
 export * from './variable-source.js';
 export * from './variables.js';

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 
-import { Environment, shutdownLimit } from '../config/index.js';
+import { Environment, longestShutdownMs } from '../config/index.js';
 import { Clock } from '../time/index.js';
 
 /** The signals on which the service shuts down. */
@@ -31,7 +31,7 @@ export class ShutdownLimit implements OnApplicationShutdown {
   private readonly begin = (): void => {
     if (this.hasBegun) return;
     this.hasBegun = true;
-    const limitMs = shutdownLimit(this.environment);
+    const limitMs = longestShutdownMs(this.environment);
     this.clock.schedule(limitMs, () => {
       this.logger.error(`the shutdown takes longer than ${limitMs} ms: ending the process`);
       process.exit(1);

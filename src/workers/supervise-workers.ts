@@ -1,4 +1,4 @@
-import { type Environment, shutdownLimit } from '../config/index.js';
+import { type Environment, longestShutdownMs } from '../config/index.js';
 import { SystemClock } from '../time/index.js';
 import { forkWorker } from './fork-worker.js';
 import { Supervisor } from './supervisor.js';
@@ -16,7 +16,7 @@ const FOR_EVER_MS = 2_147_483_647;
  */
 export async function superviseWorkers(environment: Environment, announce: (url: string) => void): Promise<number> {
   const { WORKERS, PROVIDERS_FILE } = environment;
-  const stopLimitMs = shutdownLimit(environment) + KILL_AFTER_MS;
+  const stopLimitMs = longestShutdownMs(environment) + KILL_AFTER_MS;
   const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock: new SystemClock(), stopLimitMs });
   process.on('SIGTERM', (signal) => supervisor.stop(signal));
   process.on('SIGINT', (signal) => supervisor.stop(signal));

@@ -174,6 +174,18 @@ describe('the connection of a body that is refused', () => {
   });
 });
 
+it('a body that nobody reads, because the answer before its own is still to come, ends nothing', async () => {
+  const long = rawRequest('POST /v1/responses HTTP/1.1\r\ncontent-type: application/json', bodyOf(LIMIT));
+  const garbage = Buffer.from('no gzip at all');
+  const unread = rawRequest(
+    'POST /v1/responses HTTP/1.1\r\ncontent-type: text/plain\r\ncontent-encoding: gzip',
+    garbage,
+  );
+  const last = rawRequest('GET /healthz HTTP/1.1\r\nconnection: close');
+  const answers = await exchange(service.port, Buffer.concat([long, unread, unread, last]));
+  expect(answers.map(({ status }) => status)).toEqual([200, 415, 415, 200]);
+});
+
 it('two large bodies that fit are both read', async () => {
   const [first, second] = [send(bodyOf(LIMIT)), send(bodyOf(LIMIT - MEGABYTE))];
   await until(() => held() > 2 * LIMIT - 2 * MEGABYTE);

@@ -1,0 +1,64 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { Environment } from '../config/index.js';
+import { BodyBudget, type BodyShare } from './body-budget.js';
+
+const MEGABYTE = 1024 * 1024;
+
+let budget: BodyBudget;
+let refused: string[];
+
+beforeEach(() => {
+  budget = new BodyBudget(Object.assign(new Environment(), { BODY_TOTAL_BYTES: 10 * MEGABYTE }));
+  refused = [];
+});
+
+function open(name: string, megabytes: number): BodyShare {
+  const share = budget.open(({ status, code }) => refused.push(`${name}: ${status} ${code}`));
+  share.hold(megabytes * MEGABYTE);
+  return share;
+}
+
+describe('a full budget', () => {
+  it('refuses the largest unfinished body, once', () => {
+    const large = open('large', 6);
+    const medium = open('medium', 3);
+    open('small', 2);
+    expect(refused).toEqual(['large: 503 server_is_overloaded']);
+    expect(budget.bytes).toBe(5 * MEGABYTE);
+    medium.hold(9 * MEGABYTE);
+    large.giveUp(new Error() as never);
+    expect(refused).toEqual(['large: 503 server_is_overloaded', 'medium: 503 server_is_overloaded']);
+  });
+
+  it('refuses the one that grows when it is the largest', () => {
+    open('other', 4);
+    open('growing', 4).hold(7 * MEGABYTE);
+    expect(refused).toEqual(['growing: 503 server_is_overloaded']);
+  });
+
+  it('does not refuse a complete body', () => {
+    open('complete', 6).complete();
+    budget.openComplete().hold(3 * MEGABYTE);
+    open('unfinished', 2);
+    expect(refused).toEqual(['unfinished: 503 server_is_overloaded']);
+    expect(budget.bytes).toBe(9 * MEGABYTE);
+  });
+});
+
+it('does not count small bodies', () => {
+  const share = open('small', 0);
+  share.hold(64 * 1024);
+  expect(budget.bytes).toBe(0);
+  share.hold(64 * 1024 + 1);
+  expect(budget.bytes).toBe(64 * 1024 + 1);
+});
+
+it('has room again for what was released', () => {
+  const share = open('first', 9);
+  share.release();
+  share.release();
+  open('second', 9);
+  expect(refused).toEqual([]);
+  expect(budget.bytes).toBe(9 * MEGABYTE);
+});
