@@ -53,7 +53,8 @@ function exchange(url: string, agent: Agent, body?: HostileBody): Promise<void> 
     const request = openRequest(url, options, (answer) => {
       answer.resume().once('end', resolve);
     });
-    request.once('error', reject).end(body?.bytes);
+    // A refused request may be answered before it was sent: later errors change nothing.
+    request.on('error', reject).end(body?.bytes);
   });
 }
 
