@@ -32,6 +32,16 @@ export function* hostileBodies(): Generator<HostileBody> {
   yield body('16,000 tools', { input: 'Hi', tools: many(16_000, (index) => tool(1, `f${index}`)) });
   yield body('a picture of 10 MB', { input: [{ role: 'user', content: [picture(10 * MEGABYTE)] }] });
   yield body('10,000 pictures', { input: [{ role: 'user', content: many(10_000, () => picture(300)) }] });
+  yield body('1,000 hosts beyond ASCII', { input: [{ role: 'user', content: many(1000, strangeHost) }] });
+  yield body('8,000 allowed tools', {
+    input: 'Hi',
+    tools: many(8000, (index) => ({ type: 'custom', name: index === 0 ? 'z' : 'a' })),
+    tool_choice: { type: 'allowed_tools', mode: 'auto', tools: many(8000, () => ({ type: 'custom', name: 'z' })) },
+  });
+  yield body('a name of 10 MiB', {
+    input: 'Hi',
+    text: { format: { type: 'json_schema', name: 'a', schema: { properties: { ['~/'.repeat(5 * MEGABYTE)]: 5 } } } },
+  });
   yield body('a strict schema of 20,000 properties', { input: 'Hi', text: { format: strictFormat(20_000) } });
   yield compressed('16 MiB of text in gzip', {
     input: 'Hi',
@@ -73,6 +83,11 @@ function tool(properties: number, name = 'f'): object {
 
 function picture(bytes: number): object {
   return { type: 'input_image', detail: 'low', image_url: `data:image/png;base64,${'AAAA'.repeat(bytes / 4)}` };
+}
+
+function strangeHost(): object {
+  const host = many(4000, (index) => String.fromCharCode(0x4e00 + index)).join('');
+  return { type: 'input_image', detail: 'low', image_url: `http://${host}/a` };
 }
 
 function strictFormat(properties: number): object {

@@ -82,7 +82,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
     }
   });
   readJsonBodies(app, environment);
-  answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS);
+  answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS, ids);
   if (environment.CORS_ORIGINS.length > 0) {
     const any = environment.CORS_ORIGINS.includes('*');
     app.enableCors({

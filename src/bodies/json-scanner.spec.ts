@@ -101,6 +101,12 @@ describe('names', () => {
   });
 });
 
+it('refuses the name of a member that is too long', () => {
+  const named = (length: number): string => `{"model":"m","text":{"${'~'.repeat(length)}":1}}`;
+  expect(refusalOf(named(16 * 1024), {})).toBeNull();
+  expect(refusalOf(named(16 * 1024 + 1), {}, 100)).toEqual({ status: 400, code: 'invalid_value', param: 'text' });
+});
+
 describe('the parameter of a refusal', () => {
   it.each<[string, string | null]>([
     ['{"model":"m","input":[1,[2,[3]]]}', 'input'],

@@ -23,6 +23,9 @@ const CLOSE_OBJECT = 0x7d;
 /** Bytes of a text that are read one by one; beyond them the native search for its end is faster. */
 const SHORT_TEXT = 48;
 
+/** Bytes of a name. Names are parts of paths in messages, which cost more than once. */
+const LONGEST_NAME = 16 * 1024;
+
 /** Up to this many names are taken for different ones. */
 const COUNTED_NAMES = 4096;
 
@@ -61,7 +64,7 @@ export class JsonScanner {
 
   /**
    * Reads on, up to about `position`. Returns whether this was the end. Throws ApiError 400 `invalid_value` for too many
-   * levels, and 413 `request_too_large` for too many values or names.
+   * levels and for a name that is too long, and 413 `request_too_large` for too many values or names.
    */
   scan(position: number): boolean {
     const { bytes } = this;
@@ -157,6 +160,10 @@ export class JsonScanner {
   }
 
   private countName(start: number, end: number): void {
+    if (end - start > LONGEST_NAME) {
+      const message = `Invalid request: the name of a member has more than ${LONGEST_NAME} bytes.`;
+      throw ApiError.of('invalid_value', message, { param: this.level === 1 ? null : this.param });
+    }
     if (this.names < COUNTED_NAMES) {
       this.names += 1;
     } else {

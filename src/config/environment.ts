@@ -54,7 +54,8 @@ export class Environment {
 
   /**
    * Maximum size of the request bodies and WebSocket messages that are being received, unpacked and parsed, all
-   * together. Beyond it the largest unfinished one is refused with 503.
+   * together. Beyond it the largest unfinished one is refused with 503. Not less than BODY_LIMIT_BYTES and
+   * WS_MAX_MESSAGE_BYTES.
    */
   @WholeNumber(MEGABYTE)
   readonly BODY_TOTAL_BYTES: number = 256 * MEGABYTE;
@@ -75,7 +76,7 @@ export class Environment {
   @WholeNumber(1)
   readonly INPUT_MAX_ITEMS: number = 10_000;
 
-  /** Time a client has to send a whole request. */
+  /** Time a client has to send a whole request. It is checked every few seconds. */
   @Milliseconds(1000)
   readonly REQUEST_TIMEOUT_MS: number = 60_000;
 

@@ -32,6 +32,8 @@ export function answerError(thrown: unknown, request: FastifyRequest, reply: Fas
 }
 
 function log(error: ApiError, thrown: unknown, request: FastifyRequest): void {
+  // Its client has left, or was answered before the body was complete.
+  if (request.raw.destroyed && !request.raw.complete) return;
   if (error.status < 500 || error === thrown) {
     logRefusal(() => describeTarget(request), error, request.id);
     return;

@@ -1,8 +1,9 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-import { ApiError } from '../protocol/index.js';
+import { ApiError, type IdGenerator } from '../protocol/index.js';
 import { logRefusal } from './log-refusal.js';
+import { openAiHeaders } from './openai-headers.js';
 import { isAnswering, trackAnswers } from './pending-answers.js';
 import { answerRaw } from './raw-answer.js';
 
@@ -18,7 +19,7 @@ const MALFORMED = ApiError.badRequest('The request is not valid HTTP.', null);
  * Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body.
  * Requests with an unknown `Expect` are handed on: checkHead() refuses them like any other.
  */
-export function answerBrokenRequests(server: Server, requestTimeoutMs: number): void {
+export function answerBrokenRequests(server: Server, requestTimeoutMs: number, ids: IdGenerator): void {
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = requestTimeoutMs;
   trackAnswers(server);
@@ -30,7 +31,9 @@ export function answerBrokenRequests(server: Server, requestTimeoutMs: number): 
       return;
     }
     const refusal = REFUSALS.get(error.code ?? '') ?? MALFORMED;
-    logRefusal(() => 'an unreadable request', refusal);
-    answerRaw(socket, refusal);
+    const requestId = ids.next('req');
+    // A client that leaves in the middle of a request was not refused anything.
+    if (error.code !== 'HPE_INVALID_EOF_STATE') logRefusal(() => 'an unreadable request', refusal, requestId);
+    answerRaw(socket, refusal, openAiHeaders(requestId));
   });
 }

@@ -40,7 +40,7 @@ function describeCode(code: string | null): string {
 
 /** The method and the path of a request for a log line: neither a query nor, in an absolute URL, a host with credentials. */
 export function describeTarget({ method = '', url = '' }: { readonly method?: string; readonly url?: string }): string {
-  return `${method} ${quote(url.replace(/^\w+:\/\/[^/]*|[?#].*$/gs, ''))}`;
+  return `${method} ${quote(url.replace(/^(?:\w+:\/\/[^/]*|\/\/[^/]*@[^/]*)|[?#].*$/gs, ''))}`;
 }
 
 /** Whoever turns the cause of an internal error into an ApiError logs it; an error of a provider is for the client. */

@@ -9,6 +9,9 @@ import { BODY_TOO_LARGE } from './to-api-error.js';
 /** The largest window that a body may ask for: 8 MiB (RFC 9659). */
 const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
+/** Shorter chunks are put together. */
+const JOINED_BYTES = 16 * 1024;
+
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['zstd', () => createZstdDecompress(ZSTD_WINDOW)],
   ['br', () => createBrotliDecompress()],
@@ -32,6 +35,9 @@ export class UnpackedBody extends Transform {
   receivedEncodedLength = 0;
   readonly share: BodyShare;
   private unpackedBytes = 0;
+  /** Short chunks, put together: each of them would take a hundred times its size. */
+  private joined: Buffer | null = null;
+  private joinedLength = 0;
   private readonly decoder: Transform | null;
 
   /** Throws ApiError 415 for an unknown encoding. */
@@ -52,7 +58,9 @@ export class UnpackedBody extends Transform {
     if (this.decoder === null) {
       request.pipe(this);
     } else {
-      const invalid = `The request body is not valid ${request.headers['content-encoding'] ?? ''}.`;
+      const encoding = request.headers['content-encoding'] ?? '';
+      const window = encoding === 'zstd' ? ', or asks for a window of more than 8 MiB' : '';
+      const invalid = `The request body is not valid ${encoding}${window}.`;
       this.decoder.once('error', () => this.destroy(ApiError.of('invalid_value', invalid)));
       request.pipe(this.decoder).pipe(this);
     }
@@ -65,11 +73,20 @@ export class UnpackedBody extends Transform {
       return;
     }
     this.share.hold(this.unpackedBytes);
-    done(null, chunk);
+    if (chunk.length >= JOINED_BYTES) {
+      this.pushJoined();
+      done(null, chunk);
+      return;
+    }
+    if (this.joinedLength + chunk.length > JOINED_BYTES) this.pushJoined();
+    this.joined ??= Buffer.allocUnsafeSlow(JOINED_BYTES);
+    this.joinedLength += chunk.copy(this.joined, this.joinedLength);
+    done();
   }
 
   override _flush(done: TransformCallback): void {
     this.share.complete();
+    this.pushJoined();
     done();
   }
 
@@ -81,6 +98,12 @@ export class UnpackedBody extends Transform {
     this.decoder?.destroy();
     if (!this.writableFinished) this.share.release();
     done(error);
+  }
+
+  private pushJoined(): void {
+    if (this.joined !== null) this.push(this.joined.subarray(0, this.joinedLength));
+    this.joined = null;
+    this.joinedLength = 0;
   }
 
   private readonly onReceived = (chunk: Buffer): void => {

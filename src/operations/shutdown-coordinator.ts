@@ -37,7 +37,8 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     if (SHUTDOWN_DELAY_MS > 0) await this.clock.sleep(SHUTDOWN_DELAY_MS);
     const idle = this.runningTurns.close();
     const disconnected = this.connections.close();
-    if (this.runningTurns.size > 0) this.logger.log(`waiting for ${this.runningTurns.size} running turns`);
+    if (this.runningTurns.size > 0)
+      this.logger.log(`running turns: ${this.runningTurns.size}; they may take DRAIN_TIMEOUT_MS to end`);
     if ((await this.clock.within(idle, this.environment.DRAIN_TIMEOUT_MS)) === undefined) {
       this.logger.warn(`stopping ${this.runningTurns.size} turns that still run after DRAIN_TIMEOUT_MS`);
       this.runningTurns.stopAll('drain');

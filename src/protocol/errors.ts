@@ -98,7 +98,7 @@ export const ERROR_CODES = {
   session_exists: { status: 409, type: 'invalid_request_error' },
   /** Another turn held the session longer than SESSION_LOCK_TIMEOUT_MS. Sent with `retry-after`. */
   session_locked: { status: 409, type: 'invalid_request_error' },
-  /** The body is larger than BODY_LIMIT_BYTES. */
+  /** The body is larger than BODY_LIMIT_BYTES, or has more than BODY_MAX_VALUES values or BODY_MAX_NAMES names. */
   request_too_large: { status: 413, type: 'invalid_request_error' },
   /** The body is not `application/json`. */
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
@@ -118,14 +118,20 @@ export const ERROR_CODES = {
   processing_error: { status: 500, type: 'server_error' },
   /** An internal error, or a provider that failed; the log has the cause under the request id. */
   server_error: { status: 500, type: 'server_error' },
-  /** MAX_RUNNING_TURNS or the limit of connections is reached, or the provider is overloaded. Sent with `retry-after`. */
+  /**
+   * MAX_RUNNING_TURNS, BODY_TOTAL_BYTES or the limit of connections is reached, or the provider is overloaded. Sent with
+   * `retry-after`.
+   */
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
   /**
    * The server of the model cannot be reached, or whether the model exists is not known yet, because a provider has not listed
    * its models. Sent with `retry-after`.
    */
   model_unavailable: { status: 503, type: 'service_unavailable_error' },
-  /** The database is unavailable, or the instance shuts down. Sent with `retry-after`. */
+  /**
+   * The database is unavailable, the instance shuts down, or the model said nothing within MODEL_IDLE_TIMEOUT_MS. Sent with
+   * `retry-after`.
+   */
   service_unavailable: { status: 503, type: 'service_unavailable_error' },
   /** The turn took longer than MAX_TURN_MS. Once the response has started, `response.error` has this code. */
   turn_time_limit_exceeded: { status: 504, type: 'server_error' },

@@ -79,9 +79,10 @@ export class ProviderTable {
     return [...this.serving.keys()].every((name) => this.listings.isKnown(name));
   }
 
-  /** The conditions of all providers. */
-  describe(): Promise<readonly ProviderCondition[]> {
-    return this.listings.describe();
+  /** The conditions of all providers, without a fallback that is not in use. */
+  async describe(): Promise<readonly ProviderCondition[]> {
+    const conditions = await this.listings.describe();
+    return conditions.filter(({ name }) => this.serving.has(name) || !this.dependencies.classes.has(name));
   }
 
   /** Closes the connections of the file's providers. */

@@ -59,6 +59,7 @@ describe('a model with the rules of OpenAI', () => {
 
   it.each<[string, object]>([
     ['an image by its URL', withPart({ type: 'input_image', image_url: 'https://example.com/a.png?b=c' })],
+    ['an image at a host beyond ASCII', withPart({ type: 'input_image', image_url: 'https://bücher.example/a.png' })],
     ['an image by its data', withPart({ type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' })],
     ['an image with a parameter', withPart({ type: 'input_image', image_url: 'DATA:image/JPEG;q=1;base64,/9j/4A==' })],
     ['an image by its id', withPart({ type: 'input_image', file_id: 'file-1', image_url: null })],

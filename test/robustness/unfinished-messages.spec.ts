@@ -86,6 +86,12 @@ describe.each([
   });
 });
 
+it('a message of very many fragments ends its connection', async () => {
+  const client = await connect();
+  for (let count = 0; count <= 1024; count += 1) client.socket.send(' ', { fin: false, binary: false });
+  expect(await client.closed).toMatchObject({ code: 1008 });
+});
+
 describe('long messages', () => {
   it('are answered in the order in which they came, with the short ones after them', async () => {
     const client = await connect();

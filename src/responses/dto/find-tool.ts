@@ -14,14 +14,25 @@ const ALIASES: ReadonlyMap<unknown, string> = new Map([
 
 const canonical = (type: unknown): unknown => ALIASES.get(type) ?? type;
 
-/** Whether a choice refers to a tool of the list or of a namespace in it. */
-function isOffered(choice: Members, tools: readonly Members[]): boolean {
-  return tools.some((tool) => {
-    if (tool.type === 'namespace' && isOffered(choice, tool.tools as readonly Members[])) return true;
-    if (canonical(tool.type) !== canonical(choice.type)) return false;
-    if (choice.type === 'mcp') return choice.server_label == null || choice.server_label === tool.server_label;
-    return choice.name == null || choice.name === tool.name;
-  });
+/** What choices can refer to, of tools and the tools of namespaces in them: a type, or a type and a name. */
+function listReferences(tools: readonly Members[], references = new Set<string>()): ReadonlySet<string> {
+  for (const tool of tools) {
+    const type = String(canonical(tool.type));
+    references.add(type).add(referenceTo(type, tool.type === 'mcp' ? tool.server_label : tool.name));
+    if (tool.type === 'namespace') listReferences(tool.tools as readonly Members[], references);
+  }
+  return references;
+}
+
+function referenceTo(type: string, name: unknown): string {
+  return `${type} ${String(name)}`;
+}
+
+/** Whether a choice refers to one of the tools. */
+function isOffered(choice: Members, references: ReadonlySet<string>): boolean {
+  const type = String(canonical(choice.type));
+  const name = choice.type === 'mcp' ? choice.server_label : choice.name;
+  return references.has(name == null ? type : referenceTo(type, name));
 }
 
 function labelOf(choice: Members): string {
@@ -34,7 +45,8 @@ export function requireChosenTools(toolChoice: unknown, tools: readonly object[]
   if (typeof toolChoice !== 'object' || toolChoice === null) return;
   const choice = toolChoice as Members;
   const choices = choice.type === 'allowed_tools' ? (choice.tools as readonly Members[]) : [choice];
-  const absent = choices.find((chosen) => !isOffered(chosen, tools as readonly Members[]));
+  const references = listReferences(tools as readonly Members[]);
+  const absent = choices.find((chosen) => !isOffered(chosen, references));
   if (absent === undefined) return;
   const message = `Tool choice '${clip(labelOf(absent))}' not found in 'tools' parameter.`;
   throw ApiError.badRequest(message, 'tool_choice');

@@ -4,6 +4,9 @@ import { Violation, isObject, wrongType, type Check } from '../../validation/ind
 
 const DRAFT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
+/** Values at any depth: the validation cannot be interrupted. OpenAI accepts 5000 properties. */
+const MOST_VALUES = 50_000;
+
 let validator: Ajv2020 | undefined;
 
 /** Loaded with the first schema, because loading is slow. */
@@ -16,6 +19,10 @@ function loadValidator(): Ajv2020 {
 export const jsonSchema: Check = (value) => {
   if (!isObject(value)) return wrongType('an object', value);
   if (typeof value.$schema === 'string' && !DRAFT.test(value.$schema)) return null;
+  if (isLarger(value, MOST_VALUES)) {
+    const message = `more than ${MOST_VALUES} values, the most that this server accepts`;
+    return new Violation('invalid_json_schema', (path) => `Invalid schema for '${path}': ${message}.`);
+  }
   validator ??= loadValidator();
   // Here `$schema` is this draft, absent, or not a string, which the meta-schema refuses.
   if (validator.validate('https://json-schema.org/draft/2020-12/schema', value)) return null;
@@ -26,3 +33,17 @@ export const jsonSchema: Check = (value) => {
     (path) => `Invalid schema for '${path}': ${place}${error?.message ?? ''}.`,
   );
 };
+
+/** Whether a value has more values in it. Stops there. */
+function isLarger(value: object, limit: number): boolean {
+  const pending: object[] = [value];
+  let count = 1;
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    for (const member of Object.values(next) as unknown[]) {
+      count += 1;
+      if (typeof member === 'object' && member !== null) pending.push(member);
+    }
+    if (count > limit) return true;
+  }
+  return false;
+}

@@ -113,7 +113,7 @@ export class ConnectionHandler {
         this.submit({ streamId: streamIdOf(frame), caller: this.nextCaller(), type, message, frame });
         return;
       case 'response.steer':
-        this.connection.writer.answer(answerSteer(frame, message.length));
+        this.connection.writer.answer(answerSteer(frame));
         return;
       case 'response.interrupt':
         this.connection.writer.answer(answerInterrupt(frame));

@@ -22,6 +22,9 @@ import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
+/** Fragments of a message: each takes memory besides its bytes. */
+const MOST_FRAGMENTS = 1024;
+
 /** Messages compressed at the same time, for all connections. */
 const CONCURRENT_COMPRESSIONS = 10;
 
@@ -49,6 +52,7 @@ export class SocketHandshake {
       noServer: true,
       WebSocket: ClientSocket,
       maxPayload: WS_MAX_MESSAGE_BYTES,
+      maxFragments: MOST_FRAGMENTS,
       // readFrame validates UTF-8, so that an invalid message gets an error frame and the connection stays open.
       skipUTF8Validation: true,
       // FrameWriter sends pongs: unread ones would accumulate.
@@ -145,8 +149,15 @@ export class SocketHandshake {
   private start(upgraded: Upgraded): void {
     const { socket, caller } = upgraded;
     const { connectionId } = caller;
-    // `ws` closes the connection with the right code for invalid frames; nothing else to do.
-    socket.on('error', ({ message }) => this.logger.debug(`${connectionId}: ${message}`));
+    // `ws` closes the connection with the right code for invalid frames and for messages that are too large.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      const isTooLarge = error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+      const refusal = isTooLarge
+        ? ApiError.of('request_too_large', error.message)
+        : ApiError.badRequest(error.message, null);
+      logRefusal(() => String(connectionId), refusal);
+      this.logger.debug(`${connectionId}: ${error.message}`);
+    });
     try {
       if (this.handlers.start(upgraded)) this.server?.emit('connection', socket);
     } catch (error) {

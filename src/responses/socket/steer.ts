@@ -3,11 +3,8 @@ import type { ClientFrame } from './client-frame.js';
 
 const CODE = 'steering_not_supported';
 
-/** Size of a frame whose input is sent back. */
-const LONGEST_ECHO_BYTES = 64 * 1024;
-
-/** The answer to `response.steer`: steering is not supported (protocol §6.8). A long input is not sent back. */
-export function answerSteer(frame: ClientFrame, bytes: number): string {
+/** The answer to `response.steer`: steering is not supported (protocol §6.8). */
+export function answerSteer(frame: ClientFrame): string {
   const { previous_response_id, input } = frame;
   const { type } = ERROR_CODES[CODE];
   const message = 'Steering is not supported by this server. Send a new response.create when the response is complete.';
@@ -15,10 +12,7 @@ export function answerSteer(frame: ClientFrame, bytes: number): string {
     type: 'response.steer.failed',
     sequence_number: 0,
     error: { type, code: CODE, message },
-    steer: {
-      previous_response_id: previous_response_id ?? null,
-      input: bytes > LONGEST_ECHO_BYTES ? null : (input ?? null),
-    },
+    steer: { previous_response_id: previous_response_id ?? null, input: input ?? null },
   });
 }
 

@@ -58,7 +58,7 @@ function applyToolChoice(choice: ToolChoice, tools: readonly CallableTool[]): To
     case 'custom':
       return { mode: 'required', tools: requireTool(choice, tools) };
     case 'allowed_tools':
-      return { mode: choice.mode, tools: tools.filter((tool) => choice.tools.some((entry) => allows(entry, tool))) };
+      return { mode: choice.mode, tools: allowedOf(choice.tools, tools) };
     default:
       // The simulator does not run hosted tools.
       return { mode: 'none', tools };
@@ -77,9 +77,13 @@ function requireTool(
   });
 }
 
-function allows(entry: Readonly<Record<string, unknown>>, tool: CallableTool): boolean {
-  if (entry.type === 'namespace') return entry.name === tool.namespace;
-  return entry.type === tool.type && entry.name === tool.name;
+function allowedOf(
+  entries: readonly Readonly<Record<string, unknown>>[],
+  tools: readonly CallableTool[],
+): readonly CallableTool[] {
+  const namespaces = new Set(entries.filter(({ type }) => type === 'namespace').map(({ name }) => name));
+  const names = new Set(entries.map(({ type, name }) => `${String(type)} ${String(name)}`));
+  return tools.filter(({ namespace, type, name }) => namespaces.has(namespace) || names.has(`${type} ${name}`));
 }
 
 /** The tools whose names occur in the text, in the order of the tools. */

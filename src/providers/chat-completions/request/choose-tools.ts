@@ -36,7 +36,7 @@ function toChoice(choice: unknown, table: ToolTable, capabilities: Capabilities)
   const { tools } = table;
   if (isObject(choice)) {
     if (choice.type === 'allowed_tools') return allow(choice, table, capabilities);
-    const chosen = findChosen(choice, table);
+    const chosen = findChosen(choice, indexOf(table));
     return capabilities.namedToolChoice
       ? { offered: tools, toolChoice: toNamed(chosen) }
       : { offered: [chosen], toolChoice: 'required' };
@@ -51,7 +51,8 @@ function toChoice(choice: unknown, table: ToolTable, capabilities: Capabilities)
 function allow(choice: Members, table: ToolTable, capabilities: Capabilities): Choice {
   const mode = choice.mode as 'auto' | 'required';
   const listed = (choice.tools as readonly Members[]).filter((tool) => addressOf(tool) !== undefined);
-  const allowed = listed.map((tool) => findChosen(tool, table));
+  const index = indexOf(table);
+  const allowed = listed.map((tool) => findChosen(tool, index));
   if (allowed.length === 0 && mode === 'required') {
     refuse('tool_choice', 'None of the allowed tools can be called by this model.');
   }
@@ -60,14 +61,23 @@ function allow(choice: Members, table: ToolTable, capabilities: Capabilities): C
   return { offered: table.tools, toolChoice };
 }
 
+/** The tools by what a choice says of them, because a choice may name many. */
+type ToolIndex = ReadonlyMap<string, readonly CarriedTool[]>;
+
+function indexOf({ tools }: ToolTable): ToolIndex {
+  return Map.groupBy(tools, ({ address: { kind, name } }) => keyOf(kind, name));
+}
+
+function keyOf(kind: unknown, name: unknown): string {
+  return NAMELESS_KINDS.has(kind) ? String(kind) : `${String(kind)} ${String(name)}`;
+}
+
 /** The tool that a choice names; the namespace is optional. */
-function findChosen(choice: Members, table: ToolTable): CarriedTool {
+function findChosen(choice: Members, index: ToolIndex): CarriedTool {
   const kind = NAMELESS_KINDS.has(choice.type) ? choice.type : (addressOf(choice)?.kind ?? null);
-  const found = table.tools.find(({ address }) => {
-    if (address.kind !== kind) return false;
-    const isSameName = NAMELESS_KINDS.has(kind) || address.name === choice.name;
-    return isSameName && (choice.namespace == null || address.namespace === choice.namespace);
-  });
+  const found = index
+    .get(keyOf(kind, choice.name))
+    ?.find(({ address }) => choice.namespace == null || address.namespace === choice.namespace);
   return found ?? refuse('tool_choice', `This model cannot call the tool of type '${String(choice.type)}'.`);
 }
 
