@@ -20,6 +20,7 @@ const digest = digestSources();
 if (ifChanged !== true || readStamp() !== digest) build();
 
 function build(): void {
+  process.stdout.write('Building dist, which takes some seconds …\n');
   const nest = fileURLToPath(import.meta.resolve('@nestjs/cli/bin/nest.js'));
   try {
     execFileSync(process.execPath, [nest, 'build', '--path', 'scripts/build/output.tsconfig.json'], {

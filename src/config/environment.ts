@@ -40,7 +40,8 @@ export class Environment {
   @TextList()
   readonly CORS_ORIGINS: readonly string[] = [];
 
-  /** Least severe message that is logged. `log` has a line per refused request, `debug` adds one per turn. */
+  /** Least severe message that is logged. `log` has a line per refused request and per failed turn, `debug` adds
+   * one per turn. */
   @Choice('fatal', 'error', 'warn', 'log', 'debug', 'verbose')
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'log' | 'debug' | 'verbose' = 'log';
 

@@ -5,15 +5,20 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient, type RawRequest } from '../support/raw-client.js';
+import { openSocket, receiveAll } from '../support/raw-socket.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const KEY = { authorization: 'Bearer key' };
 const POST = { method: 'POST', path: '/v1/responses', headers: { ...JSON_TYPE, ...KEY } };
 const ID = { 'x-request-id': 'mine' };
+const LONGEST_MESSAGE = 64 * 1024;
 
 describe('a refusal', () => {
-  const service = useService({ providers: [ScriptedProvider], environment: { API_KEYS: 'tenant:key' } });
+  const service = useService({
+    providers: [ScriptedProvider],
+    environment: { API_KEYS: 'tenant:key', WS_MAX_MESSAGE_BYTES: LONGEST_MESSAGE },
+  });
   let log: CollectedLog;
 
   beforeEach(() => {
@@ -104,5 +109,48 @@ describe('a refusal', () => {
       at('unknown_event_type param="type"'),
       at('invalid_type param="model"'),
     ]);
+  });
+
+  it('of a message that is too large is one line', async () => {
+    const client = await SocketClient.open(service, { headers: KEY });
+    client.send(`"${'x'.repeat(LONGEST_MESSAGE)}"`);
+    expect(await client.closed).toMatchObject({ code: 1009 });
+    expect(log.notes).toEqual([expect.stringMatching(/^ws-[0-9a-f]{32} 413 request_too_large Refused$/)]);
+  });
+});
+
+describe('what is no refusal', () => {
+  const service = useService({ providers: [ScriptedProvider] });
+  let log: CollectedLog;
+
+  beforeEach(() => {
+    log = CollectedLog.begin();
+  });
+
+  afterEach(() => log[Symbol.dispose]());
+
+  it('is a turn that fails after its start, which is one line too', async () => {
+    service.provider.play(async function* () {
+      yield* [{ type: 'text', delta: 'Well, ' } as const];
+      await Promise.resolve();
+      throw new ModelError('rate_limit_exceeded', 'slower', { status: 429 });
+    });
+    const { id, status } = await service.api.with(ID).create({});
+    expect(status).toBe('failed');
+    expect(log.notes).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${id} failed \\("rate_limit_exceeded"\\) tenant="\\w+" request=mine model="scripted" .* Turn$`),
+      ),
+    ]);
+  });
+
+  it('is a client that leaves in the middle of its request', async () => {
+    const socket = await openSocket(service.port);
+    const received = receiveAll(socket);
+    socket.end(
+      'POST /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{',
+    );
+    await received;
+    expect(log.notes).toEqual([]);
   });
 });
