@@ -71,7 +71,6 @@ const VENDOR_PARAMETERS: ReadonlySet<string> = new Set([
   'id_slot',
   'images',
   'inputs',
-  'mode',
   'top_n',
   'keep_alive',
   'options',
