@@ -4,7 +4,7 @@ import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 
 /** Bodies up to this size take nothing of the budget: little is gained by refusing them. */
-const SMALL_BYTES = 64 * 1024;
+export const SMALL_BYTES = 64 * 1024;
 
 /** Has the owner of a share refuse its body and free the memory. */
 type Refuse = (error: ApiError) => void;

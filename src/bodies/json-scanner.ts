@@ -32,7 +32,7 @@ const COUNTED_NAMES = 4096;
 /** Bits of the table of names: with 50,000 names it misses one in forty. */
 const NAME_BITS = 1 << 20;
 
-/** FNV-1a begins at random, so that nobody can choose names that fall together. */
+/** A random start of FNV-1a, so that clients cannot choose names with the same hash. */
 const SEED = Math.floor(Math.random() * 0x1_0000_0000);
 
 /**

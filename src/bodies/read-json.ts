@@ -26,14 +26,13 @@ export class JsonReader {
    * 400 `invalid_json`, 400 `invalid_value` when it is nested too deeply, 413 `request_too_large` for too many values.
    */
   read(bytes: Buffer): MaybePromise<unknown> {
-    if (bytes.length > SLICE_BYTES) return this.readInSlices(bytes);
     this.requireUtf8(bytes);
+    if (bytes.length > SLICE_BYTES) return this.readInSlices(bytes);
     new JsonScanner(bytes, this.limits).scan(bytes.length);
     return this.parse(bytes.toString('utf8'));
   }
 
   private async readInSlices(bytes: Buffer): Promise<unknown> {
-    this.requireUtf8(bytes);
     const scanner = new JsonScanner(bytes, this.limits);
     for (let end = SLICE_BYTES; !scanner.scan(end); end += SLICE_BYTES) await nextTurn();
     await nextTurn();

@@ -1,27 +1,22 @@
 import { Logger } from '@nestjs/common';
 
-import { LineBudget, quote } from '../logging/index.js';
+import { FLOOD_LIMIT, LineBudget, quote } from '../logging/index.js';
 import type { ApiError } from '../protocol/index.js';
 import { ModelError } from '../providers/index.js';
 import { SystemClock } from '../time/index.js';
-
-/** Lines per second; a flood of refusals is counted instead. */
-const LINES = 20;
-const WINDOW_MS = 1000;
 
 const logger = new Logger('Refused');
 
 const budget = new LineBudget(
   {
-    lines: LINES,
-    windowMs: WINDOW_MS,
+    ...FLOOD_LIMIT,
     report: (_kind, leftOut) => logger.log(`${leftOut} more within a second`),
   },
   new SystemClock(),
 );
 
 /**
- * Logs one line for a refused request, upgrade or frame, at most LINES per second in this process: what was refused, the
+ * Logs one line for a refused request, upgrade or frame, within FLOOD_LIMIT: what was refused, the
  * error, and the request id. Never a body or a query. `what` is a method and a path, or a connection id; it is made only
  * when it is logged.
  */

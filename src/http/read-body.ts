@@ -3,15 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 
-import { BodyBudget, JsonReader } from '../bodies/index.js';
+import { BodyBudget, JsonReader, SMALL_BYTES } from '../bodies/index.js';
 import type { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import { isPromise } from '../time/index.js';
 import { WRONG_MEDIA_TYPE } from './to-api-error.js';
 import { UnpackedBody } from './unpacked-body.js';
-
-/** Bodies of up to this many bytes, not compressed, are read as they are: the budget would not count them either. */
-const SMALL_BYTES = 64 * 1024;
 
 type Done = (error: Error | null, body?: unknown) => void;
 
@@ -34,7 +31,7 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
     try {
       const body = new UnpackedBody(request.raw, limits);
       bodies.set(request.raw, body);
-      // A body that nobody reads: the request was refused, or its client has left.
+      // The body may not have been read: its request was refused, or the client has left.
       reply.raw.once('close', () => {
         body.destroy();
         body.share.release();
@@ -79,7 +76,7 @@ function isParsed({ method }: FastifyRequest): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'TRACE';
 }
 
-/** Whether there is no body, or a small one as it is. */
+/** Whether there is no body, or one that takes nothing of the budget and is not compressed. */
 function isSmall({ headers }: FastifyRequest): boolean {
   if (headers['content-encoding'] !== undefined || headers['transfer-encoding'] !== undefined) return false;
   return Number(headers['content-length'] ?? 0) <= SMALL_BYTES;

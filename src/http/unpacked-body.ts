@@ -48,7 +48,7 @@ export class UnpackedBody extends Transform {
     super();
     this.decoder = createDecoder(request);
     this.share = limits.budget.open((error) => this.destroy(error));
-    // Nobody may be listening: a body of a refused media type is not parsed.
+    // An error without a listener would end the process, and the body of a refused request has none.
     this.on('error', () => undefined);
     request.on('data', this.onReceived);
     request.once('error', (error) => this.destroy(error));

@@ -16,6 +16,9 @@ export interface LineBudgetOptions {
   readonly report: (kind: string, leftOut: number) => void;
 }
 
+/** What is logged at most of anything that clients can cause. */
+export const FLOOD_LIMIT = { lines: 20, windowMs: 1000 } as const;
+
 /** Bounds the lines that a flood of events or an outage would log: the first of each window, then a count. */
 export class LineBudget {
   private readonly counts = new Map<string, number>();

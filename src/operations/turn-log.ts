@@ -1,12 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 
-import { LineBudget, quote } from '../logging/index.js';
+import { FLOOD_LIMIT, LineBudget, quote } from '../logging/index.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 import { Clock } from '../time/index.js';
-
-/** Lines per second about failed turns, like those about refusals. */
-const LINES = 20;
-const WINDOW_MS = 1000;
 
 /**
  * Logs one line per turn: tenant, model, provider, status, tokens and duration; never any content. Failed turns at level
@@ -20,7 +16,7 @@ export class TurnLog extends TurnObserver {
   constructor(clock: Clock) {
     super();
     const report = (_kind: string, leftOut: number): void => this.logger.log(`${leftOut} more failed within a second`);
-    this.failures = new LineBudget({ lines: LINES, windowMs: WINDOW_MS, report }, clock);
+    this.failures = new LineBudget({ ...FLOOD_LIMIT, report }, clock);
   }
 
   override settled(record: TurnRecord): void {

@@ -1,3 +1,4 @@
+export * from './adds-tools.js';
 export * from './call-id.js';
 export * from './error-frame.js';
 export * from './errors.js';

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
 import { quote } from '../logging/index.js';
-import { ApiError } from '../protocol/index.js';
+import { addsTools, ApiError } from '../protocol/index.js';
 import { isObject, objectsIn } from '../validation/index.js';
 import { hostedTypeOf } from './hosted-type.js';
 import type { ModelRoute } from './model-route.js';
@@ -57,8 +57,7 @@ export class HostedTools {
 
 /** The tools that items of the input add (protocol §3.1), as some clients send all of theirs. */
 function addedTools({ input }: Turn): readonly object[] {
-  const adding = input.filter(({ type }) => type === 'additional_tools' || type === 'tool_search_output');
-  return adding.flatMap(({ tools }) => objectsIn(tools));
+  return input.filter(({ type }) => addsTools(type)).flatMap(({ tools }) => objectsIn(tools));
 }
 
 /** The missing tool that a choice names, or the first one if it allows only missing ones. */
@@ -72,9 +71,7 @@ function findDemanded(choice: unknown, isMissing: (tool: object) => string | und
 /** The first missing tool, if there is no other. Items of the context may add tools (protocol §3.1). */
 function onlyMissing(missing: readonly (string | undefined)[], { context }: Turn): string | undefined {
   if (missing.includes(undefined)) return undefined;
-  return context.some(({ type }) => type === 'additional_tools' || type === 'tool_search_output')
-    ? undefined
-    : missing[0];
+  return context.some(({ type }) => addsTools(type)) ? undefined : missing[0];
 }
 
 function refuse(param: string, type: string, advice: string): never {

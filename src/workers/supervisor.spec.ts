@@ -66,6 +66,18 @@ function worker(position: number): FakeWorker {
   return found;
 }
 
+/** Expects another worker in place of the one that has just ended: not before half of the pause, and at its end. */
+async function expectReplacement(longest: number): Promise<void> {
+  const count = workers.length;
+  await settled();
+  clock.advance(longest / 2 - 1);
+  await settled();
+  expect(workers).toHaveLength(count);
+  clock.advance(longest / 2 + 1);
+  await settled();
+  expect(workers).toHaveLength(count + 1);
+}
+
 /** Starts them, and all listen. */
 async function startAll(supervisor: Supervisor): Promise<string | undefined> {
   const started = supervisor.start();
@@ -139,15 +151,8 @@ describe('a start', () => {
   it('waits longer each time a worker dies before it listens', async () => {
     void supervise(2).start();
     for (const longest of [100, 200, 400, 800]) {
-      const count = workers.length;
       worker(-1).exit({ signal: 'SIGKILL' });
-      await settled();
-      clock.advance(longest / 2 - 1);
-      await settled();
-      expect(workers).toHaveLength(count);
-      clock.advance(longest / 2 + 1);
-      await settled();
-      expect(workers).toHaveLength(count + 1);
+      await expectReplacement(longest);
     }
   });
 
@@ -226,15 +231,8 @@ describe('a worker that dies', () => {
     await startAll(supervise(2));
     await pauseAfterDeath();
     for (const longest of [200, 400, 800]) {
-      const count = workers.length;
       worker(-1).fail('DATABASE_URL: no such database');
-      await settled();
-      clock.advance(longest / 2 - 1);
-      await settled();
-      expect(workers).toHaveLength(count);
-      clock.advance(longest / 2 + 1);
-      await settled();
-      expect(workers).toHaveLength(count + 1);
+      await expectReplacement(longest);
     }
   });
 

@@ -1,4 +1,4 @@
-import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
+import { addsTools, ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { type CheckOptions, objectsIn } from '../../validation/index.js';
 import { requireChosenTools } from './find-tool.js';
 import { typeOfItem } from './input-item.js';
@@ -41,8 +41,7 @@ export function requireToolsOfChoice(request: CreateResponseRequest, { tolerated
   const isRequired = choice === 'required' && tolerated?.has('required_tools') !== true;
   if ((!isRequired && typeof choice !== 'object') || previous_response_id != null) return;
   const items = typeof input === 'string' ? [] : (input ?? []);
-  const mayBringTools = (type: unknown): boolean => type === 'additional_tools' || type === 'tool_search_output';
-  if (items.some((item) => mayBringTools(typeOfItem(item)))) return;
+  if (items.some((item) => addsTools(typeOfItem(item)))) return;
   if (isRequired) requireAnyTool(tools ?? []);
   else requireChosenTools(choice, tools ?? []);
 }

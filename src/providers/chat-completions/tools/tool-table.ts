@@ -1,4 +1,4 @@
-import type { Item } from '../../../protocol/index.js';
+import { addsTools, type Item } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import { hostedTypeOf } from '../../hosted-type.js';
 import { keyOf, NAMELESS_KINDS, otherNameOf, plainNameOf, type ToolAddress, type ToolKind } from './tool-address.js';
@@ -28,7 +28,7 @@ export class ToolTable {
     for (const tool of objectsIn(tools)) this.addTool(tool, undefined, isSearched);
     if (isSearched) this.describeSearch(tools);
     for (const item of context) {
-      if (item.type !== 'additional_tools' && item.type !== 'tool_search_output') continue;
+      if (!addsTools(item.type)) continue;
       for (const tool of objectsIn(item.tools)) this.addTool(tool, undefined, false);
     }
   }
