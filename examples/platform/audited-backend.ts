@@ -32,6 +32,18 @@ export class AuditedBackend extends StateBackend {
     return this.memory.notices;
   }
 
+  override get log() {
+    return this.memory.log;
+  }
+
+  override get jobs() {
+    return this.memory.jobs;
+  }
+
+  override get runNotices() {
+    return this.memory.runNotices;
+  }
+
   override async start(): Promise<void> {
     await this.memory.start();
     this.notices.subscribe({

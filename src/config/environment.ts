@@ -235,6 +235,45 @@ export class Environment {
   @WholeNumber(1)
   readonly MAX_PASSES: number = 50;
 
+  // Section: Background responses
+
+  /**
+   * Maximum number of background turns that this process runs at once; others wait in the queue. 0: it runs none, and leaves
+   * them to other processes.
+   */
+  @WholeNumber(0)
+  readonly BACKGROUND_MAX_RUNNING: number = 64;
+
+  /**
+   * Maximum number of background turns that wait in the queue: of the process, or of all processes with a STATE that replicas
+   * share. Beyond it they are refused with 429 `background_queue_full`.
+   */
+  @WholeNumber(1)
+  readonly BACKGROUND_MAX_QUEUED: number = 10_000;
+
+  /** The same, for each tenant. */
+  @WholeNumber(1)
+  readonly BACKGROUND_MAX_QUEUED_PER_TENANT: number = 1000;
+
+  /** Longest wait in the queue, seconds. After that the response fails with `background_wait_exceeded`. */
+  @WholeNumber(1, LONGEST_TTL_SECONDS)
+  readonly BACKGROUND_MAX_WAIT: number = 3600;
+
+  /** Within this time, in seconds, another process takes over the background turns of one that died. */
+  @WholeNumber(20, DAY_IN_SECONDS)
+  readonly BACKGROUND_LEASE: number = 30;
+
+  /**
+   * Maximum number of attempts to run a background turn whose processes die. After that the response fails. A process that is
+   * shut down hands its turns back, which is not counted.
+   */
+  @WholeNumber(1, 1000)
+  readonly BACKGROUND_MAX_ATTEMPTS: number = 3;
+
+  /** How long after the end of a background response its stream can be read again, seconds. */
+  @WholeNumber(1, LONGEST_TTL_SECONDS)
+  readonly EVENT_LOG_TTL: number = 3600;
+
   // Section: Streams
 
   /**

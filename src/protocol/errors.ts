@@ -35,7 +35,7 @@ export const ERROR_CODES = {
   invalid_json: { status: 400, type: 'invalid_request_error' },
   /** A JSON Schema in the request cannot be used, or has `strict: true` and is outside the subset of Structured Outputs. */
   invalid_json_schema: { status: 400, type: 'invalid_request_error' },
-  /** `GET /responses/{id}` was asked for a stream; only background responses have one. */
+  /** `GET /responses/{id}` was asked for a stream; only responses created with `background` and `stream` have one. */
   invalid_mode: { status: 400, type: 'invalid_request_error' },
   /** The request has a header `expect` other than `100-continue`. */
   expectation_failed: { status: 417, type: 'invalid_request_error' },
@@ -114,6 +114,10 @@ export const ERROR_CODES = {
    * Sockets only: WS_QUEUE_MAX_TURNS, WS_QUEUE_MAX_BYTES or WS_QUEUE_TOTAL_BYTES is reached. Sent with `retry-after`.
    */
   too_many_queued_requests: { status: 429, type: 'rate_limit_error' },
+  /** BACKGROUND_MAX_QUEUED or BACKGROUND_MAX_QUEUED_PER_TENANT is reached. Sent with `retry-after`. */
+  background_queue_full: { status: 429, type: 'rate_limit_error' },
+  /** `response.error` only: a background response has waited in the queue for longer than BACKGROUND_MAX_WAIT. */
+  background_wait_exceeded: { status: 503, type: 'service_unavailable_error' },
   /** Sockets only: an internal error; the log has the cause under the request id. */
   processing_error: { status: 500, type: 'server_error' },
   /** An internal error, or a provider that failed; the log has the cause under the request id. */

@@ -24,6 +24,30 @@ export class SessionLockLostError extends StoreUnavailableError {
   }
 }
 
+/** An attempt to run a background response may write nothing more: the response has ended, or another attempt runs. */
+export class RunLostError extends Error {
+  override readonly name = 'RunLostError';
+
+  constructor(responseId: string) {
+    super(`the run of ${responseId} was lost`);
+  }
+}
+
+/** Too many background responses are queued, for the service or the tenant. */
+export class QueueFullError extends StateError {
+  override readonly name = 'QueueFullError';
+
+  constructor(private readonly bound: 'total' | 'perTenant') {
+    super('the queue is full');
+  }
+
+  override toApiError(): ApiError {
+    const whose = this.bound === 'total' ? 'The server has' : 'You have';
+    const message = `${whose} reached the limit of queued background responses. Please retry your request later.`;
+    return ApiError.of('background_queue_full', message, { headers: { 'retry-after': '5' } });
+  }
+}
+
 /** The cursor of a page is not in the list. */
 export class UnknownCursorError extends StateError {
   override readonly name = 'UnknownCursorError';

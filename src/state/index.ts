@@ -1,10 +1,14 @@
+export * from './background-record.js';
 export * from './deletion-notices.js';
 export * from './errors.js';
+export * from './event-log.js';
 export * from './given-items.js';
+export * from './job-queue.js';
 export { MemoryBackend } from './memory/memory-backend.js';
 export * from './page.js';
 export * from './response-graph.js';
 export * from './response-store.js';
+export * from './run-notices.js';
 export * from './session-lock.js';
 export * from './session-store.js';
 export * from './state-backend.js';

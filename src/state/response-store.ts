@@ -1,5 +1,7 @@
 import type { Tenant } from '../access/index.js';
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
+import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from './background-record.js';
+import type { Run } from './event-log.js';
 import type { GivenItems } from './given-items.js';
 import type { Page, PageRequest } from './page.js';
 
@@ -65,6 +67,45 @@ export abstract class ResponseStore {
    * SessionLockLostError, and saves nothing, when the session lock was lost.
    */
   abstract save(tenant: Tenant, record: ResponseRecord): void | Promise<void>;
+
+  /**
+   * Stores a queued background response with its first events, and enqueues its job: all or nothing. It does not expire
+   * before it has ended. Throws QueueFullError.
+   */
+  abstract create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void>;
+
+  /**
+   * Begins an attempt to run a background response, which is `in_progress` from now on; earlier attempts write nothing
+   * more. Undefined when the response has ended or was deleted, or when a later attempt has started.
+   */
+  abstract start(run: Run): Promise<StartedRun | undefined>;
+
+  /** Does not count a started attempt: the process hands it back. Does nothing when the run was lost. */
+  abstract handBack(run: Run): Promise<void>;
+
+  /**
+   * Ends a response that is running, with its last events and further jobs: all or nothing, and once. Throws
+   * RunLostError when it has ended otherwise, was deleted, or another attempt has started; SessionLockLostError.
+   */
+  abstract finish(run: Run, ending: Ending): Promise<void>;
+
+  /**
+   * Ends a background response from outside of its run: `compose` makes the end of what it has come to, and nothing can
+   * be logged in between. A response that has ended is returned unchanged; undefined when it is not found, or was never
+   * in the background. Runs on all replicas are notified (RunNotices).
+   */
+  abstract conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: (unfinished: UnfinishedResponse) => Ending,
+    within?: string,
+  ): Promise<ResponseObject | undefined>;
+
+  /** Background responses that were created before a time and are still queued, oldest first, up to `limit`. */
+  abstract queuedBefore(
+    createdBefore: number,
+    limit: number,
+  ): Promise<readonly { readonly tenant: Tenant; readonly responseId: string }[]>;
 
   abstract get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined>;
 

@@ -1,6 +1,9 @@
 import type { DeletionNotices } from './deletion-notices.js';
+import type { EventLog } from './event-log.js';
+import type { JobQueue } from './job-queue.js';
 import type { ResponseGraph } from './response-graph.js';
 import type { ResponseStore } from './response-store.js';
+import type { RunNotices } from './run-notices.js';
 import type { SessionLock } from './session-lock.js';
 import type { SessionStore } from './session-store.js';
 
@@ -11,6 +14,9 @@ export abstract class StateBackend {
   abstract readonly sessions: SessionStore;
   abstract readonly locks: SessionLock;
   abstract readonly notices: DeletionNotices;
+  abstract readonly log: EventLog;
+  abstract readonly jobs: JobQueue;
+  abstract readonly runNotices: RunNotices;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;

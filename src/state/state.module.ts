@@ -1,9 +1,12 @@
 import { Injectable, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
 import { DeletionNotices } from './deletion-notices.js';
+import { EventLog } from './event-log.js';
+import { JobQueue } from './job-queue.js';
 import { ResponseGraph } from './response-graph.js';
 import { ResponseStore } from './response-store.js';
 import { Retention } from './retention.js';
+import { RunNotices } from './run-notices.js';
 import { SessionLock } from './session-lock.js';
 import { SessionStore } from './session-store.js';
 import { StateBackend } from './state-backend.js';
@@ -30,9 +33,21 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
     { provide: SessionStore, inject: [StateBackend], useFactory: ({ sessions }: StateBackend) => sessions },
     { provide: SessionLock, inject: [StateBackend], useFactory: ({ locks }: StateBackend) => locks },
     { provide: DeletionNotices, inject: [StateBackend], useFactory: ({ notices }: StateBackend) => notices },
+    { provide: EventLog, inject: [StateBackend], useFactory: ({ log }: StateBackend) => log },
+    { provide: JobQueue, inject: [StateBackend], useFactory: ({ jobs }: StateBackend) => jobs },
+    { provide: RunNotices, inject: [StateBackend], useFactory: ({ runNotices }: StateBackend) => runNotices },
     StateLifecycle,
     Retention,
   ],
-  exports: [ResponseStore, ResponseGraph, SessionStore, SessionLock, DeletionNotices],
+  exports: [
+    ResponseStore,
+    ResponseGraph,
+    SessionStore,
+    SessionLock,
+    DeletionNotices,
+    EventLog,
+    JobQueue,
+    RunNotices,
+  ],
 })
 export class StateModule {}

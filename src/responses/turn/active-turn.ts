@@ -1,7 +1,9 @@
 import type { Continuations } from '../../context/index.js';
 import type { ResponseObject, TerminalStatus, Usage } from '../../protocol/index.js';
 import { type HeldSession, NO_SESSION } from '../../sessions/index.js';
+import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
+import type { AssemblerState } from '../assembler/index.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
@@ -22,8 +24,21 @@ export interface TurnClient {
   readonly continuations?: Continuations;
 }
 
+/** The run of a background turn: what it goes on from, and where it ends. */
+export interface BackgroundRun {
+  /** What is stored for it: its context, and the events of earlier attempts. */
+  readonly started: StartedRun;
+  /** The state that those events make. */
+  readonly state: AssemblerState;
+  /** Stores the end of the response. Rejects with RunLostError, or SessionLockLostError. */
+  finish(ending: BackgroundEnding): Promise<void>;
+}
+
+/** The end of a background response, as its turn knows it. */
+export type BackgroundEnding = Pick<Ending, 'response' | 'given' | 'origin' | 'fence' | 'log'>;
+
 /** The outcome of a turn, as far as it is known. */
-type Ending = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
+type KnownOutcome = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
 
 /** A running turn: how it is stopped, what it holds, and how it ends. */
 export class ActiveTurn {
@@ -40,7 +55,7 @@ export class ActiveTurn {
   private stopped: TurnStoppedError | null = null;
   private isOver = false;
   private interrupt: ((reason: TurnStoppedError) => void) | null = null;
-  private readonly known: { -readonly [K in keyof Ending]: Ending[K] } = {
+  private readonly known: { -readonly [K in keyof KnownOutcome]: KnownOutcome[K] } = {
     provider: null,
     status: 'disconnected',
     usage: null,
@@ -50,6 +65,8 @@ export class ActiveTurn {
   constructor(
     readonly admitted: AdmittedTurn,
     readonly client: TurnClient = {},
+    /** Null for a turn whose client waits for it. */
+    readonly run: BackgroundRun | null = null,
   ) {}
 
   get responseId(): string {
@@ -101,7 +118,7 @@ export class ActiveTurn {
   }
 
   /** The outcome, as far as it is known. */
-  get ending(): Readonly<Ending> {
+  get ending(): Readonly<KnownOutcome> {
     return this.known;
   }
 

@@ -1,0 +1,62 @@
+import type { Item, Origin, ResponseObject } from '../protocol/index.js';
+import type { LogBatch } from './event-log.js';
+import type { NewJob } from './job-queue.js';
+import type { ResponseRecord } from './response-store.js';
+
+/** A background response before its run. */
+export interface QueuedRecord extends Pick<
+  ResponseRecord,
+  'response' | 'input' | 'parentId' | 'inherited' | 'sessionId'
+> {
+  /** The turn, as JSON. */
+  readonly turn: string;
+  /** Whether clients may read its events. */
+  readonly isStream: boolean;
+  /** The events before its run. */
+  readonly opening: LogBatch;
+  /** The job that runs it. */
+  readonly job: NewJob;
+}
+
+/** Most responses that may be queued. */
+export interface QueueBounds {
+  readonly total: number;
+  readonly perTenant: number;
+}
+
+/** What a run needs: the turn, its context, and what earlier attempts have logged. */
+export interface StartedRun {
+  /** The turn, as JSON. */
+  readonly turn: string;
+  /** The input of the turn. */
+  readonly input: readonly Item[];
+  /** The transcript before the input; it includes responses that were deleted meanwhile. */
+  readonly context: readonly Item[];
+  /** The response that it continues. */
+  readonly parent: { readonly responseId: string; readonly origin: Origin | null; readonly expiresAt: number } | null;
+  readonly sessionId: string;
+  readonly log: LogBatch;
+  /** Attempts so far, this one included, without those that were handed back. */
+  readonly attempts: number;
+  /** Whether an earlier attempt has started. */
+  readonly isRestart: boolean;
+}
+
+/** A background response that has not ended. */
+export interface UnfinishedResponse {
+  /** The Response as it was created. */
+  readonly response: ResponseObject;
+  /** The turn, as JSON. */
+  readonly turn: string;
+  readonly log: LogBatch;
+}
+
+/** The end of a background response. */
+export interface Ending extends Pick<ResponseRecord, 'response' | 'given' | 'origin' | 'fence' | 'expiresAt'> {
+  /** The last events, up to the terminal one. */
+  readonly log: LogBatch;
+  /** Until when the events are stored, milliseconds since the epoch. */
+  readonly logExpiresAt: number;
+  /** Jobs that are enqueued with it. */
+  readonly jobs: readonly NewJob[];
+}

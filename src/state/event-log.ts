@@ -1,0 +1,49 @@
+import type { Tenant } from '../access/index.js';
+import type { StreamEvent } from '../protocol/index.js';
+
+/** One attempt to run a background response. */
+export interface Run {
+  readonly tenant: Tenant;
+  readonly responseId: string;
+  /** The attempt of its job: once a later one has started, this one writes nothing more. */
+  readonly attempt: number;
+}
+
+/** A private record between events, which no client sees. `before` is the number of the event that follows. */
+export interface LogNote {
+  readonly before: number;
+  readonly type: string;
+}
+
+/** Events and notes of a response, both in order. */
+export interface LogBatch {
+  readonly events: readonly StreamEvent[];
+  readonly notes: readonly LogNote[];
+}
+
+/** Logged events, or why there are none: the response has no stream, or its events are no longer stored. */
+export type LogPage =
+  | {
+      readonly events: readonly StreamEvent[];
+      /** Whether nothing follows: the response has ended, and these are its last events. */
+      readonly isLast: boolean;
+    }
+  | { readonly missing: 'no stream' | 'expired' };
+
+/**
+ * The events of background responses, for their readers and for further attempts. The terminal event is appended by
+ * `ResponseStore.finish`.
+ */
+export abstract class EventLog {
+  /**
+   * Appends a batch that follows the last one. Idempotent. Throws RunLostError when the run may write no more, and
+   * StoreUnavailableError.
+   */
+  abstract append(run: Run, batch: LogBatch): Promise<void>;
+
+  /**
+   * The events after a number, up to a bounded size; undefined when the response is not found. RunNotices tell when
+   * there are more.
+   */
+  abstract read(tenant: Tenant, responseId: string, after: number, within?: string): Promise<LogPage | undefined>;
+}

@@ -1,0 +1,59 @@
+/** The queues of the service: background turns, and the webhooks that announce their ends. */
+export type QueueName = 'turns' | 'webhooks';
+
+/** A job to enqueue. `data` is plain data. */
+export interface NewJob {
+  readonly queue: QueueName;
+  readonly data: object;
+}
+
+/** A job that is delivered to this process. */
+export interface Job {
+  readonly data: unknown;
+  /** From 1; greater with each delivery of the same job, on all replicas: it fences off earlier deliveries. */
+  readonly attempt: number;
+  /** Aborts when the job belongs to this process no longer: another one may have it already. */
+  readonly signal: AbortSignal;
+}
+
+/** How the jobs of a queue are delivered; the same on all replicas. */
+export interface QueueOptions {
+  /** After a process died, its jobs are delivered to another one within this time, seconds. */
+  readonly leaseSeconds: number;
+  /** Longest time that one delivery may take, seconds. */
+  readonly maxRunSeconds: number;
+  /** Pause before a failed job is delivered again, seconds. */
+  readonly retryDelaySeconds: number;
+  /** The longest pause; each is about twice the one before. Without it all pauses are the same. */
+  readonly longestRetryDelaySeconds?: number;
+  /** Most deliveries of a job; afterwards it is dropped. */
+  readonly maxAttempts: number;
+}
+
+/** Takes jobs from a queue. */
+export interface QueueWorker {
+  /** Takes no more jobs. Those that wait stay for other processes. */
+  pause(): void;
+
+  /** The same, and resolves when the handlers of this process have ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Queues of jobs, each delivered at least once, oldest first, to one process at a time. Jobs are enqueued by
+ * ResponseStore, together with the change that they belong to.
+ */
+export abstract class JobQueue {
+  /** Whether jobs outlive the process. */
+  abstract readonly isDurable: boolean;
+
+  /**
+   * Delivers jobs to a handler, up to `concurrency` at once; 0 prepares the queue for other processes. A job is done
+   * when its handler resolves, and is delivered again after a pause when it rejects.
+   */
+  abstract work(
+    queue: QueueName,
+    options: QueueOptions & { readonly concurrency: number },
+    handler: (job: Job) => Promise<void>,
+  ): Promise<QueueWorker>;
+}

@@ -1,0 +1,45 @@
+/** Is notified of background responses, on any replica; notices may be lost. */
+export interface RunListener {
+  /** Events were added to the logs of these responses. */
+  logged?(responseIds: readonly string[]): void;
+
+  /** These responses were ended from outside of their runs, which are to stop. */
+  ended?(responseIds: readonly string[]): void;
+
+  /** Jobs were enqueued. */
+  enqueued?(): void;
+
+  /** Notices may have been lost. */
+  resumed?(): void;
+}
+
+/** Distributes notices of background responses to the listeners of this process. */
+export class RunNotices {
+  private readonly listeners = new Set<RunListener>();
+
+  /** Returns the function that ends the subscription. */
+  subscribe(listener: RunListener): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** For backends: events were added to the logs of these responses. */
+  announceLogged(responseIds: readonly string[]): void {
+    for (const listener of this.listeners) listener.logged?.(responseIds);
+  }
+
+  /** For backends: these responses were ended from outside of their runs. */
+  announceEnded(responseIds: readonly string[]): void {
+    for (const listener of this.listeners) listener.ended?.(responseIds);
+  }
+
+  /** For backends: jobs were enqueued. */
+  announceEnqueued(): void {
+    for (const listener of this.listeners) listener.enqueued?.();
+  }
+
+  /** For backends: notices of other replicas are received again, after an interruption. */
+  announceResumed(): void {
+    for (const listener of this.listeners) listener.resumed?.();
+  }
+}
