@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
-import { ApiError, type Item } from '../protocol/index.js';
+import { ApiError, type Item, type ResponseObject } from '../protocol/index.js';
 import { ResponseStore } from '../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
@@ -68,7 +68,7 @@ export class ContextResolver {
       return { responseId, transcript: Transcript.of(items), origin, sessionId, expiresAt };
     }
     const response = await this.store.get(tenant, responseId, within);
-    throw unusableParent(responseId, response?.status === 'failed');
+    throw unusableParent(responseId, response?.status);
   }
 
   /** The cached response; undefined when the store must be asked. */
@@ -102,13 +102,22 @@ function isReference({ type }: Item): boolean {
   return type === 'item_reference';
 }
 
-/** A failed response is told from a missing one: its client has seen the id, and would look for it in vain. */
-function unusableParent(responseId: string, hasFailed: boolean): ApiError {
-  const message = hasFailed
-    ? `Previous response with id '${responseId}' has failed and cannot be continued. Send its input again, with the previous_response_id that it had.`
-    : `Previous response with id '${responseId}' not found.`;
-  return ApiError.of('previous_response_not_found', message, { param: 'previous_response_id' });
+/** Told from a missing response: its client has seen the id, and would look for it in vain. */
+function unusableParent(responseId: string, status: ResponseObject['status']): ApiError {
+  const what = `Previous response with id '${responseId}'`;
+  const message = WHY_UNUSABLE[status ?? 'completed'] ?? 'not found.';
+  return ApiError.of('previous_response_not_found', `${what} ${message}`, { param: 'previous_response_id' });
 }
+
+const UNFINISHED = 'has not finished yet. Wait until its status is completed or incomplete.';
+const AGAIN = 'cannot be continued. Send its input again, with the previous_response_id that it had.';
+
+const WHY_UNUSABLE: Partial<Record<NonNullable<ResponseObject['status']>, string>> = {
+  queued: UNFINISHED,
+  in_progress: UNFINISHED,
+  failed: `has failed and ${AGAIN}`,
+  cancelled: `was cancelled and ${AGAIN}`,
+};
 
 function refuseReference(id: string): never {
   throw new ApiError(

@@ -5,7 +5,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
-import { RunningTurns } from '../responses/index.js';
+import { BackgroundWorker, RunningTurns } from '../responses/index.js';
 import { Clock } from '../time/index.js';
 import { OpenReplies } from './open-replies.js';
 import { Readiness } from './readiness.js';
@@ -14,8 +14,8 @@ import { Readiness } from './readiness.js';
 const LAST_BYTES_MS = 2000;
 
 /**
- * Shuts down in order: readiness off, a delay for load balancers, no new turns, a grace period for running turns, then
- * the connections. One coordinator, because Nest calls modules one after another and separate drains would add up.
+ * Shuts down in order: readiness off, a delay for load balancers, no new turns, a grace period for running turns, after
+ * which background turns are handed back, then the connections. One coordinator, because Nest calls modules one after another and separate drains would add up.
  */
 @Injectable()
 export class ShutdownCoordinator implements BeforeApplicationShutdown {
@@ -25,6 +25,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     private readonly environment: Environment,
     private readonly clock: Clock,
     private readonly runningTurns: RunningTurns,
+    private readonly background: BackgroundWorker,
     private readonly connections: ConnectionRegistry,
     private readonly replies: OpenReplies,
     private readonly readiness: Readiness,
@@ -35,15 +36,16 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     this.readiness.leave();
     const { SHUTDOWN_DELAY_MS } = this.environment;
     if (SHUTDOWN_DELAY_MS > 0) await this.clock.sleep(SHUTDOWN_DELAY_MS);
+    const handedBack = this.background.close();
     const idle = this.runningTurns.close();
     const disconnected = this.connections.close();
     if (this.runningTurns.size > 0)
       this.logger.log(`running turns: ${this.runningTurns.size}; they may take DRAIN_TIMEOUT_MS to end`);
     if ((await this.clock.within(idle, this.environment.DRAIN_TIMEOUT_MS)) === undefined) {
       this.logger.warn(`stopping ${this.runningTurns.size} turns that still run after DRAIN_TIMEOUT_MS`);
-      this.runningTurns.stopAll('drain');
+      this.runningTurns.drain();
     }
-    await this.clock.within(Promise.all([this.replies.allClosed(), disconnected]), LAST_BYTES_MS);
+    await this.clock.within(Promise.all([this.replies.allClosed(), disconnected, handedBack]), LAST_BYTES_MS);
     this.connections.terminate();
     // Keep-alive and unused connections would block `close()` indefinitely.
     (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();

@@ -1,3 +1,4 @@
+export { BackgroundWorker } from './background/index.js';
 export * from './responses.module.js';
 export * from './responses.service.js';
 export * from './stored-responses.service.js';

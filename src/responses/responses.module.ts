@@ -7,6 +7,7 @@ import { ContextModule } from '../context/index.js';
 import { HttpModule } from '../http/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
+import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
 import { RequestValidator } from './dto/index.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
@@ -19,6 +20,7 @@ import { ConnectionHandlers } from './socket/connection-handlers.js';
 import { TurnGuard } from './socket/turn.guard.js';
 import { StoredResponsesService } from './stored-responses.service.js';
 import {
+  Assemblers,
   ContextWindow,
   Entrance,
   Passes,
@@ -48,11 +50,16 @@ import {
     RequestValidator,
     ResponsesService,
     StoredResponsesService,
+    BackgroundResponses,
+    BackgroundWorker,
+    BackgroundEndings,
+    EventStreams,
     TurnAdmitter,
     TurnRunner,
     Entrance,
     TurnResolver,
     ContextWindow,
+    Assemblers,
     Passes,
     PassPolicies,
     TokenMeter,
@@ -61,6 +68,6 @@ import {
     RunningTurns,
     TurnObservers,
   ],
-  exports: [ResponsesService, StoredResponsesService, RunningTurns],
+  exports: [ResponsesService, StoredResponsesService, RunningTurns, BackgroundWorker],
 })
 export class ResponsesModule {}

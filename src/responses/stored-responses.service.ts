@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
+import { BackgroundResponses } from './background/index.js';
 import { type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
 
 /**
@@ -10,7 +11,10 @@ import { type DeleteOptions, type PageRequest, ResponseStore } from '../state/in
  */
 @Injectable()
 export class StoredResponsesService {
-  constructor(private readonly store: ResponseStore) {}
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly background: BackgroundResponses,
+  ) {}
 
   /** Throws ApiError 404. */
   async retrieve(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
@@ -19,15 +23,22 @@ export class StoredResponsesService {
     return response;
   }
 
-  /** Throws ApiError 404, also for a response that is already deleted. */
+  /** Cancels a response that has not ended first. Throws ApiError 404, also for a response that is already deleted. */
   async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
+    const response = await this.store.get(tenant, responseId, within);
+    if (response !== undefined && isUnfinished(response)) await this.background.cancel(tenant, responseId, within);
     const deleted = await this.store.delete(tenant, responseId, options, within);
     if (deleted === 0) throw ApiError.notFound('Response', responseId);
   }
 
-  /** Only background responses can be cancelled (protocol §1.1). Throws ApiError 404, or 400 for a foreground response. */
+  /**
+   * Only background responses can be cancelled; one that has ended is returned unchanged (protocol §1.1). Throws ApiError
+   * 404, or 400 for a foreground response.
+   */
   async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
-    await this.retrieve(tenant, responseId, within);
+    const { background } = await this.retrieve(tenant, responseId, within);
+    const cancelled = background === true ? await this.background.cancel(tenant, responseId, within) : undefined;
+    if (cancelled !== undefined) return cancelled;
     throw ApiError.badRequest('Cannot cancel a synchronous response.', null);
   }
 
@@ -37,4 +48,8 @@ export class StoredResponsesService {
     if (found === undefined) throw ApiError.notFound('Response', responseId);
     return toListObject(found.data, found.hasMore);
   }
+}
+
+function isUnfinished({ status }: ResponseObject): boolean {
+  return status === 'queued' || status === 'in_progress';
 }

@@ -15,8 +15,12 @@ export interface LogNote {
   readonly type: string;
 }
 
-/** Events and notes of a response, both in order. */
+/** A part of a response's log: events and notes, both in order. */
 export interface LogBatch {
+  /** The number of the first event, or of the one that follows if the batch has none. */
+  readonly firstEvent: number;
+  /** How many notes precede the batch. */
+  readonly firstNote: number;
   readonly events: readonly StreamEvent[];
   readonly notes: readonly LogNote[];
 }

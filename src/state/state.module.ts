@@ -39,15 +39,6 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
     StateLifecycle,
     Retention,
   ],
-  exports: [
-    ResponseStore,
-    ResponseGraph,
-    SessionStore,
-    SessionLock,
-    DeletionNotices,
-    EventLog,
-    JobQueue,
-    RunNotices,
-  ],
+  exports: [ResponseStore, ResponseGraph, SessionStore, SessionLock, DeletionNotices, EventLog, JobQueue, RunNotices],
 })
 export class StateModule {}

@@ -8,7 +8,6 @@ const PREWARM = 'prompt_cache_options.prewarm';
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
   { param: 'conversation', isUsed: ({ conversation }) => conversation != null },
   { param: 'prompt', isUsed: ({ prompt }) => prompt != null },
-  { param: 'background', isUsed: ({ background }) => background === true },
   { param: 'context_management', isUsed: ({ context_management }) => context_management != null },
   { param: 'moderation', isUsed: ({ moderation }) => moderation != null },
   { param: 'multi_agent', isUsed: ({ multi_agent }) => multi_agent?.enabled === true },

@@ -5,7 +5,6 @@ import type { FastifyReply } from 'fastify';
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { apiPaths, RESPONSES_ROUTE } from '../../http/index.js';
 import {
-  ApiError,
   type Item,
   type ListObject,
   type ResponseWithText,
@@ -13,6 +12,7 @@ import {
   withOutputTextJson,
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
+import { BackgroundResponses, EventStreams } from '../background/index.js';
 import { RequestValidator, validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
@@ -30,6 +30,9 @@ export interface DeletedResponse {
 
 type Parameters = Readonly<Record<string, unknown>>;
 
+/** The cursor before the first event. */
+const BEFORE_ALL = -1;
+
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** `/responses` over HTTP: JSON, or SSE with `stream: true` (protocol §1.1). */
@@ -40,6 +43,8 @@ export class ResponsesController {
     private readonly validator: RequestValidator,
     private readonly responses: ResponsesService,
     private readonly stored: StoredResponsesService,
+    private readonly background: BackgroundResponses,
+    private readonly streams: EventStreams,
     private readonly sse: SseTransport,
     private readonly stalled: StalledClients,
   ) {}
@@ -55,16 +60,27 @@ export class ResponsesController {
   ): Promise<void> {
     const request = this.validator.checkRequest(body);
     const transport = request.stream === true ? 'sse' : 'json';
-    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), clientOf(reply, transport));
+    const obfuscate = request.stream_options?.include_obfuscation !== false;
+    const admitted = this.responses.admit(request, caller, { headers });
+    if (request.background === true) {
+      const response = await this.background.create(admitted, transport);
+      if (transport === 'json') await this.send(reply, JSON.stringify(withOutputText(response)));
+      else await this.sse.follow(await this.streams.open(caller.tenant, response.id, BEFORE_ALL), reply, obfuscate);
+      return;
+    }
+    const turn = new ActiveTurn(admitted, clientOf(reply, transport));
     stopWhenGone(reply, turn);
     if (transport === 'sse') {
-      await this.sse.send(turn, reply, request.stream_options?.include_obfuscation !== false);
+      await this.sse.send(turn, reply, obfuscate);
       return;
     }
     const ended = await this.responses.execute(turn, null);
-    if (ended === undefined) return;
+    if (ended !== undefined) await this.send(reply, withOutputTextJson(ended.json, ended.response));
+  }
+
+  private async send(reply: FastifyReply, json: string): Promise<void> {
     this.stalled.watch(reply);
-    void reply.type(JSON_TYPE).send(withOutputTextJson(ended.json, ended.response));
+    void reply.type(JSON_TYPE).send(json);
     // An asynchronous hook, such as compression, may be pending: without this, Fastify would send a second answer.
     if (!reply.sent) await reply;
   }
@@ -75,15 +91,16 @@ export class ResponsesController {
     @Query() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
-  ): Promise<ResponseWithText> {
-    const { stream } = validateRetrieveQuery(query);
-    const response = await this.stored.retrieve(tenant, id, readSessionId(headers));
-    if (stream) {
-      throw ApiError.of('invalid_mode', 'Only a response created with background and stream can be streamed again.', {
-        param: 'stream',
-      });
-    }
-    return withOutputText(response);
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const {
+      stream,
+      starting_after: after = BEFORE_ALL,
+      include_obfuscation: obfuscate = true,
+    } = validateRetrieveQuery(query);
+    const within = readSessionId(headers);
+    if (stream) await this.sse.follow(await this.streams.open(tenant, id, after, within), reply, obfuscate);
+    else await this.send(reply, JSON.stringify(withOutputText(await this.stored.retrieve(tenant, id, within))));
   }
 
   @Delete(':id')

@@ -5,6 +5,7 @@ import { Environment } from '../../config/index.js';
 import { setProcessingTime } from '../../http/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
+import type { EventStream } from '../background/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { type ActiveTurn, type EventSink, withEventNames } from '../turn/index.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
@@ -39,6 +40,27 @@ export class SseTransport {
       // A turn does not throw after its first event; if it does, the stream is broken off.
       this.logger.error(`stream of request ${reply.request.id} broke`, error);
       reply.raw.destroy();
+    }
+  }
+
+  /**
+   * Streams the logged events of a response until its terminal event, then `[DONE]`. The head is sent at once. Client and
+   * store may both pause it; the run does not wait.
+   */
+  async follow(events: EventStream, reply: FastifyReply, obfuscate: boolean): Promise<void> {
+    const stream = new SseStream(new SseEncoder(obfuscate), () => this.open(reply));
+    stream.writer = this.open(reply);
+    reply.raw.once('close', () => events.close());
+    if (reply.raw.destroyed) events.close();
+    const sink = withEventNames(stream, this.environment.EVENT_NAMES);
+    try {
+      for (let page = await events.next(); page !== undefined; page = await events.next()) await sink.write(page);
+      stream.writer.end(DONE_FRAME);
+    } catch (error) {
+      this.logger.error(`stream of request ${reply.request.id} broke`, error);
+      reply.raw.destroy();
+    } finally {
+      events.close();
     }
   }
 

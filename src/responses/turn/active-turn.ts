@@ -1,9 +1,9 @@
 import type { Continuations } from '../../context/index.js';
-import type { ResponseObject, TerminalStatus, Usage } from '../../protocol/index.js';
+import type { ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
 import { type HeldSession, NO_SESSION } from '../../sessions/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
-import type { AssemblerState } from '../assembler/index.js';
+import type { AssemblerNote, AssemblerState } from '../assembler/index.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
@@ -30,12 +30,19 @@ export interface BackgroundRun {
   readonly started: StartedRun;
   /** The state that those events make. */
   readonly state: AssemblerState;
+  /** When the request was accepted, milliseconds since the epoch. */
+  readonly begunAt: number;
+  /** Whether another process can go on with it. */
+  readonly isDurable: boolean;
   /** Stores the end of the response. Rejects with RunLostError, or SessionLockLostError. */
   finish(ending: BackgroundEnding): Promise<void>;
 }
 
 /** The end of a background response, as its turn knows it. */
-export type BackgroundEnding = Pick<Ending, 'response' | 'given' | 'origin' | 'fence' | 'log'>;
+export interface BackgroundEnding extends Pick<Ending, 'response' | 'given' | 'origin' | 'fence'> {
+  readonly events: readonly StreamEvent[];
+  readonly notes: readonly AssemblerNote[];
+}
 
 /** The outcome of a turn, as far as it is known. */
 type KnownOutcome = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
@@ -114,7 +121,8 @@ export class ActiveTurn {
   get begun(): BegunTurn {
     const { responseId, caller, settings } = this.admitted;
     const { transport = 'json' } = this.client;
-    return { responseId, caller, model: settings.model, transport, startedAt: this.startedAt };
+    const { model, background } = settings;
+    return { responseId, caller, model, background: background === true, transport, startedAt: this.startedAt };
   }
 
   /** The outcome, as far as it is known. */
@@ -137,6 +145,11 @@ export class ActiveTurn {
   /** Records the usage so far: it counts even if the client disconnects. */
   used(usage: Usage | null): void {
     if (usage !== null) this.known.usage = usage;
+  }
+
+  /** Whether the response has ended, and its end is stored or cannot be. */
+  get hasEnded(): boolean {
+    return this.known.status !== 'disconnected' && this.known.status !== 'refused';
   }
 
   /** Records the end of the response. */

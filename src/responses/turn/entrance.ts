@@ -31,9 +31,10 @@ export class Entrance {
    */
   enter(turn: ActiveTurn): Promise<void> | undefined {
     const { MAX_TURN_MS: limitMs } = this.environment;
-    turn.startedAt = this.clock.now();
+    turn.startedAt = turn.run?.begunAt ?? this.clock.now();
     if (limitMs > 0) turn.timeLimit = this.clock.schedule(limitMs, () => turn.stop('time_limit'));
-    this.observers.begun(() => turn.begun);
+    // A background turn has begun when it was created.
+    if (turn.run === null) this.observers.begun(() => turn.begun);
     this.runningTurns.begin(turn);
     turn.throwIfStopped();
     const lease = this.admission.acquire(turn.admitted, new TurnEstimate(turn.admitted), turn.signal);
@@ -50,6 +51,8 @@ export class Entrance {
     this.runningTurns.end(turn);
     void turn.leaveSession();
     if (lease !== null) this.release(lease, ending.usage);
+    // Who ends a background response reports its end, which may be another process.
+    if (turn.run !== null && !turn.hasEnded) return;
     this.observers.settled({
       ...turn.begun,
       ...ending,

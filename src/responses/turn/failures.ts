@@ -15,6 +15,9 @@ const STOP_MESSAGES = {
   timeout: 'The model did not answer in time. Please retry your request.',
   drain: 'The server is shutting down. Please retry your request.',
   expiry: 'The connection reached its end before the response was complete. Please retry on a new connection.',
+  cancel: 'The response was cancelled.',
+  hand_over: 'The server is shutting down. Please retry your request.',
+  lost: 'Another server goes on with the response.',
   session_lost: 'Another request took over the session. Please retry your request.',
   over: 'The turn is over.',
 } as const satisfies Record<Exclude<StopReason, 'time_limit'>, string>;

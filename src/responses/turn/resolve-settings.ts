@@ -7,7 +7,7 @@ import type { CreateResponseRequest, ResponseSettings, Tool } from '../../protoc
 export function resolveSettings(request: CreateResponseRequest, defaultEffort: string | null): ResponseSettings {
   return {
     access_programs: (request.access_programs ?? null) as ResponseSettings['access_programs'],
-    background: false,
+    background: request.background ?? false,
     frequency_penalty: request.frequency_penalty ?? 0,
     instructions: request.instructions ?? null,
     max_output_tokens: request.max_output_tokens ?? null,

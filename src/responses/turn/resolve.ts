@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-import { ContextResolver, type Continuation, type Transcript, type TurnContext } from '../../context/index.js';
+import { ContextResolver, type Continuation, Transcript, type TurnContext } from '../../context/index.js';
 import { ApiError, type Item, type Origin, type ResponseSettings } from '../../protocol/index.js';
 import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Turn } from '../../providers/index.js';
-import { ResponseStore } from '../../state/index.js';
+import { ResponseStore, type StartedRun } from '../../state/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
@@ -40,7 +40,8 @@ export class TurnResolver {
     const { admitted } = turn;
     const route = this.providers.route(admitted.settings.model);
     turn.chose(route.providerName);
-    const expecting = admitted.settings.store ? this.store.expectSave() : undefined;
+    const mustBeSaved = admitted.settings.store || admitted.settings.background === true;
+    const expecting = mustBeSaved ? this.store.expectSave() : undefined;
     if (isPromise(expecting)) return expecting.then(() => this.resolveContext(turn, route));
     return this.resolveContext(turn, route);
   }
@@ -58,7 +59,9 @@ export class TurnResolver {
   }
 
   private resolveContext(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
-    const { admitted, client } = turn;
+    const { admitted, client, run } = turn;
+    // Resolved when the response was created; its references may be deleted since.
+    if (run !== null) return this.toResolved(turn, route, toContext(run.started));
     const { caller, settings, session, input } = admitted;
     const scope = { within: session?.id, remembered: client.continuations };
     const context = this.contexts.resolve(caller.tenant, settings.previous_response_id, input, scope);
@@ -67,13 +70,13 @@ export class TurnResolver {
   }
 
   private toResolved(
-    { admitted, signal }: ActiveTurn,
+    { admitted, signal, run }: ActiveTurn,
     route: ModelRoute,
     context: TurnContext,
   ): MaybePromise<ResolvedTurn> {
     refuseUnsupportedEffort(admitted.settings, route.model);
     const { transcript, parent } = context;
-    const sessionId = admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
+    const sessionId = run?.started.sessionId ?? admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
     const question = toQuestion(admitted, context);
     this.hostedTools.check(route, question);
     const resolved = { route, question, transcript, parent, sessionId };
@@ -85,6 +88,16 @@ export class TurnResolver {
     if (route.model.contextWindow === undefined) return question;
     return { ...question, context: await this.window.fit(question, route, signal) };
   }
+}
+
+/** The stored context of a background turn. */
+function toContext({ context, input, parent, sessionId }: StartedRun): TurnContext {
+  const transcript = Transcript.of(context);
+  return {
+    input,
+    transcript: transcript.append(input),
+    parent: parent && { ...parent, transcript, sessionId },
+  };
 }
 
 /** A turn for its provider. The transcript is only copied on access: not every provider needs it. */

@@ -1,22 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 import { isPromise } from '../../time/index.js';
-import type { FinalResponse } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { Entrance } from './entrance.js';
 import type { EventSink } from './event-sink.js';
 import { TurnFailures } from './failures.js';
 import { Passes } from './passes.js';
 import { TurnResolver } from './resolve.js';
-import { TurnSaver } from './save.js';
+import { type EndedTurn, TurnSaver } from './save.js';
 import { endsUnanswered, isUnanswered } from './stop-reason.js';
-
-/** A turn that has ended. */
-export interface EndedTurn {
-  readonly response: FinalResponse;
-  /** The Response as JSON text without its closing brace. */
-  readonly json: string;
-}
 
 /** Runs a turn, step by step. */
 @Injectable()
@@ -32,7 +24,8 @@ export class TurnRunner {
   /**
    * Runs a turn to its end and returns its Response; a sink receives its events. Throws ApiError for a refusal before
    * the response exists and, without a sink, when it cannot be saved. Returns undefined, without a terminal event, when
-   * the client has disconnected or its connection was broken. Synchronous results are not awaited, because every promise
+   * the client has disconnected or its connection was broken, and when another process ends a background turn or goes on
+   * with it. Synchronous results are not awaited, because every promise
    * has a cost.
    */
   async run(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
@@ -48,10 +41,9 @@ export class TurnRunner {
       // For any other stop reason the response has failed and is delivered.
       if (isUnanswered(turn.stopReason)) turn.throwIfStopped();
 
-      // Saved first, so that a client that has the terminal event can continue the response on any replica.
-      const saving = this.saver.save(turn, resolved, answer);
-      const response = isPromise(saving) ? await saving : saving;
-      const json = answer.assembler.terminate(response);
+      // Saved before the terminal event is sent, so that a client that has it can continue the response on any replica.
+      const ending = this.saver.end(turn, resolved, answer);
+      const ended = isPromise(ending) ? await ending : ending;
 
       // Released first too, so that the client's next turn finds the lease and the session free.
       const leaving = turn.leaveSession();
@@ -59,7 +51,7 @@ export class TurnRunner {
       this.entrance.leave(turn);
       const catchingUp = answer.delivery.deliver();
       if (catchingUp !== undefined) await catchingUp;
-      return { response, json };
+      return ended;
     } catch (error) {
       if (endsUnanswered(error)) {
         // The first reason counts: a client that has left has no connection to break.

@@ -17,12 +17,17 @@ export class RunningTurns {
 
   /** Adds a turn. Throws 503 `service_unavailable` once the process is shutting down. */
   begin(turn: ActiveTurn): void {
+    this.refuseWhenClosed();
+    this.turns.set(turn.responseId, turn);
+  }
+
+  /** Throws 503 `service_unavailable` once the process is shutting down. */
+  refuseWhenClosed(): void {
     if (this.closed) {
       throw ApiError.of('service_unavailable', 'The server is shutting down. Please retry your request.', {
         headers: { 'retry-after': '1', connection: 'close' },
       });
     }
-    this.turns.set(turn.responseId, turn);
   }
 
   /** Removes a turn. */
@@ -41,5 +46,10 @@ export class RunningTurns {
   /** Stops every turn. */
   stopAll(reason: StopReason): void {
     for (const turn of this.turns.values()) turn.stop(reason);
+  }
+
+  /** Stops every turn because the process ends; other processes go on with background turns if they can. */
+  drain(): void {
+    for (const turn of this.turns.values()) turn.stop(turn.run?.isDurable === true ? 'hand_over' : 'drain');
   }
 }

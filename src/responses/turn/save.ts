@@ -4,15 +4,22 @@ import { ApiError, estimateBytes } from '../../protocol/index.js';
 import { type ResponseRecord, ResponseStore, SessionLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
-import type { ActiveTurn } from './active-turn.js';
+import type { ActiveTurn, BackgroundRun } from './active-turn.js';
 import { TurnFailures } from './failures.js';
 import type { Answer } from './passes.js';
 import type { ResolvedTurn } from './resolve.js';
 
+/** A turn that has ended. */
+export interface EndedTurn {
+  readonly response: FinalResponse;
+  /** The Response as JSON text without its closing brace. */
+  readonly json: string;
+}
+
 /** Estimated bytes of the members of a Response that the client did not send. */
 const OTHER_MEMBERS_BYTES = 1024;
 
-/** Saves responses, so that they can be continued. */
+/** Ends responses: saves them, so that they can be continued, and writes their terminal events. */
 @Injectable()
 export class TurnSaver {
   constructor(
@@ -22,10 +29,40 @@ export class TurnSaver {
   ) {}
 
   /**
+   * Ends the response. It is stored before its terminal event is sent, so that a client that has the event can continue
+   * it on any replica; the end of a background response is stored together with the event. Throws ApiError 503 when it
+   * cannot be saved and there is no stream; the errors of BackgroundRun.
+   */
+  end(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<EndedTurn> {
+    if (turn.run !== null) return this.finish(turn, turn.run, answer);
+    const saving = this.save(turn, resolved, answer);
+    const terminate = (response: FinalResponse): EndedTurn => ({
+      response,
+      json: answer.assembler.terminate(response),
+    });
+    return isPromise(saving) ? saving.then(terminate) : terminate(saving);
+  }
+
+  private async finish(turn: ActiveTurn, run: BackgroundRun, { assembler, outcome }: Answer): Promise<EndedTurn> {
+    const response = assembler.conclude(outcome, this.clock.nowInSeconds());
+    const json = assembler.terminate(response);
+    await run.finish({
+      response,
+      given: assembler.state.given,
+      origin: assembler.pass.origin,
+      fence: turn.session.fence,
+      events: assembler.takeEvents(),
+      notes: assembler.takeNotes(),
+    });
+    turn.ended(response);
+    return { response, json };
+  }
+
+  /**
    * Saves the response if its request asks for it, remembers it for its connection, and returns it. A response that
    * cannot be saved has failed and is not remembered; without a stream, that throws ApiError 503.
    */
-  save(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<FinalResponse> {
+  private save(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<FinalResponse> {
     const response = answer.assembler.conclude(answer.outcome, this.clock.nowInSeconds());
     const succeed = (): FinalResponse => {
       turn.ended(response);

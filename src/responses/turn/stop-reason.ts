@@ -14,10 +14,18 @@ export type StopReason =
   | 'drain'
   /** The connection has expired and the grace period of the turn is over. */
   | 'expiry'
+  /** A background response was cancelled or deleted. */
+  | 'cancel'
+  /** The process is shutting down: another one goes on with the background turn. */
+  | 'hand_over'
+  /** Another process goes on with the background turn already. */
+  | 'lost'
   /** Another turn took over the session, because its lock could not be renewed. */
   | 'session_lost'
   /** The turn is over without the model's own end; remaining work is stopped. */
   | 'over';
+
+const UNANSWERED: ReadonlySet<StopReason> = new Set(['disconnect', 'cut', 'cancel', 'hand_over', 'lost']);
 
 /** Thrown in a stopped turn, and the reason of its abort signal. */
 export class TurnStoppedError extends Error {
@@ -30,7 +38,7 @@ export class TurnStoppedError extends Error {
 
 /** Whether a turn that was stopped for this reason has no answer: no terminal event, and nothing is stored. */
 export function isUnanswered(reason: StopReason | null): boolean {
-  return reason === 'disconnect' || reason === 'cut';
+  return reason !== null && UNANSWERED.has(reason);
 }
 
 /** Whether an error ends a turn without an answer. */

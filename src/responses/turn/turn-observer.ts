@@ -15,6 +15,8 @@ export interface BegunTurn {
   readonly caller: Caller;
   readonly model: string;
   readonly transport: Transport;
+  /** Whether it runs in the background: then it begins when it is queued, and may end in another process. */
+  readonly background: boolean;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }
@@ -31,8 +33,11 @@ export interface AnsweringTurn extends BegunTurn {
 export interface TurnRecord extends BegunTurn {
   /** Null when no provider was chosen. */
   readonly provider: string | null;
-  /** `refused`: it ended before `response.created`; `disconnected`: its connection ended first. */
-  readonly status: TerminalStatus | 'refused' | 'disconnected';
+  /**
+   * `refused`: it ended before `response.created`; `disconnected`: its connection ended first; `cancelled`: only in the
+   * background.
+   */
+  readonly status: TerminalStatus | 'cancelled' | 'refused' | 'disconnected';
   readonly usage: Usage | null;
   /** The error code of a refused or failed turn. */
   readonly errorCode: string | null;
@@ -53,7 +58,7 @@ export abstract class TurnObserver {
   /** The model of a turn has sent its first event. Not called for a turn that is refused, fails before, or asks no model. */
   firstEvent?(turn: AnsweringTurn): MaybePromise<void>;
 
-  /** A turn is over. Called exactly once for each turn that has begun. */
+  /** A turn is over. Called exactly once for each turn that has begun, unless its process dies at that moment. */
   settled?(record: TurnRecord): MaybePromise<void>;
 }
 

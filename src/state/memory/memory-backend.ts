@@ -1,8 +1,11 @@
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateBackend } from '../state-backend.js';
+import { RunNotices } from '../run-notices.js';
+import { MemoryJobQueue } from './memory-job-queue.js';
 import { MemoryResponseGraph } from './memory-response-graph.js';
 import { type MemoryLimits, MemoryResponseStore } from './memory-response-store.js';
+import { MemoryRuns } from './memory-runs.js';
 import { MemorySessionLock } from './memory-session-lock.js';
 import { MemorySessionStore } from './memory-session-store.js';
 import { MemoryState } from './memory-state.js';
@@ -10,16 +13,21 @@ import { MemoryState } from './memory-state.js';
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
+  override readonly runNotices = new RunNotices();
   override readonly responses: MemoryResponseStore;
   override readonly graph: MemoryResponseGraph;
   override readonly sessions: MemorySessionStore;
   override readonly locks: MemorySessionLock;
+  override readonly log: MemoryRuns;
+  override readonly jobs: MemoryJobQueue;
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
     const state = new MemoryState(clock, this.notices);
     this.locks = new MemorySessionLock(clock);
-    this.responses = new MemoryResponseStore(state, this.locks, clock, limits);
+    this.log = new MemoryRuns(state, this.runNotices, clock);
+    this.jobs = new MemoryJobQueue(clock);
+    this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, clock, limits);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);
   }

@@ -3,12 +3,15 @@ import type { Environment } from '../../config/index.js';
 import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { SessionLockLostError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
-import { interleave } from '../given-items.js';
 import type { Page, PageRequest } from '../page.js';
+import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
+import type { Run } from '../event-log.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
+import type { MemoryJobQueue } from './memory-job-queue.js';
+import type { MemoryRuns } from './memory-runs.js';
 import type { MemorySessionLock } from './memory-session-lock.js';
 import type { MemoryState } from './memory-state.js';
-import { belongsTo, descend, itemsOf, type Node, sessionsOf } from './node.js';
+import { belongsTo, descend, itemsOf, type Node, type NodeRun, sessionsOf, transcriptOf } from './node.js';
 
 /** Most responses freed at once, so that purging does not delay running turns. */
 const PURGE_BATCH = 100;
@@ -24,6 +27,8 @@ export class MemoryResponseStore extends ResponseStore {
   constructor(
     private readonly state: MemoryState,
     private readonly locks: MemorySessionLock,
+    private readonly runs: MemoryRuns,
+    private readonly jobs: MemoryJobQueue,
     private readonly clock: Clock,
     private readonly limits: MemoryLimits,
   ) {
@@ -35,19 +40,78 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override save(tenant: Tenant, record: ResponseRecord): void | Promise<void> {
-    const { response, input, given, origin, parentId, sessionId, fence, expiresAt } = record;
+    const { response, sessionId, fence } = record;
     if (fence !== null && !this.locks.isHeld(tenant, sessionId, fence)) {
       return Promise.reject(new SessionLockLostError(sessionId));
     }
     if (this.state.has(tenant, response.id)) return;
+    try {
+      this.add(tenant, record, null);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  }
+
+  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    this.runs.admit(tenant, bounds);
+    const whole = { ...record, given: [], origin: null, fence: null, expiresAt: Infinity };
+    const node = this.add(tenant, whole, this.runs.toRun(record));
+    this.runs.enter(node, record.opening);
+    this.jobs.add([record.job]);
+  }
+
+  override async start(run: Run): Promise<StartedRun | undefined> {
+    return this.runs.start(run);
+  }
+
+  override async handBack(run: Run): Promise<void> {
+    this.runs.handBack(run);
+  }
+
+  override async finish(run: Run, ending: Ending): Promise<void> {
+    const node = this.state.find(run.tenant, run.responseId);
+    if (ending.fence !== null && node !== undefined && !this.locks.isHeld(run.tenant, node.sessionId, ending.fence)) {
+      throw new SessionLockLostError(node.sessionId);
+    }
+    this.runs.finish(run, ending);
+    this.jobs.add(ending.jobs);
+    this.dropUntilItFits();
+  }
+
+  override async conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: (unfinished: UnfinishedResponse) => Ending,
+    within?: string,
+  ): Promise<ResponseObject | undefined> {
+    const node = this.state.find(tenant, responseId, within);
+    if (node === undefined) return undefined;
+    const composeOnce = (unfinished: UnfinishedResponse): Ending => {
+      const ending = compose(unfinished);
+      this.jobs.add(ending.jobs);
+      return ending;
+    };
+    return this.runs.conclude(node, composeOnce);
+  }
+
+  override async queuedBefore(
+    createdBefore: number,
+    limit: number,
+  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+    return this.runs.queuedBefore(createdBefore, limit);
+  }
+
+  /** Throws StoreUnavailableError for a response that does not fit. */
+  private add(tenant: Tenant, record: ResponseRecord, run: NodeRun | null): Node {
+    const { response, input, given, origin, parentId, sessionId, expiresAt } = record;
     const parent = parentId === null ? null : (this.state.find(tenant, parentId) ?? null);
     const inherited = parent === null ? record.inherited : [];
     const bytes = bytesOf(record, inherited);
-    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
+    const { MEMORY_MAX_BYTES } = this.limits;
     if (bytes > MEMORY_MAX_BYTES) {
-      return Promise.reject(new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`));
+      throw new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
     }
-    this.state.add({
+    const node: Node = {
       id: response.id,
       createdAt: response.created_at,
       tenant,
@@ -63,12 +127,23 @@ export class MemoryResponseStore extends ResponseStore {
       children: undefined,
       sessions: undefined,
       alive: true,
-    });
-    while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) this.state.dropOldest();
+      run,
+    };
+    this.state.add(node);
+    this.dropUntilItFits();
+    return node;
+  }
+
+  private dropUntilItFits(): void {
+    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
+    while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) {
+      if (!this.state.dropOldest()) return;
+    }
   }
 
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    return this.state.find(tenant, responseId, within)?.response;
+    const node = this.state.find(tenant, responseId, within);
+    return node && this.runs.show(node);
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
@@ -85,16 +160,14 @@ export class MemoryResponseStore extends ResponseStore {
     const node = this.state.find(tenant, responseId, within);
     const status = node?.response.status;
     if (node === undefined || (status !== 'completed' && status !== 'incomplete')) return undefined;
-    const path: Node[] = [];
-    for (let current: Node | null = node; current !== null; current = current.parent) path.push(current);
-    const items = path
-      .reverse()
-      .flatMap(({ inherited, input, response, given }) => [
-        ...inherited,
-        ...input,
-        ...interleave(response.output, given),
-      ]);
-    return { responseId, items, origin: node.origin, sessionId: sessionOf(node), expiresAt: node.expiresAt };
+    if (node.run?.isContinuable === false) return undefined;
+    return {
+      responseId,
+      items: transcriptOf(node),
+      origin: node.origin,
+      sessionId: sessionOf(node),
+      expiresAt: node.expiresAt,
+    };
   }
 
   override async inputItems(
@@ -122,6 +195,7 @@ export class MemoryResponseStore extends ResponseStore {
     const expired: Node[] = [];
     for (const node of this.state.all()) {
       if (node.expiresAt <= now) expired.push(node);
+      else if (node.run !== null) this.state.grow(node, -this.runs.dropLog(node));
       if (expired.length === PURGE_BATCH) break;
     }
     this.state.delete(expired);

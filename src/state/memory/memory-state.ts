@@ -16,7 +16,9 @@ class TenantIndex {
 
 /** All responses in memory, with their indexes. */
 export class MemoryState {
-  /** In the order in which they were saved. */
+  /** Called with each response that is deleted, expired or evicted. */
+  onDrop: (node: Node) => void = () => undefined;
+  /** In the order in which they were saved. Background responses are added when they end: until then they are not dropped. */
   private readonly nodes = new Set<Node>();
   /** A continued iteration: a new one would pass all deleted entries. */
   private oldest = this.nodes.values();
@@ -75,12 +77,26 @@ export class MemoryState {
     const { tenant, parent, id, sessionId, bytes } = node;
     const index = this.indexOf(tenant);
     if (parent !== null) parent.children = withEntry(parent.children, node);
-    this.nodes.add(node);
+    if (node.run === null) this.nodes.add(node);
     index.nodes.set(id, node);
     index.list.add(node);
     addTo(index.sessions, sessionId, node);
     for (const item of itemsOf(node)) addTo(index.holders, item.id, node);
     this.total += bytes;
+  }
+
+  /** A response has become larger. */
+  grow(node: Node, bytes: number): void {
+    node.bytes += bytes;
+    this.total += bytes;
+  }
+
+  /** A background response has ended: its output is found by id, and it may be dropped. */
+  settle(node: Node, bytes: number): void {
+    this.grow(node, bytes);
+    this.nodes.add(node);
+    const { holders } = this.indexOf(node.tenant);
+    if (node.run?.isContinuable !== false) for (const { id } of node.response.output) addTo(holders, id, node);
   }
 
   join(node: Node, sessionId: string): void {
@@ -95,14 +111,16 @@ export class MemoryState {
     node.sessions.delete(sessionId);
   }
 
-  /** Drops the response that was saved first. */
-  dropOldest(): void {
+  /** Drops the response that was saved first; false when there is none. */
+  dropOldest(): boolean {
     let { value } = this.oldest.next();
     if (value === undefined) {
       this.oldest = this.nodes.values();
       ({ value } = this.oldest.next());
     }
-    if (value !== undefined) this.drop(value);
+    if (value === undefined) return false;
+    this.drop(value);
+    return true;
   }
 
   /** Deletes responses and reports it. */
@@ -122,6 +140,7 @@ export class MemoryState {
     for (const item of itemsOf(node)) removeFrom(index.holders, item.id, node);
     if (index.list.size === 0) this.indexes.delete(tenant);
     node.alive = false;
+    this.onDrop(node);
     for (let current: Node | null = node; current !== null; current = current.parent) {
       if (current.alive || current.children !== undefined) return;
       this.total -= current.bytes;

@@ -1,13 +1,39 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item } from '../../protocol/index.js';
+import type { Item, StreamEvent } from '../../protocol/index.js';
+import type { LogNote } from '../event-log.js';
+import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-store.js';
 import { entriesOf, type SmallList } from './small-list.js';
 import type { Sortable } from './sorted-list.js';
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** The run of a background response. */
+export interface NodeRun {
+  /** The turn, as JSON; empty once it has ended. */
+  turn: string;
+  readonly isStream: boolean;
+  /** Whether the response may be continued. */
+  readonly isContinuable: boolean;
+  /** The latest attempt, and how many count. */
+  attempt: number;
+  attempts: number;
+  events: StreamEvent[];
+  notes: LogNote[];
+  /** When the events are dropped, milliseconds since the epoch; null before the response has ended. */
+  logExpiresAt: number | null;
+}
+
+/** The members of a response that its end sets, if it runs in the background. */
+type Changing = Pick<ResponseRecord, 'response' | 'given' | 'origin' | 'expiresAt'>;
+
 /** A response in memory. Children point at their parent, so chains share the items of common ancestors. */
-export interface Node
-  extends Sortable, Pick<ResponseRecord, 'response' | 'input' | 'given' | 'origin' | 'sessionId' | 'expiresAt'> {
+export interface Node extends Sortable, Pick<ResponseRecord, 'input' | 'sessionId'>, Mutable<Changing> {
   readonly tenant: Tenant;
+  /** Null for a response whose client waited for it. */
+  readonly run: NodeRun | null;
+  /** Estimated bytes. */
+  bytes: number;
   readonly parent: Node | null;
   /** The transcript before the input when the parent is not stored; else empty. */
   readonly inherited: readonly Item[];
@@ -19,9 +45,22 @@ export interface Node
   alive: boolean;
 }
 
-/** The input and output items of a response. */
-export function itemsOf({ input, response }: Node): readonly Item[] {
-  return [...input, ...response.output];
+/** The input and output items of a response that others may refer to. */
+export function itemsOf({ input, response, run }: Node): readonly Item[] {
+  return run?.isContinuable === false ? [] : [...input, ...response.output];
+}
+
+/** Input, output and given items of a response and all its ancestors, oldest first. */
+export function transcriptOf(node: Node): readonly Item[] {
+  const path: Node[] = [];
+  for (let current: Node | null = node; current !== null; current = current.parent) path.push(current);
+  return path
+    .reverse()
+    .flatMap(({ inherited, input, response, given }) => [
+      ...inherited,
+      ...input,
+      ...interleave(response.output, given),
+    ]);
 }
 
 /** The sessions of a response. */

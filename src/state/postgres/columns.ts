@@ -12,6 +12,16 @@ interface ItemColumns {
   readonly text: string;
 }
 
+/** The end of a background response as columns. */
+export interface EndColumns {
+  readonly body: string;
+  readonly size: number;
+  readonly itemsSize: number;
+  readonly kinds: readonly ItemKind[];
+  readonly keys: readonly string[];
+  readonly texts: readonly string[];
+}
+
 /** The part of SAVE's values that describes the response itself and its items. */
 type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest] ? Rest : never;
 
@@ -19,7 +29,7 @@ type Columns = SaveValues extends readonly [string, string, string | null, strin
 export function toColumns(tenant: string, record: ResponseRecord, inherited: readonly Item[]): Columns {
   const { response, origin, fence, expiresAt } = record;
   const { metadata } = response;
-  const body = JSON.stringify({ ...response, output: [] });
+  const body = toBody(response);
   const items = toItems(record, inherited);
   const texts = items.map(({ text }) => text);
   const outputs = items.filter(({ kind }) => kind === 'output').map(({ text }) => text);
@@ -40,14 +50,35 @@ export function toColumns(tenant: string, record: ResponseRecord, inherited: rea
   ];
 }
 
+/** What the end of a background response adds to it. */
+export function toEndColumns(ending: Pick<ResponseRecord, 'response' | 'given'>): EndColumns {
+  const body = toBody(ending.response);
+  const items = toOutput(ending);
+  const texts = items.map(({ text }) => text);
+  const outputs = items.filter(({ kind }) => kind === 'output').map(({ text }) => text);
+  return {
+    body,
+    size: bytesOf([body, ...outputs]),
+    itemsSize: bytesOf(texts),
+    kinds: items.map(({ kind }) => kind),
+    keys: items.map(({ key }) => key),
+    texts,
+  };
+}
+
 /** The items of a response, in the order of the transcript. */
-function toItems({ response, input, given }: ResponseRecord, inherited: readonly Item[]): readonly ItemColumns[] {
+function toItems(record: ResponseRecord, inherited: readonly Item[]): readonly ItemColumns[] {
+  return [...toItemColumns('inherited', inherited), ...toItemColumns('input', record.input), ...toOutput(record)];
+}
+
+function toOutput({ response, given }: Pick<ResponseRecord, 'response' | 'given'>): readonly ItemColumns[] {
   const between = given.map(({ after, items }) => ({ after, items: toItemColumns('given', items) }));
-  return [
-    ...toItemColumns('inherited', inherited),
-    ...toItemColumns('input', input),
-    ...interleave(toItemColumns('output', response.output), between),
-  ];
+  return interleave(toItemColumns('output', response.output), between);
+}
+
+/** The Response without its output, which is stored among its items. */
+function toBody(response: ResponseObject): string {
+  return JSON.stringify({ ...response, output: [] });
 }
 
 function toItemColumns(kind: ItemKind, items: readonly Item[]): readonly ItemColumns[] {
@@ -58,9 +89,9 @@ function bytesOf(texts: readonly string[]): number {
   return texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 }
 
-/** A stored response as clients see it. */
-export function readResponse({ body, output }: ResponseRow): ResponseObject {
-  return { ...(JSON.parse(body) as ResponseObject), output: readItems(output) };
+/** A stored response as clients see it. The body of one that has not ended is that of its creation. */
+export function readResponse({ body, status, output }: ResponseRow): ResponseObject {
+  return { ...(JSON.parse(body) as ResponseObject), status, output: readItems(output) };
 }
 
 /** Parses comma-separated JSON texts. */

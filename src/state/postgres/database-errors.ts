@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../errors.js';
+import { RunLostError, StateError, StoreUnavailableError } from '../errors.js';
 
 /** PostgreSQL error classes and codes of temporary failures: a retry may succeed. */
 const PASSING_STATES = [
@@ -48,6 +48,8 @@ export function isPassing(error: unknown): boolean {
 
 /** Whether the connection must be discarded after this error. */
 export function breaksConnection(error: unknown): boolean {
+  // Of the work within a transaction, not of the database.
+  if (error instanceof StateError || error instanceof RunLostError) return false;
   const { code } = factsOf(error);
   return typeof code !== 'string' || NETWORK_CODES.has(code) || /^(?:08|57P|25006)/.test(code);
 }

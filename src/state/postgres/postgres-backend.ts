@@ -10,8 +10,10 @@ import { describe, isPassing } from './database-errors.js';
 import { DeletionListener } from './deletion-listener.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { PAUSES } from './pauses.js';
+import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresResponseGraph } from './postgres-response-graph.js';
 import { PostgresResponseStore } from './postgres-response-store.js';
+import { PostgresRuns } from './postgres-runs.js';
 import { PostgresSessionLock } from './postgres-session-lock.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
 import { Tombstones } from './tombstones.js';
@@ -23,6 +25,7 @@ export class PostgresBackend extends StateBackend {
   override readonly graph: PostgresResponseGraph;
   override readonly sessions: PostgresSessionStore;
   override readonly locks: PostgresSessionLock;
+  override readonly log: PostgresEventLog;
   private readonly logger = new Logger('Database');
   private readonly database: Database;
   private readonly listener: DeletionListener;
@@ -36,7 +39,16 @@ export class PostgresBackend extends StateBackend {
     this.database = new Database(settings, clock);
     const tombstones = new Tombstones(this.database, this.notices, clock);
     this.listener = new DeletionListener(settings, this.notices, clock);
-    this.responses = new PostgresResponseStore(this.database, tombstones, clock, settings.CONTEXT_MAX_BYTES);
+    this.log = new PostgresEventLog(this.database, this.runNotices, clock);
+    const runs = new PostgresRuns(this.database, this.log, this.jobs, clock, settings.CONTEXT_MAX_BYTES);
+    this.responses = new PostgresResponseStore(
+      this.database,
+      tombstones,
+      runs,
+      this.log,
+      clock,
+      settings.CONTEXT_MAX_BYTES,
+    );
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.locks = new PostgresSessionLock(this.database);

@@ -75,7 +75,9 @@ export class PostgresResponseGraph extends ResponseGraph {
     if (first?.known !== true) return undefined;
     if (first.too_large) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     if (!first.found) throw new UnknownCursorError(page);
-    const data = rows.flatMap(({ body, output }) => (body === null ? [] : [readResponse({ body, output })]));
+    const data = rows.flatMap(({ body, status, output }) =>
+      body === null || status === null ? [] : [readResponse({ body, status, output })],
+    );
     return { data, hasMore: first.has_more };
   }
 }

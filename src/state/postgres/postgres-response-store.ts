@@ -3,10 +3,14 @@ import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ContextTooLargeError, SessionLockLostError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
+import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
+import type { Run } from '../event-log.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { readItems, readResponse, toColumns } from './columns.js';
-import type { Database } from './database.js';
+import type { Database, Run as RunStatement } from './database.js';
 import { toKey } from './keys.js';
+import type { PostgresEventLog } from './postgres-event-log.js';
+import type { PostgresRuns } from './postgres-runs.js';
 import { DELETE } from './statements/delete.js';
 import { inputItems } from './statements/input-items.js';
 import { CHAIN, GET, ITEMS } from './statements/read.js';
@@ -14,11 +18,16 @@ import { SAVE } from './statements/save.js';
 import type { Tombstones } from './tombstones.js';
 import { viewerOf } from './viewer.js';
 
+/** Background responses do not expire before they have ended: the latest time of a Date. */
+const NEVER = 8_640_000_000_000_000;
+
 /** Stores responses in PostgreSQL, for all replicas. */
 export class PostgresResponseStore extends ResponseStore {
   constructor(
     private readonly database: Database,
     private readonly tombstones: Tombstones,
+    private readonly runs: PostgresRuns,
+    private readonly log: PostgresEventLog,
     private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
@@ -30,14 +39,46 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async save(tenant: Tenant, record: ResponseRecord): Promise<void> {
-    // When the parent was never stored or was deleted meanwhile, the response is saved with its whole transcript.
-    const isSaved = await this.insert(tenant, record, record.parentId);
-    if (!isSaved) await this.insert(tenant, record, null);
+    await this.insertWhole(this.database.repeatable, tenant, record);
+  }
+
+  override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    const whole = { ...record, given: [], origin: null, fence: null, expiresAt: NEVER };
+    await this.runs.create(tenant, record, bounds, (run) => this.insertWhole(run, tenant, whole));
+  }
+
+  override start(run: Run): Promise<StartedRun | undefined> {
+    return this.runs.start(run);
+  }
+
+  override handBack(run: Run): Promise<void> {
+    return this.runs.handBack(run);
+  }
+
+  override finish(run: Run, ending: Ending): Promise<void> {
+    return this.runs.finish(run, ending);
+  }
+
+  override async conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: (unfinished: UnfinishedResponse) => Ending,
+    within?: string,
+  ): Promise<ResponseObject | undefined> {
+    await this.runs.conclude(tenant, responseId, compose, within);
+    return this.get(tenant, responseId, within);
+  }
+
+  override queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+    return this.runs.queuedBefore(createdBefore, limit);
   }
 
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const [row] = await this.database.repeatable(GET, [...viewerOf(tenant, this.clock, within), toKey(responseId)]);
-    return row && readResponse(row);
+    if (row === undefined) return undefined;
+    const response = readResponse(row);
+    if (response.status !== 'in_progress') return response;
+    return { ...response, output: await this.runs.finishedItems(tenant, responseId) };
   }
 
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
@@ -95,19 +136,31 @@ export class PostgresResponseStore extends ResponseStore {
     return found;
   }
 
-  override purge(): Promise<boolean> {
-    return this.tombstones.sweep();
+  override async purge(): Promise<boolean> {
+    const hasMoreLogs = await this.log.forget();
+    return (await this.tombstones.sweep()) || hasMoreLogs;
   }
 
   override async check(): Promise<void> {
     await this.database.check();
   }
 
+  /** When the parent was never stored or was deleted meanwhile, the response is saved with its whole transcript. */
+  private async insertWhole(run: RunStatement, tenant: Tenant, record: ResponseRecord): Promise<void> {
+    const isSaved = await this.insert(run, tenant, record, record.parentId);
+    if (!isSaved) await this.insert(run, tenant, record, null);
+  }
+
   /** False, and nothing is saved, when the parent is not stored. Throws SessionLockLostError. */
-  private async insert(tenant: Tenant, record: ResponseRecord, parentId: string | null): Promise<boolean> {
+  private async insert(
+    run: RunStatement,
+    tenant: Tenant,
+    record: ResponseRecord,
+    parentId: string | null,
+  ): Promise<boolean> {
     const isRoot = parentId === null;
     const columns = toColumns(toKey(tenant), record, isRoot ? record.inherited : []);
-    const [row] = await this.database.repeatable(SAVE, [
+    const [row] = await run(SAVE, [
       toKey(tenant),
       toKey(record.response.id),
       isRoot ? null : toKey(parentId),

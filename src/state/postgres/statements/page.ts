@@ -130,7 +130,7 @@ export function toPage(
   )
   SELECT ${source.known} AS known, ${cursorValue} IS NULL OR EXISTS (SELECT FROM cursor) AS found,
     ${source.tooLarge} AS too_large, (SELECT count(*) FROM candidates) > (SELECT count(*) FROM page) AS has_more,
-    r.body, ${OUTPUT_OF_RESPONSE} AS output
+    r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output
   FROM (SELECT) once LEFT JOIN page ON true LEFT JOIN antiphon.responses r ON r.owner = $1 AND r.id = page.id
   ORDER BY page.place ${before === undefined ? 'ASC' : 'DESC'}`;
   return { statement: adHoc(text), values };

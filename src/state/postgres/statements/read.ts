@@ -1,16 +1,18 @@
+import type { ResponseObject } from '../../../protocol/index.js';
 import { prepared } from '../statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
 /** A stored response. */
 export interface ResponseRow {
   readonly body: string;
+  readonly status: ResponseObject['status'];
   readonly output: string | null;
 }
 
 /** One response. */
 export const GET = prepared<readonly [...Viewer, responseId: string], ResponseRow>(
   'get',
-  `SELECT r.body, ${OUTPUT_OF_RESPONSE} AS output FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4`,
+  `SELECT r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4`,
 );
 
 /** A transcript. */
@@ -33,7 +35,7 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes:
   'chain',
   `WITH RECURSIVE path AS (
     SELECT r.id, r.parent_id, r.items_size, 0 AS level FROM antiphon.responses r
-    WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete')
+    WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete') AND r.is_continuable
     UNION ALL
     SELECT r.id, r.parent_id, r.items_size, path.level + 1 FROM path CROSS JOIN LATERAL (
       SELECT id, parent_id, items_size FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
@@ -68,7 +70,7 @@ export const ITEMS = prepared<readonly [...Viewer, itemKeys: readonly string[], 
   `SELECT wanted.item_key, CASE WHEN sum(octet_length(found.body)) OVER () <= $5 THEN found.body END AS body
   FROM unnest($4::text[]) AS wanted (item_key) CROSS JOIN LATERAL (
     SELECT i.body FROM antiphon.items i JOIN antiphon.responses r ON r.owner = i.owner AND r.id = i.response_id
-    WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind IN ('input', 'output') AND ${VISIBLE}
+    WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind IN ('input', 'output') AND r.is_continuable AND ${VISIBLE}
     ORDER BY i.response_id DESC LIMIT 1
   ) found`,
 );

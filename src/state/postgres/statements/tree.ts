@@ -39,7 +39,7 @@ export const TREE = adHoc<readonly [...Viewer, responseId: string, depth: number
   ), shown AS (
     SELECT id, parent_id, place, sum(size) OVER (ORDER BY place) AS total FROM nearest
   )
-  SELECT shown.id, shown.parent_id, r.body, ${OUTPUT_OF_RESPONSE} AS output,
+  SELECT shown.id, shown.parent_id, r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output,
     (SELECT climbed FROM root) > ${GRAPH_MAX_RESPONSES} AS too_large,
     (SELECT count(*) FROM (
       SELECT FROM antiphon.responses r WHERE r.parent_id = shown.id AND ${VISIBLE} LIMIT $6 + 1

@@ -16,8 +16,8 @@ export const OUTPUT_OF_RESPONSE = `(SELECT string_agg(i.body, ',' ORDER BY i.pos
  * Notifies other replicas of the ids in a table, several per notice: a notice is limited to 8000 bytes. Returns the
  * number of notices.
  */
-export function notifyReplicas(table: string): string {
-  return `(SELECT count(pg_notify('antiphon_deleted', notices.ids)) FROM (
+export function notifyReplicas(table: string, channel = 'antiphon_deleted'): string {
+  return `(SELECT count(pg_notify('${channel}', notices.ids)) FROM (
     SELECT string_agg(id, ' ') AS ids
     FROM (SELECT id, (row_number() OVER () - 1) / 20 AS part FROM ${table}) parts GROUP BY part) notices)`;
 }

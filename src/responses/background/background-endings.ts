@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
+import type { FinalStatus, ResponseErrorBody, ResponseObject } from '../../protocol/index.js';
+import { type Ending, type LogBatch, ResponseStore, type UnfinishedResponse } from '../../state/index.js';
+import { Clock } from '../../time/index.js';
+import { foldEvents, type Outcome } from '../assembler/index.js';
+import { type AdmittedTurn, Assemblers, type BackgroundEnding, type TurnRecord, TurnObservers } from '../turn/index.js';
+import { readTurn } from './background-turn.js';
+
+/** How long a background response with `store: false` is stored after its end, ms (protocol §9.10). */
+const UNSTORED_TTL_MS = 600_000;
+
+/** Ends background responses: composes what is stored at the end of a run, and ends responses from outside of theirs. */
+@Injectable()
+export class BackgroundEndings {
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly assemblers: Assemblers,
+    private readonly observers: TurnObservers,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /** The end of a response as it is stored. */
+  toEnding(
+    { settings, ttlSeconds }: AdmittedTurn,
+    { response, given, origin, fence }: Omit<BackgroundEnding, 'events' | 'notes'>,
+    log: LogBatch,
+  ): Ending {
+    const now = this.clock.now();
+    const ttlMs = settings.store ? ttlSeconds * 1000 : UNSTORED_TTL_MS;
+    const logExpiresAt = now + this.environment.EVENT_LOG_TTL * 1000;
+    return { response, given, origin, fence, log, expiresAt: now + ttlMs, logExpiresAt, jobs: [] };
+  }
+
+  /**
+   * Cancels a response that has not ended; another one is returned unchanged. Undefined when it is not found, or was
+   * never in the background.
+   */
+  cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
+    return this.end(tenant, responseId, { status: 'cancelled', usage: null }, within);
+  }
+
+  /** Ends a response that has not ended as failed. */
+  async fail(tenant: Tenant, responseId: string, error: ResponseErrorBody): Promise<void> {
+    await this.end(tenant, responseId, { status: 'failed', usage: null, error });
+  }
+
+  private async end(
+    tenant: Tenant,
+    responseId: string,
+    outcome: Outcome<FinalStatus>,
+    within?: string,
+  ): Promise<ResponseObject | undefined> {
+    let record: TurnRecord | undefined;
+    const compose = (unfinished: UnfinishedResponse): Ending => {
+      const composed = this.compose(unfinished, outcome);
+      ({ record } = composed);
+      return composed.ending;
+    };
+    const response = await this.store.conclude(tenant, responseId, compose, within);
+    if (record !== undefined) this.observers.settled(record);
+    return response;
+  }
+
+  /** What the run has come to, up to its last event. */
+  private compose(
+    { turn, log }: UnfinishedResponse,
+    outcome: Outcome<FinalStatus>,
+  ): { readonly ending: Ending; readonly record: TurnRecord } {
+    const { admitted, transport, begunAt } = readTurn(turn);
+    const state = foldEvents(log);
+    const place = { firstEvent: state.sequenceNumber, firstNote: log.notes.length };
+    const assembler = this.assemblers.make(admitted, 'events and notes', state);
+    assembler.dropItems();
+    const { usage } = assembler;
+    const known = outcome.status === 'cancelled' ? outcome : { ...outcome, usage };
+    const response = assembler.conclude(known, this.clock.nowInSeconds());
+    assembler.terminate(response);
+    const origin = state.passes.at(-1)?.origin ?? null;
+    const ending = this.toEnding(
+      admitted,
+      { response, given: state.given, origin, fence: null },
+      { ...place, events: assembler.takeEvents(), notes: assembler.takeNotes() },
+    );
+    const record: TurnRecord = {
+      responseId: admitted.responseId,
+      caller: admitted.caller,
+      model: admitted.settings.model,
+      background: true,
+      transport,
+      startedAt: begunAt,
+      provider: origin?.provider ?? null,
+      status: response.status,
+      usage,
+      errorCode: response.error?.code ?? null,
+      firstEventMs: null,
+      durationMs: this.clock.now() - begunAt,
+    };
+    return { ending, record };
+  }
+}

@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { Environment } from '../../config/index.js';
+import type { ResponseObject } from '../../protocol/index.js';
+import { ResponseStore } from '../../state/index.js';
+import { Clock } from '../../time/index.js';
+import {
+  ActiveTurn,
+  type AdmittedTurn,
+  Assemblers,
+  RunningTurns,
+  TurnObservers,
+  TurnFailures,
+  TurnResolver,
+  type Transport,
+} from '../turn/index.js';
+import { BackgroundEndings } from './background-endings.js';
+import { type BackgroundTurn, toJob } from './background-turn.js';
+import { BackgroundWorker } from './background-worker.js';
+
+/** Creates and cancels background responses (protocol §1.1). */
+@Injectable()
+export class BackgroundResponses {
+  constructor(
+    private readonly resolver: TurnResolver,
+    private readonly assemblers: Assemblers,
+    private readonly store: ResponseStore,
+    private readonly endings: BackgroundEndings,
+    private readonly worker: BackgroundWorker,
+    private readonly runningTurns: RunningTurns,
+    private readonly observers: TurnObservers,
+    private readonly failures: TurnFailures,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  /**
+   * Queues a turn and returns its Response. Throws ApiError for a request that the turn would refuse, 429
+   * `background_queue_full`, and 503 during shutdown.
+   */
+  async create(admitted: AdmittedTurn, transport: Transport): Promise<ResponseObject> {
+    const turn = new ActiveTurn(admitted, { transport });
+    turn.startedAt = this.clock.now();
+    try {
+      this.runningTurns.refuseWhenClosed();
+      const resolved = await this.resolver.resolve(turn);
+      const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
+      const assembler = this.assemblers.make(admitted, 'events and notes');
+      assembler.queue();
+      const stored: BackgroundTurn = { admitted, transport, begunAt: turn.startedAt };
+      const record = {
+        response: assembler.queued,
+        input: resolved.question.input,
+        parentId: resolved.parent?.responseId ?? null,
+        inherited: resolved.parent?.transcript.items ?? [],
+        sessionId: resolved.sessionId,
+        turn: JSON.stringify(stored),
+        isStream: transport === 'sse',
+        opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
+        job: toJob(admitted),
+      };
+      await this.store.create(admitted.caller.tenant, record, { total, perTenant });
+      this.observers.begun(() => turn.begun);
+      return record.response;
+    } catch (error) {
+      throw this.failures.toRefusal(error, admitted);
+    }
+  }
+
+  /**
+   * Cancels a response, or returns the one that has ended. When it runs in this process, its model has stopped. Undefined
+   * when it is not found, or was never in the background.
+   */
+  async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
+    const response = await this.endings.cancel(tenant, responseId, within);
+    if (response?.status === 'cancelled') await this.worker.whenStopped(responseId);
+    return response;
+  }
+}

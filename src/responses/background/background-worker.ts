@@ -1,0 +1,201 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+
+import { Environment } from '../../config/index.js';
+import { OutageLog } from '../../logging/index.js';
+import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
+import {
+  ContextTooLargeError,
+  DeletionNotices,
+  EventLog,
+  type Job,
+  JobQueue,
+  type QueueWorker,
+  ResponseStore,
+  type Run,
+  RunLostError,
+  RunNotices,
+  type StartedRun,
+} from '../../state/index.js';
+import { Clock, type Timer } from '../../time/index.js';
+import { ActiveTurn, Entrance, TurnRunner } from '../turn/index.js';
+import { BackgroundEndings } from './background-endings.js';
+import { type BackgroundTurn, readTurn, type TurnJob } from './background-turn.js';
+import { RunLog } from './run-log.js';
+
+/** Pause before a turn that was handed back, or whose process died, runs again, seconds. */
+const RETRY_DELAY_SECONDS = 1;
+/** A turn without a limit of its own may run as long as the queue allows, seconds. */
+const LONGEST_RUN_SECONDS = 24 * 60 * 60;
+/** How often turns are looked for that have waited too long, ms, and how many at once. */
+const WAIT_CHECK_MS = 5000;
+const WAIT_CHECK_BATCH = 100;
+
+const WAITED_TOO_LONG = {
+  code: 'background_wait_exceeded',
+  message: 'The response waited too long for a free server. Please retry your request.',
+};
+const TRIED_TOO_OFTEN = {
+  code: 'server_error',
+  message: 'The servers that ran the response stopped unexpectedly. Please retry your request.',
+};
+const SHUTTING_DOWN = {
+  code: 'server_error',
+  message: 'The server is shutting down. Please retry your request.',
+};
+
+/** Runs background turns: takes their jobs from the queue, runs them into their logs, and hands back what it cannot end. */
+@Injectable()
+export class BackgroundWorker implements OnApplicationBootstrap {
+  private readonly logger = new Logger(BackgroundWorker.name);
+  private readonly outages = new OutageLog(this.logger);
+  private readonly running = new Map<string, { readonly turn: ActiveTurn; readonly ended: Promise<void> }>();
+  private worker: QueueWorker | null = null;
+  private waitCheck: Timer | null = null;
+
+  constructor(
+    private readonly runner: TurnRunner,
+    private readonly store: ResponseStore,
+    private readonly log: EventLog,
+    private readonly jobs: JobQueue,
+    private readonly endings: BackgroundEndings,
+    private readonly runNotices: RunNotices,
+    private readonly deletions: DeletionNotices,
+    private readonly clock: Clock,
+    private readonly environment: Environment,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { BACKGROUND_MAX_RUNNING: concurrency, BACKGROUND_LEASE: leaseSeconds, MAX_TURN_MS } = this.environment;
+    const stop = (ids: readonly string[]): void => {
+      for (const id of ids) this.running.get(id)?.turn.stop('cancel');
+    };
+    this.runNotices.subscribe({ ended: stop });
+    this.deletions.subscribe({ deleted: stop, interrupted: () => undefined, resumed: () => undefined });
+    this.waitCheck = this.clock.schedule(WAIT_CHECK_MS, () => void this.endOverdue());
+    const options = {
+      concurrency,
+      leaseSeconds,
+      maxRunSeconds: MAX_TURN_MS === 0 ? LONGEST_RUN_SECONDS : Math.ceil(MAX_TURN_MS / 1000) + leaseSeconds,
+      retryDelaySeconds: RETRY_DELAY_SECONDS,
+      // Attempts are counted in the store, without those that were handed back.
+      maxAttempts: Number.MAX_SAFE_INTEGER,
+    };
+    this.worker = await this.jobs.work('turns', options, (job) => this.run(job));
+  }
+
+  /**
+   * Takes no more turns; resolves when those that run have ended or were handed back. Turns that wait stay for other
+   * processes, or fail when there can be none.
+   */
+  async close(): Promise<void> {
+    this.waitCheck?.cancel();
+    this.waitCheck = null;
+    this.worker?.pause();
+    if (!this.jobs.isDurable) await this.endQueued(this.clock.now() + 1000, SHUTTING_DOWN);
+    await this.worker?.stop();
+  }
+
+  /** Resolves when a response does not run in this process, or no longer. */
+  async whenStopped(responseId: string): Promise<void> {
+    await this.running.get(responseId)?.ended;
+  }
+
+  /** Runs one job. A rejection has the job delivered again, here or elsewhere. */
+  private async run(job: Job): Promise<void> {
+    const { tenant, responseId } = job.data as TurnJob;
+    const run: Run = { tenant, responseId, attempt: job.attempt };
+    const fail = (error: ResponseErrorBody): Promise<void> => this.endings.fail(tenant, responseId, error);
+
+    let started: StartedRun | undefined;
+    try {
+      started = await this.store.start(run);
+    } catch (error) {
+      if (!(error instanceof ContextTooLargeError)) throw error;
+      return fail(toErrorBody(error.toApiError()));
+    }
+    // It has ended, or runs elsewhere already.
+    if (started === undefined) return undefined;
+    const stored = readTurn(started.turn);
+    if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return fail(TRIED_TOO_OFTEN);
+    if (!started.isRestart && this.hasWaitedTooLong(stored)) return fail(WAITED_TOO_LONG);
+
+    const { turn, log } = this.prepare(run, started, stored);
+    const onLost = (): void => turn.stop('lost');
+    job.signal.addEventListener('abort', onLost, { once: true });
+    const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
+    this.running.set(responseId, { turn, ended });
+    try {
+      // Undefined when it was stopped: ended from outside, or for another process to go on with.
+      if ((await this.runner.run(turn, log)) !== undefined) return undefined;
+    } catch (error) {
+      const refusal = error as ApiError;
+      if (!isTemporary(refusal) || this.hasWaitedTooLong(stored)) return await fail(toErrorBody(refusal));
+      await this.store.handBack(run);
+      throw refusal;
+    } finally {
+      job.signal.removeEventListener('abort', onLost);
+      this.running.delete(responseId);
+      end(undefined);
+    }
+    if (turn.stopReason === 'hand_over') {
+      await this.store.handBack(run);
+      throw new Error(`${responseId} was handed back`);
+    }
+    const failure = log.error;
+    if (failure === undefined || failure instanceof RunLostError) return undefined;
+    this.logger.error(`the run of ${responseId} could not be stored`, failure);
+    throw failure as Error;
+  }
+
+  private prepare(
+    run: Run,
+    started: StartedRun,
+    { admitted, transport, begunAt }: BackgroundTurn,
+  ): { readonly turn: ActiveTurn; readonly log: RunLog } {
+    const { store, log: events, clock } = this;
+    const stopping = new AbortController();
+    const owner = { signal: stopping.signal, stop: () => turn.stop('lost') };
+    const log = new RunLog(
+      { store, log: events, clock, isDurable: this.jobs.isDurable },
+      run,
+      started,
+      begunAt,
+      (ending, batch) => this.endings.toEnding(admitted, ending, batch),
+      owner,
+    );
+    const turn: ActiveTurn = new ActiveTurn(admitted, { transport }, log);
+    turn.signal.addEventListener('abort', () => stopping.abort(turn.signal.reason), { once: true });
+    return { turn, log };
+  }
+
+  private hasWaitedTooLong({ begunAt }: BackgroundTurn): boolean {
+    return this.clock.now() - begunAt > this.environment.BACKGROUND_MAX_WAIT * 1000;
+  }
+
+  /** Ends turns that no process has taken in time. */
+  private async endOverdue(): Promise<void> {
+    try {
+      await this.endQueued(this.clock.now() - this.environment.BACKGROUND_MAX_WAIT * 1000, WAITED_TOO_LONG);
+    } catch (error) {
+      this.outages.warn('turns that waited too long were not ended', String(error));
+    }
+    this.waitCheck?.refresh();
+  }
+
+  private async endQueued(createdBefore: number, reason: ResponseErrorBody): Promise<void> {
+    for (;;) {
+      const queued = await this.store.queuedBefore(createdBefore, WAIT_CHECK_BATCH);
+      for (const { tenant, responseId } of queued) await this.endings.fail(tenant, responseId, reason);
+      if (queued.length < WAIT_CHECK_BATCH) return;
+    }
+  }
+}
+
+/** Refusals that may be over soon: quotas, limits, a locked session, a shutdown. */
+function isTemporary({ status, code }: ApiError): boolean {
+  return status === 429 || status === 503 || code === 'session_locked';
+}
+
+function toErrorBody({ code, message }: ApiError): ResponseErrorBody {
+  return { code: code ?? 'server_error', message };
+}

@@ -1,0 +1,154 @@
+import type { StreamEvent } from '../../protocol/index.js';
+import {
+  type Ending,
+  EventLog,
+  type LogBatch,
+  ResponseStore,
+  type Run,
+  type StartedRun,
+  StoreUnavailableError,
+  SessionLockLostError,
+} from '../../state/index.js';
+import { Backoff, type Clock, type Pauses } from '../../time/index.js';
+import { type AssemblerNote, type AssemblerState, foldEvents } from '../assembler/index.js';
+import type { BackgroundEnding, BackgroundRun, EventSink } from '../turn/index.js';
+
+/** Events of this time are appended together, where appending costs a round trip, ms. */
+const BATCH_MS = 5;
+/** Unless there are more characters than this. */
+const BATCH_CHARACTERS = 16 * 1024;
+/** The model is paused while more characters than this wait to be appended. */
+const MOST_PENDING_CHARACTERS = 256 * 1024;
+
+/** Pauses between attempts while the store is not available. */
+const PAUSES: Pauses = { firstMs: 100, longestMs: 5000 };
+
+/** The dependencies of a RunLog. */
+export interface RunLogDependencies {
+  readonly store: ResponseStore;
+  readonly log: EventLog;
+  readonly clock: Clock;
+  readonly isDurable: boolean;
+}
+
+/**
+ * What a run of a background response writes: events and notes in batches, and its end. While the store is not
+ * available, the run waits. Nobody sees an event before it is stored.
+ */
+export class RunLog implements EventSink, BackgroundRun {
+  readonly state: AssemblerState;
+  readonly isDurable: boolean;
+  private events: StreamEvent[] = [];
+  private notes: AssemblerNote[] = [];
+  private pendingCharacters = 0;
+  private nextEvent: number;
+  private nextNote: number;
+  private appending: Promise<void> | null = null;
+  private isScheduled = false;
+  /** Why nothing more can be written. */
+  private failure: { readonly error: unknown } | null = null;
+
+  constructor(
+    private readonly dependencies: RunLogDependencies,
+    private readonly run: Run,
+    readonly started: StartedRun,
+    readonly begunAt: number,
+    private readonly toEnding: (ending: BackgroundEnding, log: LogBatch) => Ending,
+    /** Stops the run: it can write nothing more. Its signal ends all waits. */
+    private readonly owner: { readonly signal: AbortSignal; stop(): void },
+  ) {
+    this.isDurable = dependencies.isDurable;
+    this.state = foldEvents(started.log);
+    this.nextEvent = this.state.sequenceNumber;
+    this.nextNote = started.log.notes.length;
+  }
+
+  note(notes: readonly AssemblerNote[]): void {
+    this.notes.push(...notes);
+    this.schedule();
+  }
+
+  write(events: readonly StreamEvent[]): Promise<void> | undefined {
+    for (const event of events) {
+      this.events.push(event);
+      this.pendingCharacters += event.json.length;
+    }
+    if (this.pendingCharacters > BATCH_CHARACTERS) this.flush();
+    else this.schedule();
+    return this.pendingCharacters > MOST_PENDING_CHARACTERS ? (this.appending ?? undefined) : undefined;
+  }
+
+  async finish(ending: BackgroundEnding): Promise<void> {
+    this.flush();
+    while (this.appending !== null) await this.appending;
+    if (this.failure !== null) throw this.failure.error;
+    const { events, notes } = ending;
+    const whole = this.toEnding(ending, this.toBatch(events, notes));
+    await this.persist(() => this.dependencies.store.finish(this.run, whole));
+  }
+
+  /** The error that ended the writing, if any. */
+  get error(): unknown {
+    return this.failure?.error;
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.appending !== null) return;
+    if (!this.isDurable) {
+      this.flush();
+      return;
+    }
+    this.isScheduled = true;
+    this.dependencies.clock.schedule(BATCH_MS, () => {
+      this.isScheduled = false;
+      this.flush();
+    });
+  }
+
+  /** Appends what waits, and what is added meanwhile. */
+  private flush(): void {
+    if (this.appending !== null || this.failure !== null) return;
+    if (this.events.length === 0 && this.notes.length === 0) return;
+    this.appending = this.appendAll().finally(() => (this.appending = null));
+  }
+
+  private async appendAll(): Promise<void> {
+    try {
+      while (this.events.length > 0 || this.notes.length > 0) {
+        const batch = this.toBatch(this.events, this.notes);
+        this.events = [];
+        this.notes = [];
+        this.pendingCharacters = 0;
+        await this.persist(() => this.dependencies.log.append(this.run, batch));
+      }
+    } catch (error) {
+      this.failure = { error };
+      this.owner.stop();
+    }
+  }
+
+  private toBatch(events: readonly StreamEvent[], notes: readonly AssemblerNote[]): LogBatch {
+    const batch = { firstEvent: this.nextEvent, firstNote: this.nextNote, events, notes };
+    this.nextEvent += events.length;
+    this.nextNote += notes.length;
+    return batch;
+  }
+
+  /** Waits as long as the store is not available and the run is not stopped. */
+  private async persist(write: () => Promise<void>): Promise<void> {
+    const { clock } = this.dependencies;
+    const { signal } = this.owner;
+    const backoff = new Backoff(clock, PAUSES);
+    for (;;) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError) || error instanceof SessionLockLostError) throw error;
+        signal.throwIfAborted();
+        await clock.sleep(backoff.failed(), signal);
+        signal.throwIfAborted();
+      }
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { Item } from '../protocol/index.js';
+import type { LogBatch, LogNote } from './event-log.js';
+
+type LoggedItems = Pick<LogBatch, 'events' | 'notes'>;
+
+const ITEM_DONE = 'response.output_item.done';
+const DROPPED = 'dropped';
+
+/** Whether a batch says something about finished items. */
+export function hasItems({ events, notes }: LoggedItems): boolean {
+  return events.some(({ type }) => type === ITEM_DONE) || notes.some(({ type }) => type === DROPPED);
+}
+
+/** The output items that a running response has finished, from the batches that `hasItems`. */
+export function finishedItems({ events, notes }: LoggedItems): readonly Item[] {
+  const items: Item[] = [];
+  for (const { type, json } of events) {
+    if (type !== ITEM_DONE) continue;
+    const event = JSON.parse(`${json}}`) as { readonly output_index: number; readonly item: Item };
+    items[event.output_index] = event.item;
+  }
+  for (const note of notes) {
+    if (isDrop(note)) delete items[note.outputIndex];
+  }
+  // Also skips the places of unfinished items.
+  return items.filter(() => true);
+}
+
+/** An unfinished item of an attempt that died is not part of the output. */
+function isDrop(note: LogNote): note is LogNote & { readonly outputIndex: number } {
+  return note.type === DROPPED;
+}

@@ -1,0 +1,209 @@
+import type { Tenant } from '../../access/index.js';
+import { estimateBytes, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
+import { QueueFullError, RunLostError } from '../errors.js';
+import { EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { finishedItems, hasItems } from '../finished-items.js';
+import type { RunNotices } from '../run-notices.js';
+import type { MemoryState } from './memory-state.js';
+import { type Node, type NodeRun, transcriptOf } from './node.js';
+
+/** Estimated bytes of an event beyond its text. */
+const EVENT_BYTES = 100;
+/** Most events of a page. */
+const PAGE_EVENTS = 2000;
+
+const BEGINS = 'response.in_progress';
+
+type RunningNode = Node & { readonly run: NodeRun };
+
+/** The background responses in memory: those that wait, those that run, and the events of both. */
+export class MemoryRuns extends EventLog {
+  /** In the order of their creation. */
+  private readonly queued = new Set<RunningNode>();
+  private readonly queuedOf = new Map<Tenant, number>();
+
+  constructor(
+    private readonly state: MemoryState,
+    private readonly notices: RunNotices,
+    private readonly clock: Clock,
+  ) {
+    super();
+    state.onDrop = (node) => this.forget(node);
+  }
+
+  /** Throws QueueFullError. */
+  admit(tenant: Tenant, { total, perTenant }: QueueBounds): void {
+    if (this.queued.size >= total) throw new QueueFullError('total');
+    if ((this.queuedOf.get(tenant) ?? 0) >= perTenant) throw new QueueFullError('perTenant');
+  }
+
+  /** The run of a response that is about to be stored. */
+  toRun({ turn, isStream, response }: QueuedRecord): NodeRun {
+    const isContinuable = response.store;
+    return { turn, isStream, isContinuable, attempt: 0, attempts: 0, events: [], notes: [], logExpiresAt: null };
+  }
+
+  /** A response was stored and waits. */
+  enter(node: Node, opening: LogBatch): void {
+    if (!isRun(node)) return;
+    this.queued.add(node);
+    this.queuedOf.set(node.tenant, (this.queuedOf.get(node.tenant) ?? 0) + 1);
+    this.state.grow(node, node.run.turn.length);
+    this.write(node, opening);
+  }
+
+  /** Begins an attempt. */
+  start({ tenant, responseId, attempt }: Run): StartedRun | undefined {
+    const node = this.state.find(tenant, responseId);
+    if (node === undefined || !isRun(node)) return undefined;
+    const { run, parent, input, sessionId } = node;
+    if (run.logExpiresAt !== null || run.attempt >= attempt) return undefined;
+    const isRestart = run.attempt > 0;
+    run.attempt = attempt;
+    run.attempts += 1;
+    return {
+      turn: run.turn,
+      input,
+      context: [...(parent === null ? [] : transcriptOf(parent)), ...node.inherited],
+      parent: parent && { responseId: parent.id, origin: parent.origin, expiresAt: parent.expiresAt },
+      sessionId,
+      log: wholeLog(run),
+      attempts: run.attempts,
+      isRestart,
+    };
+  }
+
+  /** Does not count an attempt. */
+  handBack(run: Run): void {
+    const node = this.find(run);
+    if (node !== undefined) node.run.attempts -= 1;
+  }
+
+  override async append(run: Run, batch: LogBatch): Promise<void> {
+    const node = this.find(run);
+    if (node === undefined) throw new RunLostError(run.responseId);
+    this.write(node, batch);
+    if (batch.events.some(({ type }) => type === BEGINS)) {
+      this.leaveQueue(node);
+      node.response = { ...node.response, status: 'in_progress' };
+    }
+    this.notices.announceLogged([node.id]);
+  }
+
+  override async read(
+    tenant: Tenant,
+    responseId: string,
+    after: number,
+    within?: string,
+  ): Promise<LogPage | undefined> {
+    const node = this.state.find(tenant, responseId, within);
+    if (node === undefined) return undefined;
+    if (!isRun(node) || !node.run.isStream) return { missing: 'no stream' };
+    const { events, logExpiresAt } = node.run;
+    if ((logExpiresAt ?? Infinity) <= this.clock.now()) return { missing: 'expired' };
+    const page = events.slice(after + 1, after + 1 + PAGE_EVENTS);
+    return { events: page, isLast: logExpiresAt !== null && after + 1 + page.length >= events.length };
+  }
+
+  /** Ends a running response. Throws RunLostError. */
+  finish(run: Run, ending: Ending): void {
+    const node = this.find(run);
+    if (node === undefined) throw new RunLostError(run.responseId);
+    this.end(node, ending);
+  }
+
+  /** Ends an unfinished response from outside; undefined for one that never was in the background. */
+  conclude(node: Node, compose: (unfinished: UnfinishedResponse) => Ending): ResponseObject | undefined {
+    if (!isRun(node)) return undefined;
+    const { run, response } = node;
+    if (run.logExpiresAt === null) {
+      this.end(node, compose({ response, turn: run.turn, log: wholeLog(run) }));
+      this.notices.announceEnded([node.id]);
+    }
+    return node.response;
+  }
+
+  /** Queued responses that were created before a time, oldest first. */
+  queuedBefore(createdBefore: number, limit: number): readonly Pick<Run, 'tenant' | 'responseId'>[] {
+    const old: Pick<Run, 'tenant' | 'responseId'>[] = [];
+    for (const { tenant, id, createdAt } of this.queued) {
+      if (createdAt * 1000 >= createdBefore || old.length === limit) break;
+      old.push({ tenant, responseId: id });
+    }
+    return old;
+  }
+
+  /** A response as clients see it: while it runs, with the items that it has finished. */
+  show({ response, run }: Node): ResponseObject {
+    if (run === null || run.logExpiresAt !== null || !hasItems(run)) return response;
+    return { ...response, output: finishedItems(run) };
+  }
+
+  /** Drops the events of a response whose log has expired. */
+  dropLog({ run }: Node): number {
+    if (run === null || run.events.length === 0 || (run.logExpiresAt ?? Infinity) > this.clock.now()) return 0;
+    const bytes = bytesOf(run);
+    run.events = [];
+    run.notes = [];
+    return bytes;
+  }
+
+  /** A deleted response is not found any more, so its run is lost. */
+  private forget(node: Node): void {
+    if (isRun(node)) this.leaveQueue(node);
+  }
+
+  private find({ tenant, responseId, attempt }: Run): RunningNode | undefined {
+    const node = this.state.find(tenant, responseId);
+    if (node === undefined || !isRun(node)) return undefined;
+    return node.run.attempt === attempt && node.run.logExpiresAt === null ? node : undefined;
+  }
+
+  private end(node: RunningNode, { response, given, origin, expiresAt, log, logExpiresAt }: Ending): void {
+    const before = estimateBytes(node.response);
+    this.leaveQueue(node);
+    this.write(node, log);
+    Object.assign(node, { response, given, origin, expiresAt });
+    node.run.logExpiresAt = logExpiresAt;
+    const spared = before + node.run.turn.length;
+    node.run.turn = '';
+    this.state.settle(node, estimateBytes([response, given]) - spared);
+    this.notices.announceLogged([node.id]);
+  }
+
+  private write(node: RunningNode, { firstEvent, firstNote, events, notes }: LogBatch): void {
+    const { run } = node;
+    // A repeated batch.
+    if (firstEvent < run.events.length || firstNote < run.notes.length) return;
+    run.events.push(...events.map(withoutResponse));
+    run.notes.push(...notes);
+    this.state.grow(node, bytesOf({ events, notes }));
+  }
+
+  private leaveQueue(node: RunningNode): void {
+    if (!this.queued.delete(node)) return;
+    const left = (this.queuedOf.get(node.tenant) ?? 1) - 1;
+    if (left === 0) this.queuedOf.delete(node.tenant);
+    else this.queuedOf.set(node.tenant, left);
+  }
+}
+
+function isRun(node: Node): node is RunningNode {
+  return node.run !== null;
+}
+
+function wholeLog({ events, notes }: NodeRun): LogBatch {
+  return { firstEvent: 0, firstNote: 0, events: [...events], notes: [...notes] };
+}
+
+/** The text of the terminal event has it already. */
+function withoutResponse(event: StreamEvent): StreamEvent {
+  return event.response === null ? event : { ...event, response: null };
+}
+
+function bytesOf({ events, notes }: Pick<LogBatch, 'events' | 'notes'>): number {
+  const texts = events.reduce((bytes, { json }) => bytes + EVENT_BYTES + json.length, 0);
+  return notes.length === 0 ? texts : texts + estimateBytes(notes);
+}

@@ -1,0 +1,105 @@
+import { Logger } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { OutageLog } from '../../logging/index.js';
+import type { Clock } from '../../time/index.js';
+import { RunLostError } from '../errors.js';
+import { EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import type { RunNotices } from '../run-notices.js';
+import type { Database } from './database.js';
+import { toKey } from './keys.js';
+import { readEvents, toBatchColumns } from './log-columns.js';
+import { APPEND, FORGET_LOGS, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
+import { viewerOf } from './viewer.js';
+
+/** Other replicas are notified of all new events of this time with one notice, ms. */
+const NOTICE_INTERVAL_MS = 10;
+/** Most responses whose events are deleted at once. */
+const FORGET_BATCH = 200;
+
+const BEGINS = 'response.in_progress';
+
+/** The events of background responses in PostgreSQL, for readers on all replicas. */
+export class PostgresEventLog extends EventLog {
+  private readonly outages = new OutageLog(new Logger('EventLog'));
+  private readonly unannounced = new Set<string>();
+  private isAnnouncing = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly notices: RunNotices,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
+    const begins = batch.events.some(({ type }) => type === BEGINS);
+    const [row] = await this.database.repeatable(APPEND, [
+      toKey(tenant),
+      toKey(responseId),
+      new Date(this.clock.now()),
+      attempt,
+      ...toBatchColumns(batch),
+      begins,
+    ]);
+    if (row?.is_ours !== true) throw new RunLostError(responseId);
+    this.announce(responseId);
+  }
+
+  override async read(
+    tenant: Tenant,
+    responseId: string,
+    after: number,
+    within?: string,
+  ): Promise<LogPage | undefined> {
+    const viewer = viewerOf(tenant, this.clock, within);
+    const rows = await this.database.repeatable(LOG_PAGE, [...viewer, toKey(responseId), after + 1]);
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    if (first.is_stream !== true) return { missing: 'no stream' };
+    if (first.has_expired) return { missing: 'expired' };
+    const events = rows.flatMap(({ first_event, events: text }) =>
+      first_event === null || text === null ? [] : readEvents({ first_event, events: text }),
+    );
+    const next = events.filter(({ sequenceNumber }) => sequenceNumber > after);
+    return { events: next, isLast: first.has_ended && (next.length === 0 || isTerminal(next.at(-1)?.type)) };
+  }
+
+  /** Wakes the readers of this process at once, and those of others soon. */
+  announce(responseId: string): void {
+    this.notices.announceLogged([responseId]);
+    this.unannounced.add(toKey(responseId));
+    if (this.isAnnouncing) return;
+    this.isAnnouncing = true;
+    this.clock.schedule(NOTICE_INTERVAL_MS, () => void this.notify());
+  }
+
+  /** A response was ended from outside of its run; other replicas are notified by the statement that ended it. */
+  announceEnd(responseId: string): void {
+    this.notices.announceEnded([responseId]);
+    this.announce(responseId);
+  }
+
+  /** Deletes the events of some responses that ended long ago; false when there are no more. */
+  async forget(): Promise<boolean> {
+    const [row] = await this.database.query(FORGET_LOGS, [new Date(this.clock.now()), FORGET_BATCH]);
+    return row?.forgotten === FORGET_BATCH;
+  }
+
+  private async notify(): Promise<void> {
+    const ids = [...this.unannounced];
+    this.unannounced.clear();
+    this.isAnnouncing = false;
+    try {
+      await this.database.query(NOTIFY_LOGGED, [ids]);
+    } catch (error) {
+      // Readers look for new events from time to time.
+      this.outages.warn('new events were not announced to other replicas', String(error));
+    }
+  }
+}
+
+function isTerminal(type: string | undefined): boolean {
+  return type === 'response.completed' || type === 'response.incomplete' || type === 'response.failed';
+}

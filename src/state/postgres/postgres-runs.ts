@@ -1,0 +1,181 @@
+import type { Tenant } from '../../access/index.js';
+import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
+import { ContextTooLargeError, QueueFullError, RunLostError, SessionLockLostError } from '../errors.js';
+import type { Run } from '../event-log.js';
+import { finishedItems } from '../finished-items.js';
+import { readItems, toEndColumns } from './columns.js';
+import type { Database, Run as RunStatement } from './database.js';
+import { toKey } from './keys.js';
+import { readLog, toBatchColumns } from './log-columns.js';
+import type { PostgresEventLog } from './postgres-event-log.js';
+import type { PostgresJobQueue } from './postgres-job-queue.js';
+import {
+  CONTEXT,
+  COUNT_QUEUED,
+  CREATE_RUN,
+  END,
+  type EndValues,
+  HAND_BACK,
+  HOLD_QUEUE,
+  HOLD_RUN,
+  ITEMS_OF_LOG,
+  NOTIFY_ENDED,
+  PARENT,
+  QUEUED_BEFORE,
+  START,
+  WHOLE_LOG,
+} from './statements/runs.js';
+import { viewerOf } from './viewer.js';
+
+type Names = readonly [tenant: string, responseId: string];
+
+/** The life of background responses in PostgreSQL: created, started, ended. */
+export class PostgresRuns {
+  constructor(
+    private readonly database: Database,
+    private readonly log: PostgresEventLog,
+    private readonly jobs: PostgresJobQueue,
+    private readonly clock: Clock,
+    private readonly maxContextBytes: number,
+  ) {}
+
+  /** Creates a response that `save` stores, in one transaction. Throws QueueFullError. */
+  create(
+    tenant: Tenant,
+    record: QueuedRecord,
+    { total, perTenant }: QueueBounds,
+    save: (run: RunStatement) => Promise<void>,
+  ): Promise<void> {
+    const names = namesOf({ tenant, responseId: record.response.id });
+    return this.database.transaction(async (run) => {
+      await run(HOLD_QUEUE, [names[0]]);
+      const [full] = await run(COUNT_QUEUED, [names[0], total, perTenant]);
+      if (full?.total === true) throw new QueueFullError('total');
+      if (full?.per_tenant === true) throw new QueueFullError('perTenant');
+      await save(run);
+      const { turn, isStream, response, opening } = record;
+      const values = [JSON.stringify(tenant), turn, isStream, response.store, ...toBatchColumns(opening)] as const;
+      await run(CREATE_RUN, [...names, ...values]);
+      await this.jobs.enqueue(run, [record.job]);
+    });
+  }
+
+  /** Begins an attempt. */
+  async start(run: Run): Promise<StartedRun | undefined> {
+    const names = namesOf(run);
+    const [started] = await this.database.query(START, [...names, this.now(), run.attempt]);
+    if (started === undefined) return undefined;
+    const [log, [context], parent] = await Promise.all([
+      this.database.repeatable(WHOLE_LOG, names),
+      this.database.repeatable(CONTEXT, [...names, this.maxContextBytes]),
+      this.parent(names[0], started.parent_id),
+    ]);
+    if (context?.too_large !== false) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
+    return {
+      turn: started.turn,
+      input: readItems(context.input),
+      context: readItems(context.context),
+      parent,
+      sessionId: started.session_id,
+      log: readLog(log),
+      attempts: started.attempts,
+      isRestart: started.is_restart,
+    };
+  }
+
+  async handBack(run: Run): Promise<void> {
+    await this.database.query(HAND_BACK, [...namesOf(run), this.now(), run.attempt]);
+  }
+
+  /** Ends a running response. Throws RunLostError and SessionLockLostError. */
+  async finish(run: Run, ending: Ending): Promise<void> {
+    const values = this.toValues(namesOf(run), run.attempt, ending);
+    if (ending.jobs.length === 0) await this.end(this.database.repeatable, run.responseId, values);
+    else {
+      await this.database.transaction(async (statement) => {
+        await this.end(statement, run.responseId, values);
+        await this.jobs.enqueue(statement, ending.jobs);
+      });
+    }
+    this.log.announce(run.responseId);
+  }
+
+  /** Ends an unfinished response from outside. False when there is none that is unfinished. */
+  async conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: (unfinished: UnfinishedResponse) => Ending,
+    within?: string,
+  ): Promise<boolean> {
+    const names = namesOf({ tenant, responseId });
+    const isEnded = await this.database.transaction(async (run) => {
+      const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1]]);
+      if (held === undefined) return false;
+      const log = readLog(await run(WHOLE_LOG, names));
+      const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
+      await this.end(run, responseId, this.toValues(names, null, ending));
+      await this.jobs.enqueue(run, ending.jobs);
+      await run(NOTIFY_ENDED, [names[1]]);
+      return true;
+    });
+    if (isEnded) this.log.announceEnd(responseId);
+    return isEnded;
+  }
+
+  async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+    const rows = await this.database.repeatable(QUEUED_BEFORE, [this.now(), new Date(createdBefore), limit]);
+    return rows.map(({ tenant, response_id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId }));
+  }
+
+  /** The items that a running response has finished. */
+  async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
+    return finishedItems(readLog(await this.database.repeatable(ITEMS_OF_LOG, namesOf({ tenant, responseId }))));
+  }
+
+  private async parent(tenant: string, parentId: string | null): Promise<StartedRun['parent']> {
+    if (parentId === null) return null;
+    const [parent] = await this.database.repeatable(PARENT, [tenant, parentId]);
+    if (parent === undefined) return null;
+    const origin = parent.origin === null ? null : (JSON.parse(parent.origin) as Origin);
+    // A deleted parent has expired for ever, which is no number.
+    return { responseId: parentId, origin, expiresAt: Number(parent.expires_at) };
+  }
+
+  private async end(run: RunStatement, responseId: string, values: EndValues): Promise<void> {
+    const [row] = await run(END, values);
+    if (row?.is_ours === true || row?.is_repeated === true) return;
+    throw row?.leased === false ? new SessionLockLostError(responseId) : new RunLostError(responseId);
+  }
+
+  private toValues(names: Names, attempt: number | null, ending: Ending): EndValues {
+    const { response, origin, fence, expiresAt, log, logExpiresAt } = ending;
+    const { body, size, itemsSize, kinds, keys, texts } = toEndColumns(ending);
+    return [
+      ...names,
+      this.now(),
+      attempt,
+      ...toBatchColumns(log),
+      response.status,
+      new Date(expiresAt),
+      origin === null ? null : JSON.stringify(origin),
+      size,
+      itemsSize,
+      body,
+      new Date(logExpiresAt),
+      fence,
+      kinds,
+      keys,
+      texts,
+    ];
+  }
+
+  private now(): Date {
+    return new Date(this.clock.now());
+  }
+}
+
+function namesOf({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Names {
+  return [toKey(tenant), toKey(responseId)];
+}
