@@ -116,7 +116,7 @@ function take(assembler: ResponseAssembler, step: Step): void {
       assembler.nameOrigin({ provider: 'p', upstreamId: step.upstreamId });
       return;
     case 'close':
-      assembler.closeItems('completed');
+      assembler.endPass('stop');
       return;
     case 'give':
       assembler.give([{ type: 'function_call_output', id: 'fco_1', output: 'x' }]);
@@ -125,7 +125,7 @@ function take(assembler: ResponseAssembler, step: Step): void {
       assembler.beginPass();
       return;
     case 'end':
-      assembler.closeItems('completed');
+      assembler.endPass('stop');
       assembler.terminate(assembler.conclude({ status: 'completed', usage: assembler.usage }, 2));
   }
 }
@@ -167,7 +167,7 @@ function runUncut(all: readonly Step[]): Uncut {
 function fold(log: readonly Entry[]): AssemblerState {
   const events = log.map((entry) => entry.event).filter((one) => one !== undefined);
   const notes = log.map((entry) => entry.note).filter((one) => one !== undefined);
-  return foldEvents(events, notes);
+  return foldEvents({ events, notes });
 }
 
 /** A value as JSON, with ids named in the order of their appearance. */
