@@ -17,7 +17,13 @@ import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
 import { OutputItems } from './output-items.js';
 import { reduceEvent } from './reduce-event.js';
-import { type FinalResponse, type Outcome, type ResponseIdentity, ResponseSnapshots } from './response-snapshot.js';
+import {
+  type EarlyStatus,
+  type FinalResponse,
+  type Outcome,
+  type ResponseIdentity,
+  ResponseSnapshots,
+} from './response-snapshot.js';
 import {
   addTokens,
   type AssemblerNote,
@@ -59,31 +65,25 @@ export class ResponseAssembler {
   }
 
   /** Writes `response.created`. */
-  create(): void {
-    if (this.state.opening !== 'none') return;
-    this.state.opening = 'created';
-    this.writeStart('response.created', 'in_progress');
+  create(status: EarlyStatus = 'in_progress'): void {
+    if (this.state.opening === 'none') this.open('created', status);
   }
 
   /** Writes `response.created` and `response.queued`: the response waits for its run. */
   queue(): void {
-    const { state } = this;
-    if (state.opening === 'none') this.writeStart('response.created', 'queued');
-    if (state.opening === 'none' || state.opening === 'created') this.writeStart('response.queued', 'queued');
-    state.opening = 'queued';
+    this.create('queued');
+    if (this.state.opening === 'created') this.open('queued', 'queued');
   }
 
   /** The Response while it waits for its run. */
-  get queued(): ResponseObject {
-    return this.snapshots.queued;
+  queued(): ResponseObject {
+    return this.snapshots.queued();
   }
 
   /** Writes `response.created`, unless it was written, and `response.in_progress`. */
   start(): void {
     this.create();
-    if (this.state.opening === 'in_progress') return;
-    this.state.opening = 'in_progress';
-    this.writeStart('response.in_progress', 'in_progress');
+    if (this.state.opening !== 'in_progress') this.open('in_progress', 'in_progress');
   }
 
   /** Begins a pass, unless an earlier attempt has begun it and came to nothing. */
@@ -196,8 +196,10 @@ export class ResponseAssembler {
     return json;
   }
 
-  private writeStart(type: string, status: 'queued' | 'in_progress'): void {
-    if (!this.events.isSilent) this.events.write(type, `,"response":${this.snapshots.startJson(status)}`);
+  private open(opening: Exclude<AssemblerState['opening'], 'none'>, status: EarlyStatus): void {
+    this.state.opening = opening;
+    if (this.events.isSilent) return;
+    this.events.write(`response.${opening}`, `,"response":${this.snapshots.startJson(status)}`);
   }
 }
 

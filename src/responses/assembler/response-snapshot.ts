@@ -31,7 +31,7 @@ export interface Outcome<S extends FinalStatus = TerminalStatus> {
 export type FinalResponse<S extends FinalStatus = TerminalStatus> = ResponseObject & { readonly status: S };
 
 /** A status before the end. */
-type EarlyStatus = 'queued' | 'in_progress';
+export type EarlyStatus = 'queued' | 'in_progress';
 
 /** The members of a Response that change while it runs. */
 type ChangingMembers = Omit<ResponseObject, keyof ResponseSettings>;
@@ -63,7 +63,7 @@ export class ResponseSnapshots {
   }
 
   /** The Response of `response.queued`. */
-  get queued(): ResponseObject {
+  queued(): ResponseObject {
     return { ...this.changing({ status: 'queued', usage: null }, [], null), ...this.identity.settings };
   }
 
