@@ -15,12 +15,19 @@ export interface StreamEvent {
   readonly response: ResponseObject | null;
 }
 
-/** The terminal event types, by the status that the response ended with (protocol §4, order rule 6). */
+/** The statuses that the run of a response ends with. */
+export type TerminalStatus = 'completed' | 'incomplete' | 'failed';
+
+/** The statuses that a response ends with: a background response may be cancelled, by someone else than its run. */
+export type FinalStatus = TerminalStatus | 'cancelled';
+
+/**
+ * The terminal event types, by the status that the response ended with (protocol §4, order rule 6). There is no event
+ * for `cancelled`; SDKs accept `response.incomplete`, and take it neither for a success nor for an error.
+ */
 export const TERMINAL_EVENTS = {
   completed: 'response.completed',
   incomplete: 'response.incomplete',
   failed: 'response.failed',
-} as const;
-
-/** A final status of a foreground response. */
-export type TerminalStatus = keyof typeof TERMINAL_EVENTS;
+  cancelled: 'response.incomplete',
+} as const satisfies Record<FinalStatus, string>;

@@ -6,15 +6,15 @@ import { checkEventOrder, SequentialIdGenerator } from '../../testing/index.js';
 import { resolveSettings } from '../turn/resolve-settings.js';
 import { type AssemblerNote, type AssemblerState, foldEvents, type OutputEvent, ResponseAssembler } from './index.js';
 
-const SETTINGS = resolveSettings({ model: 'm' }, null);
+const SETTINGS = { ...resolveSettings({ model: 'm' }, null), background: true };
 
 /** One thing that happens to a response on its way. */
 type Step =
-  | { readonly type: 'start' }
+  | { readonly type: 'queue' | 'start' }
   | { readonly type: 'push'; readonly event: OutputEvent }
   | { readonly type: 'origin'; readonly upstreamId: string }
-  /** What ends a pass, what the model is given then, and what begins the next one. */
-  | { readonly type: 'close' | 'give' | 'pass' }
+  /** What ends a pass, what the model is given then, what begins the next one, and what a takeover leaves out. */
+  | { readonly type: 'close' | 'give' | 'pass' | 'drop' }
   | { readonly type: 'end' };
 
 /** What was written, with the step that wrote it. */
@@ -81,19 +81,26 @@ const event: fc.Arbitrary<OutputEvent> = fc
     'key' in members || members.type === 'usage' ? (members as OutputEvent) : withKey(members, keyOf),
   );
 
+const middles = fc.array(
+  fc.oneof(
+    { weight: 12, arbitrary: event.map((pushed) => ({ type: 'push', event: pushed }) as const) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('u1', 'u2').map((upstreamId) => ({ type: 'origin', upstreamId }) as const),
+    },
+    { weight: 1, arbitrary: fc.constantFrom('close', 'give', 'pass', 'drop').map((type) => ({ type }) as const) },
+  ),
+  { maxLength: 24 },
+);
+
 const steps: fc.Arbitrary<readonly Step[]> = fc
-  .array(
-    fc.oneof(
-      { weight: 12, arbitrary: event.map((pushed) => ({ type: 'push', event: pushed }) as const) },
-      {
-        weight: 1,
-        arbitrary: fc.constantFrom('u1', 'u2').map((upstreamId) => ({ type: 'origin', upstreamId }) as const),
-      },
-      { weight: 1, arbitrary: fc.constantFrom('close', 'give', 'pass').map((type) => ({ type }) as const) },
-    ),
-    { maxLength: 24 },
-  )
-  .map((middle) => [{ type: 'start' } as const, ...keepPossible(middle), { type: 'end' } as const]);
+  .tuple(fc.boolean(), middles)
+  .map(([isQueued, middle]) => [
+    ...(isQueued ? [{ type: 'queue' } as const] : []),
+    { type: 'start' },
+    ...keepPossible(middle),
+    { type: 'end' },
+  ]);
 
 function assemble(state?: AssemblerState): ResponseAssembler {
   const identity = { id: 'resp_1', createdAt: 1, requestedTier: 'auto', settings: SETTINGS } as const;
@@ -105,6 +112,9 @@ function assemble(state?: AssemblerState): ResponseAssembler {
 
 function take(assembler: ResponseAssembler, step: Step): void {
   switch (step.type) {
+    case 'queue':
+      assembler.queue();
+      return;
     case 'start':
       assembler.start();
       if (assembler.state.passes.length === 0) assembler.beginPass();
@@ -116,7 +126,7 @@ function take(assembler: ResponseAssembler, step: Step): void {
       assembler.nameOrigin({ provider: 'p', upstreamId: step.upstreamId });
       return;
     case 'close':
-      assembler.closeItems('completed');
+      assembler.endPass('stop');
       return;
     case 'give':
       assembler.give([{ type: 'function_call_output', id: 'fco_1', output: 'x' }]);
@@ -124,8 +134,11 @@ function take(assembler: ResponseAssembler, step: Step): void {
     case 'pass':
       assembler.beginPass();
       return;
+    case 'drop':
+      assembler.dropItems();
+      return;
     case 'end':
-      assembler.closeItems('completed');
+      assembler.endPass('stop');
       assembler.terminate(assembler.conclude({ status: 'completed', usage: assembler.usage }, 2));
   }
 }
@@ -167,7 +180,7 @@ function runUncut(all: readonly Step[]): Uncut {
 function fold(log: readonly Entry[]): AssemblerState {
   const events = log.map((entry) => entry.event).filter((one) => one !== undefined);
   const notes = log.map((entry) => entry.note).filter((one) => one !== undefined);
-  return foldEvents(events, notes);
+  return foldEvents({ events, notes });
 }
 
 /** A value as JSON, with ids named in the order of their appearance. */
@@ -217,6 +230,7 @@ describe('an assembler that goes on from a log', () => {
         for (let cut = 0; cut < log.length; cut++) {
           const before = log.slice(0, cut);
           const assembler = assemble(fold(before));
+          if (all[0]?.type === 'queue') assembler.queue();
           assembler.start();
           assembler.cutItems();
           const reason = 'max_output_tokens' as const;

@@ -1,4 +1,5 @@
 import type { Item, StreamEvent } from '../../protocol/index.js';
+import type { LogNote } from '../../state/index.js';
 import { foldCall, headLength, readCall } from './call-item.js';
 import { foldMessage } from './message-item.js';
 import type { WireEvent } from './output-item.js';
@@ -9,6 +10,7 @@ import {
   type AssemblerNote,
   type AssemblerState,
   emptyState,
+  newPass,
   type OpenItemState,
   OVERHEAD_CHARACTERS,
 } from './state.js';
@@ -19,16 +21,19 @@ export type WrittenEvent = Pick<StreamEvent, 'type' | 'sequenceNumber' | 'json'>
 /** Precedes the item in the text of `output_item.done`. */
 const BEFORE_ITEM = ',"item":';
 
-/**
- * Rebuilds the state of an assembler from its events and notes, both in order. The log may end anywhere: unfinished
- * items stay open. For programs that log events; the service itself does not.
- */
-export function foldEvents(events: readonly WrittenEvent[], notes: readonly AssemblerNote[]): AssemblerState {
+/** What an assembler has written: events and notes, both in order. */
+export interface WrittenLog {
+  readonly events: readonly WrittenEvent[];
+  readonly notes: readonly LogNote[];
+}
+
+/** Rebuilds the state of an assembler from its log, which may end anywhere: unfinished items stay open. */
+export function foldEvents({ events, notes }: WrittenLog): AssemblerState {
   const state = emptyState();
   let folded = 0;
   const foldNotes = (before: number): void => {
     for (let note = notes[folded]; note !== undefined && note.before <= before; note = notes[folded]) {
-      foldNote(state, note);
+      foldNote(state, note as AssemblerNote);
       folded += 1;
     }
   };
@@ -45,10 +50,17 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
   const pass = state.passes.at(-1);
   switch (note.type) {
     case 'pass':
-      state.passes.push({ firstIndex: state.items.length, usage: null, origin: null });
+      state.passes.push(newPass(state.items.length));
+      return;
+    case 'finish':
+      if (pass !== undefined) pass.finish = note.reason;
+      return;
+    case 'dropped':
+      state.dropped.push(note.outputIndex);
       return;
     case 'given':
-      state.given.push({ after: state.items.length, items: note.items });
+      if (pass !== undefined) pass.isAnswered = true;
+      state.given.push({ after: state.items.length - state.dropped.length, items: note.items });
       return;
     case 'usage':
       if (pass !== undefined) pass.usage = addTokens(pass.usage, note.tokens);
@@ -71,6 +83,9 @@ function foldEvent(state: AssemblerState, { type, json }: WrittenEvent): void {
   switch (type) {
     case 'response.created':
       state.opening = 'created';
+      return;
+    case 'response.queued':
+      state.opening = 'queued';
       return;
     case 'response.in_progress':
       state.opening = 'in_progress';

@@ -5,7 +5,7 @@ import { MessageItem } from './message-item.js';
 import { type ItemOptions, type ItemStatus, type OutputItem, ProviderContractError } from './output-item.js';
 import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
-import type { CallState, FinishedItem, OpenItemState } from './state.js';
+import type { CallState, OpenItemState } from './state.js';
 
 /** A kind of item that opens with its first event. */
 interface ItemKind<T extends OutputItem> {
@@ -27,11 +27,6 @@ export class OutputItems {
     for (const [index, item] of events.state.items.entries()) {
       if (item.kind !== 'finished') this.hold(reopen(events, index, item));
     }
-  }
-
-  /** The finished items in the order in which they began, which may differ from that of their ends. */
-  get finished(): readonly FinishedItem[] {
-    return this.events.state.items.filter((item) => item.kind === 'finished');
   }
 
   /** The open item of a key. A keyless event of another kind closes the current item and begins a new one. */
@@ -78,6 +73,20 @@ export class OutputItems {
   /** Closes every open item. */
   closeAll(status: ItemStatus): void {
     for (const item of this.openInOrder()) this.finish(item, status);
+  }
+
+  /**
+   * Closes every open item as incomplete and leaves it out of the output. The notes come first: wherever the log ends,
+   * none of these items is taken for a finished one.
+   */
+  dropAll(): void {
+    const { state } = this.events;
+    for (const { outputIndex } of this.openInOrder()) {
+      if (state.dropped.includes(outputIndex)) continue;
+      state.dropped.push(outputIndex);
+      this.events.note({ type: 'dropped', outputIndex });
+    }
+    this.cutAll();
   }
 
   /** Closes every open item as incomplete. Never throws: an item that cannot be serialised is omitted. */

@@ -1,21 +1,38 @@
 import {
+  type FinalStatus,
   type IdGenerator,
   type Item,
   type Origin,
+  type ResponseObject,
   type StreamEvent,
   TERMINAL_EVENTS,
+  type TerminalStatus,
   type TokenCounts,
   toUsage,
   type Usage,
 } from '../../protocol/index.js';
-import type { ModelEvent } from '../../providers/index.js';
+import type { FinishReason, ModelEvent } from '../../providers/index.js';
 import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
-import { type ItemStatus, ProviderContractError } from './output-item.js';
+import { ProviderContractError } from './output-item.js';
 import { OutputItems } from './output-items.js';
 import { reduceEvent } from './reduce-event.js';
-import { type FinalResponse, type Outcome, type ResponseIdentity, ResponseSnapshots } from './response-snapshot.js';
-import { addTokens, type AssemblerNote, type AssemblerState, emptyState, type PassState } from './state.js';
+import {
+  type EarlyStatus,
+  type FinalResponse,
+  type Outcome,
+  type ResponseIdentity,
+  ResponseSnapshots,
+} from './response-snapshot.js';
+import {
+  addTokens,
+  type AssemblerNote,
+  type AssemblerState,
+  emptyState,
+  finishedItemsOf,
+  newPass,
+  type PassState,
+} from './state.js';
 
 /** Options of an assembler. */
 export interface AssemblerOptions extends ResponseIdentity {
@@ -48,29 +65,50 @@ export class ResponseAssembler {
   }
 
   /** Writes `response.created`. */
-  create(): void {
-    if (this.state.opening !== 'none') return;
-    this.state.opening = 'created';
-    if (!this.events.isSilent) this.events.write('response.created', `,"response":${this.snapshots.startJson()}`);
+  create(status: EarlyStatus = 'in_progress'): void {
+    if (this.state.opening === 'none') this.open('created', status);
   }
 
-  /** Writes `response.created` and `response.in_progress`. */
+  /** Writes `response.created` and `response.queued`: the response waits for its run. */
+  queue(): void {
+    this.create('queued');
+    if (this.state.opening === 'created') this.open('queued', 'queued');
+  }
+
+  /** The Response while it waits for its run. */
+  queued(): ResponseObject {
+    return this.snapshots.queued();
+  }
+
+  /** Writes `response.created`, unless it was written, and `response.in_progress`. */
   start(): void {
     this.create();
-    if (this.state.opening === 'in_progress') return;
-    this.state.opening = 'in_progress';
-    if (!this.events.isSilent) this.events.write('response.in_progress', `,"response":${this.snapshots.startJson()}`);
+    if (this.state.opening !== 'in_progress') this.open('in_progress', 'in_progress');
   }
 
-  /** Begins a pass. */
+  /** Begins a pass, unless an earlier attempt has begun it and came to nothing. */
   beginPass(): void {
-    this.state.passes.push({ firstIndex: this.state.items.length, usage: null, origin: null });
+    const { items, passes } = this.state;
+    const last = passes.at(-1);
+    if (last?.finish === null && last.usage === null && last.firstIndex === items.length) return;
+    passes.push(newPass(items.length));
     this.events.note({ type: 'pass' });
   }
 
-  /** Records items that a policy gave the model; no event shows them. */
+  /** Ends the pass, and closes its open items as the model's reason demands. */
+  endPass(reason: FinishReason): void {
+    const { pass } = this;
+    // Noted first: whoever goes on from here closes the items likewise, and does not ask the model again.
+    if (pass.finish === null) this.events.note({ type: 'finish', reason });
+    pass.finish = reason;
+    this.items.closeAll(reason === 'stop' ? 'completed' : 'incomplete');
+  }
+
+  /** Records items that a policy gave the model after the pass; no event shows them. */
   give(items: readonly Item[]): void {
-    this.state.given.push({ after: this.state.items.length, items });
+    const { items: output, dropped, given } = this.state;
+    this.pass.isAnswered = true;
+    given.push({ after: output.length - dropped.length, items });
     this.events.note({ type: 'given', items });
   }
 
@@ -121,15 +159,14 @@ export class ResponseAssembler {
     return tokens === null ? null : toUsage(tokens);
   }
 
-  /** The finished items from an output_index on, in order. */
+  /** The finished items from an output_index on, in order, without those that are left out. */
   outputFrom(index: number): readonly Item[] {
-    const items = index === 0 ? this.state.items : this.state.items.slice(index);
-    return items.filter((item) => item.kind === 'finished').map(({ item }) => item);
+    return finishedItemsOf(this.state, index).map(({ item }) => item);
   }
 
-  /** Closes every open item. */
-  closeItems(status: ItemStatus): void {
-    this.items.closeAll(status);
+  /** The finished items before an output_index, likewise. */
+  outputUpTo(index: number): readonly Item[] {
+    return finishedItemsOf(this.state, 0, index).map(({ item }) => item);
   }
 
   /** Closes every open item as incomplete; never throws. */
@@ -137,21 +174,32 @@ export class ResponseAssembler {
     this.items.cutAll();
   }
 
+  /** Closes every open item as incomplete and leaves it out of the output: no one knows how it would have gone on. */
+  dropItems(): void {
+    this.items.dropAll();
+  }
+
   /** The final Response for an outcome. Writes nothing, so that it can be saved first. */
-  conclude(outcome: Outcome, nowInSeconds: number): FinalResponse {
-    return this.snapshots.final(outcome, this.items.finished, nowInSeconds);
+  conclude<S extends FinalStatus = TerminalStatus>(outcome: Outcome<S>, nowInSeconds: number): FinalResponse<S> {
+    return this.snapshots.final(outcome, finishedItemsOf(this.state), nowInSeconds);
   }
 
   /**
    * Writes the terminal event, and returns the Response as JSON text without its closing brace. Throws when called
    * twice.
    */
-  terminate(response: FinalResponse): string {
+  terminate(response: FinalResponse<FinalStatus>): string {
     if (this.state.ended) throw new Error(`response ${response.id} already has its terminal event`);
     this.state.ended = true;
-    const json = this.snapshots.toJson(response, this.items.finished);
+    const json = this.snapshots.toJson(response, finishedItemsOf(this.state));
     this.events.writeTerminal(TERMINAL_EVENTS[response.status], response, json);
     return json;
+  }
+
+  private open(opening: Exclude<AssemblerState['opening'], 'none'>, status: EarlyStatus): void {
+    this.state.opening = opening;
+    if (this.events.isSilent) return;
+    this.events.write(`response.${opening}`, `,"response":${this.snapshots.startJson(status)}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type {
+  FinalStatus,
   IncompleteReason,
   ResponseErrorBody,
   ResponseObject,
@@ -18,16 +19,19 @@ export interface ResponseIdentity {
   readonly settings: ResponseSettings;
 }
 
-/** How a turn ended. */
-export interface Outcome {
-  readonly status: TerminalStatus;
+/** How a response ended: as its run knows it, or cancelled from outside. */
+export interface Outcome<S extends FinalStatus = TerminalStatus> {
+  readonly status: S;
   readonly usage: Usage | null;
   readonly incompleteReason?: IncompleteReason;
   readonly error?: ResponseErrorBody;
 }
 
 /** A Response in its final form. */
-export type FinalResponse = ResponseObject & { readonly status: TerminalStatus };
+export type FinalResponse<S extends FinalStatus = TerminalStatus> = ResponseObject & { readonly status: S };
+
+/** A status before the end. */
+export type EarlyStatus = 'queued' | 'in_progress';
 
 /** The members of a Response that change while it runs. */
 type ChangingMembers = Omit<ResponseObject, keyof ResponseSettings>;
@@ -46,27 +50,32 @@ const TOOL_USAGE_JSON = JSON.stringify(TOOL_USAGE);
 /** Renders a Response at its start and its end, as object and as JSON text; the settings are serialised once. */
 export class ResponseSnapshots {
   private readonly settings: string;
-  private atStart: string | null = null;
+  private readonly atStart: Partial<Record<EarlyStatus, string>> = {};
 
   constructor(private readonly identity: ResponseIdentity) {
     this.settings = JSON.stringify(identity.settings).slice(1, -1);
   }
 
-  /** The complete Response of `response.created` and `response.in_progress`. */
-  startJson(): string {
-    this.atStart ??= `${this.toJson(this.changing({ status: 'in_progress', usage: null }, [], null), [])}}`;
-    return this.atStart;
+  /** The complete Response of `response.created`, `response.queued` and `response.in_progress`. */
+  startJson(status: EarlyStatus): string {
+    this.atStart[status] ??= `${this.toJson(this.changing({ status, usage: null }, [], null), [])}}`;
+    return this.atStart[status];
+  }
+
+  /** The Response of `response.queued`. */
+  queued(): ResponseObject {
+    return { ...this.changing({ status: 'queued', usage: null }, [], null), ...this.identity.settings };
   }
 
   /** The final Response. */
-  final(outcome: Outcome, output: readonly FinishedItem[], now: number): FinalResponse {
+  final<S extends FinalStatus>(outcome: Outcome<S>, output: readonly FinishedItem[], now: number): FinalResponse<S> {
     const items = output.map(({ item }) => item);
     const completedAt = outcome.status === 'completed' ? now : null;
     return { ...this.changing(outcome, items, completedAt), status: outcome.status, ...this.identity.settings };
   }
 
   private changing(
-    outcome: Omit<Outcome, 'status'> & { status: TerminalStatus | 'in_progress' },
+    outcome: Omit<Outcome, 'status'> & { readonly status: FinalStatus | EarlyStatus },
     output: ResponseObject['output'],
     completedAt: number | null,
   ): ChangingMembers {
@@ -80,7 +89,7 @@ export class ResponseSnapshots {
       completed_at: completedAt,
       error: outcome.error ?? null,
       incomplete_details: reason === undefined ? null : { reason },
-      service_tier: outcome.status === 'in_progress' ? requestedTier : resolveTier(requestedTier),
+      service_tier: isEarly(outcome.status) ? requestedTier : resolveTier(requestedTier),
       output,
       usage: outcome.usage,
       tool_usage: TOOL_USAGE,
@@ -102,6 +111,10 @@ export class ResponseSnapshots {
       `,"tool_usage":${TOOL_USAGE_JSON},${this.settings}`
     );
   }
+}
+
+function isEarly(status: FinalStatus | EarlyStatus): status is EarlyStatus {
+  return status === 'queued' || status === 'in_progress';
 }
 
 function orNull(value: object | string | null): string {

@@ -1,4 +1,5 @@
 import type { Annotation, ContentPart, Item, Logprob, Origin, TokenCounts } from '../../protocol/index.js';
+import type { FinishReason } from '../../providers/index.js';
 import type { GivenItems } from '../../state/index.js';
 
 /**
@@ -9,9 +10,11 @@ export interface AssemblerState {
   /** The number of the next event. */
   sequenceNumber: number;
   /** The last opening event that was written. */
-  opening: 'none' | 'created' | 'in_progress';
+  opening: 'none' | 'created' | 'queued' | 'in_progress';
   /** The output items, by output_index. */
   readonly items: ItemState[];
+  /** The output_index of every item that is left out of the output, because its process died before its end. */
+  readonly dropped: number[];
   /** The passes so far; the last one may still run. */
   readonly passes: PassState[];
   /** Items given to the model between passes; clients do not see them. */
@@ -32,6 +35,10 @@ export interface PassState {
   usage: Required<TokenCounts> | null;
   /** The origin of the answer; null until it is known. */
   origin: Origin | null;
+  /** How the model ended it; null while it runs, and forever when its process died. */
+  finish: FinishReason | null;
+  /** Whether policies gave the model items after it. */
+  isAnswered: boolean;
 }
 
 /** An output item, open or finished. */
@@ -111,6 +118,10 @@ export type AssemblerNote = { readonly before: number } & NoteBody;
 export type NoteBody =
   /** A pass begins. */
   | { readonly type: 'pass' }
+  /** The model has ended the pass; its open items are closed next. */
+  | { readonly type: 'finish'; readonly reason: FinishReason }
+  /** The open item at this place is closed next, and left out of the output. */
+  | { readonly type: 'dropped'; readonly outputIndex: number }
   /** A policy gave items to the model. */
   | { readonly type: 'given'; readonly items: readonly Item[] }
   /** The model reported additional tokens. */
@@ -131,12 +142,32 @@ export function emptyState(): AssemblerState {
     sequenceNumber: 0,
     opening: 'none',
     items: [],
+    dropped: [],
     passes: [],
     given: [],
     nextKey: null,
     characters: 0,
     ended: false,
   };
+}
+
+/** A pass at its beginning. */
+export function newPass(firstIndex: number): PassState {
+  return { firstIndex, usage: null, origin: null, finish: null, isAnswered: false };
+}
+
+/** The finished items from an output_index up to another, in the order in which they began, without those left out. */
+export function finishedItemsOf(
+  { items, dropped }: AssemblerState,
+  from = 0,
+  end = items.length,
+): readonly FinishedItem[] {
+  const finished: FinishedItem[] = [];
+  for (let index = from; index < end; index++) {
+    const item = items[index];
+    if (item?.kind === 'finished' && !dropped.includes(index)) finished.push(item);
+  }
+  return finished;
 }
 
 /** The sum of two token counts. */

@@ -16,24 +16,28 @@ export const KEEPALIVE_FRAME = 'event: keepalive\ndata: {"type":"keepalive"}\n\n
 /** Ends the stream after its terminal event. */
 export const DONE_FRAME = 'data: [DONE]\n\n';
 
-/** Encodes events as SSE frames: `event:`, `data:` and a blank line. */
-export class SseEncoder {
-  private cursor = 0;
+/** Moves the padding along the noise from event to event; odd, so that it repeats late. */
+const STRIDE = 37;
 
+/**
+ * Encodes events as SSE frames: `event:`, `data:` and a blank line. A frame depends on nothing but its event, so that
+ * every reader of a response gets the same bytes.
+ */
+export class SseEncoder {
   constructor(private readonly obfuscate: boolean) {}
 
   encode(batch: readonly StreamEvent[]): string {
     let frames = '';
     for (const event of batch) {
-      const padding = this.obfuscate && event.deltaLength >= 0 ? this.padding(event.deltaLength) : '';
+      const padding = this.obfuscate && event.deltaLength >= 0 ? paddingOf(event) : '';
       frames += `event: ${event.type}\ndata: ${event.json}${padding}}\n\n`;
     }
     return frames;
   }
+}
 
-  private padding(deltaLength: number): string {
-    const length = BLOCK - (deltaLength % BLOCK);
-    this.cursor = (this.cursor + 1 + deltaLength) % (NOISE.length - BLOCK);
-    return `,"obfuscation":"${NOISE.slice(this.cursor, this.cursor + length)}"`;
-  }
+function paddingOf({ sequenceNumber, deltaLength }: StreamEvent): string {
+  const length = BLOCK - (deltaLength % BLOCK);
+  const start = (sequenceNumber * STRIDE + deltaLength) % (NOISE.length - BLOCK);
+  return `,"obfuscation":"${NOISE.slice(start, start + length)}"`;
 }

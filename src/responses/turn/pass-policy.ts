@@ -33,7 +33,8 @@ export interface TurnPolicy {
    * Called after a pass. Undefined ends the response; returned items are given to the model in another pass of the same
    * response. Clients do not see the items, but a response that continues this one includes them. An output needs its
    * call, in the response or among the items. While a call waits for an output of the client, there is no further pass.
-   * The turn waits until it is stopped: its client disconnects, or MAX_TURN_MS is over.
+   * The turn waits until it is stopped: its client disconnects, or MAX_TURN_MS is over. When the process of a background
+   * turn dies before the items are stored, another process asks for them again: tools run at least once.
    */
   answer?(pass: FinishedPass): MaybePromise<readonly ForeignItem[] | undefined>;
 }
@@ -44,8 +45,8 @@ export interface TurnPolicy {
  */
 export abstract class PassPolicy {
   /**
-   * Called once per turn, before its model is asked. Undefined when the policy does not apply to the turn, which then
-   * has no cost.
+   * Called once per turn, before its model is asked, and again in each process that takes over a background turn.
+   * Undefined when the policy does not apply to the turn, which then has no cost.
    */
   abstract begin(turn: Turn): TurnPolicy | undefined;
 }

@@ -47,8 +47,9 @@ export class Pass implements ModelSink {
   private reject: (error: unknown) => void = () => undefined;
 
   /**
-   * `isAccepted`: the response exists, so that errors from now on fail it. True in later passes; in the first, once the
-   * model has sent its first batch, or when a stream was not refused within MODEL_ACCEPT_TIMEOUT_MS.
+   * `isAccepted`: the response exists, so that errors from now on fail it. True in later passes and in background turns;
+   * in the first pass of others, once the model has sent its first batch, or when a stream was not refused within
+   * MODEL_ACCEPT_TIMEOUT_MS.
    */
   constructor(
     private readonly dependencies: PassDependencies,

@@ -14,6 +14,7 @@ import { Pass, type PassDependencies } from './pass.js';
 import { PassPolicies } from './pass-policy.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
 import { endsUnanswered } from './stop-reason.js';
+import { type Course, takeOver } from './take-over.js';
 import { TokenMeter } from './token-meter.js';
 import { TurnObservers } from './turn-observer.js';
 
@@ -48,8 +49,8 @@ export class Passes {
   ) {}
 
   /**
-   * Runs a turn up to its terminal event. Throws the model's refusal before the response exists, and disconnects; every
-   * other error becomes an outcome.
+   * Runs a turn up to its terminal event; a background turn goes on where the attempt before it ended. Throws the
+   * model's refusal before the response exists, and disconnects; every other error becomes an outcome.
    */
   async run(turn: ActiveTurn, resolved: ResolvedTurn, sink: EventSink | null): Promise<Answer> {
     const assembler = this.assemble(turn, sink);
@@ -60,22 +61,29 @@ export class Passes {
     const { route } = resolved;
     let { question, transcript } = resolved;
     let included = 0;
+    let ended: FinishReason | null = null;
     let outcome: Outcome;
     const policies = this.policies.begin(question);
     const dependencies: PassDependencies = { turn, assembler, delivery, policies, observers, clock, limits };
-    let pass = new Pass(dependencies, false);
+    let pass = new Pass(dependencies, turn.run !== null);
     assembler.start();
     try {
+      if (turn.run !== null) {
+        ({ question, transcript, included, ended } = await this.takeOver(turn, resolved, assembler));
+        // Its readers need not wait for the model.
+        void delivery.deliver();
+      }
       for (;;) {
-        assembler.beginPass();
-        const reason = await pass.ask(route, question);
-        assembler.closeItems(reason === 'stop' ? 'completed' : 'incomplete');
+        if (ended === null) assembler.beginPass();
+        const reason: FinishReason = ended ?? (await pass.ask(route, question));
+        ended = null;
+        assembler.endPass(reason);
         if (assembler.pass.usage === null) {
           const output = assembler.outputFrom(assembler.pass.firstIndex);
           assembler.report(await turn.until(this.meter.countPass(route.provider, question, output, turn.signal)));
         }
         outcome = toOutcome(reason, assembler);
-        if (reason !== 'stop' || policies.length === 0) break;
+        if (reason !== 'stop' || policies.length === 0 || assembler.pass.isAnswered) break;
 
         const catchingUp = delivery.deliver();
         if (catchingUp !== undefined) await turn.until(catchingUp);
@@ -84,6 +92,8 @@ export class Passes {
         if (given === null) break;
         transcript = give(transcript.append(assembler.outputFrom(included)), given);
         assembler.give(given);
+        // Logged before the model goes on, so that another attempt need not ask the policies again.
+        void delivery.deliver();
         included = assembler.state.items.length;
         // The client must answer the open calls before the model can continue.
         if (transcript.hasOpenCalls) break;
@@ -103,6 +113,13 @@ export class Passes {
     return { assembler, delivery, outcome, transcript, included };
   }
 
+  private takeOver(turn: ActiveTurn, resolved: ResolvedTurn, assembler: ResponseAssembler): Promise<Course> {
+    const course = takeOver(assembler, resolved, (given, transcript, origin) =>
+      this.resolver.resolveNext(turn, resolved, given, transcript, origin),
+    );
+    return turn.until(course);
+  }
+
   /** Prepares a context to be continued: its input is counted, but the model is not asked (protocol §6.4). */
   private async warmUp(
     turn: ActiveTurn,
@@ -118,19 +135,12 @@ export class Passes {
     return { assembler, delivery, outcome: toOutcome('stop', assembler), transcript, included: 0 };
   }
 
-  private assemble({ admitted }: ActiveTurn, sink: EventSink | null): ResponseAssembler {
+  private assemble({ admitted, run }: ActiveTurn, sink: EventSink | null): ResponseAssembler {
     const { responseId: id, createdAt, requestedTier, settings } = admitted;
     const writing = sink === null ? 'nothing' : sink.note === undefined ? 'events' : 'events and notes';
     const maxOutputCharacters = this.environment.MAX_OUTPUT_CHARACTERS;
-    return new ResponseAssembler({
-      id,
-      createdAt,
-      requestedTier,
-      settings,
-      writing,
-      maxOutputCharacters,
-      ids: this.ids,
-    });
+    const options = { id, createdAt, requestedTier, settings, writing, maxOutputCharacters, ids: this.ids } as const;
+    return new ResponseAssembler(options, run?.state);
   }
 }
 

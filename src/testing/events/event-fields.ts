@@ -11,6 +11,7 @@ const AT_SUMMARY = `${AT_ITEM} summary_index:integer`;
 export const EVENT_FIELDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     created: 'response:object',
+    queued: 'response:object',
     in_progress: 'response:object',
     completed: 'response:object',
     incomplete: 'response:object',
@@ -87,14 +88,18 @@ export const RESPONSE_MEMBERS: readonly string[] = [
   'store, temperature, text, tool_choice, tool_usage, tools, top_logprobs, top_p, truncation, usage, user',
 ].flatMap((line) => line.split(', '));
 
-/** The status of the Response in each event that carries one. */
-export const STATUS_OF_EVENT: ReadonlyMap<string, string> = new Map([
-  ['response.created', 'in_progress'],
-  ['response.in_progress', 'in_progress'],
-  ['response.completed', 'completed'],
-  ['response.incomplete', 'incomplete'],
-  ['response.failed', 'failed'],
+/** The statuses of the Response in each event that carries one. */
+export const STATUSES_OF_EVENT: ReadonlyMap<string, readonly string[]> = new Map([
+  ['response.created', ['in_progress', 'queued']],
+  ['response.queued', ['queued']],
+  ['response.in_progress', ['in_progress']],
+  ['response.completed', ['completed']],
+  ['response.incomplete', ['incomplete', 'cancelled']],
+  ['response.failed', ['failed']],
 ]);
+
+/** The statuses that only background responses have. */
+export const BACKGROUND_STATUSES: ReadonlySet<unknown> = new Set(['queued', 'cancelled']);
 
 /** The terminal events; exactly one ends every stream. */
 export const TERMINAL_TYPES: ReadonlySet<string> = new Set([

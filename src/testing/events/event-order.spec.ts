@@ -75,6 +75,35 @@ function goodStream(): Json[] {
   ]);
 }
 
+/** The same stream of a background response: a half-written message of an earlier process is left out of the output. */
+function backgroundStream(): Json[] {
+  const events = goodStream();
+  const snapshot = { ...started, status: 'queued' };
+  const half = { ...message, id: 'msg_0', status: 'incomplete', content: [] };
+  const late = events.slice(2).map((event) => {
+    const { output_index: index } = event;
+    return typeof index === 'number' ? { ...event, output_index: index + 1 } : event;
+  });
+  const all: Json[] = [
+    { type: 'response.created', response: snapshot },
+    { type: 'response.queued', response: snapshot },
+    { type: 'response.in_progress', response: started },
+    { type: 'response.output_item.added', output_index: 0, item: { ...half, status: 'in_progress' } },
+    { type: 'response.output_item.done', output_index: 0, item: half },
+    ...late,
+  ];
+  return all.map((event) =>
+    'response' in event ? { ...event, response: { ...(event['response'] as Json), background: true } } : event,
+  );
+}
+
+/** A background response that is cancelled before it runs. */
+function cancelledStream(): Json[] {
+  const queued = backgroundStream().slice(0, 2);
+  const { response } = queued[0] ?? {};
+  return [...queued, { type: 'response.incomplete', response: { ...(response as Json), status: 'cancelled' } }];
+}
+
 function numbered(events: readonly Json[]): Json[] {
   return events.map((event, position) => ({ ...event, sequence_number: position }));
 }
@@ -210,6 +239,39 @@ describe(checkEventOrder.name, () => {
     ],
   ])('fails when %s', (_, mutate, message) => {
     expect(() => checkEventOrder(numbered(mutate(goodStream())), { transport: 'sse' })).toThrow(message);
+  });
+
+  it('passes a background response that goes on after its process died, and one that is cancelled', () => {
+    expect(() => checkEventOrder(numbered(backgroundStream()))).not.toThrow();
+    expect(() => checkEventOrder(numbered(cancelledStream()))).not.toThrow();
+  });
+
+  it.each<[fault: string, events: Json[], message: string]>([
+    ['queued is missing', drop('queued')(backgroundStream()), 'response.queued must be the second'],
+    ['queued comes twice', twice('queued')(backgroundStream()), 'response.queued must be the second'],
+    ['in_progress is missing', drop('in_progress')(backgroundStream()), 'in_progress must be the third'],
+    [
+      'a foreground response is queued',
+      changeIn('created', 'response', { status: 'queued' })(goodStream()),
+      'only background responses are queued',
+    ],
+    [
+      'a foreground response is cancelled',
+      changeIn('incomplete', 'response', { background: false })(cancelledStream()),
+      'only background responses are cancelled',
+    ],
+    [
+      'a cancelled response has usage',
+      changeIn('incomplete', 'response', { usage })(cancelledStream()),
+      'usage of a cancelled response',
+    ],
+    [
+      'the output lacks a completed item',
+      changeIn('completed', 'response', { output: [reasoning, message, call] })(backgroundStream()),
+      'the output of the terminal event',
+    ],
+  ])('fails when %s', (_, events, message) => {
+    expect(() => checkEventOrder(numbered(events), { transport: 'sse' })).toThrow(message);
   });
 
   it.each([

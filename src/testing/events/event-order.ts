@@ -1,7 +1,7 @@
-import { EVENT_FIELDS, STATUS_OF_EVENT, TERMINAL_TYPES } from './event-fields.js';
+import { BACKGROUND_STATUSES, EVENT_FIELDS, STATUSES_OF_EVENT, TERMINAL_TYPES } from './event-fields.js';
 import { ItemOrder } from './item-order.js';
-import { requireEnding, requireResponse, requireUnfinished } from './response-rules.js';
-import { EventOrderError, isObject, isSameJson, kindOf, requireRule, type WireEvent } from './rule.js';
+import { requireEnding, requireOutput, requireResponse, requireUnfinished } from './response-rules.js';
+import { EventOrderError, isObject, kindOf, requireRule, type WireEvent } from './rule.js';
 
 /** Options of the checker. */
 export interface EventOrderOptions {
@@ -29,6 +29,8 @@ export class EventOrder {
   private position = 0;
   private sequenceNumber = 0;
   private responseId: unknown;
+  /** Whether the response began in the queue of background responses. */
+  private isQueued = false;
   private isOver = false;
   private readonly items: ItemOrder[] = [];
   private readonly ids = new Set<unknown>();
@@ -70,7 +72,7 @@ export class EventOrder {
     requireFields(event);
     this.requirePlace(event);
     this.requireObfuscation(event);
-    if (STATUS_OF_EVENT.has(event.type)) this.acceptSnapshot(event);
+    if (STATUSES_OF_EVENT.has(event.type)) this.acceptSnapshot(event);
     else if (event.type === 'response.output_item.added') this.addItem(event);
     else this.itemOf(event).accept(event);
   }
@@ -86,8 +88,15 @@ export class EventOrder {
       'response.created must be the first event and only that',
     );
     requireRule(
-      (number === 1 && this.options.warmUp !== true) === (type === 'response.in_progress'),
-      'response.in_progress must be the second event and only that',
+      (number === 1 && this.isQueued) === (type === 'response.queued'),
+      'response.queued must be the second event of a queued response and only that',
+    );
+    const place = this.isQueued ? 2 : 1;
+    // A queued response may end before it runs.
+    const needsNone = this.options.warmUp === true || (this.isQueued && TERMINAL_TYPES.has(type));
+    requireRule(
+      (number === place && !needsNone) === (type === 'response.in_progress'),
+      `response.in_progress must be the ${this.isQueued ? 'third' : 'second'} event and only that`,
     );
   }
 
@@ -126,8 +135,17 @@ export class EventOrder {
     const { id } = snapshot;
     this.responseId ??= id;
     requireRule(id === this.responseId, `response.id must stay ${String(this.responseId)}`);
-    const status = STATUS_OF_EVENT.get(type) ?? '';
-    requireRule(snapshot['status'] === status, `response.status must be ${status}, not ${String(snapshot['status'])}`);
+    const { status, background } = snapshot;
+    const expected = STATUSES_OF_EVENT.get(type) ?? [];
+    requireRule(
+      expected.includes(String(status)),
+      `response.status must be ${expected.join(' or ')}, not ${String(status)}`,
+    );
+    requireRule(
+      background === true || !BACKGROUND_STATUSES.has(status),
+      `only background responses are ${String(status)}`,
+    );
+    if (type === 'response.created') this.isQueued = status === 'queued';
     if (TERMINAL_TYPES.has(type)) this.end(snapshot);
     else requireUnfinished(snapshot);
   }
@@ -136,12 +154,9 @@ export class EventOrder {
     this.isOver = true;
     const open = this.items.filter(({ done }) => done === null).map(({ id }) => id);
     requireRule(open.length === 0, `output_item.done is missing for ${open.join(', ')}`);
-    requireRule(
-      isSameJson(
-        response['output'],
-        this.items.map(({ done }) => done),
-      ),
-      'the output of the terminal event must be the items of output_item.done',
+    requireOutput(
+      response,
+      this.items.map(({ done }) => done),
     );
     requireEnding(response);
   }

@@ -1,5 +1,5 @@
 import { RESPONSE_MEMBERS } from './event-fields.js';
-import { isObject, kindOf, requireRule, type WireEvent } from './rule.js';
+import { isObject, isSameJson, kindOf, requireRule, type WireEvent } from './rule.js';
 
 /** Throws an Error unless a snapshot of a Response is complete. */
 export function requireResponse(response: Readonly<Record<string, unknown>>): void {
@@ -16,7 +16,29 @@ export function requireEnding(response: Readonly<Record<string, unknown>>): void
   requireRule((typeof completedAt === 'number') === (status === 'completed'), 'completed_at belongs to completed only');
   requireRule(isError(error) === (status === 'failed'), 'error with code and message belongs to failed only');
   requireRule((details !== null) === (status === 'incomplete'), 'incomplete_details belongs to incomplete only');
-  requireRule(isUsage(usage) || (usage === null && status === 'failed'), 'usage must be complete and add up');
+  requireRule(status !== 'cancelled' || usage === null, 'usage of a cancelled response must be null');
+  const mayBeNull = status === 'failed' || status === 'cancelled';
+  requireRule(isUsage(usage) || (usage === null && mayBeNull), 'usage must be complete and add up');
+}
+
+/**
+ * Throws an Error unless the output of a final Response is the items that are done. In the background it may lack items
+ * that another process did not finish: a client would join what they say to what follows.
+ */
+export function requireOutput(
+  { output, background }: Readonly<Record<string, unknown>>,
+  done: readonly (WireEvent | null)[],
+): void {
+  const kept = new Set(Array.isArray(output) ? output.map((item) => (item as WireEvent | null)?.['id']) : []);
+  const isLeftOut = (item: WireEvent | null): boolean =>
+    background === true && !kept.has(item?.['id']) && item?.['status'] !== 'completed';
+  requireRule(
+    isSameJson(
+      output,
+      done.filter((item) => !isLeftOut(item)),
+    ),
+    'the output of the terminal event must be the items of output_item.done',
+  );
 }
 
 /** Throws an Error if a Response in progress has members of a final one. */

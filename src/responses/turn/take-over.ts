@@ -1,0 +1,72 @@
+import type { Transcript } from '../../context/index.js';
+import type { Item, Origin } from '../../protocol/index.js';
+import type { FinishReason, Turn } from '../../providers/index.js';
+import { interleave } from '../../state/index.js';
+import type { AssemblerState, ResponseAssembler } from '../assembler/index.js';
+import type { ResolvedTurn } from './resolve.js';
+
+/** Where the passes of a turn go on. */
+export interface Course {
+  /** The question of the next pass, or of the one that the model has ended. */
+  readonly question: Turn;
+  /** The context of the model, and its output before `included`. */
+  readonly transcript: Transcript;
+  readonly included: number;
+  /** How the model has ended the last pass, which is not asked again; null when it is to be asked. */
+  readonly ended: FinishReason | null;
+}
+
+/** The question of a further pass. */
+type NextQuestion = (given: readonly Item[], transcript: Transcript, origin: Origin | null) => Promise<Turn>;
+
+/**
+ * Where a turn goes on after its process died: what it had finished stays, what it had half-written is closed and left
+ * out of the output and of the transcript. Rejects like `TurnResolver.resolveNext`.
+ */
+export async function takeOver(
+  assembler: ResponseAssembler,
+  { question, transcript: base }: ResolvedTurn,
+  next: NextQuestion,
+): Promise<Course> {
+  const { state } = assembler;
+  // It died before it began a pass.
+  if (state.passes.length === 0) return { question, transcript: base, included: 0, ended: null };
+  const { transcript, included, ended } = readCourse(assembler, base);
+  if (transcript === base) return { question, transcript, included, ended };
+  const given = state.given.at(-1);
+  // When the given items come last, its provider may go on from the pass before, as if nothing had happened.
+  const isGivenLast = given !== undefined && given.after === assembler.outputUpTo(included).length;
+  const asked = isGivenLast
+    ? await next(given.items, transcript, lastOrigin(state.passes.filter(({ isAnswered }) => isAnswered)))
+    : await next([], transcript, withoutUpstream(lastOrigin(state.passes)));
+  return { question: asked, transcript, included, ended };
+}
+
+function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course, 'question'> {
+  const { state, pass } = assembler;
+  if (pass.isAnswered) {
+    const transcript = base.append(interleave(assembler.outputFrom(0), state.given));
+    // The client must answer the open calls before the model can continue.
+    return { transcript, included: state.items.length, ended: transcript.hasOpenCalls ? pass.finish : null };
+  }
+  const before = base.append(interleave(assembler.outputUpTo(pass.firstIndex), state.given));
+  if (pass.finish === null) {
+    assembler.dropItems();
+    const transcript = before.append(assembler.outputFrom(pass.firstIndex));
+    if (!transcript.hasOpenCalls) return { transcript, included: state.items.length, ended: null };
+    // A model is not asked again behind calls that wait for their outputs: the pass ends with them.
+    assembler.endPass('stop');
+  }
+  return { transcript: before, included: pass.firstIndex, ended: pass.finish };
+}
+
+function lastOrigin(passes: AssemblerState['passes']): Origin | null {
+  return passes.findLast(({ origin }) => origin !== null)?.origin ?? null;
+}
+
+/** The upstream that has answered, without its own id of a response that it has not finished. */
+function withoutUpstream(origin: Origin | null): Origin | null {
+  if (origin === null) return null;
+  const { upstreamId: _, ...rest } = origin;
+  return rest;
+}
