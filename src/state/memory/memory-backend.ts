@@ -1,6 +1,8 @@
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
+import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
+import { MemoryJobQueue } from './memory-job-queue.js';
 import { MemoryResponseGraph } from './memory-response-graph.js';
 import { type MemoryLimits, MemoryResponseStore } from './memory-response-store.js';
 import { MemorySessionLock } from './memory-session-lock.js';
@@ -10,15 +12,18 @@ import { MemoryState } from './memory-state.js';
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
+  override readonly runNotices = new RunNotices();
   override readonly responses: MemoryResponseStore;
   override readonly graph: MemoryResponseGraph;
   override readonly sessions: MemorySessionStore;
   override readonly locks: MemorySessionLock;
+  override readonly jobs: MemoryJobQueue;
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
     const state = new MemoryState(clock, this.notices);
     this.locks = new MemorySessionLock(clock);
+    this.jobs = new MemoryJobQueue(clock);
     this.responses = new MemoryResponseStore(state, this.locks, clock, limits);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);

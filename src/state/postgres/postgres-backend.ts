@@ -3,13 +3,15 @@ import { Logger } from '@nestjs/common';
 import { Backoff, type Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
+import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
 import { describe, isPassing } from './database-errors.js';
-import { DeletionListener } from './deletion-listener.js';
 import { migrate, pendingMigrations } from './migrate.js';
+import { NoticeListener } from './notice-listener.js';
 import { PAUSES } from './pauses.js';
+import { PostgresJobQueue } from './postgres-job-queue.js';
 import { PostgresResponseGraph } from './postgres-response-graph.js';
 import { PostgresResponseStore } from './postgres-response-store.js';
 import { PostgresSessionLock } from './postgres-session-lock.js';
@@ -19,13 +21,15 @@ import { Tombstones } from './tombstones.js';
 /** State in PostgreSQL, shared by all replicas. */
 export class PostgresBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
+  override readonly runNotices = new RunNotices();
   override readonly responses: PostgresResponseStore;
   override readonly graph: PostgresResponseGraph;
   override readonly sessions: PostgresSessionStore;
   override readonly locks: PostgresSessionLock;
+  override readonly jobs: PostgresJobQueue;
   private readonly logger = new Logger('Database');
   private readonly database: Database;
-  private readonly listener: DeletionListener;
+  private readonly listener: NoticeListener;
   private readonly stopping = new AbortController();
 
   constructor(
@@ -35,11 +39,12 @@ export class PostgresBackend extends StateBackend {
     super();
     this.database = new Database(settings, clock);
     const tombstones = new Tombstones(this.database, this.notices, clock);
-    this.listener = new DeletionListener(settings, this.notices, clock);
+    this.listener = new NoticeListener(settings, this.notices, this.runNotices, clock);
     this.responses = new PostgresResponseStore(this.database, tombstones, clock, settings.CONTEXT_MAX_BYTES);
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.locks = new PostgresSessionLock(this.database);
+    this.jobs = new PostgresJobQueue(this.database, this.runNotices, clock);
   }
 
   /** Throws StateStartError for permanent errors, such as a wrong password, and for an outdated schema. */
@@ -50,6 +55,7 @@ export class PostgresBackend extends StateBackend {
 
   override async stop(): Promise<void> {
     this.stopping.abort();
+    await this.jobs.stop();
     await this.listener.stop();
     await this.database.close();
   }
@@ -64,6 +70,7 @@ export class PostgresBackend extends StateBackend {
       return false;
     }
     this.database.open();
+    await this.jobs.start();
     return true;
   }
 
