@@ -33,10 +33,10 @@ export class PostgresQueueWorker implements QueueWorker {
   private readonly handlers = new Set<Promise<void>>();
   /** Statements to wait for at shutdown. */
   private readonly statements = new Set<Promise<void>>();
+  private readonly pausing = new AbortController();
   private readonly stopping = new AbortController();
   private readonly timers: Timer[] = [];
   private isPrepared = false;
-  private isPaused = false;
   private isFetching = false;
   /** Whether there may be jobs that wait. */
   private mayFind = true;
@@ -49,9 +49,9 @@ export class PostgresQueueWorker implements QueueWorker {
   async begin(): Promise<void> {
     const { engine, queue, options } = this.parts;
     const boss = await engine.whenReady;
-    const { signal } = this.stopping;
+    const { signal } = this.pausing;
     await engine.repeat(`queue ${queue}`, () => boss.updateQueue(queue, toBossOptions(options)), signal);
-    if (this.isPaused || options.concurrency === 0) return;
+    if (signal.aborted || options.concurrency === 0) return;
     this.isPrepared = true;
     this.repeatEvery(POLL_MS, () => this.wake());
     this.repeatEvery((heartbeatOf(options) * 1000) / SIGNS_OF_LIFE, () => void this.touch());
@@ -65,19 +65,19 @@ export class PostgresQueueWorker implements QueueWorker {
   }
 
   pause(): void {
-    this.isPaused = true;
+    this.pausing.abort();
   }
 
   async stop(): Promise<void> {
     this.pause();
-    while (this.handlers.size > 0) await Promise.all(this.handlers);
+    await emptied(this.handlers);
+    await this.parts.clock.within(emptied(this.statements), LAST_STATEMENTS_MS);
     this.stopping.abort();
-    await this.parts.clock.within(Promise.all(this.statements), LAST_STATEMENTS_MS);
     for (const timer of this.timers) timer.cancel();
   }
 
   private get freeSlots(): number {
-    return this.isPrepared && !this.isPaused ? this.parts.options.concurrency - this.handlers.size : 0;
+    return this.isPrepared && !this.pausing.signal.aborted ? this.parts.options.concurrency - this.handlers.size : 0;
   }
 
   /** Fetches jobs until there are none, or no slots. */
@@ -85,7 +85,7 @@ export class PostgresQueueWorker implements QueueWorker {
     const { engine, queue } = this.parts;
     this.isFetching = true;
     while (this.mayFind && this.freeSlots > 0) {
-      await engine.repeat(`queue ${queue}`, () => this.fetch(engine.ready), this.stopping.signal);
+      await engine.repeat(`queue ${queue}`, () => this.fetch(engine.ready), this.pausing.signal);
     }
     this.isFetching = false;
   }
@@ -101,7 +101,7 @@ export class PostgresQueueWorker implements QueueWorker {
 
   private deliver(boss: PgBoss, job: BossJob<StoredData>): void {
     const held = this.held.add(job);
-    if (this.isPaused) {
+    if (this.pausing.signal.aborted) {
       // It paused while the job was fetched.
       this.settle(boss, held, false);
       return;
@@ -151,4 +151,9 @@ export class PostgresQueueWorker implements QueueWorker {
     });
     this.timers.push(timer);
   }
+}
+
+/** Resolves when nothing is left; what ends may add more. */
+async function emptied(promises: ReadonlySet<Promise<void>>): Promise<void> {
+  while (promises.size > 0) await Promise.all(promises);
 }
