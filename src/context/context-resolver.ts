@@ -103,7 +103,7 @@ function isReference({ type }: Item): boolean {
 }
 
 /** Told from a missing response: its client has seen the id, and would look for it in vain. */
-function unusableParent(responseId: string, status: ResponseObject['status']): ApiError {
+function unusableParent(responseId: string, status?: ResponseObject['status']): ApiError {
   const what = `Previous response with id '${responseId}'`;
   const message = WHY_UNUSABLE[status ?? 'completed'] ?? 'not found.';
   return ApiError.of('previous_response_not_found', `${what} ${message}`, { param: 'previous_response_id' });
@@ -112,7 +112,7 @@ function unusableParent(responseId: string, status: ResponseObject['status']): A
 const UNFINISHED = 'has not finished yet. Wait until its status is completed or incomplete.';
 const AGAIN = 'cannot be continued. Send its input again, with the previous_response_id that it had.';
 
-const WHY_UNUSABLE: Partial<Record<NonNullable<ResponseObject['status']>, string>> = {
+const WHY_UNUSABLE: Partial<Record<ResponseObject['status'], string>> = {
   queued: UNFINISHED,
   in_progress: UNFINISHED,
   failed: `has failed and ${AGAIN}`,

@@ -13,17 +13,14 @@ export function hasItems({ events, notes }: LoggedItems): boolean {
 
 /** The output items that a running response has finished, from the batches that `hasItems`. */
 export function finishedItems({ events, notes }: LoggedItems): readonly Item[] {
-  const items: Item[] = [];
+  const items = new Map<number, Item>();
   for (const { type, json } of events) {
     if (type !== ITEM_DONE) continue;
-    const event = JSON.parse(`${json}}`) as { readonly output_index: number; readonly item: Item };
-    items[event.output_index] = event.item;
+    const done = JSON.parse(`${json}}`) as { readonly output_index: number; readonly item: Item };
+    items.set(done.output_index, done.item);
   }
-  for (const note of notes) {
-    if (isDrop(note)) delete items[note.outputIndex];
-  }
-  // Also skips the places of unfinished items.
-  return items.filter(() => true);
+  for (const note of notes) if (isDrop(note)) items.delete(note.outputIndex);
+  return [...items].sort(([one], [other]) => one - other).map(([, item]) => item);
 }
 
 /** An unfinished item of an attempt that died is not part of the output. */

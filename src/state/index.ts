@@ -2,6 +2,7 @@ export * from './background-record.js';
 export * from './deletion-notices.js';
 export * from './errors.js';
 export * from './event-log.js';
+export * from './finished-items.js';
 export * from './given-items.js';
 export * from './job-queue.js';
 export { MemoryBackend } from './memory/memory-backend.js';

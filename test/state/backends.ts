@@ -2,7 +2,7 @@ import type { Tenant } from '../../src/access/index.js';
 import { Environment } from '../../src/config/index.js';
 import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
 import type { MemoryState } from '../../src/state/memory/memory-state.js';
-import type { ResponseRecord, StateBackend } from '../../src/state/index.js';
+import type { NewJob, ResponseRecord, StateBackend } from '../../src/state/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { openPostgres } from './postgres-fixture.js';
 
@@ -20,6 +20,12 @@ export interface OpenedBackend extends AsyncDisposable {
   content(): Promise<number>;
   /** Lets the leases on all sessions expire. */
   expireLeases(): Promise<void>;
+  /** Enqueues jobs, which a store does with what they belong to. */
+  enqueue(...jobs: readonly NewJob[]): Promise<void>;
+  /** Resolves when exactly so many jobs are held by a worker: what became of the others is known. */
+  untilHeld(count: number): Promise<void>;
+  /** Lets time pass for the jobs: pauses end, and deliveries take longer. */
+  ageJobs(seconds: number): Promise<void>;
   /** Stops it, and removes what it kept. */
   close(): Promise<void>;
 }
@@ -51,6 +57,10 @@ async function openMemory(): Promise<OpenedBackend> {
     },
     content: async () => state.bytes,
     expireLeases: async () => clock.advance(LEASE_MS),
+    enqueue: async (...jobs) => backend.jobs.add(jobs),
+    // The queue is told in microtasks.
+    untilHeld: () => new Promise(setImmediate),
+    ageJobs: async (seconds) => clock.advance(seconds * 1000),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -2,9 +2,11 @@ import { Logger } from '@nestjs/common';
 
 import type { Tenant } from '../../src/access/index.js';
 import { Environment } from '../../src/config/index.js';
-import type { ResponseRecord } from '../../src/state/index.js';
+import type { NewJob, ResponseRecord } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
+import type { Database } from '../../src/state/postgres/database.js';
 import { PostgresBackend } from '../../src/state/postgres/index.js';
+import type { JobEngine } from '../../src/state/postgres/job-engine.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
@@ -16,17 +18,25 @@ export interface OpenedPostgres extends OpenedBackend {
   readonly database: TestDatabase;
   /** Starts another replica over the same database. */
   replica(overrides?: Partial<DatabaseSettings>, clock?: Clock): Promise<PostgresBackend>;
+  /** Takes all jobs away from the processes that hold them, as if these had died long ago. */
+  loseWorkers(): Promise<void>;
 }
+
+/** More than the intervals at which a worker looks for jobs and shows that it is alive, ms. */
+const SHORT_MS = 6000;
 
 /** How a database is reached, with everything else as it is by default. */
 export function settingsFor(url: string, overrides: Partial<DatabaseSettings> = {}): DatabaseSettings {
   return Object.assign(new Environment(), { DATABASE_URL: url }, overrides);
 }
 
-/** Starts a backend over an empty database; both go when it is disposed, and all replicas with them. */
-export async function openPostgres(): Promise<OpenedPostgres> {
+/**
+ * Starts a backend over an empty database, on the server of the test run or on another one; both go when it is
+ * disposed, and all replicas with them.
+ */
+export async function openPostgres(serverUrl?: string): Promise<OpenedPostgres> {
   Logger.overrideLogger(false);
-  const database = await createTestDatabase();
+  const database = await createTestDatabase(serverUrl);
   const clock = new FakeClock();
   const backends: PostgresBackend[] = [];
   const start = async (overrides: Partial<DatabaseSettings> = {}, time: Clock = clock): Promise<PostgresBackend> => {
@@ -39,9 +49,30 @@ export async function openPostgres(): Promise<OpenedPostgres> {
     await Promise.all(backends.map((backend) => backend.stop()));
     await database.drop();
   };
+  const backend = await start();
+  /** Moves the times of jobs back, by the clock of the database, and looks for jobs that have become due. */
+  const supervise = async (changes: string): Promise<void> => {
+    await database.query(`UPDATE antiphon_jobs.job SET ${changes}`);
+    await database.query('UPDATE antiphon_jobs.queue SET monitor_on = NULL, monitor_claim_on = NULL');
+    await engineOf(backend).ready.supervise();
+    clock.advance(SHORT_MS);
+  };
   return {
-    backend: await start(),
+    backend,
     clock,
+    enqueue: (...jobs) => enqueue(backend, ...jobs),
+    untilHeld: async (count) => {
+      const held = "SELECT FROM antiphon_jobs.job WHERE state = 'active'";
+      while ((await database.query(held)).length !== count);
+    },
+    ageJobs: (seconds) => {
+      const age = `interval '${seconds} seconds'`;
+      return supervise(`start_after = start_after - ${age}, started_on = started_on - ${age}`);
+    },
+    loseWorkers: async () => {
+      await supervise("heartbeat_on = heartbeat_on - interval '1 day'");
+      await supervise('start_after = created_on');
+    },
     database,
     replica: start,
     saveMany: (tenant, records) => insertResponses(database, tenant, records),
@@ -53,6 +84,20 @@ export async function openPostgres(): Promise<OpenedPostgres> {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Enqueues jobs in a transaction of their own. */
+export async function enqueue(backend: PostgresBackend, ...jobs: readonly NewJob[]): Promise<void> {
+  await databaseOf(backend).transaction((run) => backend.jobs.enqueue(run, jobs));
+}
+
+/** The private parts that only a test wants. */
+export function databaseOf(backend: PostgresBackend): Database {
+  return (backend as unknown as { readonly database: Database }).database;
+}
+
+function engineOf({ jobs }: PostgresBackend): JobEngine {
+  return (jobs as unknown as { readonly engine: JobEngine }).engine;
 }
 
 /** Saves responses in one statement, without their items. */

@@ -4,7 +4,8 @@ import { readWithSdk } from '../../../test/support/sdk-stream.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { checkEventOrder, SequentialIdGenerator } from '../../testing/index.js';
 import { resolveSettings } from '../turn/resolve-settings.js';
-import { type AssemblerNote, finishedItems, foldEvents, type OutputEvent, ResponseAssembler } from './index.js';
+import { finishedItems } from '../../state/index.js';
+import { type AssemblerNote, foldEvents, type OutputEvent, ResponseAssembler } from './index.js';
 
 const SETTINGS = { ...resolveSettings({ model: 'm' }, null), background: true };
 

@@ -1,5 +1,4 @@
 export type { Writing } from './event-writer.js';
-export * from './finished-items.js';
 export * from './fold-events.js';
 export { ProviderContractError } from './output-item.js';
 export * from './response-assembler.js';

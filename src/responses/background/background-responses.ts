@@ -50,7 +50,7 @@ export class BackgroundResponses {
       assembler.queue();
       const stored: BackgroundTurn = { admitted, transport, begunAt: turn.startedAt };
       const record = {
-        response: assembler.queued,
+        response: assembler.queued(),
         input: resolved.question.input,
         parentId: resolved.parent?.responseId ?? null,
         inherited: resolved.parent?.transcript.items ?? [],

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import { StateBackend } from '../state-backend.js';
 import { RunNotices } from '../run-notices.js';
+import { StateBackend } from '../state-backend.js';
 import { MemoryJobQueue } from './memory-job-queue.js';
 import { MemoryResponseGraph } from './memory-response-graph.js';
 import { type MemoryLimits, MemoryResponseStore } from './memory-response-store.js';

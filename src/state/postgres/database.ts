@@ -108,6 +108,21 @@ export class Database {
     });
   }
 
+  /**
+   * Runs SQL of a library, and returns the result of the driver: one statement, or several without values, which may be
+   * a transaction.
+   */
+  readonly library = (text: string, values?: readonly unknown[]): Promise<pg.QueryResult> =>
+    this.withConnection(async (_run, client) => {
+      try {
+        return await client.query(text, values && [...values]);
+      } catch (error) {
+        // The texts may begin a transaction, and end it only when nothing fails.
+        if (values === undefined && !breaksConnection(error)) await client.query('ROLLBACK');
+        throw error;
+      }
+    });
+
   private async withConnection<T>(work: (run: Run, client: PoolClient) => Promise<T>): Promise<T> {
     try {
       return await this.once(work);

@@ -8,10 +8,11 @@ import pg from 'pg';
 import { StateStartError } from '../errors.js';
 import { type DatabaseSettings, directOptions, isPooled } from './connection-options.js';
 import { describe } from './database-errors.js';
+import { migrateJobs, pendingJobsMigration } from './migrate-jobs.js';
 
 /** One numbered statement per file; released files are never edited. */
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
-/** The schema of all tables. */
+/** The schema of all tables, except those of the job queue. */
 const SCHEMA = 'antiphon';
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_SCHEMA = '3F000';
@@ -23,32 +24,44 @@ const logger = new Logger('Migrations');
  * StateStartError.
  */
 export function pendingMigrations(settings: DatabaseSettings): Promise<readonly string[]> {
-  return withClient(settings, findPending);
+  return withClient(settings, async (client) => [
+    ...(await findPending(client)),
+    ...toList(await pendingJobsMigration(client)),
+  ]);
 }
 
 /**
- * Brings the schema up to date in one transaction, and returns the names of the applied migrations. Replicas that start
- * at once wait for each other. A newer schema is left unchanged. Throws StateStartError.
+ * Brings both schemas up to date, each in one transaction, and returns the names of the applied migrations. Replicas
+ * that start at once wait for each other. A newer schema is left unchanged. Throws StateStartError.
  */
 export function migrate(settings: DatabaseSettings): Promise<readonly string[]> {
-  return withClient(settings, async (client) => {
-    if ((await findPending(client)).length === 0) return [];
-    // Loaded on demand: most starts have nothing to migrate.
-    const { runner } = await import('node-pg-migrate');
-    const applied = await runner({
-      dbClient: client,
-      dir: MIGRATIONS,
-      direction: 'up',
-      migrationsTable: 'migrations',
-      migrationsSchema: SCHEMA,
-      // A role without permission to create schemas can use an existing one.
-      createMigrationsSchema: !(await hasSchema(client)),
-      singleTransaction: true,
-      advisoryLockMode: 'wait',
-      logger: { info: noLog, warn: noLog, error: (message: string) => logger.error(message) },
-    });
-    return applied.map(({ name }) => name);
+  return withClient(settings, async (client) => [
+    ...(await applyPending(client)),
+    ...toList(await migrateJobs(client)),
+  ]);
+}
+
+async function applyPending(client: pg.Client): Promise<readonly string[]> {
+  if ((await findPending(client)).length === 0) return [];
+  // Loaded on demand: most starts have nothing to migrate.
+  const { runner } = await import('node-pg-migrate');
+  const applied = await runner({
+    dbClient: client,
+    dir: MIGRATIONS,
+    direction: 'up',
+    migrationsTable: 'migrations',
+    migrationsSchema: SCHEMA,
+    // A role without permission to create schemas can use an existing one.
+    createMigrationsSchema: !(await hasSchema(client)),
+    singleTransaction: true,
+    advisoryLockMode: 'wait',
+    logger: { info: noLog, warn: noLog, error: (message: string) => logger.error(message) },
   });
+  return applied.map(({ name }) => name);
+}
+
+function toList(name: string | undefined): readonly string[] {
+  return name === undefined ? [] : [name];
 }
 
 async function hasSchema(client: pg.Client): Promise<boolean> {

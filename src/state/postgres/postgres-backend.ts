@@ -3,14 +3,16 @@ import { Logger } from '@nestjs/common';
 import { Backoff, type Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
+import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
 import { describe, isPassing } from './database-errors.js';
-import { DeletionListener } from './deletion-listener.js';
 import { migrate, pendingMigrations } from './migrate.js';
+import { NoticeListener } from './notice-listener.js';
 import { PAUSES } from './pauses.js';
 import { PostgresEventLog } from './postgres-event-log.js';
+import { PostgresJobQueue } from './postgres-job-queue.js';
 import { PostgresResponseGraph } from './postgres-response-graph.js';
 import { PostgresResponseStore } from './postgres-response-store.js';
 import { PostgresRuns } from './postgres-runs.js';
@@ -21,14 +23,16 @@ import { Tombstones } from './tombstones.js';
 /** State in PostgreSQL, shared by all replicas. */
 export class PostgresBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
+  override readonly runNotices = new RunNotices();
   override readonly responses: PostgresResponseStore;
   override readonly graph: PostgresResponseGraph;
   override readonly sessions: PostgresSessionStore;
   override readonly locks: PostgresSessionLock;
   override readonly log: PostgresEventLog;
+  override readonly jobs: PostgresJobQueue;
   private readonly logger = new Logger('Database');
   private readonly database: Database;
-  private readonly listener: DeletionListener;
+  private readonly listener: NoticeListener;
   private readonly stopping = new AbortController();
 
   constructor(
@@ -38,7 +42,8 @@ export class PostgresBackend extends StateBackend {
     super();
     this.database = new Database(settings, clock);
     const tombstones = new Tombstones(this.database, this.notices, clock);
-    this.listener = new DeletionListener(settings, this.notices, clock);
+    this.listener = new NoticeListener(settings, this.notices, this.runNotices, clock);
+    this.jobs = new PostgresJobQueue(this.database, this.runNotices, clock);
     this.log = new PostgresEventLog(this.database, this.runNotices, clock);
     const runs = new PostgresRuns(this.database, this.log, this.jobs, clock, settings.CONTEXT_MAX_BYTES);
     this.responses = new PostgresResponseStore(
@@ -62,6 +67,7 @@ export class PostgresBackend extends StateBackend {
 
   override async stop(): Promise<void> {
     this.stopping.abort();
+    await this.jobs.stop();
     await this.listener.stop();
     await this.database.close();
   }
@@ -76,6 +82,7 @@ export class PostgresBackend extends StateBackend {
       return false;
     }
     this.database.open();
+    await this.jobs.start();
     return true;
   }
 

@@ -1,3 +1,4 @@
+import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../statement.js';
 import type { BatchColumns, BatchRow } from '../log-columns.js';
 import { notifyReplicas, type Viewer, VISIBLE } from './visible.js';
@@ -218,11 +219,11 @@ export const HOLD_RUN = adHoc<readonly [...Viewer, responseId: string], HeldRow>
 );
 
 /** Tells all replicas that a response was ended from outside of its run. */
-export const NOTIFY_ENDED = adHoc<readonly [responseId: string], never>(`SELECT pg_notify('antiphon_ended', $1)`);
+export const NOTIFY_ENDED = adHoc<readonly [responseId: string], never>(`SELECT pg_notify('${CHANNELS.ended}', $1)`);
 
 /** Tells all replicas that events were added to logs. */
 export const NOTIFY_LOGGED = adHoc<readonly [responseIds: readonly string[]], never>(
-  `WITH logged AS (SELECT unnest($1::text[]) AS id) SELECT ${notifyReplicas('logged', 'antiphon_logged')} AS notices`,
+  `WITH logged AS (SELECT unnest($1::text[]) AS id) SELECT ${notifyReplicas('logged', CHANNELS.logged)} AS notices`,
 );
 
 /** Most bytes of events on a page; the first batch always fits. */

@@ -1,3 +1,5 @@
+import { CHANNELS } from '../channels.js';
+
 /**
  * The condition for response `r` to be visible; part of every look-up. `$1` is the tenant, `$2` the time, `$3` the
  * session of the look-up or null. Not with EXISTS: PostgreSQL would read the whole session for one response.
@@ -16,7 +18,7 @@ export const OUTPUT_OF_RESPONSE = `(SELECT string_agg(i.body, ',' ORDER BY i.pos
  * Notifies other replicas of the ids in a table, several per notice: a notice is limited to 8000 bytes. Returns the
  * number of notices.
  */
-export function notifyReplicas(table: string, channel = 'antiphon_deleted'): string {
+export function notifyReplicas(table: string, channel: string = CHANNELS.deleted): string {
   return `(SELECT count(pg_notify('${channel}', notices.ids)) FROM (
     SELECT string_agg(id, ' ') AS ids
     FROM (SELECT id, (row_number() OVER () - 1) / 20 AS part FROM ${table}) parts GROUP BY part) notices)`;

@@ -3,34 +3,48 @@ import pg from 'pg';
 
 import { Backoff, type Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
+import type { RunNotices } from '../run-notices.js';
+import { CHANNELS } from './channels.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
 import { describe } from './database-errors.js';
 import { PAUSES } from './pauses.js';
 
-/** How often the connection is checked, ms: it is otherwise idle while nothing is deleted. */
+/** How often the connection is checked, ms: it is otherwise idle while nothing happens. */
 const CHECK_INTERVAL_MS = 15_000;
 /** Time limit of the check, ms. */
 const CHECK_TIMEOUT_MS = 5000;
 
-/** Receives the deletions of other replicas on a dedicated connection, which is reopened when it is lost. */
-export class DeletionListener {
-  private readonly logger = new Logger('DeletionListener');
+const LISTEN = Object.values(CHANNELS)
+  .map((channel) => `LISTEN ${channel}`)
+  .join('; ');
+
+/** Receives the notices of all replicas on a dedicated connection, which is reopened when it is lost. */
+export class NoticeListener {
+  private readonly logger = new Logger('NoticeListener');
   private readonly stopping = new AbortController();
   private readonly backoff: Backoff;
+  private readonly receivers: Readonly<Record<string, (payload: string) => void>>;
   private running: Promise<void> = Promise.resolve();
   private isReceiving = true;
 
   constructor(
     private readonly settings: DatabaseSettings,
-    private readonly notices: DeletionNotices,
+    private readonly deletions: DeletionNotices,
+    private readonly runs: RunNotices,
     private readonly clock: Clock,
   ) {
     this.backoff = new Backoff(clock, PAUSES);
+    this.receivers = {
+      [CHANNELS.deleted]: (ids) => deletions.announce(ids.split(' ')),
+      [CHANNELS.logged]: (ids) => runs.announceLogged(ids.split(' ')),
+      [CHANNELS.ended]: (ids) => runs.announceEnded(ids.split(' ')),
+      [CHANNELS.jobs]: () => runs.announceEnqueued(),
+    };
   }
 
-  /** Connects; the notices are interrupted until then. */
+  /** Connects; the notices of deletions are interrupted until then. */
   start(): void {
-    this.notices.interrupt();
+    this.deletions.interrupt();
     this.running = this.run();
   }
 
@@ -43,7 +57,7 @@ export class DeletionListener {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       await this.listen(signal);
-      this.notices.interrupt();
+      this.deletions.interrupt();
       await this.clock.sleep(this.backoff.failed(), signal);
     }
   }
@@ -56,23 +70,24 @@ export class DeletionListener {
     const stop = (): void => lose(new Error('the service is stopping'));
     client.on('error', lose);
     client.on('end', () => lose(new Error('the connection was closed')));
-    client.on('notification', ({ payload = '' }) => this.notices.announce(payload.split(' ')));
+    client.on('notification', ({ channel, payload = '' }) => this.receivers[channel]?.(payload));
     signal.addEventListener('abort', stop, { once: true });
     const check = this.clock.schedule(CHECK_INTERVAL_MS, () => {
       client.query('SELECT').then(() => check.refresh(), lose);
     });
     try {
       await Promise.race([client.connect(), loss]);
-      await client.query('LISTEN antiphon_deleted');
+      await client.query(LISTEN);
       this.backoff.succeeded();
-      this.notices.resume();
-      if (!this.isReceiving) this.logger.log('deletion notices of other replicas are received again');
+      this.deletions.resume();
+      this.runs.announceResumed();
+      if (!this.isReceiving) this.logger.log('notices of other replicas are received again');
       this.isReceiving = true;
       await loss;
     } catch (error) {
       // Logged once, not with every attempt.
       if (!signal.aborted && this.isReceiving) {
-        this.logger.warn(`deletion notices of other replicas are not received: ${describe(error)}`);
+        this.logger.warn(`notices of other replicas are not received: ${describe(error)}`);
       }
       this.isReceiving = false;
     } finally {

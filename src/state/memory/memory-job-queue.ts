@@ -1,0 +1,41 @@
+import type { Clock } from '../../time/index.js';
+import { type Job, JobQueue, type NewJob, type QueueName, type QueueOptions, type QueueWorker } from '../job-queue.js';
+import { MemoryQueue } from './memory-queue.js';
+import { MemoryQueueWorker } from './memory-queue-worker.js';
+
+/** Queues of this process; the store bounds them. */
+export class MemoryJobQueue extends JobQueue {
+  override readonly isDurable = false;
+  private readonly queues = new Map<QueueName, MemoryQueue>();
+  private count = 0;
+
+  constructor(private readonly clock: Clock) {
+    super();
+  }
+
+  /** Enqueues jobs. Their handlers are called later, never by this call. */
+  add(jobs: readonly NewJob[]): void {
+    for (const { queue, data } of jobs) {
+      this.count += 1;
+      this.queue(queue).add({ data, number: this.count, attempts: 0 });
+    }
+  }
+
+  override async work(
+    queue: QueueName,
+    options: QueueOptions & { readonly concurrency: number },
+    handler: (job: Job) => Promise<void>,
+  ): Promise<QueueWorker> {
+    const waiting = this.queue(queue);
+    const worker = new MemoryQueueWorker({ waiting, clock: this.clock, options, handler });
+    waiting.takers.add(worker);
+    worker.wake();
+    return worker;
+  }
+
+  private queue(name: QueueName): MemoryQueue {
+    const queue = this.queues.get(name) ?? new MemoryQueue();
+    this.queues.set(name, queue);
+    return queue;
+  }
+}

@@ -1,0 +1,90 @@
+import { Logger } from '@nestjs/common';
+
+import { OutageLog } from '../../logging/index.js';
+import type { Clock } from '../../time/index.js';
+import type { Job, QueueOptions, QueueWorker } from '../job-queue.js';
+import type { MemoryJob, MemoryQueue } from './memory-queue.js';
+
+/** What a worker needs. */
+export interface MemoryWorkerParts {
+  readonly waiting: MemoryQueue;
+  readonly clock: Clock;
+  readonly options: QueueOptions & { readonly concurrency: number };
+  readonly handler: (job: Job) => Promise<void>;
+}
+
+/** Takes the jobs of a queue in this process. */
+export class MemoryQueueWorker implements QueueWorker {
+  private readonly failures = new OutageLog(new Logger('JobQueue'));
+  private readonly running = new Set<Promise<void>>();
+  private isPaused = false;
+  private isWoken = false;
+
+  constructor(private readonly parts: MemoryWorkerParts) {}
+
+  /** There may be jobs that wait. */
+  wake(): void {
+    if (this.isWoken) return;
+    this.isWoken = true;
+    queueMicrotask(() => {
+      this.isWoken = false;
+      this.takeAll();
+    });
+  }
+
+  pause(): void {
+    this.isPaused = true;
+    this.parts.waiting.takers.delete(this);
+  }
+
+  async stop(): Promise<void> {
+    this.pause();
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  private takeAll(): void {
+    const { waiting, options } = this.parts;
+    while (!this.isPaused && this.running.size < options.concurrency) {
+      const job = waiting.take();
+      if (job === undefined) return;
+      const running = this.deliver(job).then(() => {
+        this.running.delete(running);
+        this.wake();
+      });
+      this.running.add(running);
+    }
+  }
+
+  /** Resolves when the handler has ended; never rejects. */
+  private async deliver(job: MemoryJob): Promise<void> {
+    const { clock, options, handler } = this.parts;
+    const expired = new AbortController();
+    // Another delivery follows, and what this one comes to does not count.
+    const limit = clock.schedule(options.maxRunSeconds * 1000, () => {
+      expired.abort();
+      this.deliverAgain(job);
+    });
+    job.attempts += 1;
+    try {
+      await handler({ data: job.data, attempt: job.attempts, signal: expired.signal });
+    } catch (error) {
+      this.failures.warn('a job failed', String(error));
+      if (!expired.signal.aborted) this.deliverAgain(job);
+    } finally {
+      limit.cancel();
+    }
+  }
+
+  private deliverAgain(job: MemoryJob): void {
+    const { waiting, clock, options } = this.parts;
+    if (job.attempts < options.maxAttempts) {
+      clock.schedule(pauseAfter(job.attempts, options) * 1000, () => waiting.add(job));
+    }
+  }
+}
+
+/** Seconds. */
+function pauseAfter(attempts: number, { retryDelaySeconds, longestRetryDelaySeconds }: QueueOptions): number {
+  if (longestRetryDelaySeconds === undefined) return retryDelaySeconds;
+  return Math.min(retryDelaySeconds * 2 ** (attempts - 1), longestRetryDelaySeconds);
+}

@@ -1,0 +1,26 @@
+/** A job, with how often it was delivered. */
+export interface MemoryJob {
+  readonly data: unknown;
+  /** Its place in the queue, also when it is delivered again. */
+  readonly number: number;
+  attempts: number;
+}
+
+/** Jobs that wait, oldest first. */
+export class MemoryQueue {
+  /** Those who take the jobs. */
+  readonly takers = new Set<{ wake(): void }>();
+  private readonly jobs: MemoryJob[] = [];
+
+  add(job: MemoryJob): void {
+    // Only a job that is delivered again has younger ones behind it.
+    let index = this.jobs.length;
+    while (index > 0 && (this.jobs[index - 1]?.number ?? 0) > job.number) index -= 1;
+    this.jobs.splice(index, 0, job);
+    for (const taker of this.takers) taker.wake();
+  }
+
+  take(): MemoryJob | undefined {
+    return this.jobs.shift();
+  }
+}

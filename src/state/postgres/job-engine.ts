@@ -1,0 +1,118 @@
+import { Logger } from '@nestjs/common';
+import type { PgBoss } from 'pg-boss';
+
+import { OutageLog } from '../../logging/index.js';
+import type { Clock } from '../../time/index.js';
+import { StateStartError, StoreUnavailableError } from '../errors.js';
+import type { QueueName } from '../job-queue.js';
+import type { Database } from './database.js';
+import { describe } from './database-errors.js';
+import { JOBS_SCHEMA } from './migrate-jobs.js';
+import { repeatUntilDone } from './repeat.js';
+
+const DAY = 86_400;
+
+/** How often jobs of dead processes are looked for, seconds. A process skips it if another one has just done so. */
+const SUPERVISION = { superviseIntervalSeconds: 4, monitorIntervalSeconds: 3 };
+/** The longest time until jobs of a dead process are found, and are delivered again, seconds. */
+export const TAKEOVER_SECONDS = 10;
+/** How often, and after which time, jobs are deleted that failed for the last time, seconds. */
+const CLEANING_SECONDS = 3600;
+/** Time limit for running statements at shutdown, ms. */
+const LAST_STATEMENTS_MS = 2000;
+
+/** Options of a queue until a process works on it. */
+const NEW_QUEUE = { heartbeatSeconds: 20, expireInSeconds: DAY, retryLimit: 1000, retryDelay: 1 };
+const QUEUES: readonly QueueName[] = ['turns', 'webhooks'];
+
+/** pg-boss over our connections: it stores jobs, and finds those whose process died. */
+export class JobEngine {
+  private readonly outages = new OutageLog(new Logger('JobQueue'));
+  private readonly stopping = new AbortController();
+  private readonly started = Promise.withResolvers<PgBoss>();
+  private boss: PgBoss | undefined;
+  private running: PgBoss | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Starts it; if the database is temporarily unavailable, in the background. Throws StateStartError. */
+  async start(): Promise<void> {
+    try {
+      await this.open();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) {
+        throw new StateStartError(`the job queue cannot start: ${describe(error)}`, { cause: error });
+      }
+      void this.repeat('cannot start', () => this.open());
+    }
+  }
+
+  /** Lets running statements end, up to LAST_STATEMENTS_MS. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    if (this.boss === undefined) return;
+    await this.clock.within(this.boss.stop({ close: false, graceful: false }), LAST_STATEMENTS_MS);
+  }
+
+  /** Throws StoreUnavailableError until it has started. */
+  get ready(): PgBoss {
+    if (this.running === undefined) throw new StoreUnavailableError('the job queue is not ready yet');
+    return this.running;
+  }
+
+  get isReady(): boolean {
+    return this.running !== undefined;
+  }
+
+  /** Resolves when it has started. */
+  get whenReady(): Promise<PgBoss> {
+    return this.started.promise;
+  }
+
+  /** Repeats work until it succeeds or the signal aborts; failures are logged. Never rejects. */
+  repeat(what: string, work: () => Promise<unknown>, signal = this.stopping.signal): Promise<void> {
+    const onFailure = (error: unknown): void => this.warn(what, error);
+    return repeatUntilDone(work, { clock: this.clock, signal, onFailure });
+  }
+
+  warn(what: string, reason: unknown): void {
+    this.outages.warn(what, describe(reason));
+  }
+
+  private async open(): Promise<void> {
+    this.boss ??= await this.create();
+    const boss = await this.boss.start();
+    const existing = new Set((await boss.getQueues([...QUEUES])).map(({ name }) => name));
+    for (const name of QUEUES) if (!existing.has(name)) await boss.createQueue(name, NEW_QUEUE);
+    this.running = boss;
+    this.started.resolve(boss);
+  }
+
+  private async create(): Promise<PgBoss> {
+    // Loaded on demand: STATE=memory does without it.
+    const { PgBoss } = await import('pg-boss');
+    const boss = new PgBoss({
+      db: { executeSql: this.database.library },
+      schema: JOBS_SCHEMA,
+      ...SUPERVISION,
+      maintenanceIntervalSeconds: CLEANING_SECONDS,
+      // It has nothing to migrate any more, but only so it accepts a schema of a later version.
+      migrate: true,
+      // What we do not use is put off, or switched off.
+      bamIntervalSeconds: DAY,
+      flowIntervalSeconds: DAY,
+      queueCacheIntervalSeconds: DAY,
+      schedule: false,
+      registerInstance: false,
+      reindex: false,
+      monitorVacuum: false,
+      openTelemetry: { enabled: false },
+    });
+    boss.on('error', (error) => this.warn('the job queue fails', error));
+    boss.on('warning', ({ message }) => this.warn('the job queue warns', message));
+    return boss;
+  }
+}

@@ -1,0 +1,61 @@
+import { createRequire } from 'node:module';
+
+import type pg from 'pg';
+
+/** The schema of pg-boss's tables. */
+export const JOBS_SCHEMA = 'antiphon_jobs';
+
+/** Held while the schema is changed, until the connection ends: replicas that start at once wait for each other. */
+const LOCK = `SELECT pg_advisory_lock(hashtextextended('${JOBS_SCHEMA}', 0))`;
+
+interface BossPackage {
+  readonly pgboss: { readonly schema: number };
+}
+
+/** The name of the migration of pg-boss's schema that the database lacks, if any. */
+export async function pendingJobsMigration(client: pg.Client): Promise<string | undefined> {
+  const required = requiredVersion();
+  return (await installedVersion(client)) < required ? nameOf(required) : undefined;
+}
+
+/** Installs pg-boss's schema or brings it up to date; returns the name of the migration, if one was needed. */
+export async function migrateJobs(client: pg.Client): Promise<string | undefined> {
+  if ((await pendingJobsMigration(client)) === undefined) return undefined;
+  // Loaded on demand: most starts have nothing to migrate.
+  const { getConstructionPlans, getMigrationPlans } = await import('pg-boss');
+  await client.query(LOCK);
+  const installed = await installedVersion(client);
+  const required = requiredVersion();
+  if (installed >= required) return undefined;
+  await client.query(
+    installed > 0
+      ? getMigrationPlans(JOBS_SCHEMA, installed)
+      : // A role without permission to create schemas can use an existing one.
+        getConstructionPlans(JOBS_SCHEMA, { createSchema: !(await hasSchema(client)) }),
+  );
+  return nameOf(required);
+}
+
+function nameOf(version: number): string {
+  return `${JOBS_SCHEMA}_${version}`;
+}
+
+/** pg-boss exports neither this number nor a check that accepts a newer schema. */
+function requiredVersion(): number {
+  return (createRequire(import.meta.url)('pg-boss/package.json') as BossPackage).pgboss.schema;
+}
+
+/** 0 when it is not installed. */
+async function installedVersion(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ is: boolean }>(
+    `SELECT to_regclass('${JOBS_SCHEMA}.version') IS NOT NULL AS is`,
+  );
+  if (rows[0]?.is !== true) return 0;
+  const versions = await client.query<{ version: number }>(`SELECT version FROM ${JOBS_SCHEMA}.version`);
+  return versions.rows[0]?.version ?? 0;
+}
+
+async function hasSchema(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ has: boolean }>(`SELECT to_regnamespace('${JOBS_SCHEMA}') IS NOT NULL AS has`);
+  return rows[0]?.has === true;
+}

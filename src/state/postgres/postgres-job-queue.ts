@@ -1,0 +1,68 @@
+import type { Clock } from '../../time/index.js';
+import { type Job, JobQueue, type NewJob, type QueueName, type QueueOptions, type QueueWorker } from '../job-queue.js';
+import type { RunNotices } from '../run-notices.js';
+import { NOTIFY_OF_JOBS } from './channels.js';
+import type { Database, Run } from './database.js';
+import { JobEngine } from './job-engine.js';
+import { PostgresQueueWorker } from './postgres-queue-worker.js';
+import { adHoc } from './statement.js';
+
+/** How long a start waits for a queue to be prepared, ms. */
+const PREPARING_MS = 2000;
+
+/** Queues in the database, for all replicas: pg-boss, without its pollers. Notices wake the workers instead. */
+export class PostgresJobQueue extends JobQueue {
+  override readonly isDurable = true;
+  private readonly engine: JobEngine;
+  private readonly workers = new Set<PostgresQueueWorker>();
+
+  constructor(
+    database: Database,
+    private readonly notices: RunNotices,
+    private readonly clock: Clock,
+  ) {
+    super();
+    this.engine = new JobEngine(database, clock);
+    const wake = (): void => this.workers.forEach((worker) => worker.wake());
+    notices.subscribe({ enqueued: wake, resumed: wake });
+  }
+
+  /** After the schema is up to date. Throws StateStartError; an unavailable database is waited for in the background. */
+  start(): Promise<void> {
+    return this.engine.start();
+  }
+
+  async stop(): Promise<void> {
+    for (const worker of this.workers) worker.pause();
+    await this.engine.stop();
+  }
+
+  /** Adds jobs within a transaction: it takes effect with its commit. Throws StoreUnavailableError. */
+  async enqueue(run: Run, jobs: readonly NewJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    const boss = this.engine.ready;
+    const db = {
+      executeSql: async (text: string, values: readonly unknown[] = []) => ({
+        rows: [...(await run(adHoc(text), values))],
+      }),
+    };
+    for (const [queue, group] of Map.groupBy(jobs, (job) => job.queue)) {
+      // As text: jsonb accepts no NUL and no unpaired surrogates.
+      const rows = group.map(({ data }) => ({ data: { body: JSON.stringify(data) } }));
+      await boss.insert(queue, rows, { db });
+    }
+    await run(NOTIFY_OF_JOBS, []);
+  }
+
+  override async work(
+    queue: QueueName,
+    options: QueueOptions & { readonly concurrency: number },
+    handler: (job: Job) => Promise<void>,
+  ): Promise<QueueWorker> {
+    const worker = new PostgresQueueWorker({ engine: this.engine, clock: this.clock, queue, options, handler });
+    this.workers.add(worker);
+    const begun = worker.begin();
+    if (this.engine.isReady) await this.clock.within(begun, PREPARING_MS);
+    return worker;
+  }
+}
