@@ -1,7 +1,7 @@
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import type { LogBatch } from './event-log.js';
 import type { NewJob } from './job-queue.js';
-import type { ResponseRecord } from './response-store.js';
+import type { ResponseRecord } from './response-record.js';
 
 /** A background response before its run. */
 export interface QueuedRecord extends Pick<
@@ -59,4 +59,12 @@ export interface Ending extends Pick<ResponseRecord, 'response' | 'given' | 'ori
   readonly logExpiresAt: number;
   /** Jobs that are enqueued with it. */
   readonly jobs: readonly NewJob[];
+}
+
+/** Which responses `ResponseStore.conclude` ends. */
+export interface ConcludeOptions {
+  /** Only one in this session. */
+  readonly within?: string | undefined;
+  /** Only while this is the latest attempt to run it. */
+  readonly attempt?: number | undefined;
 }

@@ -8,6 +8,7 @@ export * from './job-queue.js';
 export { MemoryBackend } from './memory/memory-backend.js';
 export * from './page.js';
 export * from './response-graph.js';
+export * from './response-record.js';
 export * from './response-store.js';
 export * from './run-notices.js';
 export * from './session-lock.js';

@@ -14,15 +14,7 @@ export type Call = (backend: StateBackend, tenant: Tenant, within?: string) => P
 
 /** Methods without a tenant, and those of background responses, which runs.spec.ts covers. */
 type Uncovered =
-  | 'check'
-  | 'expectSave'
-  | 'purge'
-  | 'create'
-  | 'start'
-  | 'handBack'
-  | 'finish'
-  | 'conclude'
-  | 'queuedBefore';
+  'check' | 'expectSave' | 'purge' | 'create' | 'start' | 'handBack' | 'finish' | 'conclude' | 'queuedBefore';
 
 type Calls<Contract> = Readonly<Record<Exclude<keyof Contract, Uncovered>, readonly Call[]>>;
 

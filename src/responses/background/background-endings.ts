@@ -3,7 +3,13 @@ import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import type { FinalStatus, ResponseErrorBody, ResponseObject } from '../../protocol/index.js';
-import { type Ending, type LogBatch, ResponseStore, type UnfinishedResponse } from '../../state/index.js';
+import {
+  type ConcludeOptions,
+  type Ending,
+  type LogBatch,
+  ResponseStore,
+  type UnfinishedResponse,
+} from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import { foldEvents, type Outcome } from '../assembler/index.js';
 import { type AdmittedTurn, Assemblers, type BackgroundEnding, type TurnRecord, TurnObservers } from '../turn/index.js';
@@ -40,19 +46,19 @@ export class BackgroundEndings {
    * never in the background.
    */
   cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
-    return this.end(tenant, responseId, { status: 'cancelled', usage: null }, within);
+    return this.end(tenant, responseId, { status: 'cancelled', usage: null }, { within });
   }
 
-  /** Ends a response that has not ended as failed. */
-  async fail(tenant: Tenant, responseId: string, error: ResponseErrorBody): Promise<void> {
-    await this.end(tenant, responseId, { status: 'failed', usage: null, error });
+  /** Ends a response that has not ended as failed; with an attempt, only if no later one has started. */
+  async fail(tenant: Tenant, responseId: string, error: ResponseErrorBody, attempt?: number): Promise<void> {
+    await this.end(tenant, responseId, { status: 'failed', usage: null, error }, { attempt });
   }
 
   private async end(
     tenant: Tenant,
     responseId: string,
     outcome: Outcome<FinalStatus>,
-    within?: string,
+    options: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
     let record: TurnRecord | undefined;
     const compose = (unfinished: UnfinishedResponse): Ending => {
@@ -60,7 +66,7 @@ export class BackgroundEndings {
       ({ record } = composed);
       return composed.ending;
     };
-    const response = await this.store.conclude(tenant, responseId, compose, within);
+    const response = await this.store.conclude(tenant, responseId, compose, options);
     if (record !== undefined) this.observers.settled(record);
     return response;
   }

@@ -17,7 +17,7 @@ import {
   type StartedRun,
 } from '../../state/index.js';
 import { Clock, type Timer } from '../../time/index.js';
-import { ActiveTurn, Entrance, TurnRunner } from '../turn/index.js';
+import { ActiveTurn, TurnRunner } from '../turn/index.js';
 import { BackgroundEndings } from './background-endings.js';
 import { type BackgroundTurn, readTurn, type TurnJob } from './background-turn.js';
 import { RunLog } from './run-log.js';
@@ -104,47 +104,51 @@ export class BackgroundWorker implements OnApplicationBootstrap {
   private async run(job: Job): Promise<void> {
     const { tenant, responseId } = job.data as TurnJob;
     const run: Run = { tenant, responseId, attempt: job.attempt };
-    const fail = (error: ResponseErrorBody): Promise<void> => this.endings.fail(tenant, responseId, error);
-
-    let started: StartedRun | undefined;
+    let refusal: ResponseErrorBody | null;
     try {
-      started = await this.store.start(run);
+      const started = await this.store.start(run);
+      // It has ended, or runs elsewhere already.
+      if (started === undefined) return;
+      refusal = await this.runStarted(run, started, job.signal);
     } catch (error) {
       if (!(error instanceof ContextTooLargeError)) throw error;
-      return fail(toErrorBody(error.toApiError()));
+      refusal = toErrorBody(error.toApiError());
     }
-    // It has ended, or runs elsewhere already.
-    if (started === undefined) return undefined;
+    if (refusal !== null) await this.endings.fail(tenant, responseId, refusal, job.attempt);
+  }
+
+  /** Returns why the response is to fail, or null when it has ended. Rejects when the turn is to run again. */
+  private async runStarted(run: Run, started: StartedRun, claim: AbortSignal): Promise<ResponseErrorBody | null> {
     const stored = readTurn(started.turn);
-    if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return fail(TRIED_TOO_OFTEN);
-    if (!started.isRestart && this.hasWaitedTooLong(stored)) return fail(WAITED_TOO_LONG);
+    if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return TRIED_TOO_OFTEN;
+    if (!started.isRestart && this.hasWaitedTooLong(stored)) return WAITED_TOO_LONG;
 
     const { turn, log } = this.prepare(run, started, stored);
     const onLost = (): void => turn.stop('lost');
-    job.signal.addEventListener('abort', onLost, { once: true });
+    claim.addEventListener('abort', onLost, { once: true });
     const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
-    this.running.set(responseId, { turn, ended });
+    this.running.set(run.responseId, { turn, ended });
     try {
-      // Undefined when it was stopped: ended from outside, or for another process to go on with.
-      if ((await this.runner.run(turn, log)) !== undefined) return undefined;
+      if ((await this.runner.run(turn, log)) !== undefined) return null;
     } catch (error) {
-      const refusal = error as ApiError;
-      if (!isTemporary(refusal) || this.hasWaitedTooLong(stored)) return await fail(toErrorBody(refusal));
+      if (!(error instanceof ApiError)) throw error;
+      if (!isTemporary(error)) return toErrorBody(error);
+      if (this.hasWaitedTooLong(stored)) return WAITED_TOO_LONG;
       await this.store.handBack(run);
-      throw refusal;
+      throw error;
     } finally {
-      job.signal.removeEventListener('abort', onLost);
-      this.running.delete(responseId);
+      claim.removeEventListener('abort', onLost);
+      this.running.delete(run.responseId);
       end(undefined);
     }
+    // It was stopped: ended from outside, or for another process to go on with.
     if (turn.stopReason === 'hand_over') {
       await this.store.handBack(run);
-      throw new Error(`${responseId} was handed back`);
+      throw new Error(`${run.responseId} was handed back`);
     }
-    const failure = log.error;
-    if (failure === undefined || failure instanceof RunLostError) return undefined;
-    this.logger.error(`the run of ${responseId} could not be stored`, failure);
-    throw failure as Error;
+    if (log.error === null || log.error instanceof RunLostError) return null;
+    this.logger.error(`the events of ${run.responseId} could not be stored`, log.error);
+    throw log.error;
   }
 
   private prepare(

@@ -1,10 +1,11 @@
 import type { StreamEvent } from '../../protocol/index.js';
 import {
   type Ending,
-  EventLog,
+  type EventLog,
   type LogBatch,
-  ResponseStore,
+  type ResponseStore,
   type Run,
+  RunLostError,
   type StartedRun,
   StoreUnavailableError,
   SessionLockLostError,
@@ -46,7 +47,7 @@ export class RunLog implements EventSink, BackgroundRun {
   private appending: Promise<void> | null = null;
   private isScheduled = false;
   /** Why nothing more can be written. */
-  private failure: { readonly error: unknown } | null = null;
+  private failure: Error | null = null;
 
   constructor(
     private readonly dependencies: RunLogDependencies,
@@ -81,15 +82,26 @@ export class RunLog implements EventSink, BackgroundRun {
   async finish(ending: BackgroundEnding): Promise<void> {
     this.flush();
     while (this.appending !== null) await this.appending;
-    if (this.failure !== null) throw this.failure.error;
+    if (this.failure !== null) throw this.failure;
     const { events, notes } = ending;
     const whole = this.toEnding(ending, this.toBatch(events, notes));
-    await this.persist(() => this.dependencies.store.finish(this.run, whole));
+    try {
+      await this.persist(() => this.dependencies.store.finish(this.run, whole));
+    } catch (error) {
+      if (!(error instanceof RunLostError)) throw error;
+      this.giveUp(error);
+      this.owner.signal.throwIfAborted();
+    }
   }
 
-  /** The error that ended the writing, if any. */
-  get error(): unknown {
-    return this.failure?.error;
+  /** The error that ended the writing; null if there was none. */
+  get error(): Error | null {
+    return this.failure;
+  }
+
+  private giveUp(error: unknown): void {
+    this.failure = error instanceof Error ? error : new Error(String(error));
+    this.owner.stop();
   }
 
   private schedule(): void {
@@ -122,8 +134,7 @@ export class RunLog implements EventSink, BackgroundRun {
         await this.persist(() => this.dependencies.log.append(this.run, batch));
       }
     } catch (error) {
-      this.failure = { error };
-      this.owner.stop();
+      this.giveUp(error);
     }
   }
 

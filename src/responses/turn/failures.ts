@@ -3,7 +3,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
-import { ModelError } from '../../providers/index.js';
+import { BreakConnectionError, ModelError } from '../../providers/index.js';
 import { SessionLockLostError, StateError, StoreUnavailableError } from '../../state/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
@@ -42,6 +42,7 @@ export class TurnFailures {
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     if (error instanceof ModelError) return { code: error.code, message: error.message };
     if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
+    if (error instanceof BreakConnectionError) return { code: 'server_error', message: STOP_MESSAGES.cut };
     if (error instanceof TurnStoppedError) {
       if (error.reason === 'time_limit') return this.toResponseError(this.outOfTime(), turn);
       return { code: 'server_error', message: STOP_MESSAGES[error.reason] };

@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
-import { IdGenerator, type IncompleteReason, type Item } from '../../protocol/index.js';
+import type { IncompleteReason, Item } from '../../protocol/index.js';
 import type { FinishReason } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
-import { type Outcome, ResponseAssembler } from '../assembler/index.js';
+import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
+import { Assemblers } from './assemblers.js';
 import { Delivery } from './delivery.js';
 import type { EventSink } from './event-sink.js';
 import { TurnFailures } from './failures.js';
@@ -43,7 +44,7 @@ export class Passes {
     private readonly resolver: TurnResolver,
     private readonly meter: TokenMeter,
     private readonly failures: TurnFailures,
-    private readonly ids: IdGenerator,
+    private readonly assemblers: Assemblers,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -53,7 +54,8 @@ export class Passes {
    * model's refusal before the response exists, and disconnects; every other error becomes an outcome.
    */
   async run(turn: ActiveTurn, resolved: ResolvedTurn, sink: EventSink | null): Promise<Answer> {
-    const assembler = this.assemble(turn, sink);
+    const writing = sink === null ? 'nothing' : sink.note === undefined ? 'events' : 'events and notes';
+    const assembler = this.assemblers.make(turn.admitted, writing, turn.run?.state);
     const delivery = new Delivery(turn, assembler, sink);
     if (!turn.admitted.generate) return this.warmUp(turn, resolved, assembler, delivery);
 
@@ -105,7 +107,7 @@ export class Passes {
       const catchingUp = delivery.deliver();
       if (catchingUp !== undefined) await turn.until(catchingUp);
     } catch (error) {
-      if (endsUnanswered(error) || !pass.isAccepted) throw error;
+      if (endsUnanswered(error, turn.run !== null) || !pass.isAccepted) throw error;
       outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
     } finally {
       turn.used(assembler.usage);
@@ -133,14 +135,6 @@ export class Passes {
     assembler.nameOrigin({ provider: route.providerName });
     assembler.report(await turn.until(this.meter.countPass(route.provider, question, [], turn.signal)));
     return { assembler, delivery, outcome: toOutcome('stop', assembler), transcript, included: 0 };
-  }
-
-  private assemble({ admitted, run }: ActiveTurn, sink: EventSink | null): ResponseAssembler {
-    const { responseId: id, createdAt, requestedTier, settings } = admitted;
-    const writing = sink === null ? 'nothing' : sink.note === undefined ? 'events' : 'events and notes';
-    const maxOutputCharacters = this.environment.MAX_OUTPUT_CHARACTERS;
-    const options = { id, createdAt, requestedTier, settings, writing, maxOutputCharacters, ids: this.ids } as const;
-    return new ResponseAssembler(options, run?.state);
   }
 }
 

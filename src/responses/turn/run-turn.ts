@@ -53,7 +53,7 @@ export class TurnRunner {
       if (catchingUp !== undefined) await catchingUp;
       return ended;
     } catch (error) {
-      if (endsUnanswered(error)) {
+      if (endsUnanswered(error, turn.run !== null)) {
         // The first reason counts: a client that has left has no connection to break.
         turn.stop('cut');
         this.entrance.leave(turn);

@@ -41,7 +41,11 @@ export function isUnanswered(reason: StopReason | null): boolean {
   return reason !== null && UNANSWERED.has(reason);
 }
 
-/** Whether an error ends a turn without an answer. */
-export function endsUnanswered(error: unknown): boolean {
-  return error instanceof BreakConnectionError || (error instanceof TurnStoppedError && isUnanswered(error.reason));
+/**
+ * Whether an error ends a turn without an answer. A turn in the background has no connection that its provider could
+ * break.
+ */
+export function endsUnanswered(error: unknown, inBackground: boolean): boolean {
+  if (error instanceof BreakConnectionError) return !inBackground;
+  return error instanceof TurnStoppedError && isUnanswered(error.reason);
 }

@@ -4,9 +4,17 @@ import { estimateBytes, type Item, type ResponseObject } from '../../protocol/in
 import type { Clock } from '../../time/index.js';
 import { SessionLockLostError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
-import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
+import type {
+  ConcludeOptions,
+  Ending,
+  QueueBounds,
+  QueuedRecord,
+  StartedRun,
+  UnfinishedResponse,
+} from '../background-record.js';
 import type { Run } from '../event-log.js';
-import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
+import type { ResponseRecord } from '../response-record.js';
+import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import type { MemoryJobQueue } from './memory-job-queue.js';
 import type { MemoryRuns } from './memory-runs.js';
 import type { MemorySessionLock } from './memory-session-lock.js';
@@ -48,7 +56,7 @@ export class MemoryResponseStore extends ResponseStore {
     try {
       this.add(tenant, record, null);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -82,7 +90,7 @@ export class MemoryResponseStore extends ResponseStore {
     tenant: Tenant,
     responseId: string,
     compose: (unfinished: UnfinishedResponse) => Ending,
-    within?: string,
+    { within, attempt }: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
@@ -91,7 +99,7 @@ export class MemoryResponseStore extends ResponseStore {
       this.jobs.add(ending.jobs);
       return ending;
     };
-    return this.runs.conclude(node, composeOnce);
+    return this.runs.conclude(node, composeOnce, attempt);
   }
 
   override async queuedBefore(

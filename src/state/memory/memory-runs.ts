@@ -115,10 +115,14 @@ export class MemoryRuns extends EventLog {
   }
 
   /** Ends an unfinished response from outside; undefined for one that never was in the background. */
-  conclude(node: Node, compose: (unfinished: UnfinishedResponse) => Ending): ResponseObject | undefined {
+  conclude(
+    node: Node,
+    compose: (unfinished: UnfinishedResponse) => Ending,
+    attempt?: number,
+  ): ResponseObject | undefined {
     if (!isRun(node)) return undefined;
     const { run, response } = node;
-    if (run.logExpiresAt === null) {
+    if (run.logExpiresAt === null && (attempt === undefined || run.attempt === attempt)) {
       this.end(node, compose({ response, turn: run.turn, log: wholeLog(run) }));
       this.notices.announceEnded([node.id]);
     }

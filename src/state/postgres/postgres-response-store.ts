@@ -3,9 +3,17 @@ import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ContextTooLargeError, SessionLockLostError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
-import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
+import type {
+  ConcludeOptions,
+  Ending,
+  QueueBounds,
+  QueuedRecord,
+  StartedRun,
+  UnfinishedResponse,
+} from '../background-record.js';
 import type { Run } from '../event-log.js';
-import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
+import type { ResponseRecord } from '../response-record.js';
+import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { readItems, readResponse, toColumns } from './columns.js';
 import type { Database, Run as RunStatement } from './database.js';
 import { toKey } from './keys.js';
@@ -63,10 +71,10 @@ export class PostgresResponseStore extends ResponseStore {
     tenant: Tenant,
     responseId: string,
     compose: (unfinished: UnfinishedResponse) => Ending,
-    within?: string,
+    options: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
-    await this.runs.conclude(tenant, responseId, compose, within);
-    return this.get(tenant, responseId, within);
+    await this.runs.conclude(tenant, responseId, compose, options);
+    return this.get(tenant, responseId, options.within);
   }
 
   override queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {

@@ -1,7 +1,14 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
+import type {
+  ConcludeOptions,
+  Ending,
+  QueueBounds,
+  QueuedRecord,
+  StartedRun,
+  UnfinishedResponse,
+} from '../background-record.js';
 import { ContextTooLargeError, QueueFullError, RunLostError, SessionLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
@@ -107,11 +114,11 @@ export class PostgresRuns {
     tenant: Tenant,
     responseId: string,
     compose: (unfinished: UnfinishedResponse) => Ending,
-    within?: string,
+    { within, attempt = null }: ConcludeOptions,
   ): Promise<boolean> {
     const names = namesOf({ tenant, responseId });
     const isEnded = await this.database.transaction(async (run) => {
-      const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1]]);
+      const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt]);
       if (held === undefined) return false;
       const log = readLog(await run(WHOLE_LOG, names));
       const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });

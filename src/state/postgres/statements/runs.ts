@@ -213,9 +213,10 @@ export interface HeldRow {
 }
 
 /** Locks an unfinished run: nothing can be logged until the end of the transaction. */
-export const HOLD_RUN = adHoc<readonly [...Viewer, responseId: string], HeldRow>(
+export const HOLD_RUN = adHoc<readonly [...Viewer, responseId: string, attempt: number | null], HeldRow>(
   `SELECT b.turn, r.body FROM antiphon.responses r JOIN antiphon.background_runs b ON b.owner = r.owner AND b.response_id = r.id
-  WHERE ${VISIBLE} AND r.id = $4 AND b.log_expires_at IS NULL FOR UPDATE OF b`,
+  WHERE ${VISIBLE} AND r.id = $4 AND b.log_expires_at IS NULL AND ($5::integer IS NULL OR b.attempt = $5)
+  FOR UPDATE OF b`,
 );
 
 /** Tells all replicas that a response was ended from outside of its run. */
