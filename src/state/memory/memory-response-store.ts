@@ -241,3 +241,7 @@ function sessionOf(node: Node): string {
   const { id, sessionId } = node;
   return belongsTo(node, sessionId) ? sessionId : ([...sessionsOf(node)].sort()[0] ?? id);
 }
+
+async function reject(error: unknown): Promise<never> {
+  throw error;
+}

@@ -114,11 +114,11 @@ export class PostgresRuns {
     tenant: Tenant,
     responseId: string,
     compose: (unfinished: UnfinishedResponse) => Ending,
-    { within, attempt = null }: ConcludeOptions,
+    { within, attempt }: ConcludeOptions,
   ): Promise<boolean> {
     const names = namesOf({ tenant, responseId });
     const isEnded = await this.database.transaction(async (run) => {
-      const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt]);
+      const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
       if (held === undefined) return false;
       const log = readLog(await run(WHOLE_LOG, names));
       const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
