@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { type FinishedPass, ModelError, type ModelEvent, type TurnPolicy } from '../../src/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
-import { BackgroundLog } from '../support/background-attempts.js';
+import { BackgroundLog, LogSink } from '../support/background-attempts.js';
 import { useService } from '../support/describe-service.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
@@ -136,13 +136,35 @@ describe('a background turn whose process died', () => {
     ]);
   });
 
-  it('logs what policies gave before the model answers', async () => {
+  it('logs its begin, and what policies gave, before the model answers', async () => {
     policy.follow = weather;
-    service.provider.reply(...ask('weather', 'call_1')).reply(say('Sunny.'));
-    const log = await BackgroundLog.queue(service).run();
-    const types = log.entries.map(({ type }) => type);
-    expect(types.indexOf('given')).toBeLessThan(types.lastIndexOf('pass'));
-    expect(types.indexOf('given')).toBeGreaterThan(types.indexOf('finish'));
+    const sink = new LogSink();
+    const seen: unknown[] = [];
+    for (const answer of [ask('weather', 'call_1'), [say('Sunny.')]]) {
+      service.provider.play(async function* () {
+        seen.push(sink.entries.at(-1)?.type);
+        yield* answer;
+        yield { type: 'finish', reason: 'stop' };
+      });
+    }
+    await BackgroundLog.queue(service).run(sink);
+    expect(seen).toEqual(['response.in_progress', 'given']);
+  });
+
+  it('keeps what policies gave at its place behind what was left out', async () => {
+    policy.follow = weather;
+    const half = [say('Let me'), say(' see')];
+    service.provider
+      .reply(...half)
+      .reply(...ask('weather', 'call_1'))
+      .reply(say('Sunny.'), end, ...half)
+      .reply(say('!'));
+    const first = (await BackgroundLog.queue(service).run()).upTo('response.output_text.delta');
+    service.provider.turns.length = 0;
+    const second = (await first.run()).upTo('response.output_text.delta', 3);
+    const third = await second.run();
+    expect(third.texts).toEqual(['{}', 'Sunny.', '!']);
+    expect(contextsAfter(2)).toEqual([['message', 'function_call', 'function_call_output', 'message']]);
   });
 
   it('completes with the calls that only the client can answer, without asking the model', async () => {

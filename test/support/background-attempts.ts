@@ -16,8 +16,8 @@ import type { Service } from './service.js';
 /** An event or a note of a log. */
 export type LogEntry = StreamEvent | AssemblerNote;
 
-/** Keeps what is written, in its order. */
-class LogSink implements EventSink {
+/** Keeps what is written. */
+export class LogSink implements EventSink {
   readonly entries: LogEntry[] = [];
 
   write(events: readonly StreamEvent[]): undefined {
@@ -55,10 +55,9 @@ export class BackgroundLog {
   }
 
   /** The log after an attempt that runs to the end of the response. */
-  async run(): Promise<BackgroundLog> {
+  async run(sink = new LogSink()): Promise<BackgroundLog> {
     const run = { state: foldEvents(this) } as BackgroundRun;
     const turn = new ActiveTurn(this.turn, {}, run);
-    const sink = new LogSink();
     const resolved = await this.service.app.get(TurnResolver).resolve(new ActiveTurn(this.turn));
     const { assembler, delivery, outcome } = await this.service.app.get(Passes).run(turn, resolved, sink);
     assembler.terminate(assembler.conclude(outcome, 2));
