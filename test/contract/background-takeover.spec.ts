@@ -157,14 +157,15 @@ describe('a background turn whose process died', () => {
     service.provider
       .reply(...half)
       .reply(...ask('weather', 'call_1'))
-      .reply(say('Sunny.'), end, ...half)
-      .reply(say('!'));
+      .reply(say('Sunny.'), end, ...half);
+    service.provider.reply(...half).reply(say('!'));
     const first = (await BackgroundLog.queue(service).run()).upTo('response.output_text.delta');
-    service.provider.turns.length = 0;
     const second = (await first.run()).upTo('response.output_text.delta', 3);
-    const third = await second.run();
-    expect(third.texts).toEqual(['{}', 'Sunny.', '!']);
-    expect(contextsAfter(2)).toEqual([['message', 'function_call', 'function_call_output', 'message']]);
+    const third = (await second.run()).upTo('response.output_text.delta', 4);
+    service.provider.turns.length = 0;
+    const last = await third.run();
+    expect(last.texts).toEqual(['{}', 'Sunny.', '!']);
+    expect(contextsAfter(0)).toEqual([['message', 'function_call', 'function_call_output', 'message']]);
   });
 
   it('completes with the calls that only the client can answer, without asking the model', async () => {
@@ -203,6 +204,12 @@ describe('a background turn whose process died', () => {
     const answer = [usage(3), say('Hello')];
     const { response } = await rerun((log) => log.upTo('response.output_text.delta'), [answer], [answer]);
     expect(response.usage).toMatchObject({ input_tokens: 20, output_tokens: 6 });
+  });
+
+  it('counts it also when there was nothing else, and the next model reports none', async () => {
+    const answer = [usage(3), say('Hello')];
+    const { response } = await rerun((log) => log.upTo('usage'), [answer], [[say('Hello')]]);
+    expect(response.usage?.output_tokens).toBeGreaterThan(3);
   });
 
   it('counts passes and tool calls over all attempts', async () => {
