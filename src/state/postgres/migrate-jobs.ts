@@ -27,12 +27,13 @@ export async function migrateJobs(client: pg.Client): Promise<string | undefined
   const installed = await installedVersion(client);
   const required = requiredVersion();
   if (installed >= required) return undefined;
-  await client.query(
-    installed > 0
-      ? getMigrationPlans(JOBS_SCHEMA, installed)
-      : // A role without permission to create schemas can use an existing one.
-        getConstructionPlans(JOBS_SCHEMA, { createSchema: !(await hasSchema(client)) }),
-  );
+  if (installed > 0) {
+    // Indexes that are built concurrently cannot be sent together; the table is small, since jobs are deleted when done.
+    await client.query(getMigrationPlans(JOBS_SCHEMA, installed).replaceAll(' CONCURRENTLY', ''));
+  } else {
+    // A role without permission to create schemas can use an existing one.
+    await client.query(getConstructionPlans(JOBS_SCHEMA, { createSchema: !(await hasSchema(client)) }));
+  }
   return nameOf(required);
 }
 
