@@ -73,7 +73,7 @@ export class JobEngine {
   }
 
   /** Repeats work until it succeeds or the signal aborts; failures are logged. Never rejects. */
-  repeat(what: string, work: () => Promise<unknown>, signal = this.stopping.signal): Promise<void> {
+  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal = this.stopping.signal): Promise<void> {
     const onFailure = (error: unknown): void => this.warn(what, error);
     return repeatUntilDone(work, { clock: this.clock, signal, onFailure });
   }
