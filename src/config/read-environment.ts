@@ -2,6 +2,7 @@ import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './listen-address.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
+import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
 
 const CHECKS: readonly VariableCheck<Environment>[] = [
   [
@@ -58,6 +59,20 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     ['RESPONSE_TTL', 'RESPONSE_TTL_MAX'],
     ({ RESPONSE_TTL, RESPONSE_TTL_MAX }) =>
       RESPONSE_TTL > RESPONSE_TTL_MAX ? 'RESPONSE_TTL: must not be more than RESPONSE_TTL_MAX.' : undefined,
+  ],
+  [
+    ['WEBHOOK_URL', 'WEBHOOK_ALLOW_LOOPBACK'],
+    ({ WEBHOOK_URL: url, WEBHOOK_ALLOW_LOOPBACK: allowsLoopback }) => {
+      const fault = url === '' ? undefined : faultOfWebhookUrl(url, allowsLoopback);
+      return fault === undefined ? undefined : `WEBHOOK_URL: ${fault}`;
+    },
+  ],
+  [
+    ['WEBHOOK_SECRET'],
+    ({ WEBHOOK_URL: url, WEBHOOK_SECRET: secret }) => {
+      const fault = url === '' ? undefined : faultOfWebhookSecret(secret);
+      return fault === undefined ? undefined : `WEBHOOK_SECRET: ${fault}`;
+    },
   ],
   [
     ['WS_EXPIRY_CLOSE_CODE'],
