@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Transcript } from '../../src/context/index.js';
 import type { FinishReason, ModelEvent, Turn } from '../../src/index.js';
 import type { Item } from '../../src/protocol/index.js';
-import { finishedItems } from '../../src/responses/assembler/index.js';
+import { finishedItems } from '../../src/state/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { BackgroundLog } from '../support/background-attempts.js';
 import { useService } from '../support/describe-service.js';
