@@ -56,6 +56,13 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
+    ['BACKGROUND_MAX_RUNNING', 'STATE'],
+    ({ BACKGROUND_MAX_RUNNING, STATE }) => {
+      if (BACKGROUND_MAX_RUNNING > 0 || STATE !== 'memory') return undefined;
+      return 'BACKGROUND_MAX_RUNNING: 0 needs a STATE that replicas share. With STATE=memory no other process can run the turns.';
+    },
+  ],
+  [
     ['RESPONSE_TTL', 'RESPONSE_TTL_MAX'],
     ({ RESPONSE_TTL, RESPONSE_TTL_MAX }) =>
       RESPONSE_TTL > RESPONSE_TTL_MAX ? 'RESPONSE_TTL: must not be more than RESPONSE_TTL_MAX.' : undefined,
