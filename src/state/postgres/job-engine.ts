@@ -44,7 +44,8 @@ export class JobEngine {
       await this.open();
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) {
-        throw new StateStartError(`the job queue cannot start: ${describe(error)}`, { cause: error });
+        await this.boss?.stop({ close: false, graceful: false });
+        throw new StateStartError(`DATABASE_URL: the job queue cannot start: ${describe(error)}`, { cause: error });
       }
       void this.repeat('cannot start', () => this.open());
     }
