@@ -112,4 +112,15 @@ describe('the schema of jobs in PostgreSQL', () => {
       'DATABASE_URL: permission denied for schema antiphon_jobs',
     );
   });
+
+  it('is refused when the role may not read its tables', async () => {
+    await migrate(settingsFor(database.url));
+    await grantService(database, role);
+    await database.query(`REVOKE ALL ON antiphon_jobs.queue FROM ${role}`);
+    const refused = start({ DATABASE_URL: asRole() });
+    await expect(refused).rejects.toBeInstanceOf(StateStartError);
+    await expect(refused).rejects.toThrow(
+      'DATABASE_URL: the job queue cannot start: permission denied for table queue',
+    );
+  });
 });
