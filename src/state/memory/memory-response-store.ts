@@ -97,6 +97,7 @@ export class MemoryResponseStore extends ResponseStore {
     const composeOnce = (unfinished: UnfinishedResponse): Ending => {
       const ending = compose(unfinished);
       this.jobs.add(ending.jobs);
+      if (ending.uselessJob !== undefined) this.jobs.remove(ending.uselessJob);
       return ending;
     };
     return this.runs.conclude(node, composeOnce, attempt);

@@ -124,6 +124,7 @@ export class PostgresRuns {
       const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
       await this.end(run, responseId, this.toValues(names, null, ending));
       await this.jobs.enqueue(run, ending.jobs);
+      if (ending.uselessJob !== undefined) await this.jobs.remove(run, ending.uselessJob);
       await run(NOTIFY_ENDED, [names[1]]);
       return true;
     });
