@@ -16,7 +16,7 @@ import { foldEvents, type Outcome } from '../assembler/index.js';
 import { type AdmittedTurn, Assemblers, type BackgroundEnding, type TurnRecord, TurnObservers } from '../turn/index.js';
 import { readTurn, referTo } from './background-turn.js';
 
-/** How long a background response with `store: false` is stored after its end, ms (protocol §9.10). */
+/** How long a background response with `store: false` is stored after its end, ms (protocol §9). */
 const UNSTORED_TTL_MS = 600_000;
 
 /** Ends background responses: composes what is stored at the end of a run, and ends responses from outside of theirs. */
