@@ -126,7 +126,7 @@ export class MemoryRuns extends EventLog {
       this.end(node, compose({ response, turn: run.turn, log: wholeLog(run) }));
       this.notices.announceEnded([node.id]);
     }
-    return node.response;
+    return this.show(node);
   }
 
   /** Queued responses that were created before a time, oldest first. */

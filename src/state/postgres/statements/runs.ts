@@ -206,17 +206,19 @@ export const END = prepared<EndValues, EndRow>(
   ) AS is_repeated`,
 );
 
-/** A response with its run, which is locked. */
+/** A background response with its run, which is locked. */
 export interface HeldRow {
+  /** Whether it has not ended, and the attempt, if one is meant, is the latest. */
+  readonly is_open: boolean;
   readonly turn: string;
   readonly body: string;
 }
 
-/** Locks an unfinished run: nothing can be logged until the end of the transaction. */
+/** Locks a run: nothing can be logged until the end of the transaction. */
 export const HOLD_RUN = adHoc<readonly [...Viewer, responseId: string, attempt: number | null], HeldRow>(
-  `SELECT b.turn, r.body FROM antiphon.responses r JOIN antiphon.background_runs b ON b.owner = r.owner AND b.response_id = r.id
-  WHERE ${VISIBLE} AND r.id = $4 AND b.log_expires_at IS NULL AND ($5::integer IS NULL OR b.attempt = $5)
-  FOR UPDATE OF b`,
+  `SELECT b.log_expires_at IS NULL AND ($5::integer IS NULL OR b.attempt = $5) AS is_open, b.turn, r.body
+  FROM antiphon.responses r JOIN antiphon.background_runs b ON b.owner = r.owner AND b.response_id = r.id
+  WHERE ${VISIBLE} AND r.id = $4 FOR UPDATE OF b`,
 );
 
 /** Tells all replicas that a response was ended from outside of its run. */
