@@ -176,7 +176,10 @@ export interface EndRow extends WrittenRow {
   readonly is_repeated: boolean;
 }
 
-/** Ends a response, if its lease is the latest: its status, its output, and its last events. */
+/**
+ * Ends a response, if its lease is the latest: its status, its output, and its last events. One that is deleted at the
+ * same time stays deleted: its time is asked for again when its row is locked.
+ */
 export const END = prepared<EndValues, EndRow>(
   'end',
   `WITH lease AS MATERIALIZED (
@@ -189,7 +192,7 @@ export const END = prepared<EndValues, EndRow>(
   ), response AS (
     UPDATE antiphon.responses r SET status = $10, expires_at = $11, origin = $12, size = $13,
       items_size = r.items_size + $14, body = $15
-    FROM run WHERE r.owner = run.owner AND r.id = run.response_id
+    FROM run WHERE r.owner = run.owner AND r.id = run.response_id AND r.expires_at > $3
   ), items AS (
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
     SELECT run.owner, run.response_id, item.position + (
