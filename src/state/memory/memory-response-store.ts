@@ -100,7 +100,9 @@ export class MemoryResponseStore extends ResponseStore {
       if (ending.uselessJob !== undefined) this.jobs.remove(ending.uselessJob);
       return ending;
     };
-    return this.runs.conclude(node, composeOnce, attempt);
+    const response = this.runs.conclude(node, composeOnce, attempt);
+    this.dropUntilItFits();
+    return response;
   }
 
   override async queuedBefore(
