@@ -63,7 +63,8 @@ export async function replay(service: Service, id: string, query = ''): Promise<
 
 /** The frames of a stream without `[DONE]`, by their sequence numbers. */
 export function framesOf(stream: string): readonly string[] {
-  return stream.split(/(?<=\n\n)/).filter((frame) => frame.includes('"sequence_number"'));
+  const frames = stream.split('\n\n').map((frame) => `${frame}\n\n`);
+  return frames.filter((frame) => frame.includes('"sequence_number":'));
 }
 
 /** What a stream must be after an event: the frames that follow, and `[DONE]`. */
