@@ -1,7 +1,12 @@
+import type { StreamEvent } from '../protocol/index.js';
+
 /** Is notified of background responses, on any replica; notices may be lost. */
 export interface RunListener {
   /** Events were added to the logs of these responses. */
   logged?(responseIds: readonly string[]): void;
+
+  /** This process has added these events to the log of a response. */
+  appended?(responseId: string, events: readonly StreamEvent[]): void;
 
   /** These responses were ended from outside of their runs, which are to stop. */
   ended?(responseIds: readonly string[]): void;
@@ -26,6 +31,11 @@ export class RunNotices {
   /** For backends: events were added to the logs of these responses. */
   announceLogged(responseIds: readonly string[]): void {
     for (const listener of this.listeners) listener.logged?.(responseIds);
+  }
+
+  /** For backends: this process has added events to a log, where they are stored. */
+  announceAppended(responseId: string, events: readonly StreamEvent[]): void {
+    for (const listener of this.listeners) listener.appended?.(responseId, events);
   }
 
   /** For backends: these responses were ended from outside of their runs. */

@@ -6,7 +6,7 @@ import { OutageLog } from '../../logging/index.js';
 import { ApiError, type StreamEvent } from '../../protocol/index.js';
 import { EventLog, type LogPage, RunNotices, StoreUnavailableError } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
-import { FollowedLog } from './followed-log.js';
+import { FollowedLog, type LogEvents } from './followed-log.js';
 
 type Events = readonly StreamEvent[];
 
@@ -38,6 +38,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
       logged: (ids) => {
         for (const id of ids) this.followed.get(id)?.change();
       },
+      appended: (id, events) => this.followed.get(id)?.add(events),
       resumed: () => {
         for (const followed of this.followed.values()) followed.change();
       },
@@ -57,6 +58,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
     const page = this.requireStream(await this.log.read(tenant, responseId, after, within), responseId);
     const followed = this.follow(responseId);
     return new LogReader(page, after, {
+      known: (last) => followed.known(last),
       read: (last) => {
         const place = JSON.stringify([tenant, within, last]);
         return followed.read(place, () => this.log.read(tenant, responseId, last, within));
@@ -83,7 +85,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
     this.followed.delete(responseId);
   }
 
-  private requireStream(page: LogPage | undefined, responseId: string): Page {
+  private requireStream(page: LogPage | undefined, responseId: string): LogEvents {
     if (page === undefined) throw ApiError.notFound('Response', responseId);
     if (!('missing' in page)) return page;
     const message =
@@ -94,12 +96,12 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
   }
 }
 
-type Page = Exclude<LogPage, { missing: unknown }>;
-
 /** The dependencies of a reader. */
 interface Source {
   /** The events after a number. */
   readonly read: (after: number) => Promise<LogPage | undefined>;
+  /** The same, if it is known without a read. */
+  readonly known: (after: number) => LogEvents | undefined;
   /** Calls back with the next change of the log. */
   readonly wait: (wake: () => void) => void;
   /** A read has failed; it is repeated with the next change. */
@@ -114,7 +116,7 @@ class LogReader implements EventStream {
   private wake: () => void = () => undefined;
 
   constructor(
-    private page: Page | null,
+    private page: LogEvents | null,
     private after: number,
     private readonly source: Source,
   ) {}
@@ -126,7 +128,7 @@ class LogReader implements EventStream {
         this.wake = resolve;
         this.source.wait(resolve);
       });
-      const page = this.page ?? (await this.read());
+      const page = this.page ?? this.source.known(this.after) ?? (await this.read());
       this.page = null;
       if (page === null) {
         await changed;
@@ -152,7 +154,7 @@ class LogReader implements EventStream {
   }
 
   /** Null while the store is not available. A response that was deleted meanwhile has no more events. */
-  private async read(): Promise<Page | null> {
+  private async read(): Promise<LogEvents | null> {
     try {
       const page = await this.source.read(this.after);
       return page === undefined || 'missing' in page ? { events: [], isLast: true } : page;

@@ -106,7 +106,7 @@ export class PostgresRuns {
         await this.jobs.enqueue(statement, ending.jobs);
       });
     }
-    this.log.announce(run.responseId);
+    this.log.announce(run.responseId, ending.log.events);
   }
 
   /** Ends an unfinished response from outside. False when there is none that is unfinished. */
@@ -117,18 +117,19 @@ export class PostgresRuns {
     { within, attempt }: ConcludeOptions,
   ): Promise<boolean> {
     const names = namesOf({ tenant, responseId });
-    const isEnded = await this.database.transaction(async (run) => {
+    const ended = await this.database.transaction(async (run) => {
       const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
-      if (held === undefined) return false;
+      if (held === undefined) return undefined;
       const log = readLog(await run(WHOLE_LOG, names));
       const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
       await this.end(run, responseId, this.toValues(names, null, ending));
       await this.jobs.enqueue(run, ending.jobs);
       await run(NOTIFY_ENDED, [names[1]]);
-      return true;
+      return ending;
     });
-    if (isEnded) this.log.announceEnd(responseId);
-    return isEnded;
+    if (ended === undefined) return false;
+    this.log.announceEnd(responseId, ended.log.events);
+    return true;
   }
 
   async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
