@@ -12,6 +12,7 @@ import { ProvidersModule } from './providers/index.js';
 import { ResponsesModule } from './responses/index.js';
 import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
+import { WebhooksModule } from './webhooks/index.js';
 
 /** The service as one module; docs/architecture.md shows its parts in the same order. */
 @Module({})
@@ -37,7 +38,15 @@ export class AntiphonModule {
     return {
       module: AntiphonModule,
       global: true,
-      imports: [config, SeamsModule.with(seams), AccessModule, HttpModule, ...service, OperationsModule],
+      imports: [
+        config,
+        SeamsModule.with(seams),
+        AccessModule,
+        HttpModule,
+        ...service,
+        WebhooksModule,
+        OperationsModule,
+      ],
       // Modules of the program may inject these, for example ResponsesService and ConnectionRegistry.
       exports: [ResponsesModule, ConnectionsModule],
     };

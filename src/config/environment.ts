@@ -274,6 +274,31 @@ export class Environment {
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly EVENT_LOG_TTL: number = 3600;
 
+  // Section: Webhooks
+
+  /**
+   * Where to announce the end of each background response, as OpenAI's webhooks do; see docs/webhooks.md. `https://` only, and no
+   * private address. Empty: nowhere.
+   */
+  @Text()
+  readonly WEBHOOK_URL: string = '';
+
+  /** Signs the webhooks: `whsec_` and at least 24 bytes in base64, such as `whsec_$(openssl rand -base64 32)`. */
+  @Text()
+  readonly WEBHOOK_SECRET: string = '';
+
+  /** Allows a WEBHOOK_URL on this machine, also with `http://`. For development. */
+  @Flag()
+  readonly WEBHOOK_ALLOW_LOOPBACK: boolean = false;
+
+  /** How long an attempt to send a webhook may take. */
+  @Milliseconds(1)
+  readonly WEBHOOK_TIMEOUT_MS: number = 10_000;
+
+  /** Maximum number of attempts to send a webhook. The pauses grow from 10 seconds to 2 hours: by default they last a day. */
+  @WholeNumber(1, 1000)
+  readonly WEBHOOK_MAX_ATTEMPTS: number = 21;
+
   // Section: Streams
 
   /**

@@ -10,3 +10,4 @@ export * from './read-variables.js';
 export * from './longest-shutdown.js';
 export * from './variable-source.js';
 export * from './variables.js';
+export { hostOf, isPermittedAddress } from './webhook-endpoint.js';

@@ -2,6 +2,7 @@ import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './listen-address.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
+import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
 
 const CHECKS: readonly VariableCheck<Environment>[] = [
   [
@@ -55,9 +56,30 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
+    ['BACKGROUND_MAX_RUNNING', 'STATE'],
+    ({ BACKGROUND_MAX_RUNNING, STATE }) => {
+      if (BACKGROUND_MAX_RUNNING > 0 || STATE !== 'memory') return undefined;
+      return 'BACKGROUND_MAX_RUNNING: 0 needs a STATE that replicas share. With STATE=memory no other process can run the turns.';
+    },
+  ],
+  [
     ['RESPONSE_TTL', 'RESPONSE_TTL_MAX'],
     ({ RESPONSE_TTL, RESPONSE_TTL_MAX }) =>
       RESPONSE_TTL > RESPONSE_TTL_MAX ? 'RESPONSE_TTL: must not be more than RESPONSE_TTL_MAX.' : undefined,
+  ],
+  [
+    ['WEBHOOK_URL', 'WEBHOOK_ALLOW_LOOPBACK'],
+    ({ WEBHOOK_URL: url, WEBHOOK_ALLOW_LOOPBACK: allowsLoopback }) => {
+      const fault = url === '' ? undefined : faultOfWebhookUrl(url, allowsLoopback);
+      return fault === undefined ? undefined : `WEBHOOK_URL: ${fault}`;
+    },
+  ],
+  [
+    ['WEBHOOK_SECRET'],
+    ({ WEBHOOK_URL: url, WEBHOOK_SECRET: secret }) => {
+      const fault = url === '' ? undefined : faultOfWebhookSecret(secret);
+      return fault === undefined ? undefined : `WEBHOOK_SECRET: ${fault}`;
+    },
   ],
   [
     ['WS_EXPIRY_CLOSE_CODE'],

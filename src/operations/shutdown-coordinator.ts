@@ -36,8 +36,8 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     this.readiness.leave();
     const { SHUTDOWN_DELAY_MS } = this.environment;
     if (SHUTDOWN_DELAY_MS > 0) await this.clock.sleep(SHUTDOWN_DELAY_MS);
-    const handedBack = this.background.close();
     const idle = this.runningTurns.close();
+    const handedBack = this.background.close();
     const disconnected = this.connections.close();
     if (this.runningTurns.size > 0)
       this.logger.log(`running turns: ${this.runningTurns.size}; they may take DRAIN_TIMEOUT_MS to end`);

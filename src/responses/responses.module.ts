@@ -7,6 +7,7 @@ import { ContextModule } from '../context/index.js';
 import { HttpModule } from '../http/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
+import { WebhooksModule } from '../webhooks/index.js';
 import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
 import { RequestValidator } from './dto/index.js';
 import { ResponsesController } from './http/responses.controller.js';
@@ -37,7 +38,16 @@ import {
 
 /** Turns from request to response, and their transports. */
 @Module({
-  imports: [DiscoveryModule, BodiesModule, ConnectionsModule, ContextModule, HttpModule, SessionsModule, StateModule],
+  imports: [
+    DiscoveryModule,
+    BodiesModule,
+    ConnectionsModule,
+    ContextModule,
+    HttpModule,
+    SessionsModule,
+    StateModule,
+    WebhooksModule,
+  ],
   controllers: [ResponsesController],
   providers: [
     SseTransport,

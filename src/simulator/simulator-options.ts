@@ -12,6 +12,8 @@ export class SimulatorOptions {
   /** Whether to serve any model name; null: if there is no other provider. */
   readonly anyModel: boolean | null = null;
   readonly latency: LatencySetting = 'instant';
+  /** Latency of background turns. */
+  readonly backgroundLatency: LatencySetting = { firstTokenMs: 500, perTokenMs: 20, spread: 0.3 };
   /** 2 halves all pauses. */
   readonly speed: number = 1;
   /** Generator of texts. */
@@ -37,6 +39,7 @@ export class SimulatorOptions {
       seed: variables.SIMULATOR_SEED,
       anyModel: variables.SIMULATOR_ANY_MODEL,
       latency: parseLatency(variables.SIMULATOR_LATENCY) ?? 'instant',
+      backgroundLatency: parseLatency(variables.SIMULATOR_BACKGROUND_LATENCY) ?? 'instant',
       speed: variables.SIMULATOR_SPEED,
       generator: variables.SIMULATOR_GENERATOR,
       text: variables.SIMULATOR_TEXT,

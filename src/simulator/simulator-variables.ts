@@ -14,6 +14,12 @@ import {
 import { FAULT_KINDS, type FaultRates } from './fault-kinds.js';
 import { GENERATORS, type GeneratorName } from './generators.js';
 
+/** The form of a latency, and its description. */
+const LATENCY = [
+  /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
+  'instant, realistic, or first/between in ms such as 300/20',
+] as const;
+
 /** The variables of the simulator, with their types and defaults. `npm run docs` copies the comments, as for Environment. */
 export class SimulatorVariables {
   // Section: Simulator
@@ -30,13 +36,17 @@ export class SimulatorVariables {
    * Latency of simulated models: `instant`, `realistic` (by model), or medians in ms as `first/between[/spread]`, such
    * as `300/20`. Spread 0 always uses the median.
    */
-  @Shape(
-    /^(?:instant|realistic|\d{1,9}(?:\.\d{1,9})?(?:\/\d{1,9}(?:\.\d{1,9})?){1,2})$/,
-    'instant, realistic, or first/between in ms such as 300/20',
-  )
+  @Shape(...LATENCY)
   readonly SIMULATOR_LATENCY: string = 'instant';
 
-  /** Speed factor for that latency; 2 halves every pause. */
+  /**
+   * Latency of background turns, in place of SIMULATOR_LATENCY: by default they are `in_progress` for a moment, so that
+   * clients can be tested against it. The same values; `instant` turns it off.
+   */
+  @Shape(...LATENCY)
+  readonly SIMULATOR_BACKGROUND_LATENCY: string = '500/20';
+
+  /** Speed factor for both latencies; 2 halves every pause. */
   @Factor()
   readonly SIMULATOR_SPEED: number = 1;
 

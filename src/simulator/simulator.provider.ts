@@ -114,12 +114,13 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   }
 
   private slowDown(steps: Iterable<Step>, { turn, control }: Cue, random: SeededRandom): Iterable<Step> {
-    const latency = this.chooseLatency(turn.settings.model, control);
+    const latency = this.chooseLatency(turn.settings, control);
     return latency === null ? steps : withLatency(steps, latency, random);
   }
 
-  private chooseLatency(model: string, control: Control): Latency | null {
-    const setting = control.latency ?? this.options.latency;
+  private chooseLatency({ model, background }: Turn['settings'], control: Control): Latency | null {
+    const { latency, backgroundLatency } = this.options;
+    const setting = control.latency ?? (background === true ? backgroundLatency : latency);
     if (setting === 'instant') return null;
     return setting === 'realistic' ? latencyOf(model) : setting;
   }

@@ -85,11 +85,11 @@ describe('migrate.js', () => {
     expect(first).toMatchObject({
       code: 0,
       stderr: '',
-      stdout: expect.stringMatching(/^Applied:\n(?: {2}\d{4}_\S+\n)+$/),
+      stdout: expect.stringMatching(/^Applied:\n(?: {2}\d{4}_\S+\n)+ {2}antiphon_jobs_\d+\n$/),
     });
     const names = first.stdout
       .split('\n')
-      .slice(1, -1)
+      .slice(1, -2)
       .map((line) => line.trim());
     expect(await database.query('SELECT name FROM antiphon.migrations ORDER BY name')).toEqual(
       names.map((name) => ({ name })),

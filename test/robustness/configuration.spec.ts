@@ -96,6 +96,7 @@ describe('a variable that cannot be used', () => {
     ['SIMULATOR_LATENCY', '300'],
     ['SIMULATOR_LATENCY', '300/20/0.3/1'],
     ['SIMULATOR_LATENCY', '-1/20'],
+    ['SIMULATOR_BACKGROUND_LATENCY', 'slow'],
     ['SIMULATOR_SPEED', '0'],
     ['SIMULATOR_SPEED', '-1'],
     ['SIMULATOR_SPEED', 'x'],

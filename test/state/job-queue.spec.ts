@@ -148,22 +148,26 @@ describe.each(BACKENDS)('the job queue of $name', ({ open }) => {
     expect((await worker.at(2)).data).toEqual({ data: 'next' });
   });
 
-  it('takes a job away when it runs too long, and delivers it again; what then comes of it does not count', async () => {
-    const worker = await work();
-    await opened.enqueue(job('slow'));
-    const first = await worker.at(0);
-    await opened.ageJobs(OPTIONS.maxRunSeconds + 1);
-    await aborted(first.signal);
-    await opened.ageJobs(1);
-    const second = await worker.at(1);
-    expect(second).toMatchObject({ data: { data: 'slow' }, attempt: 2, signal: { aborted: false } });
-    first.done();
-    await opened.untilHeld(1);
-    second.fail();
-    await opened.untilHeld(0);
-    await opened.ageJobs(1);
-    expect(await worker.at(2)).toMatchObject({ data: { data: 'slow' }, attempt: 3 });
-  });
+  it.each(['done', 'fail'] as const)(
+    'takes a job away that runs too long: what it comes to counts not (%s)',
+    async (end) => {
+      const worker = await work();
+      await opened.enqueue(job('slow'));
+      const first = await worker.at(0);
+      await opened.ageJobs(OPTIONS.maxRunSeconds + 1);
+      await aborted(first.signal);
+      await opened.ageJobs(1);
+      const second = await worker.at(1);
+      expect(second).toMatchObject({ data: { data: 'slow' }, attempt: 2, signal: { aborted: false } });
+      first[end]();
+      await opened.untilHeld(1);
+      second.fail();
+      await opened.untilHeld(0);
+      await opened.ageJobs(1);
+      expect(await worker.at(2)).toMatchObject({ data: { data: 'slow' }, attempt: 3 });
+      expect(worker.all).toHaveLength(3);
+    },
+  );
 
   it('takes no more jobs when it pauses, and leaves them to others', async () => {
     const pausing = await work({ concurrency: 1 });

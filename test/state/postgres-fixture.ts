@@ -100,6 +100,15 @@ function engineOf({ jobs }: PostgresBackend): JobEngine {
   return (jobs as unknown as { readonly engine: JobEngine }).engine;
 }
 
+/** What a role needs that serves and does not migrate, as docs/state.md says. */
+export async function grantService(database: TestDatabase, role: string): Promise<void> {
+  for (const schema of ['antiphon', 'antiphon_jobs']) {
+    await database.query(`GRANT USAGE ON SCHEMA ${schema} TO ${role}`);
+    await database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
+    await database.query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role}`);
+  }
+}
+
 /** Saves responses in one statement, without their items. */
 export async function insertResponses(
   database: TestDatabase,

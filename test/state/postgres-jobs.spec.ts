@@ -76,6 +76,16 @@ describe('jobs in PostgreSQL', () => {
     expect(await heir.at(1)).toMatchObject({ data: { data: 'a' }, attempt: 3 });
   });
 
+  it('end an earlier delivery when they come to the same process again', async () => {
+    const worker = await work(opened.backend);
+    await opened.enqueue(job('a'));
+    const first = await worker.at(0);
+    await opened.database.query("UPDATE antiphon_jobs.job SET state = 'retry', start_after = created_on");
+    await opened.enqueue(job('b'));
+    await worker.at(2);
+    expect(first.signal.aborted).toBe(true);
+  });
+
   it('stay with a process that shows that it is alive', async () => {
     const worker = await work(opened.backend);
     await opened.enqueue(job('a'));

@@ -11,9 +11,11 @@ import type { DatabaseSettings } from '../../src/state/postgres/connection-optio
 import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/postgres/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
-import { insertResponses, settingsFor } from './postgres-fixture.js';
+import { grantService, insertResponses, settingsFor } from './postgres-fixture.js';
 import { append, contextFrom, contextOf, lineOf, message, newTenant, recordOf } from './records.js';
 
+/** The schema of the job queue, as a migration. */
+const JOBS = expect.stringMatching(/^antiphon_jobs_\d+$/);
 const DIRECTORY = fileURLToPath(new URL('../../src/state/postgres/migrations', import.meta.url));
 
 describe('migrations of PostgreSQL', () => {
@@ -53,8 +55,8 @@ describe('migrations of PostgreSQL', () => {
   };
 
   it('are all applied to an empty database, once', async () => {
-    expect(await pendingMigrations(settingsFor(database.url))).toEqual(names);
-    expect(await migrate(settingsFor(database.url))).toEqual(names);
+    expect(await pendingMigrations(settingsFor(database.url))).toEqual([...names, JOBS]);
+    expect(await migrate(settingsFor(database.url))).toEqual([...names, JOBS]);
     expect(await migrate(settingsFor(database.url))).toEqual([]);
     expect(await pendingMigrations(settingsFor(database.url))).toEqual([]);
     expect(await applied()).toEqual(names);
@@ -84,7 +86,7 @@ describe('migrations of PostgreSQL', () => {
       SELECT owner, id, position, kind, id || position, json_build_object('type', 'message', 'id', id || '-' || kind)
       FROM antiphon.responses, unnest('{inherited,input,output}'::text[]) WITH ORDINALITY AS old (kind, position)
       WHERE id IN ('r0', 'r4')`);
-    expect(await pendingMigrations(settingsFor(database.url))).toEqual(names.slice(-1));
+    expect(await pendingMigrations(settingsFor(database.url))).toEqual([...names.slice(-1), JOBS]);
     const backend = backendFor();
     await backend.start();
     expect(await applied()).toEqual(names);
@@ -107,7 +109,7 @@ describe('migrations of PostgreSQL', () => {
     const tables = await database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'antiphon'");
     expect(tables.map(({ tablename }) => tablename)).not.toContain('responses');
     await database.query('DROP TABLE antiphon.session_locks');
-    expect(await migrate(settingsFor(database.url))).toEqual(names);
+    expect(await migrate(settingsFor(database.url))).toEqual([...names, JOBS]);
   });
 
   it('are not applied where that is not wanted', async () => {
@@ -134,9 +136,7 @@ describe('migrations of PostgreSQL', () => {
     await migrate(settingsFor(database.url));
     const role = `role_${randomUUID().replaceAll('-', '')}`;
     await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
-    await database.query(`GRANT USAGE ON SCHEMA antiphon TO ${role}`);
-    await database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA antiphon TO ${role}`);
-    await database.query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA antiphon TO ${role}`);
+    await grantService(database, role);
     const url = new URL(database.url);
     [url.username, url.password] = [role, 'secret'];
     const backend = backendFor({ DATABASE_URL: url.href, DATABASE_MIGRATE: migrates });

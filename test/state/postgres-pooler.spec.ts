@@ -3,7 +3,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
+import { Deliveries } from './deliveries.js';
+import { enqueue, openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { append, newTenant } from './records.js';
 import { type SentStatement, SentStatements } from './sent-statements.js';
 
@@ -60,6 +61,10 @@ describe('PostgreSQL behind a pooler', () => {
     await sessions.fork(tenant, { sourceId: 'a', targetId: 'fork' });
     await store.delete(tenant, 'a', { cascade: true });
     await store.purge();
+    const worker = await Deliveries.of(backend.jobs);
+    await enqueue(backend, { queue: 'turns', data: {} });
+    (await worker.at(0)).done();
+    await worker.stop();
     await statements.whenListening();
     return statements.take();
   };

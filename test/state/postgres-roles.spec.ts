@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { StoreUnavailableError } from '../../src/state/index.js';
 import type { PostgresBackend } from '../../src/state/postgres/index.js';
 import { SystemClock } from '../../src/time/index.js';
-import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
+import { grantService, openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { append, newTenant, TTL_MS } from './records.js';
 
 const ROLE = `role_${process.pid}`;
@@ -19,9 +19,7 @@ describe('a role of PostgreSQL', () => {
   beforeAll(async () => {
     opened = await openPostgres();
     await opened.database.query(`CREATE ROLE ${ROLE} LOGIN PASSWORD 'secret' CONNECTION LIMIT 3`);
-    await opened.database.query(`GRANT USAGE ON SCHEMA antiphon TO ${ROLE}`);
-    await opened.database.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA antiphon TO ${ROLE}`);
-    await opened.database.query(`GRANT USAGE ON ALL SEQUENCES IN SCHEMA antiphon TO ${ROLE}`);
+    await grantService(opened.database, ROLE);
     const url = new URL(opened.database.url);
     Object.assign(url, { username: ROLE, password: 'secret' });
     backend = await opened.replica({ DATABASE_URL: url.href, DATABASE_MIGRATE: false }, new SystemClock());

@@ -11,6 +11,7 @@ import {
   type UnfinishedResponse,
 } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
+import { Webhooks } from '../../webhooks/index.js';
 import { foldEvents, type Outcome } from '../assembler/index.js';
 import { type AdmittedTurn, Assemblers, type BackgroundEnding, type TurnRecord, TurnObservers } from '../turn/index.js';
 import { readTurn } from './background-turn.js';
@@ -24,6 +25,7 @@ export class BackgroundEndings {
   constructor(
     private readonly store: ResponseStore,
     private readonly assemblers: Assemblers,
+    private readonly webhooks: Webhooks,
     private readonly observers: TurnObservers,
     private readonly clock: Clock,
     private readonly environment: Environment,
@@ -31,14 +33,15 @@ export class BackgroundEndings {
 
   /** The end of a response as it is stored. */
   toEnding(
-    { settings, ttlSeconds }: AdmittedTurn,
+    { settings, ttlSeconds, caller }: AdmittedTurn,
     { response, given, origin, fence }: Omit<BackgroundEnding, 'events' | 'notes'>,
     log: LogBatch,
   ): Ending {
     const now = this.clock.now();
     const ttlMs = settings.store ? ttlSeconds * 1000 : UNSTORED_TTL_MS;
     const logExpiresAt = now + this.environment.EVENT_LOG_TTL * 1000;
-    return { response, given, origin, fence, log, expiresAt: now + ttlMs, logExpiresAt, jobs: [] };
+    const jobs = this.webhooks.announcing(caller.tenant, response);
+    return { response, given, origin, fence, log, expiresAt: now + ttlMs, logExpiresAt, jobs };
   }
 
   /**
@@ -80,7 +83,7 @@ export class BackgroundEndings {
     const state = foldEvents(log);
     const place = { firstEvent: state.sequenceNumber, firstNote: log.notes.length };
     const assembler = this.assemblers.make(admitted, 'events and notes', state);
-    assembler.dropItems();
+    assembler.cutItems();
     const { usage } = assembler;
     const known = outcome.status === 'cancelled' ? outcome : { ...outcome, usage };
     const response = assembler.conclude(known, this.clock.nowInSeconds());

@@ -16,7 +16,7 @@ import {
   type Transport,
 } from '../turn/index.js';
 import { BackgroundEndings } from './background-endings.js';
-import { type BackgroundTurn, toJob } from './background-turn.js';
+import { toJob, writeTurn } from './background-turn.js';
 import { BackgroundWorker } from './background-worker.js';
 
 /** Creates and cancels background responses (protocol §1.1). */
@@ -48,14 +48,13 @@ export class BackgroundResponses {
       const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
       const assembler = this.assemblers.make(admitted, 'events and notes');
       assembler.queue();
-      const stored: BackgroundTurn = { admitted, transport, begunAt: turn.startedAt };
       const record = {
         response: assembler.queued(),
         input: resolved.question.input,
         parentId: resolved.parent?.responseId ?? null,
         inherited: resolved.parent?.transcript.items ?? [],
         sessionId: resolved.sessionId,
-        turn: JSON.stringify(stored),
+        turn: writeTurn({ admitted, transport, begunAt: turn.startedAt }),
         isStream: transport === 'sse',
         opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
         job: toJob(admitted),

@@ -4,6 +4,7 @@ import type { AdmittedTurn, Transport } from '../turn/index.js';
 
 /** A background turn as it is stored until its end. */
 export interface BackgroundTurn {
+  /** Its input is stored with the response. */
   readonly admitted: AdmittedTurn;
   /** The transport of the answer to its creator. */
   readonly transport: Transport;
@@ -23,7 +24,13 @@ export function toJob({ responseId, caller: { tenant } }: AdmittedTurn): NewJob 
   return { queue: 'turns', data };
 }
 
-/** A stored turn. */
+/** A turn to store. */
+export function writeTurn({ admitted, ...rest }: BackgroundTurn): string {
+  const turn: BackgroundTurn = { admitted: { ...admitted, input: [] }, ...rest };
+  return JSON.stringify(turn);
+}
+
+/** A stored turn, without its input. */
 export function readTurn(json: string): BackgroundTurn {
   return JSON.parse(json) as BackgroundTurn;
 }

@@ -157,18 +157,15 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     { admitted, transport, begunAt }: BackgroundTurn,
   ): { readonly turn: ActiveTurn; readonly log: RunLog } {
     const { store, log: events, clock } = this;
-    const stopping = new AbortController();
-    const owner = { signal: stopping.signal, stop: () => turn.stop('lost') };
     const log = new RunLog(
       { store, log: events, clock, isDurable: this.jobs.isDurable },
       run,
       started,
       begunAt,
       (ending, batch) => this.endings.toEnding(admitted, ending, batch),
-      owner,
+      () => turn,
     );
-    const turn: ActiveTurn = new ActiveTurn(admitted, { transport }, log);
-    turn.signal.addEventListener('abort', () => stopping.abort(turn.signal.reason), { once: true });
+    const turn: ActiveTurn = new ActiveTurn({ ...admitted, input: started.input }, { transport }, log);
     return { turn, log };
   }
 

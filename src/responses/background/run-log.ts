@@ -12,7 +12,7 @@ import {
 } from '../../state/index.js';
 import { Backoff, type Clock, type Pauses } from '../../time/index.js';
 import { type AssemblerNote, type AssemblerState, foldEvents } from '../assembler/index.js';
-import type { BackgroundEnding, BackgroundRun, EventSink } from '../turn/index.js';
+import type { ActiveTurn, BackgroundEnding, BackgroundRun, EventSink } from '../turn/index.js';
 
 /** Events of this time are appended together, where appending costs a round trip, ms. */
 const BATCH_MS = 5;
@@ -39,6 +39,7 @@ export interface RunLogDependencies {
 export class RunLog implements EventSink, BackgroundRun {
   readonly state: AssemblerState;
   readonly isDurable: boolean;
+  readonly isResumed: boolean;
   private events: StreamEvent[] = [];
   private notes: AssemblerNote[] = [];
   private pendingCharacters = 0;
@@ -55,11 +56,12 @@ export class RunLog implements EventSink, BackgroundRun {
     readonly started: StartedRun,
     readonly begunAt: number,
     private readonly toEnding: (ending: BackgroundEnding, log: LogBatch) => Ending,
-    /** Stops the run: it can write nothing more. Its signal ends all waits. */
-    private readonly owner: { readonly signal: AbortSignal; stop(): void },
+    /** The turn that writes it; stopped when it can write nothing more. */
+    private readonly turn: () => Pick<ActiveTurn, 'signal' | 'stop'>,
   ) {
     this.isDurable = dependencies.isDurable;
     this.state = foldEvents(started.log);
+    this.isResumed = this.state.items.length > 0;
     this.nextEvent = this.state.sequenceNumber;
     this.nextNote = started.log.notes.length;
   }
@@ -90,7 +92,7 @@ export class RunLog implements EventSink, BackgroundRun {
     } catch (error) {
       if (!(error instanceof RunLostError)) throw error;
       this.giveUp(error);
-      this.owner.signal.throwIfAborted();
+      this.turn().signal.throwIfAborted();
     }
   }
 
@@ -101,7 +103,7 @@ export class RunLog implements EventSink, BackgroundRun {
 
   private giveUp(error: unknown): void {
     this.failure = error instanceof Error ? error : new Error(String(error));
-    this.owner.stop();
+    this.turn().stop('lost');
   }
 
   private schedule(): void {
@@ -148,7 +150,7 @@ export class RunLog implements EventSink, BackgroundRun {
   /** Waits as long as the store is not available and the run is not stopped. */
   private async persist(write: () => Promise<void>): Promise<void> {
     const { clock } = this.dependencies;
-    const { signal } = this.owner;
+    const { signal } = this.turn();
     const backoff = new Backoff(clock, PAUSES);
     for (;;) {
       try {

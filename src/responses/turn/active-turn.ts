@@ -30,6 +30,8 @@ export interface BackgroundRun {
   readonly started: StartedRun;
   /** The state that those events make. */
   readonly state: AssemblerState;
+  /** Whether an earlier attempt has written output. */
+  readonly isResumed: boolean;
   /** When the request was accepted, milliseconds since the epoch. */
   readonly begunAt: number;
   /** Whether another process can go on with it. */

@@ -50,7 +50,8 @@ export class Entrance {
     const { lease, startedAt, firstEventAt, ending } = turn;
     this.runningTurns.end(turn);
     void turn.leaveSession();
-    if (lease !== null) this.release(lease, ending.usage);
+    // Who goes on with a background turn counts the tokens so far too.
+    if (lease !== null) this.release(lease, goesOn(turn) ? null : ending.usage);
     // Who ends a background response reports its end, which may be another process.
     if (turn.run !== null && !turn.hasEnded) return;
     this.observers.settled({
@@ -96,6 +97,10 @@ export class Entrance {
       onError(error);
     }
   }
+}
+
+function goesOn({ stopReason }: ActiveTurn): boolean {
+  return stopReason === 'hand_over' || stopReason === 'lost';
 }
 
 /** Waits for a resource until the turn is stopped; a late one is released at once. */

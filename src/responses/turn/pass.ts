@@ -179,6 +179,8 @@ export class Pass implements ModelSink {
   private noteFirstEvent(): void {
     const { turn, clock, observers } = this.dependencies;
     turn.firstEventAt = clock.now();
+    // An earlier attempt has reported it.
+    if (turn.run?.isResumed === true) return;
     const provider = turn.ending.provider ?? '';
     observers.firstEvent(() => ({ ...turn.begun, provider, firstEventMs: turn.firstEventAt - turn.startedAt }));
   }

@@ -56,7 +56,7 @@ export class MemoryResponseStore extends ResponseStore {
     try {
       this.add(tenant, record, null);
     } catch (error) {
-      return Promise.reject(error);
+      return rejected(error);
     }
   }
 
@@ -242,6 +242,6 @@ function sessionOf(node: Node): string {
   return belongsTo(node, sessionId) ? sessionId : ([...sessionsOf(node)].sort()[0] ?? id);
 }
 
-async function reject(error: unknown): Promise<never> {
+async function rejected(error: unknown): Promise<never> {
   throw error;
 }

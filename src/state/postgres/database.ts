@@ -27,7 +27,7 @@ const IDLE_TIMEOUT_MS = 300_000;
 /** Pause before another attempt when the database has reached its connection limit, ms. */
 const PAUSE_MS = 20;
 /** Time limit for running statements at shutdown, ms. */
-const LAST_STATEMENTS_MS = 2000;
+export const LAST_STATEMENTS_MS = 2000;
 
 /** Returns a row if the database is writable: after a failover it may be a standby. */
 const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transaction_read_only') = 'off'`);

@@ -5,7 +5,7 @@ import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { QueueName } from '../job-queue.js';
-import type { Database } from './database.js';
+import { type Database, LAST_STATEMENTS_MS } from './database.js';
 import { describe } from './database-errors.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
 import { repeatUntilDone } from './repeat.js';
@@ -18,8 +18,6 @@ const SUPERVISION = { superviseIntervalSeconds: 4, monitorIntervalSeconds: 3 };
 export const TAKEOVER_SECONDS = 10;
 /** How often, and after which time, jobs are deleted that failed for the last time, seconds. */
 const CLEANING_SECONDS = 3600;
-/** Time limit for running statements at shutdown, ms. */
-const LAST_STATEMENTS_MS = 2000;
 
 /** Options of a queue until a process works on it. */
 const NEW_QUEUE = { heartbeatSeconds: 20, expireInSeconds: DAY, retryLimit: 1000, retryDelay: 1 };
@@ -44,7 +42,8 @@ export class JobEngine {
       await this.open();
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) {
-        throw new StateStartError(`the job queue cannot start: ${describe(error)}`, { cause: error });
+        await this.boss?.stop({ close: false, graceful: false });
+        throw new StateStartError(`DATABASE_URL: the job queue cannot start: ${describe(error)}`, { cause: error });
       }
       void this.repeat('cannot start', () => this.open());
     }

@@ -5,9 +5,6 @@ import type pg from 'pg';
 /** The schema of pg-boss's tables. */
 export const JOBS_SCHEMA = 'antiphon_jobs';
 
-/** Held while the schema is changed, until the connection ends: replicas that start at once wait for each other. */
-const LOCK = `SELECT pg_advisory_lock(hashtextextended('${JOBS_SCHEMA}', 0))`;
-
 interface BossPackage {
   readonly pgboss: { readonly schema: number };
 }
@@ -18,21 +15,23 @@ export async function pendingJobsMigration(client: pg.Client): Promise<string | 
   return (await installedVersion(client)) < required ? nameOf(required) : undefined;
 }
 
-/** Installs pg-boss's schema or brings it up to date; returns the name of the migration, if one was needed. */
+/**
+ * Installs pg-boss's schema or brings it up to date; returns the name of the migration, if one was needed. One process at
+ * a time.
+ */
 export async function migrateJobs(client: pg.Client): Promise<string | undefined> {
-  if ((await pendingJobsMigration(client)) === undefined) return undefined;
-  // Loaded on demand: most starts have nothing to migrate.
-  const { getConstructionPlans, getMigrationPlans } = await import('pg-boss');
-  await client.query(LOCK);
   const installed = await installedVersion(client);
   const required = requiredVersion();
   if (installed >= required) return undefined;
-  await client.query(
-    installed > 0
-      ? getMigrationPlans(JOBS_SCHEMA, installed)
-      : // A role without permission to create schemas can use an existing one.
-        getConstructionPlans(JOBS_SCHEMA, { createSchema: !(await hasSchema(client)) }),
-  );
+  // Loaded on demand: most starts have nothing to migrate.
+  const { getConstructionPlans, getMigrationPlans } = await import('pg-boss');
+  if (installed > 0) {
+    // Indexes that are built concurrently cannot be sent together; the table is small, since jobs are deleted when done.
+    await client.query(getMigrationPlans(JOBS_SCHEMA, installed).replaceAll(' CONCURRENTLY', ''));
+  } else {
+    // A role without permission to create schemas can use an existing one.
+    await client.query(getConstructionPlans(JOBS_SCHEMA, { createSchema: !(await hasSchema(client)) }));
+  }
   return nameOf(required);
 }
 

@@ -14,6 +14,8 @@ import { migrateJobs, pendingJobsMigration } from './migrate-jobs.js';
 const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url));
 /** The schema of all tables, except those of the job queue. */
 const SCHEMA = 'antiphon';
+/** Held until the connection ends. */
+const LOCK = `SELECT pg_advisory_lock(hashtextextended('${SCHEMA}', 0))`;
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_SCHEMA = '3F000';
 
@@ -24,21 +26,23 @@ const logger = new Logger('Migrations');
  * StateStartError.
  */
 export function pendingMigrations(settings: DatabaseSettings): Promise<readonly string[]> {
-  return withClient(settings, async (client) => [
-    ...(await findPending(client)),
-    ...toList(await pendingJobsMigration(client)),
-  ]);
+  return withClient(settings, findAllPending);
 }
 
 /**
  * Brings both schemas up to date, each in one transaction, and returns the names of the applied migrations. Replicas
- * that start at once wait for each other. A newer schema is left unchanged. Throws StateStartError.
+ * that start at once wait for each other, and one applies all. Newer schemas are left unchanged. Throws StateStartError.
  */
 export function migrate(settings: DatabaseSettings): Promise<readonly string[]> {
-  return withClient(settings, async (client) => [
-    ...(await applyPending(client)),
-    ...toList(await migrateJobs(client)),
-  ]);
+  return withClient(settings, async (client) => {
+    if ((await findAllPending(client)).length === 0) return [];
+    await client.query(LOCK);
+    return [...(await applyPending(client)), ...toList(await migrateJobs(client))];
+  });
+}
+
+async function findAllPending(client: pg.Client): Promise<readonly string[]> {
+  return [...(await findPending(client)), ...toList(await pendingJobsMigration(client))];
 }
 
 async function applyPending(client: pg.Client): Promise<readonly string[]> {

@@ -2,6 +2,7 @@ import type { Job as BossJob, PgBoss } from 'pg-boss';
 
 import type { Clock, Timer } from '../../time/index.js';
 import type { Job, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
+import { LAST_STATEMENTS_MS } from './database.js';
 import { type HeldJob, HeldJobs } from './held-jobs.js';
 import type { JobEngine } from './job-engine.js';
 import { heartbeatOf, toBossOptions } from './queue-options.js';
@@ -10,8 +11,6 @@ import { heartbeatOf, toBossOptions } from './queue-options.js';
 const POLL_MS = 2000;
 /** Signs of life within the time after which a process counts as dead. */
 const SIGNS_OF_LIFE = 4;
-/** Time limit for running statements at shutdown, ms. */
-const LAST_STATEMENTS_MS = 2000;
 
 /** What a worker needs. */
 export interface QueueWorkerParts {
@@ -23,7 +22,7 @@ export interface QueueWorkerParts {
 }
 
 /** The data of a job as it is stored: JSON. */
-export interface StoredData {
+interface StoredData {
   readonly body: string;
 }
 
