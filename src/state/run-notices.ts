@@ -2,11 +2,8 @@ import type { StreamEvent } from '../protocol/index.js';
 
 /** Is notified of background responses, on any replica; notices may be lost. */
 export interface RunListener {
-  /** Events were added to the logs of these responses. */
-  logged?(responseIds: readonly string[]): void;
-
-  /** This process has added these events to the log of a response. */
-  appended?(responseId: string, events: readonly StreamEvent[]): void;
+  /** Events were added to the logs of these responses: with `events`, these, by this process and to one response. */
+  logged?(responseIds: readonly string[], events?: readonly StreamEvent[]): void;
 
   /** These responses were ended from outside of their runs, which are to stop. */
   ended?(responseIds: readonly string[]): void;
@@ -28,14 +25,9 @@ export class RunNotices {
     return () => void this.listeners.delete(listener);
   }
 
-  /** For backends: events were added to the logs of these responses. */
-  announceLogged(responseIds: readonly string[]): void {
-    for (const listener of this.listeners) listener.logged?.(responseIds);
-  }
-
-  /** For backends: this process has added events to a log, where they are stored. */
-  announceAppended(responseId: string, events: readonly StreamEvent[]): void {
-    for (const listener of this.listeners) listener.appended?.(responseId, events);
+  /** For backends: events are stored in the logs of these responses; with `events`, this process has added these to one. */
+  announceLogged(responseIds: readonly string[], events?: readonly StreamEvent[]): void {
+    for (const listener of this.listeners) listener.logged?.(responseIds, events);
   }
 
   /** For backends: these responses were ended from outside of their runs. */

@@ -35,10 +35,9 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
 
   onApplicationBootstrap(): void {
     this.unsubscribe = this.notices.subscribe({
-      logged: (ids) => {
-        for (const id of ids) this.followed.get(id)?.change();
+      logged: (ids, events) => {
+        for (const id of ids) this.followed.get(id)?.change(events);
       },
-      appended: (id, events) => this.followed.get(id)?.add(events),
       resumed: () => {
         for (const followed of this.followed.values()) followed.change();
       },

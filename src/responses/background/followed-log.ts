@@ -25,16 +25,17 @@ export class FollowedLog {
     this.poll = clock.schedule(POLL_MS, () => this.change());
   }
 
-  /** This process has added events, which readers get from here. */
-  add(events: readonly StreamEvent[]): void {
-    this.latest = { events, isLast: isTerminalEvent(events.at(-1)) };
-    this.wake();
-  }
-
-  /** There may be new events: later reads see them, and those who wait go on. */
-  change(): void {
-    this.latest = null;
-    this.wake();
+  /**
+   * There are new events: later reads see them, and those who wait go on. If this process has added them, they are given,
+   * and readers who wait for them need no read.
+   */
+  change(events?: readonly StreamEvent[]): void {
+    this.latest = events === undefined ? null : { events, isLast: isTerminalEvent(events.at(-1)) };
+    if (this.reads.size > 0) this.reads = new Map();
+    const { waiters } = this;
+    this.waiters = [];
+    for (const wake of waiters) wake();
+    this.poll.refresh();
   }
 
   /** Nobody follows it any more. */
@@ -60,13 +61,5 @@ export class FollowedLog {
     let reading = this.reads.get(place);
     if (reading === undefined) this.reads.set(place, (reading = read()));
     return reading;
-  }
-
-  private wake(): void {
-    if (this.reads.size > 0) this.reads = new Map();
-    const { waiters } = this;
-    this.waiters = [];
-    for (const wake of waiters) wake();
-    this.poll.refresh();
   }
 }

@@ -76,7 +76,7 @@ export class PostgresEventLog extends EventLog {
   /** Gives stored events to the readers of this process at once, and wakes those of others soon. */
   announce(responseId: string, events: readonly StreamEvent[]): void {
     if (events.length === 0) return;
-    this.notices.announceAppended(responseId, events);
+    this.notices.announceLogged([responseId], events);
     this.unannounced.add(toKey(responseId));
     if (this.isAnnouncing) return;
     this.isAnnouncing = true;

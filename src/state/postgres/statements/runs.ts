@@ -21,9 +21,9 @@ export const COUNT_QUEUED = prepared<
 >(
   'count_queued',
   `SELECT (SELECT count(*) FROM (
-      SELECT FROM antiphon.responses WHERE status = 'queued' AND expires_at > now() LIMIT $2) queued) >= $2 AS total,
+      SELECT FROM antiphon.responses WHERE status = 'queued' AND expires_at > now() LIMIT greatest($2, 0)) queued) >= $2 AS total,
     (SELECT count(*) FROM (
-      SELECT FROM antiphon.responses WHERE owner = $1 AND status = 'queued' AND expires_at > now() LIMIT $3
+      SELECT FROM antiphon.responses WHERE owner = $1 AND status = 'queued' AND expires_at > now() LIMIT greatest($3, 0)
     ) queued) >= $3 AS per_tenant`,
 );
 
