@@ -38,7 +38,7 @@ export interface StartedRun {
   readonly log: LogBatch;
   /** Attempts so far, this one included, without those that were handed back. */
   readonly attempts: number;
-  /** Whether an earlier attempt has started. */
+  /** Whether an earlier attempt has begun the turn, or was not handed back: it no longer waits. */
   readonly isRestart: boolean;
 }
 

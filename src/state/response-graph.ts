@@ -37,8 +37,9 @@ export const GRAPH_MAX_RESPONSES = 10_000;
 
 /**
  * The lists and trees that responses form by `previous_response_id`, ordered by creation. They contain visible
- * responses only: deleted and expired responses, and with `within` those outside of the session, end a branch. Pages
- * throw UnknownCursorError; the page of a response that is not found is undefined.
+ * responses only: deleted and expired responses, and with `within` those outside of the session, end a branch. Those
+ * that have not ended are without output, so that pages stay bounded. Pages throw UnknownCursorError; the page of a
+ * response that is not found is undefined.
  */
 export abstract class ResponseGraph {
   abstract list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<Page<ResponseObject>>;

@@ -1,24 +1,34 @@
 import type { Tenant } from '../../src/access/index.js';
 import {
+  type EventLog,
   type ResponseGraph,
   type ResponseStore,
+  type Run,
+  RunLostError,
   type SessionLock,
   type SessionStore,
   type StateBackend,
   StateError,
 } from '../../src/state/index.js';
 import { contextOf, message, recordOf } from './records.js';
+import { cancelledOf, deltas, endingOf, NO_BOUNDS, queuedOf } from './runs.js';
 
-/** A call of a contract about response `target` of session `session`, which it may name. */
+/**
+ * A call of a contract about response `target` of session `session`, which it may name; or about background responses
+ * of that session: `waiting`, and `running` in its first attempt, whose events end with number 2.
+ */
 export type Call = (backend: StateBackend, tenant: Tenant, within?: string) => Promise<unknown>;
 
-/** Methods without a tenant, and those of background responses, which runs.spec.ts covers. */
-type Uncovered =
-  'check' | 'expectSave' | 'purge' | 'create' | 'start' | 'handBack' | 'finish' | 'conclude' | 'queuedBefore';
+/** Methods without a tenant. */
+type Uncovered = 'check' | 'expectSave' | 'purge' | 'queuedBefore';
 
 type Calls<Contract> = Readonly<Record<Exclude<keyof Contract, Uncovered>, readonly Call[]>>;
 
 const PAGE = { limit: 10, order: 'asc' } as const;
+
+function running(tenant: Tenant, attempt = 1): Run {
+  return { tenant, responseId: 'running', attempt };
+}
 
 const RESPONSES: Calls<ResponseStore> = {
   save: [
@@ -28,7 +38,37 @@ const RESPONSES: Calls<ResponseStore> = {
       return contextOf(responses, tenant, 'child-of-target');
     },
   ],
-  get: [({ responses }, tenant, within) => responses.get(tenant, 'target', within)],
+  create: [
+    async ({ responses }, tenant) => {
+      const inherited = [message('inherited')];
+      const record = queuedOf('new', { parentId: 'target', inherited, sessionId: 'own' });
+      await responses.create(tenant, record, NO_BOUNDS);
+      return responses.start({ tenant, responseId: 'new', attempt: 1 });
+    },
+    // One of the tenant waits already.
+    ({ responses }, tenant) => responses.create(tenant, queuedOf('new'), { ...NO_BOUNDS, perTenant: 1 }),
+  ],
+  start: [
+    ({ responses }, tenant) => responses.start({ tenant, responseId: 'waiting', attempt: 1 }),
+    ({ responses }, tenant) => responses.start(running(tenant, 2)),
+  ],
+  handBack: [
+    async ({ responses }, tenant) => {
+      await responses.handBack(running(tenant));
+      return responses.start(running(tenant, 2));
+    },
+  ],
+  finish: [({ responses }, tenant) => responses.finish(running(tenant), endingOf('running', { at: 3 }))],
+  conclude: [
+    ({ responses }, tenant, within) =>
+      responses.conclude(tenant, 'waiting', () => cancelledOf('waiting', { at: 2 }), { within }),
+    ({ responses }, tenant, within) =>
+      responses.conclude(tenant, 'running', () => cancelledOf('running', { at: 3 }), { within, attempt: 1 }),
+  ],
+  get: [
+    ({ responses }, tenant, within) => responses.get(tenant, 'target', within),
+    ({ responses }, tenant, within) => responses.get(tenant, 'running', within),
+  ],
   delete: [
     ({ responses }, tenant, within) => responses.delete(tenant, 'target', { cascade: false }, within),
     ({ responses }, tenant, within) => responses.delete(tenant, 'root', { cascade: true }, within),
@@ -42,8 +82,17 @@ const RESPONSES: Calls<ResponseStore> = {
   items: [({ responses }, tenant, within) => responses.items(tenant, ['root-out', 'target-in', 'target-out'], within)],
 };
 
+const LOG: Calls<EventLog> = {
+  append: [({ log }, tenant) => log.append(running(tenant), deltas(3, 1))],
+  read: [
+    ({ log }, tenant, within) => log.read(tenant, 'running', -1, within),
+    ({ log }, tenant, within) => log.read(tenant, 'waiting', 1, within),
+  ],
+};
+
 const GRAPH: Calls<ResponseGraph> = {
   list: [
+    ({ graph }, tenant) => graph.list(tenant, { status: 'queued' }, PAGE),
     ({ graph }, tenant) => graph.list(tenant, {}, PAGE),
     ({ graph }, tenant) => graph.list(tenant, { sessionId: 'session' }, PAGE),
     ({ graph }, tenant) => graph.list(tenant, { model: 'gpt', status: 'completed' }, PAGE),
@@ -84,7 +133,7 @@ const LOCKS: Calls<SessionLock> = {
 };
 
 /** Every method of every contract that takes a tenant, by name. */
-export const CALLS = Object.entries({ ...RESPONSES, ...GRAPH, ...LOCKS })
+export const CALLS = Object.entries({ ...RESPONSES, ...LOG, ...GRAPH, ...LOCKS })
   .flatMap(nameCalls)
   .concat(Object.entries(SESSIONS).flatMap(([name, calls]) => nameCalls([`${name} session`, calls])));
 
@@ -93,6 +142,7 @@ export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return { value: await call };
   } catch (error) {
+    if (error instanceof RunLostError) return { error: error.name, text: error.message };
     if (!(error instanceof StateError)) throw error;
     const { message: text, param } = error.toApiError();
     return { error: error.name, text, param };

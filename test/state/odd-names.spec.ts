@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
+import { contextFrom, contextOf, message, newTenant, recordOf, START } from './records.js';
+import { cancelledOf, deltas, endingOf, enqueue, launch, readAll, startRun } from './runs.js';
 
 /** Names that a key made with a separator, a column, an index or a digest might not keep apart. */
 const NAMES: Readonly<Record<string, readonly [string, string]>> = {
@@ -88,6 +89,40 @@ describe.each(BACKENDS)('odd names in $name', ({ open }) => {
       expect((await store.get(asTenant(name), 'a'))?.metadata).toEqual({ of: 'one' });
       expect(await store.delete(asTenant(name), 'a', { cascade: false })).toBe(1);
       expect(await store.delete(asTenant(other), 'a', { cascade: false })).toBe(1);
+    });
+
+    it('keep background responses apart', async () => {
+      const { responses: store, log } = opened.backend;
+      const tenant = newTenant();
+      const run = await launch(opened.backend, tenant, name, { sessionId: name });
+      expect(await log.read(tenant, other, -1)).toBeUndefined();
+      await enqueue(store, tenant, other, { sessionId: other });
+      await log.append(run, deltas(3, 4));
+      expect((await readAll(log, { tenant, responseId: other })).events).toHaveLength(2);
+      expect(await log.read(tenant, other, -1, name)).toBeUndefined();
+      expect(await startRun(store, { tenant, responseId: other, attempt: 1 })).toMatchObject({ attempts: 1 });
+      await store.conclude(tenant, other, () => cancelledOf(other), {});
+      await store.finish(run, endingOf(name, { at: 7 }));
+      expect(await store.get(tenant, name)).toMatchObject({ id: name, status: 'completed' });
+      expect(await contextOf(store, tenant, name)).toEqual(contextFrom(name));
+      expect(await store.get(tenant, other)).toMatchObject({ id: other, status: 'cancelled' });
+      expect((await readAll(log, run)).events).toHaveLength(8);
+    });
+
+    it('keep the background responses of tenants apart', async () => {
+      const { responses: store, log } = opened.backend;
+      const [tenant, stranger] = [asTenant(name), asTenant(other)];
+      await enqueue(store, tenant, 'background');
+      const waiting = async (): Promise<unknown> =>
+        (await store.queuedBefore(START + 1, 100)).map((one) => [one.tenant, one.responseId]);
+      expect(await waiting()).toContainEqual([tenant, 'background']);
+      expect(await log.read(stranger, 'background', -1)).toBeUndefined();
+      expect(await store.conclude(stranger, 'background', () => cancelledOf('background'), {})).toBeUndefined();
+      await enqueue(store, stranger, 'background');
+      expect(await waiting()).toContainEqual([stranger, 'background']);
+      expect(await store.delete(tenant, 'background', { cascade: false })).toBe(1);
+      expect(await waiting()).toEqual([[stranger, 'background']]);
+      expect(await store.delete(stranger, 'background', { cascade: false })).toBe(1);
     });
 
     it('keep metadata apart', async () => {

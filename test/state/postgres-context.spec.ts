@@ -4,6 +4,7 @@ import type { Tenant } from '../../src/access/index.js';
 import { ContextTooLargeError, type ResponseStore } from '../../src/state/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
+import { endingOf, enqueue } from './runs.js';
 
 /** An item of so many bytes as JSON. */
 function itemOf(id: string, bytes: number): ReturnType<typeof message> {
@@ -40,6 +41,18 @@ describe('what one turn may bring back from PostgreSQL', () => {
     await expect(store.chain(tenant, 'c')).rejects.toBeInstanceOf(ContextTooLargeError);
     expect((await store.get(tenant, 'c'))?.id).toBe('c');
     expect((await store.inputItems(tenant, 'c', { limit: 1, order: 'asc' }))?.data).toHaveLength(1);
+  });
+
+  it('is the context of a background response up to the limit, which counts its input too', async () => {
+    await save('a', MAX_BYTES - 1000);
+    await enqueue(store, tenant, 'b', { parentId: 'a', input: [itemOf('b-in', 1000)] });
+    await enqueue(store, tenant, 'c', { parentId: 'a', input: [itemOf('c-in', 1001)] });
+    expect((await store.start({ tenant, responseId: 'b', attempt: 1 }))?.context).toHaveLength(2);
+    const start = store.start({ tenant, responseId: 'c', attempt: 1 });
+    await expect(start).rejects.toBeInstanceOf(ContextTooLargeError);
+    // It can be ended as failed then.
+    const failed = await store.conclude(tenant, 'c', () => endingOf('c', { status: 'failed' }), { attempt: 1 });
+    expect(failed).toMatchObject({ status: 'failed' });
   });
 
   it('counts what only descendants still need', async () => {

@@ -76,7 +76,7 @@ export async function openPostgres(serverUrl?: string): Promise<OpenedPostgres> 
     database,
     replica: start,
     saveMany: (tenant, records) => insertResponses(database, tenant, records),
-    content: () => countRows(database, 'responses', 'items'),
+    content: () => countRows(database, 'responses', 'items', 'background_runs', 'event_log'),
     expireLeases: async () => {
       // By the clock of the database, which nobody can move.
       await database.query("UPDATE antiphon.session_locks SET expires_at = clock_timestamp() - interval '1 second'");
@@ -137,7 +137,9 @@ export async function insertResponses(
 /** The rows of some of the tables, together. */
 export async function countRows(
   database: TestDatabase,
-  ...tables: readonly ('responses' | 'items' | 'session_responses' | 'session_locks')[]
+  ...tables: readonly (
+    'responses' | 'items' | 'session_responses' | 'session_locks' | 'background_runs' | 'event_log'
+  )[]
 ): Promise<number> {
   const counts = tables.map((table) => `(SELECT count(*) FROM antiphon.${table})`);
   const [row] = await database.query(`SELECT (${counts.join(' + ')})::integer AS count`);

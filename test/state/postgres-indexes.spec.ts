@@ -4,12 +4,16 @@ import type { Tenant } from '../../src/access/index.js';
 import type { ResponseFilter } from '../../src/state/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { newTenant, recordOf, START, TTL_MS } from './records.js';
+import { cancelledOf, deltas, endingOf, NO_BOUNDS, queuedOf } from './runs.js';
 import { type SentStatement, SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 20, order: 'desc' } as const;
 const NOW = START / 1000;
 
-/** 500 sessions of 40 responses: a line of twenty, each with one more child. Every tenth session is of the tenant. */
+/**
+ * 500 sessions of 40 responses: a line of twenty, each with one more child. Every tenth session is of the tenant. Every
+ * fourth response was in the background, and has twenty batches of events; those of session 10 have not ended.
+ */
 function fillFor(tenant: Tenant): string {
   return `
     INSERT INTO antiphon.responses
@@ -25,6 +29,14 @@ function fillFor(tenant: Tenant): string {
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
     SELECT owner, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{}'
     FROM antiphon.responses, generate_series(1, 2) AS position;
+    INSERT INTO antiphon.background_runs (owner, response_id, tenant, turn, is_stream, log_expires_at)
+    SELECT owner, id, '"${tenant}"', '{}', true, CASE WHEN session_id <> 's10' THEN expires_at END
+    FROM antiphon.responses WHERE split_part(id, '-', 2)::integer % 4 = 0;
+    UPDATE antiphon.responses SET status = CASE WHEN id = 'r10-0' THEN 'queued' ELSE 'in_progress' END
+    WHERE session_id = 's10' AND split_part(id, '-', 2)::integer % 4 = 0;
+    INSERT INTO antiphon.event_log (owner, response_id, first_event, first_note, events, has_items)
+    SELECT owner, response_id, first_event, 0, '-1 {"type":"x"', first_event % 8 = 0
+    FROM antiphon.background_runs, generate_series(0, 19) AS first_event;
     ANALYZE;`;
 }
 
@@ -40,18 +52,18 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
   });
   afterAll(() => opened.close());
 
-  /** The statements that something takes. */
+  /** The statements that something takes, without those that begin and end transactions, and the queue's own. */
   const statementsOf = async (use: () => Promise<unknown>): Promise<readonly SentStatement[]> => {
     using statements = new SentStatements();
     await use();
-    return statements.take().filter(({ text }) => !/^(BEGIN|COMMIT)$/.test(text));
+    return statements.take().filter(({ values }) => values !== undefined);
   };
   const planOf = async (explain: string, values?: readonly unknown[]): Promise<string> =>
     (await opened.database.query(explain, values)).map((row) => String(row['QUERY PLAN'])).join('\n');
 
   const expectIndexes = async (
     use: () => Promise<unknown>,
-    tables = 'responses|items|session_responses',
+    tables = 'responses|items|session_responses|background_runs|event_log',
   ): Promise<void> => {
     const statements = await statementsOf(use);
     expect(statements).not.toEqual([]);
@@ -120,9 +132,38 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     await expectIndexes(() => store.delete(tenant, 'r40-30', { cascade: true }));
   });
 
+  it('create and run background responses by an index', async () => {
+    const { responses: store, log } = opened.backend;
+    const run = { tenant, responseId: 'r10-4', attempt: 1 };
+    const jobs = [{ queue: 'webhooks', data: {} }] as const;
+    for (const use of [
+      () => store.create(tenant, queuedOf('queued', { parentId: 'r20-38', sessionId: 's20' }), NO_BOUNDS),
+      () => store.queuedBefore(START + 1000, 10),
+      () => store.start(run),
+      () => log.append(run, deltas(20, 5)),
+      () => store.get(tenant, 'r10-4'),
+      () => store.handBack(run),
+      () => store.finish(run, endingOf('r10-4', { at: 25 })),
+      () => store.finish({ ...run, responseId: 'r10-8', attempt: 0 }, endingOf('r10-8', { at: 20, jobs })),
+      () => store.conclude(tenant, 'r10-12', () => cancelledOf('r10-12', { at: 20 }), { within: 's10', attempt: 0 }),
+    ]) {
+      await expectIndexes(use);
+    }
+  });
+
+  it.each([undefined, 's10'])('read events by an index, within %p', async (within) => {
+    for (const after of [-1, 10, 1000]) {
+      await expectIndexes(() => opened.backend.log.read(tenant, 'r10-16', after, within));
+    }
+    const [statement] = await statementsOf(() => opened.backend.log.read(tenant, 'r10-16', 10, within));
+    const plan = await planOf(`EXPLAIN (ANALYZE) ${statement?.text}`, statement?.values);
+    // Only the batches from the cursor on are read.
+    expect(plan).toMatch(/Index Scan .*event_log.*actual [^)]*rows=1?[0-9](?:\.00)? /);
+  });
+
   it('purge by an index', async () => {
     opened.clock.advance(1_000_009);
     // A batch may well be so much of the sessions that it is better to read all of them.
-    await expectIndexes(() => opened.backend.responses.purge(), 'responses|items');
+    await expectIndexes(() => opened.backend.responses.purge(), 'responses|items|event_log');
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { lineOf, newTenant, recordOf } from './records.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
+import { deltas, endingOf, launch, startRun } from './runs.js';
 import { SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;
@@ -67,6 +68,25 @@ describe('round trips to PostgreSQL', () => {
     for (const lookup of lookups) {
       await lookup();
       expect(statements.take()).toHaveLength(1);
+    }
+  });
+
+  it('are one to append events, to read them, and to end what has run', async () => {
+    const { responses: store, log } = opened.backend;
+    const run = await launch(opened.backend, tenant, 'background', { parentId: 'r999' });
+    const steps: readonly (readonly [trips: number, step: () => Promise<unknown>])[] = [
+      [1, () => log.append(run, deltas(3, 100))],
+      [1, () => log.read(tenant, 'background', 50)],
+      // The attempt; then, at the same time, the log, the context and the parent.
+      [4, () => startRun(store, { ...run, attempt: 2 })],
+      [1, () => store.handBack({ ...run, attempt: 2 })],
+      [1, () => store.finish({ ...run, attempt: 2 }, endingOf('background', { at: 103 }))],
+      [1, () => store.get(tenant, 'background')],
+    ];
+    for (const [trips, step] of steps) {
+      statements.take();
+      await step();
+      expect(statements.take()).toHaveLength(trips);
     }
   });
 

@@ -5,6 +5,7 @@ import type { SessionLease } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { CALLS, outcomeOf } from './contract-calls.js';
 import { append, newTenant } from './records.js';
+import { enqueue, launch } from './runs.js';
 
 const WITHIN = [undefined, 'session', 'elsewhere'];
 
@@ -16,7 +17,7 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
   });
   afterAll(() => opened.close());
 
-  /** Root, target, its sibling and its child, all in one session, which is held. */
+  /** Root, target, its sibling and its child, and two in the background, all in one session, which is held. */
   const fill = async (tenant: Tenant): Promise<SessionLease | undefined> => {
     const { responses, locks } = opened.backend;
     const parts = { sessionId: 'session', metadata: { kind: 'secret' } };
@@ -24,19 +25,23 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
     await append(responses, tenant, 'target', { ...parts, parentId: 'root' });
     await append(responses, tenant, 'sibling', { ...parts, parentId: 'root' });
     await append(responses, tenant, 'child', { ...parts, parentId: 'target' });
+    await enqueue(responses, tenant, 'waiting', { ...parts, parentId: 'root' });
+    await launch(opened.backend, tenant, 'running', { ...parts, parentId: 'root' });
     return locks.tryAcquire(tenant, 'session', 60_000);
   };
   /** All that a tenant can see of what `fill` made. */
   const snapshotOf = async (tenant: Tenant): Promise<unknown> => {
-    const { responses, graph, sessions } = opened.backend;
+    const { responses, graph, sessions, log } = opened.backend;
     return Promise.all([
       graph.list(tenant, { sessionId: 'session' }, { limit: 10, order: 'asc' }),
       graph.list(tenant, {}, { limit: 10, order: 'asc' }),
       graph.tree(tenant, 'root', { depth: 10, limit: 10 }),
       responses.chain(tenant, 'child'),
       responses.items(tenant, ['root-in', 'target-out', 'child-in']),
-      sessions.hasAtLeast(tenant, 'session', 4),
-      sessions.hasAtLeast(tenant, 'session', 5),
+      log.read(tenant, 'waiting', -1),
+      log.read(tenant, 'running', -1),
+      sessions.hasAtLeast(tenant, 'session', 6),
+      sessions.hasAtLeast(tenant, 'session', 7),
     ]);
   };
 

@@ -99,7 +99,9 @@ export class MemoryResponseStore extends ResponseStore {
       this.jobs.add(ending.jobs);
       return ending;
     };
-    return this.runs.conclude(node, composeOnce, attempt);
+    const response = this.runs.conclude(node, composeOnce, attempt);
+    this.dropUntilItFits();
+    return response;
   }
 
   override async queuedBefore(

@@ -58,9 +58,8 @@ export class MemoryRuns extends EventLog {
   start({ tenant, responseId, attempt }: Run): StartedRun | undefined {
     const node = this.state.find(tenant, responseId);
     if (node === undefined || !isRun(node)) return undefined;
-    const { run, parent, input, sessionId } = node;
+    const { run, parent, input, sessionId, response } = node;
     if (run.logExpiresAt !== null || run.attempt >= attempt) return undefined;
-    const isRestart = run.attempt > 0;
     run.attempt = attempt;
     run.attempts += 1;
     return {
@@ -71,7 +70,7 @@ export class MemoryRuns extends EventLog {
       sessionId,
       log: wholeLog(run),
       attempts: run.attempts,
-      isRestart,
+      isRestart: response.status !== 'queued' || run.attempts > 1,
     };
   }
 
@@ -126,7 +125,7 @@ export class MemoryRuns extends EventLog {
       this.end(node, compose({ response, turn: run.turn, log: wholeLog(run) }));
       this.notices.announceEnded([node.id]);
     }
-    return node.response;
+    return this.show(node);
   }
 
   /** Queued responses that were created before a time, oldest first. */

@@ -22,6 +22,9 @@ const NOTICE_RESPONSES = 20;
 /** Most responses whose events are deleted at once. */
 const FORGET_BATCH = 200;
 
+/** The largest number of an event that a column holds. */
+const MAX_EVENT = 2 ** 31 - 1;
+
 const BEGINS = 'response.in_progress';
 
 /** The events of background responses in PostgreSQL, for readers on all replicas. */
@@ -61,7 +64,11 @@ export class PostgresEventLog extends EventLog {
     within?: string,
   ): Promise<LogPage | undefined> {
     const viewer = viewerOf(tenant, this.clock, within);
-    const rows = await this.database.repeatable(LOG_PAGE, [...viewer, toKey(responseId), after + 1]);
+    const rows = await this.database.repeatable(LOG_PAGE, [
+      ...viewer,
+      toKey(responseId),
+      Math.min(after + 1, MAX_EVENT),
+    ]);
     const [first] = rows;
     if (first === undefined) return undefined;
     if (first.is_stream !== true) return { missing: 'no stream' };

@@ -73,7 +73,8 @@ export class PostgresResponseStore extends ResponseStore {
     compose: (unfinished: UnfinishedResponse) => Ending,
     options: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
-    await this.runs.conclude(tenant, responseId, compose, options);
+    const isKnown = await this.runs.conclude(tenant, responseId, compose, options);
+    if (!isKnown) return undefined;
     return this.get(tenant, responseId, options.within);
   }
 

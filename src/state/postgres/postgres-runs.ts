@@ -102,14 +102,14 @@ export class PostgresRuns {
     if (ending.jobs.length === 0) await this.end(this.database.repeatable, run.responseId, values);
     else {
       await this.database.transaction(async (statement) => {
-        await this.end(statement, run.responseId, values);
-        await this.jobs.enqueue(statement, ending.jobs);
+        const isNew = await this.end(statement, run.responseId, values);
+        if (isNew) await this.jobs.enqueue(statement, ending.jobs);
       });
     }
     this.log.announce(run.responseId, ending.log.events);
   }
 
-  /** Ends an unfinished response from outside. False when there is none that is unfinished. */
+  /** Ends an unfinished response from outside. False when there is no such background response. */
   async conclude(
     tenant: Tenant,
     responseId: string,
@@ -117,19 +117,21 @@ export class PostgresRuns {
     { within, attempt }: ConcludeOptions,
   ): Promise<boolean> {
     const names = namesOf({ tenant, responseId });
-    const ended = await this.database.transaction(async (run) => {
+    const outcome = await this.database.transaction<Ending | 'unchanged' | 'not found'>(async (run) => {
       const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
-      if (held === undefined) return undefined;
+      if (held === undefined) return 'not found';
+      if (!held.is_open) return 'unchanged';
       const log = readLog(await run(WHOLE_LOG, names));
       const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
-      await this.end(run, responseId, this.toValues(names, null, ending));
+      const [ended] = await run(END, this.toValues(names, null, ending));
+      // Only a deletion can have come in between.
+      if (ended?.is_ours !== true) return 'not found';
       await this.jobs.enqueue(run, ending.jobs);
       await run(NOTIFY_ENDED, [names[1]]);
       return ending;
     });
-    if (ended === undefined) return false;
-    this.log.announceEnd(responseId, ended.log.events);
-    return true;
+    if (typeof outcome === 'object') this.log.announceEnd(responseId, outcome.log.events);
+    return outcome !== 'not found';
   }
 
   async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
@@ -161,9 +163,11 @@ export class PostgresRuns {
     return { responseId: parentId, origin, expiresAt: Number(parent.expires_at) };
   }
 
-  private async end(run: RunStatement, responseId: string, values: EndValues): Promise<void> {
+  /** False when the same end is stored already. Throws RunLostError and SessionLockLostError. */
+  private async end(run: RunStatement, responseId: string, values: EndValues): Promise<boolean> {
     const [row] = await run(END, values);
-    if (row?.is_ours === true || row?.is_repeated === true) return;
+    if (row?.is_ours === true) return true;
+    if (row?.is_repeated === true) return false;
     throw row?.leased === false ? new SessionLockLostError(responseId) : new RunLostError(responseId);
   }
 

@@ -176,7 +176,10 @@ export interface EndRow extends WrittenRow {
   readonly is_repeated: boolean;
 }
 
-/** Ends a response, if its lease is the latest: its status, its output, and its last events. */
+/**
+ * Ends a response, if its lease is the latest: its status, its output, and its last events. One that is deleted at the
+ * same time stays deleted: its time is asked for again when its row is locked.
+ */
 export const END = prepared<EndValues, EndRow>(
   'end',
   `WITH lease AS MATERIALIZED (
@@ -189,7 +192,7 @@ export const END = prepared<EndValues, EndRow>(
   ), response AS (
     UPDATE antiphon.responses r SET status = $10, expires_at = $11, origin = $12, size = $13,
       items_size = r.items_size + $14, body = $15
-    FROM run WHERE r.owner = run.owner AND r.id = run.response_id
+    FROM run WHERE r.owner = run.owner AND r.id = run.response_id AND r.expires_at > $3
   ), items AS (
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
     SELECT run.owner, run.response_id, item.position + (
@@ -206,17 +209,19 @@ export const END = prepared<EndValues, EndRow>(
   ) AS is_repeated`,
 );
 
-/** A response with its run, which is locked. */
+/** A background response with its run, which is locked. */
 export interface HeldRow {
+  /** Whether it has not ended, and the attempt, if one is meant, is the latest. */
+  readonly is_open: boolean;
   readonly turn: string;
   readonly body: string;
 }
 
-/** Locks an unfinished run: nothing can be logged until the end of the transaction. */
+/** Locks a run: nothing can be logged until the end of the transaction. */
 export const HOLD_RUN = adHoc<readonly [...Viewer, responseId: string, attempt: number | null], HeldRow>(
-  `SELECT b.turn, r.body FROM antiphon.responses r JOIN antiphon.background_runs b ON b.owner = r.owner AND b.response_id = r.id
-  WHERE ${VISIBLE} AND r.id = $4 AND b.log_expires_at IS NULL AND ($5::integer IS NULL OR b.attempt = $5)
-  FOR UPDATE OF b`,
+  `SELECT b.log_expires_at IS NULL AND ($5::integer IS NULL OR b.attempt = $5) AS is_open, b.turn, r.body
+  FROM antiphon.responses r JOIN antiphon.background_runs b ON b.owner = r.owner AND b.response_id = r.id
+  WHERE ${VISIBLE} AND r.id = $4 FOR UPDATE OF b`,
 );
 
 /** Tells all replicas that a response was ended from outside of its run. */
