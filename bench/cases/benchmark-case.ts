@@ -26,7 +26,7 @@ export interface Sizes extends Rounds {
   readonly requests: number;
   /** Requests per round that are not streamed. */
   readonly jsonRequests: number;
-  /** Turns per round for counting promises and bytes. */
+  /** Turns per round for counting promises and bytes, and turns in the background. */
   readonly countedTurns: number;
   /** Requests per round to validate or parse. */
   readonly validations: number;

@@ -1,4 +1,5 @@
 import { agentLoopCase } from './agent-loop.ts';
+import { backgroundCase } from './background.ts';
 import type { BenchmarkCase } from './benchmark-case.ts';
 import { chainsCase } from './chains.ts';
 import { coldStartCase } from './cold-start.ts';
@@ -28,6 +29,7 @@ export const CASES: readonly BenchmarkCase[] = [
   agentLoopCase,
   chainsCase,
   savesCase,
+  backgroundCase,
   hostileCase,
   idleSocketsCase,
   coldStartCase,

@@ -1,12 +1,13 @@
 import type { AgentJob, AgentOutcome } from './agent-job.ts';
+import type { DrainJob, FirstEventsJob, FirstEventsOutcome, FollowJob, FollowOutcome } from './background-jobs.ts';
 import type { MixedJob, MixedOutcome } from './mixed-job.ts';
 
 /** Concurrent streams, each of which makes turns in sequence. */
 export interface SseJob {
   readonly type: 'sse';
   readonly url: string;
-  /** The body of every request, JSON. */
-  readonly body: string;
+  /** The body of every request, JSON. Without it, requests are GET. */
+  readonly body?: string;
   readonly streams: number;
   readonly turnsPerStream: number;
 }
@@ -63,7 +64,8 @@ export interface TimedJob {
 }
 
 /** Jobs of the load generator. A new kind of load needs a member here and a runner in `main.ts`. */
-export type Job = SseJob | SocketJob | JsonJob | IdleJob | TimedJob | AgentJob | MixedJob;
+export type Job =
+  SseJob | SocketJob | JsonJob | IdleJob | TimedJob | AgentJob | MixedJob | FirstEventsJob | FollowJob | DrainJob;
 
 /** The outcome of a job. */
 export interface Outcome {
@@ -124,4 +126,7 @@ export interface OutcomeOf {
   readonly timed: TimedOutcome;
   readonly agent: AgentOutcome;
   readonly mixed: MixedOutcome;
+  readonly 'first events': FirstEventsOutcome;
+  readonly follow: FollowOutcome;
+  readonly drain: Outcome;
 }

@@ -1,6 +1,9 @@
 /** The load generator, in a separate process, so that its cost is not attributed to the server. */
 import type { MemoryQuestion, UsageQuestion } from '../processes/messages.ts';
 import { runAgents } from './agents.ts';
+import { drain } from './drain.ts';
+import { timeFirstEvents } from './first-events.ts';
+import { follow } from './follow.ts';
 import { keepIdle } from './idle.ts';
 import type { Job, OutcomeOf } from './job.ts';
 import { runJson } from './json.ts';
@@ -25,6 +28,12 @@ function run(job: Job): Promise<OutcomeOf[Job['type']]> {
       return runAgents(job);
     case 'mixed':
       return runMixed(job);
+    case 'first events':
+      return timeFirstEvents(job);
+    case 'follow':
+      return follow(job);
+    case 'drain':
+      return drain(job);
   }
 }
 

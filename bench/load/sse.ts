@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage } from 'node:http';
 
 import type { SseJob, StreamedOutcome } from './job.ts';
-import { post } from './post.ts';
+import { get, post } from './post.ts';
 
 const NEWLINE = 10;
 const FRAME_END = Buffer.from('\n\n');
@@ -14,7 +14,7 @@ export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Pr
   const start = performance.now();
   const stream = async (): Promise<void> => {
     for (let turn = 0; turn < turnsPerStream; turn++) {
-      const { frames, bytes } = await readStream(await post(url, body, agent));
+      const { frames, bytes } = await readStream(await (body === undefined ? get(url, agent) : post(url, body, agent)));
       total.turns += 1;
       total.events += frames - 1;
       total.bytes += bytes;
@@ -27,7 +27,7 @@ export async function runSse({ url, body, streams, turnsPerStream }: SseJob): Pr
 }
 
 /** Reads a stream to its end. Counts frames without parsing, because the generator must be faster than the servers. */
-function readStream(answer: IncomingMessage): Promise<{ readonly frames: number; readonly bytes: number }> {
+export function readStream(answer: IncomingMessage): Promise<{ readonly frames: number; readonly bytes: number }> {
   return new Promise((resolve, reject) => {
     let frames = 0;
     let bytes = 0;

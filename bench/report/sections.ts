@@ -59,6 +59,27 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
+    title: 'Background turns',
+    words:
+      'Turns with `background: true`: they wait in a queue, and write to a log that all readers read, their creators too. The floor is ' +
+      'the same turn in the foreground on the same service, with the same model that costs nothing. *Flat out* are streams as fast as ' +
+      'possible, *paced* ones have a delta every 10 ms. *Replay ÷ live* is a long stream after its end, compared with the same while it ' +
+      'runs; *50 readers ÷ 1* is one paced stream. The CPU of the database is not included.',
+    cases: [
+      {
+        name: 'background',
+        figures: [
+          'time to response.created, p50, ms',
+          'time to response.in_progress, p50, ms',
+          'turns per second',
+          'server CPU per event, µs',
+          'events per second',
+          'time to the end, ms',
+        ],
+      },
+    ],
+  },
+  {
     title: 'In front of an upstream',
     words:
       'The service as it is built, in front of a Chat Completions server. The floor is a bare relay: `node:http`, a keep-alive agent, ' +

@@ -12,9 +12,13 @@ export class BenchProvider extends PushingProvider {
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
-    const { deltas, burst } = readTraffic(turn.settings.metadata);
+    const { deltas, burst, pauseMs = 0 } = readTraffic(turn.settings.metadata);
     let left = deltas;
     // Callbacks of the event loop separate bursts without a promise each.
+    const pause = (next: () => void): void => {
+      if (pauseMs === 0) setImmediate(next);
+      else setTimeout(next, pauseMs);
+    };
     return new Promise((resolve) => {
       const writeNext = (): void => {
         if (sink.isClosed) {
@@ -25,8 +29,8 @@ export class BenchProvider extends PushingProvider {
           const count = Math.min(burst, left);
           left -= count;
           const waiting = sink.write(new Array<ModelEvent>(count).fill(TEXT));
-          if (waiting === undefined) setImmediate(writeNext);
-          else void waiting.then(() => setImmediate(writeNext));
+          if (waiting === undefined) pause(writeNext);
+          else void waiting.then(() => pause(writeNext));
         }
       };
       writeNext();

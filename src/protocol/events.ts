@@ -31,3 +31,10 @@ export const TERMINAL_EVENTS = {
   failed: 'response.failed',
   cancelled: 'response.incomplete',
 } as const satisfies Record<FinalStatus, string>;
+
+/** Whether nothing follows an event. */
+export function isTerminalEvent(event: StreamEvent | undefined): boolean {
+  return event !== undefined && TERMINAL_TYPES.has(event.type);
+}
+
+const TERMINAL_TYPES: ReadonlySet<string> = new Set(Object.values(TERMINAL_EVENTS));

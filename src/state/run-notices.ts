@@ -1,7 +1,9 @@
+import type { StreamEvent } from '../protocol/index.js';
+
 /** Is notified of background responses, on any replica; notices may be lost. */
 export interface RunListener {
-  /** Events were added to the logs of these responses. */
-  logged?(responseIds: readonly string[]): void;
+  /** Events were added to the logs of these responses: with `events`, these, by this process and to one response. */
+  logged?(responseIds: readonly string[], events?: readonly StreamEvent[]): void;
 
   /** These responses were ended from outside of their runs, which are to stop. */
   ended?(responseIds: readonly string[]): void;
@@ -23,9 +25,9 @@ export class RunNotices {
     return () => void this.listeners.delete(listener);
   }
 
-  /** For backends: events were added to the logs of these responses. */
-  announceLogged(responseIds: readonly string[]): void {
-    for (const listener of this.listeners) listener.logged?.(responseIds);
+  /** For backends: events are stored in the logs of these responses; with `events`, this process has added these to one. */
+  announceLogged(responseIds: readonly string[], events?: readonly StreamEvent[]): void {
+    for (const listener of this.listeners) listener.logged?.(responseIds, events);
   }
 
   /** For backends: these responses were ended from outside of their runs. */

@@ -154,6 +154,12 @@ describe('the benchmark', () => {
       }
     });
 
+    it('compares background turns with those in the foreground, in memory and in PostgreSQL', () => {
+      const names = ['first event', 'turns', 'streams, flat out', 'streams, paced', 'replay ÷ live', '50 readers ÷ 1'];
+      const expected = ['memory', 'postgres'].flatMap((state) => names.map((name) => `background, ${state}, ${name}`));
+      expect(comparisonsOf('background').map(({ name }) => name)).toEqual(expected);
+    });
+
     it('counts what turns ask the database: over HTTP for their conversation, and to save', () => {
       const counts = comparisonsOf('chains').map(({ name, figures }) => {
         const roundTrips = figures.find((figure) => figure.name === 'database round trips per turn');

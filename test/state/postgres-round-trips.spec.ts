@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { lineOf, newTenant, recordOf } from './records.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { deltas, endingOf, launch, startRun } from './runs.js';
+import { deltas, endingOf, launch, startRun, NO_BOUNDS, queuedOf } from './runs.js';
 import { SentStatements } from './sent-statements.js';
 
 const PAGE = { limit: 10, order: 'asc' } as const;
@@ -88,6 +88,15 @@ describe('round trips to PostgreSQL', () => {
       await step();
       expect(statements.take()).toHaveLength(trips);
     }
+  });
+
+  it.each([
+    ['seven', 7, 10_000],
+    ['nine, with a lock, when the queue is nearly full', 9, 50],
+  ])('are %s to create what runs in the background', async (_, trips, perTenant) => {
+    statements.take();
+    await opened.backend.responses.create(tenant, queuedOf(`queued-${trips}`), { ...NO_BOUNDS, perTenant });
+    expect(statements.take()).toHaveLength(trips);
   });
 
   it('are few to free a long line of deleted ancestors', async () => {

@@ -49,23 +49,23 @@ describe('notices of background responses between replicas over one PostgreSQL',
     opened.database.query('SELECT pg_notify($1, $2)', [channel, payload]);
 
   it('tell of logged events, ended runs and enqueued jobs, each its listeners', async () => {
-    await notify(CHANNELS.logged, 'resp_1 resp_2');
+    await notify(CHANNELS.logged, 'process resp_1 resp_2');
     await next({ logged: ['resp_1', 'resp_2'] });
     await notify(CHANNELS.ended, 'resp_3');
     await next({ ended: ['resp_3'] });
     await enqueue(opened.backend, { queue: 'turns', data: {} }, { queue: 'webhooks', data: {} });
     await next('enqueued');
     await notify(CHANNELS.deleted, 'resp_4');
-    await notify(CHANNELS.logged, 'resp_5');
+    await notify(CHANNELS.logged, 'process resp_5');
     await next({ logged: ['resp_5'] });
   });
 
   it('are resumed after the connection was lost', async () => {
     await proxy.cut();
-    await notify(CHANNELS.logged, 'missed');
+    await notify(CHANNELS.logged, 'process missed');
     await proxy.restore();
     await next('resumed');
-    await notify(CHANNELS.logged, 'heard');
+    await notify(CHANNELS.logged, 'process heard');
     await next({ logged: ['heard'] });
   });
 });

@@ -6,8 +6,8 @@ import { OutageLog } from '../../logging/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { EventLog, type LogPage, RunNotices } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
-import { FollowedLog } from './followed-log.js';
-import { type EventPage, type EventStream, LogReader } from './log-reader.js';
+import { FollowedLog, type LogEvents } from './followed-log.js';
+import { type EventStream, LogReader } from './log-reader.js';
 
 /** Reads the events of background responses on any replica: what is logged, then what is added (protocol §1.1). */
 @Injectable()
@@ -25,8 +25,8 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
 
   onApplicationBootstrap(): void {
     this.unsubscribe = this.notices.subscribe({
-      logged: (ids) => {
-        for (const id of ids) this.followed.get(id)?.change();
+      logged: (ids, events) => {
+        for (const id of ids) this.followed.get(id)?.change(events);
       },
       resumed: () => {
         for (const followed of this.followed.values()) followed.change();
@@ -47,6 +47,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
     const page = this.requireStream(await this.log.read(tenant, responseId, after, within), responseId);
     const followed = this.follow(responseId);
     return new LogReader(page, after, {
+      known: (last) => followed.known(last),
       read: (last) => {
         const place = JSON.stringify([tenant, within, last]);
         return followed.read(place, () => this.log.read(tenant, responseId, last, within));
@@ -73,7 +74,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
     this.followed.delete(responseId);
   }
 
-  private requireStream(page: LogPage | undefined, responseId: string): EventPage {
+  private requireStream(page: LogPage | undefined, responseId: string): LogEvents {
     if (page === undefined) throw ApiError.notFound('Response', responseId);
     if (!('missing' in page)) return page;
     const message =

@@ -1,10 +1,8 @@
 import type { StreamEvent } from '../../protocol/index.js';
 import { type LogPage, StoreUnavailableError } from '../../state/index.js';
+import type { LogEvents } from './followed-log.js';
 
 type Events = readonly StreamEvent[];
-
-/** A page of a response that has a stream. */
-export type EventPage = Exclude<LogPage, { missing: unknown }>;
 
 /** The events of one response, page by page. */
 export interface EventStream {
@@ -19,6 +17,8 @@ export interface EventStream {
 export interface LogSource {
   /** The events after a number. */
   readonly read: (after: number) => Promise<LogPage | undefined>;
+  /** The same, if it is known without a read. */
+  readonly known: (after: number) => LogEvents | undefined;
   /** Calls back with the next change of the log. */
   readonly wait: (wake: () => void) => void;
   /** A read has failed; it is repeated with the next change. */
@@ -33,7 +33,7 @@ export class LogReader implements EventStream {
   private wake: () => void = () => undefined;
 
   constructor(
-    private page: EventPage | null,
+    private page: LogEvents | null,
     private after: number,
     private readonly source: LogSource,
   ) {}
@@ -45,7 +45,7 @@ export class LogReader implements EventStream {
         this.wake = resolve;
         this.source.wait(resolve);
       });
-      const page = this.page ?? (await this.read());
+      const page = this.page ?? this.source.known(this.after) ?? (await this.read());
       this.page = null;
       if (page === null) {
         await changed;
@@ -71,7 +71,7 @@ export class LogReader implements EventStream {
   }
 
   /** Null while the store is not available. A response that was deleted meanwhile has no more events. */
-  private async read(): Promise<EventPage | null> {
+  private async read(): Promise<LogEvents | null> {
     try {
       const page = await this.source.read(this.after);
       return page === undefined || 'missing' in page ? { events: [], isLast: true } : page;

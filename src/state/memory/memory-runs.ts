@@ -88,7 +88,7 @@ export class MemoryRuns extends EventLog {
       this.leaveQueue(node);
       node.response = { ...node.response, status: 'in_progress' };
     }
-    this.notices.announceLogged([node.id]);
+    this.notices.announceLogged([node.id], batch.events);
   }
 
   override async read(
@@ -173,7 +173,7 @@ export class MemoryRuns extends EventLog {
     const spared = before + node.run.turn.length;
     node.run.turn = '';
     this.state.settle(node, estimateBytes([response, given]) - spared);
-    this.notices.announceLogged([node.id]);
+    this.notices.announceLogged([node.id], log.events);
   }
 
   private write(node: RunningNode, { firstEvent, firstNote, events, notes }: LogBatch): void {

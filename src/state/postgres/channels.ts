@@ -4,7 +4,7 @@ import { adHoc } from './statement.js';
 export const CHANNELS = {
   /** Deleted responses: their ids, separated by spaces. */
   deleted: 'antiphon_deleted',
-  /** Responses whose logs have further events: their ids, separated by spaces. */
+  /** Responses whose logs have further events: the id of the process that added them, and theirs, separated by spaces. */
   logged: 'antiphon_logged',
   /** Responses that were ended from outside of their runs: their ids, separated by spaces. */
   ended: 'antiphon_ended',

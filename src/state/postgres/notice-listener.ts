@@ -8,6 +8,7 @@ import { CHANNELS } from './channels.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
 import { describe } from './database-errors.js';
 import { PAUSES } from './pauses.js';
+import type { PostgresEventLog } from './postgres-event-log.js';
 
 /** How often the connection is checked, ms: it is otherwise idle while nothing happens. */
 const CHECK_INTERVAL_MS = 15_000;
@@ -31,12 +32,13 @@ export class NoticeListener {
     private readonly settings: DatabaseSettings,
     private readonly deletions: DeletionNotices,
     private readonly runs: RunNotices,
+    log: PostgresEventLog,
     private readonly clock: Clock,
   ) {
     this.backoff = new Backoff(clock, PAUSES);
     this.receivers = {
       [CHANNELS.deleted]: (ids) => deletions.announce(ids.split(' ')),
-      [CHANNELS.logged]: (ids) => runs.announceLogged(ids.split(' ')),
+      [CHANNELS.logged]: (notice) => log.receive(notice),
       [CHANNELS.ended]: (ids) => runs.announceEnded(ids.split(' ')),
       [CHANNELS.jobs]: () => runs.announceEnqueued(),
     };

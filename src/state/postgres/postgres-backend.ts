@@ -42,9 +42,9 @@ export class PostgresBackend extends StateBackend {
     super();
     this.database = new Database(settings, clock);
     const tombstones = new Tombstones(this.database, this.notices, clock);
-    this.listener = new NoticeListener(settings, this.notices, this.runNotices, clock);
     this.jobs = new PostgresJobQueue(this.database, this.runNotices, clock);
     this.log = new PostgresEventLog(this.database, this.runNotices, clock);
+    this.listener = new NoticeListener(settings, this.notices, this.runNotices, this.log, clock);
     const runs = new PostgresRuns(this.database, this.log, this.jobs, clock, settings.CONTEXT_MAX_BYTES);
     this.responses = new PostgresResponseStore(
       this.database,

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
+
 import { Logger } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
+import { isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
 import { EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
@@ -14,6 +17,8 @@ import { viewerOf } from './viewer.js';
 
 /** Other replicas are notified of all new events of this time with one notice, ms. */
 const NOTICE_INTERVAL_MS = 10;
+/** Responses per notice, which is limited to 8000 bytes. */
+const NOTICE_RESPONSES = 20;
 /** Most responses whose events are deleted at once. */
 const FORGET_BATCH = 200;
 
@@ -25,6 +30,8 @@ const BEGINS = 'response.in_progress';
 /** The events of background responses in PostgreSQL, for readers on all replicas. */
 export class PostgresEventLog extends EventLog {
   private readonly outages = new OutageLog(new Logger('EventLog'));
+  /** Of this process: it knows of its own events already. */
+  private readonly processId = randomUUID();
   private readonly unannounced = new Set<string>();
   private isAnnouncing = false;
 
@@ -47,7 +54,7 @@ export class PostgresEventLog extends EventLog {
       begins,
     ]);
     if (row?.is_ours !== true) throw new RunLostError(responseId);
-    this.announce(responseId);
+    this.announce(responseId, batch.events);
   }
 
   override async read(
@@ -70,12 +77,13 @@ export class PostgresEventLog extends EventLog {
       first_event === null || text === null ? [] : readEvents({ first_event, events: text }),
     );
     const next = events.filter(({ sequenceNumber }) => sequenceNumber > after);
-    return { events: next, isLast: first.has_ended && (next.length === 0 || isTerminal(next.at(-1)?.type)) };
+    return { events: next, isLast: first.has_ended && (next.length === 0 || isTerminalEvent(next.at(-1))) };
   }
 
-  /** Wakes the readers of this process at once, and those of others soon. */
-  announce(responseId: string): void {
-    this.notices.announceLogged([responseId]);
+  /** Gives stored events to the readers of this process at once, and wakes those of others soon. */
+  announce(responseId: string, events: readonly StreamEvent[]): void {
+    if (events.length === 0) return;
+    this.notices.announceLogged([responseId], events);
     this.unannounced.add(toKey(responseId));
     if (this.isAnnouncing) return;
     this.isAnnouncing = true;
@@ -83,9 +91,15 @@ export class PostgresEventLog extends EventLog {
   }
 
   /** A response was ended from outside of its run; other replicas are notified by the statement that ended it. */
-  announceEnd(responseId: string): void {
+  announceEnd(responseId: string, events: readonly StreamEvent[]): void {
     this.notices.announceEnded([responseId]);
-    this.announce(responseId);
+    this.announce(responseId, events);
+  }
+
+  /** The notice of a process: events were added to logs. */
+  receive(notice: string): void {
+    const [processId, ...ids] = notice.split(' ');
+    if (processId !== this.processId) this.notices.announceLogged(ids);
   }
 
   /** Deletes the events of some responses that ended long ago; false when there are no more. */
@@ -96,17 +110,17 @@ export class PostgresEventLog extends EventLog {
 
   private async notify(): Promise<void> {
     const ids = [...this.unannounced];
+    const payloads: string[] = [];
+    for (let from = 0; from < ids.length; from += NOTICE_RESPONSES) {
+      payloads.push([this.processId, ...ids.slice(from, from + NOTICE_RESPONSES)].join(' '));
+    }
     this.unannounced.clear();
     this.isAnnouncing = false;
     try {
-      await this.database.query(NOTIFY_LOGGED, [ids]);
+      await this.database.query(NOTIFY_LOGGED, [payloads]);
     } catch (error) {
       // Readers look for new events from time to time.
       this.outages.warn('new events were not announced to other replicas', String(error));
     }
   }
-}
-
-function isTerminal(type: string | undefined): boolean {
-  return type === 'response.completed' || type === 'response.incomplete' || type === 'response.failed';
 }

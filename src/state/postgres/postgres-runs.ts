@@ -36,6 +36,9 @@ import {
 } from './statements/runs.js';
 import { viewerOf } from './viewer.js';
 
+/** A queue with less room than this is nearly full: more responses may be created at once than would fit. */
+const QUEUE_MARGIN = 100;
+
 type Names = readonly [tenant: string, responseId: string];
 
 /** The life of background responses in PostgreSQL: created, started, ended. */
@@ -52,15 +55,12 @@ export class PostgresRuns {
   create(
     tenant: Tenant,
     record: QueuedRecord,
-    { total, perTenant }: QueueBounds,
+    bounds: QueueBounds,
     save: (run: RunStatement) => Promise<void>,
   ): Promise<void> {
     const names = namesOf({ tenant, responseId: record.response.id });
     return this.database.transaction(async (run) => {
-      await run(HOLD_QUEUE, [names[0]]);
-      const [full] = await run(COUNT_QUEUED, [names[0], total, perTenant]);
-      if (full?.total === true) throw new QueueFullError('total');
-      if (full?.per_tenant === true) throw new QueueFullError('perTenant');
+      await this.requireRoom(run, names[0], bounds);
       await save(run);
       const { turn, isStream, response, opening } = record;
       const values = [JSON.stringify(tenant), turn, isStream, response.store, ...toBatchColumns(opening)] as const;
@@ -108,7 +108,7 @@ export class PostgresRuns {
         if (isNew) await this.jobs.enqueue(statement, ending.jobs);
       });
     }
-    this.log.announce(run.responseId);
+    this.log.announce(run.responseId, ending.log.events);
   }
 
   /** Ends an unfinished response from outside. False when there is no such background response. */
@@ -119,7 +119,7 @@ export class PostgresRuns {
     { within, attempt }: ConcludeOptions,
   ): Promise<boolean> {
     const names = namesOf({ tenant, responseId });
-    const outcome = await this.database.transaction(async (run) => {
+    const outcome = await this.database.transaction<Ending | 'unchanged' | 'not found'>(async (run) => {
       const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
       if (held === undefined) return 'not found';
       if (!held.is_open) return 'unchanged';
@@ -131,9 +131,9 @@ export class PostgresRuns {
       await this.jobs.enqueue(run, ending.jobs);
       if (ending.uselessJob !== undefined) await this.jobs.remove(run, ending.uselessJob);
       await run(NOTIFY_ENDED, [names[1]]);
-      return 'ended';
+      return ending;
     });
-    if (outcome === 'ended') this.log.announceEnd(responseId);
+    if (typeof outcome === 'object') this.log.announceEnd(responseId, outcome.log.events);
     return outcome !== 'not found';
   }
 
@@ -145,6 +145,16 @@ export class PostgresRuns {
   /** The items that a running response has finished. */
   async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
     return finishedItems(readLog(await this.database.repeatable(ITEMS_OF_LOG, namesOf({ tenant, responseId }))));
+  }
+
+  /** Throws QueueFullError. Creations wait for each other only when the queue is nearly full. */
+  private async requireRoom(run: RunStatement, tenant: string, { total, perTenant }: QueueBounds): Promise<void> {
+    const [nearlyFull] = await run(COUNT_QUEUED, [tenant, total - QUEUE_MARGIN, perTenant - QUEUE_MARGIN]);
+    if (nearlyFull?.total === false && !nearlyFull.per_tenant) return;
+    await run(HOLD_QUEUE, [tenant]);
+    const [full] = await run(COUNT_QUEUED, [tenant, total, perTenant]);
+    if (full?.total === true) throw new QueueFullError('total');
+    if (full?.per_tenant === true) throw new QueueFullError('perTenant');
   }
 
   private async parent(tenant: string, parentId: string | null): Promise<StartedRun['parent']> {

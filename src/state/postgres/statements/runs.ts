@@ -1,7 +1,7 @@
 import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../statement.js';
 import type { BatchColumns, BatchRow } from '../log-columns.js';
-import { notifyReplicas, type Viewer, VISIBLE } from './visible.js';
+import { type Viewer, VISIBLE } from './visible.js';
 
 type Names = readonly [tenant: string, responseId: string];
 
@@ -21,9 +21,9 @@ export const COUNT_QUEUED = prepared<
 >(
   'count_queued',
   `SELECT (SELECT count(*) FROM (
-      SELECT FROM antiphon.responses WHERE status = 'queued' AND expires_at > now() LIMIT $2) queued) >= $2 AS total,
+      SELECT FROM antiphon.responses WHERE status = 'queued' AND expires_at > now() LIMIT greatest($2, 0)) queued) >= $2 AS total,
     (SELECT count(*) FROM (
-      SELECT FROM antiphon.responses WHERE owner = $1 AND status = 'queued' AND expires_at > now() LIMIT $3
+      SELECT FROM antiphon.responses WHERE owner = $1 AND status = 'queued' AND expires_at > now() LIMIT greatest($3, 0)
     ) queued) >= $3 AS per_tenant`,
 );
 
@@ -229,8 +229,9 @@ export const HOLD_RUN = adHoc<readonly [...Viewer, responseId: string, attempt: 
 export const NOTIFY_ENDED = adHoc<readonly [responseId: string], never>(`SELECT pg_notify('${CHANNELS.ended}', $1)`);
 
 /** Tells all replicas that events were added to logs. */
-export const NOTIFY_LOGGED = adHoc<readonly [responseIds: readonly string[]], never>(
-  `WITH logged AS (SELECT unnest($1::text[]) AS id) SELECT ${notifyReplicas('logged', CHANNELS.logged)} AS notices`,
+export const NOTIFY_LOGGED = prepared<readonly [payloads: readonly string[]], never>(
+  'notify_logged',
+  `SELECT pg_notify('${CHANNELS.logged}', payload) FROM unnest($1::text[]) AS payload`,
 );
 
 /** Most bytes of events on a page; the first batch always fits. */

@@ -15,11 +15,11 @@ export const OUTPUT_OF_RESPONSE = `(SELECT string_agg(i.body, ',' ORDER BY i.pos
     WHERE i.owner = r.owner AND i.response_id = r.id AND i.kind = 'output')`;
 
 /**
- * Notifies other replicas of the ids in a table, several per notice: a notice is limited to 8000 bytes. Returns the
+ * Notifies other replicas of deleted responses, whose ids are in a table, several per notice: a notice is limited to 8000 bytes. Returns the
  * number of notices.
  */
-export function notifyReplicas(table: string, channel: string = CHANNELS.deleted): string {
-  return `(SELECT count(pg_notify('${channel}', notices.ids)) FROM (
+export function notifyReplicas(table: string): string {
+  return `(SELECT count(pg_notify('${CHANNELS.deleted}', notices.ids)) FROM (
     SELECT string_agg(id, ' ') AS ids
     FROM (SELECT id, (row_number() OVER () - 1) / 20 AS part FROM ${table}) parts GROUP BY part) notices)`;
 }
