@@ -4,6 +4,7 @@ import { type FinishedPass, ModelError, type ModelEvent, type TurnPolicy } from 
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { BackgroundLog, LogSink } from '../support/background-attempts.js';
 import { useService } from '../support/describe-service.js';
+import { readWithSdk } from '../support/sdk-stream.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
 const MAX_PASSES = 3;
@@ -84,6 +85,15 @@ describe('a background turn whose process died', () => {
       { output_index: 1, item: { status: 'completed', content: [{ text: 'Hello again' }] } },
     ]);
     expect(contextsAfter(0)).toEqual([['message']]);
+  });
+
+  it('gives a call another id when the model uses that of a half-written one again', async () => {
+    const cut = (log: BackgroundLog): BackgroundLog => log.upTo('response.function_call_arguments.delta');
+    const after = await rerun(cut, [ask('look', 'call_1')], [ask('look', 'call_1')]);
+    expect(after.response.output).toMatchObject([{ type: 'function_call', arguments: '{}' }]);
+    expect(after.response.output[0]?.call_id).not.toBe('call_1');
+    const { output } = await readWithSdk(after.events);
+    expect(output.map(({ id }) => id)).toEqual(after.response.output.map(({ id }) => id));
   });
 
   it('keeps what was finished, and gives it to the model', async () => {

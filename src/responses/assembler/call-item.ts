@@ -8,7 +8,7 @@ import {
   requireText,
   type WireEvent,
 } from './output-item.js';
-import type { CallState } from './state.js';
+import type { AssemblerState, CallState } from './state.js';
 
 /** The differences between the two kinds of client calls: payload member, ids and events. */
 interface CallFamily {
@@ -56,7 +56,7 @@ export class CallItem extends OutputItem<CallState> {
   static begin({ events, ids, outputIndex, key }: ItemOptions, { type, name, namespace, callId }: CallHead): CallItem {
     const id = ids.next(FAMILIES[type].idPrefix);
     requireText(name, 'the name of a call');
-    const ownCallId = callId ?? ids.next('call');
+    const ownCallId = callId === undefined || isLeftOut(callId, events.state) ? ids.next('call') : callId;
     requireCallId(ownCallId);
     const state: CallState = {
       kind: 'call',
@@ -131,6 +131,17 @@ export function foldCall(call: CallState, event: WireEvent): number {
     return 0;
   }
   return foldDelta(call, event);
+}
+
+/**
+ * Whether a call with this id was left out of the output. Its model does not know of it and may count from 1 again, but
+ * readers of the stream have seen it, and the SDK accepts an id once.
+ */
+function isLeftOut(callId: string, { items, dropped }: AssemblerState): boolean {
+  return dropped.some((index) => {
+    const state = items[index];
+    return state?.kind === 'finished' && state.item.call_id === callId;
+  });
 }
 
 function requireCallId(callId: string): void {

@@ -32,7 +32,7 @@ export class SseWriter {
     if (response.destroyed) this.abandon();
   }
 
-  /** Takes over the response from Fastify and sends the head with the headers of the reply. */
+  /** Takes over the response from Fastify; its head, with the headers of the reply, is sent with the first frames. */
   static open(reply: FastifyReply, clock: Clock, keepaliveMs: number): SseWriter {
     reply.hijack();
     reply.raw.writeHead(200, {
@@ -60,6 +60,11 @@ export class SseWriter {
       process.nextTick(this.flushCollected);
     }
     return this.drained?.promise;
+  }
+
+  /** Sends the head without waiting for the first frames, which may take long. */
+  sendHead(): void {
+    if (!this.isGone()) this.response.flushHeaders();
   }
 
   /** Sends pending frames and ends the stream. */

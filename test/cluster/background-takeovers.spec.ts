@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import {
+  cancelResponse,
+  createResponse,
+  eventsOf,
+  expectSameAfterEvery,
+  expectWhole,
+  follow,
+  framesOf,
+  getResponse,
+  readWhole,
+} from '../support/background/background-client.js';
+import { type HeldModels, openModels } from '../support/background/held-models.js';
+import { loseWorkers } from '../support/background/job-table.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
+import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
+
+jest.setTimeout(240_000);
+
+const NEVER = '600000';
+const STALL = { breaks: { after: 4, by: 'stall' } } as const;
+
+let database: TestDatabase;
+let models: HeldModels<'a' | 'b'>;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  models = await openModels('a', 'b');
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await models[Symbol.asyncDispose]();
+  await database.drop();
+});
+
+function start(variables: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+  return startProcess({
+    STATE: 'postgres',
+    DATABASE_URL: database.url,
+    PROVIDERS_FILE: models.providersFile,
+    LOG_LEVEL: 'error',
+    SSE_KEEPALIVE_MS: NEVER,
+    ...variables,
+  });
+}
+
+const onlyServes = { BACKGROUND_MAX_RUNNING: '0' };
+
+describe('a worker that stands still', () => {
+  it('can write nothing more once another has its turns: those that run there, and those that were cancelled', async () => {
+    const { a, b } = models.upstreams;
+    const [server, sleeper] = await Promise.all([start(onlyServes), start()]);
+    a.answer({ text: ['first', ' a', ' b', ' c'] }, STALL).answer({ text: ['second', ' whole'] });
+    b.answer({ text: ['cancelled', ' a', ' b', ' c'] }, STALL);
+    const taken = (await createResponse(server, { model: 'a' })).id;
+    const cancelled = (await createResponse(server, { model: 'b' })).id;
+    const [takenStream, cancelledStream] = await Promise.all([follow(server, taken), follow(server, cancelled)]);
+    await Promise.all([takenStream.until('first'), cancelledStream.until('cancelled')]);
+    const [askedFor, cancelledFor] = await Promise.all([a.received(1), b.received(1)]);
+
+    sleeper.kill('SIGSTOP');
+    expect(await cancelResponse(server, cancelled)).toMatchObject({ status: 'cancelled', usage: null });
+    await expectWhole(server, cancelled, await cancelledStream.whole);
+    const heir = await start();
+    await loseWorkers(database);
+    const whole = await takenStream.whole;
+    const before = await expectWhole(server, taken, whole);
+    expect(before.output).toMatchObject([{ content: [{ text: 'second whole' }] }]);
+
+    sleeper.kill('SIGCONT');
+    await Promise.all([askedFor.closed, cancelledFor.closed]);
+    // It serves again, and shows the same.
+    for (const id of [taken, cancelled]) await readWhole(sleeper, id);
+    expect(await getResponse(sleeper, cancelled)).toMatchObject({ status: 'cancelled' });
+    expect(await (await follow(sleeper, taken)).whole).toBe(whole);
+    for (const service of [sleeper, heir]) service.kill('SIGTERM');
+    expect(await Promise.all([sleeper.exited, heir.exited])).toMatchObject([{ code: 0 }, { code: 0 }]);
+    expect(await (await follow(server, taken)).whole).toBe(whole);
+  });
+});
+
+describe('a creator whose replica is killed', () => {
+  it('goes on elsewhere from every event, while the turn runs and afterwards', async () => {
+    const { a } = models.upstreams;
+    const [victim, survivor] = await Promise.all([start(onlyServes), start()]);
+    const pieces = Array.from({ length: 12 }, (_, index) => ` word${index}`);
+    a.hold().answer({ text: pieces });
+    a.release(8);
+    const creator = await victim.client.stream({ model: 'a', background: true });
+    const begun = await creator.until('word5');
+    victim.kill('SIGKILL');
+    await creator.whole.catch(() => undefined);
+    const [first] = eventsOf(begun);
+    const { id } = first?.['response'] as { readonly id: string };
+    const frames = framesOf(begun);
+    const readers = await Promise.all(frames.map((_, after) => follow(survivor, id, after)));
+    await Promise.all(readers.map((reader, after) => reader.until(frames[after + 1] ?? '')));
+    a.release();
+    const rests = await Promise.all(readers.map(({ whole }) => whole));
+    const whole = `${frames[0] ?? ''}\n\n${rests[0] ?? ''}`;
+    expect(whole.startsWith(begun)).toBe(true);
+    rests.forEach((rest, after) => expect(framesOf(rest)).toEqual(framesOf(whole).slice(after + 1)));
+    await expectWhole(survivor, id, whole);
+    await expectSameAfterEvery([survivor], id, whole);
+  });
+});
+
+describe('the webhook of an end', () => {
+  it('is sent after a crash in the middle of sending, with the same id', async () => {
+    await using hooks = await WebhookReceiver.open();
+    // The first delivery is never answered.
+    hooks.answers.push(() => undefined);
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+    const variables = { WEBHOOK_URL: hooks.url, WEBHOOK_SECRET: secret, WEBHOOK_ALLOW_LOOPBACK: 'true' };
+    const victim = await start({ ...variables, WEBHOOK_TIMEOUT_MS: NEVER });
+    const { id } = await createResponse(victim, { model: 'a' });
+    while (hooks.received.length < 1) await hooks.next;
+    const heir = start(variables);
+    victim.kill('SIGKILL');
+    const survivor = await heir;
+    await loseWorkers(database);
+    while (hooks.received.length < 2) await hooks.next;
+    const [one, two] = hooks.received;
+    expect(one?.headers['webhook-id']).toBeTruthy();
+    expect(two?.headers['webhook-id']).toBe(one?.headers['webhook-id']);
+    expect(two?.body).toBe(one?.body);
+    expect(JSON.parse(two?.body ?? '')).toMatchObject({ type: 'response.completed', data: { id } });
+    survivor.kill('SIGTERM');
+    await survivor.exited;
+    expect(hooks.received).toHaveLength(2);
+    expect(await database.query('SELECT FROM antiphon_jobs.job')).toEqual([]);
+  });
+});
