@@ -1,6 +1,6 @@
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import type { LogBatch } from './event-log.js';
-import type { NewJob } from './job-queue.js';
+import type { JobReference, NewJob } from './job-queue.js';
 import type { ResponseRecord } from './response-record.js';
 
 /** A background response before its run. */
@@ -59,6 +59,8 @@ export interface Ending extends Pick<ResponseRecord, 'response' | 'given' | 'ori
   readonly logExpiresAt: number;
   /** Jobs that are enqueued with it. */
   readonly jobs: readonly NewJob[];
+  /** The job of the run, if it is of no use any more: it is removed, also while it is delivered. */
+  readonly uselessJob?: JobReference;
 }
 
 /** Which responses `ResponseStore.conclude` ends. */

@@ -33,6 +33,11 @@ export class RunLostError extends Error {
   }
 }
 
+/** Thrown by the handler of a job that is to be delivered again, as expected: it is not logged. */
+export class JobHandedBackError extends Error {
+  override readonly name = 'JobHandedBackError';
+}
+
 /** Too many background responses are queued, for the service or the tenant. */
 export class QueueFullError extends StateError {
   override readonly name = 'QueueFullError';

@@ -1,9 +1,19 @@
 /** The queues of the service: background turns, and the webhooks that announce their ends. */
 export type QueueName = 'turns' | 'webhooks';
 
-/** A job to enqueue. `data` is plain data. */
+/** A job in a queue. */
+export interface JobReference {
+  readonly queue: QueueName;
+  /** A UUID. */
+  readonly id: string;
+}
+
+/** A job to enqueue. */
 export interface NewJob {
   readonly queue: QueueName;
+  /** A UUID for a job that may be removed. */
+  readonly id?: string;
+  /** Plain data. */
   readonly data: object;
 }
 

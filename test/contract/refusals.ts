@@ -62,9 +62,9 @@ export const REFUSED: readonly (readonly [what: string, body: object, expected: 
     bad('invalid_value', /^input\[0\]\.content\[0\]/ as never, /Supported values/),
   ],
   [
-    'background',
-    { ...MINIMAL, background: true },
-    bad('unsupported_parameter', 'background', /not supported by this server/),
+    'a feature that is not built',
+    { ...MINIMAL, moderation: { model: 'omni' } },
+    bad('unsupported_parameter', 'moderation', /not supported by this server/),
   ],
   [
     'a conversation and a parent',

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { useService } from '../support/describe-service.js';
 import { type SimulatorRequests, simulatorRequests, splitOutput, tokensOf } from '../support/simulator-requests.js';
+import { whenEnded } from '../support/background.js';
 import { postJson } from '../support/sse.js';
 
 type Input = NonNullable<NonNullable<Parameters<SimulatorRequests['create']>[0]>['input']>;
@@ -179,12 +180,11 @@ describe('R4: request parameters', () => {
     expect(splitOutput(high).reasoning).toBeGreaterThan(splitOutput(low).reasoning);
   });
 
-  it('R4.2: takes background: false, and refuses true (it is not built yet)', async () => {
+  it('R4.2: takes background: false, and queues with true', async () => {
     expect(await simulator.create({ background: false })).toMatchObject({ status: 'completed', background: false });
-    expect(await simulator.post({ model: 'gpt-4.1', input: 'Hello!', background: true })).toMatchObject({
-      status: 400,
-      body: { error: { code: 'unsupported_parameter', param: 'background' } },
-    });
+    const queued = await simulator.create({ background: true });
+    expect(queued).toMatchObject({ status: 'queued', background: true, output: [] });
+    expect(await whenEnded(service, queued.id)).toMatchObject({ status: 'completed', background: true });
   });
 
   it('R4.2: includes reasoning.encrypted_content, which can be sent again', async () => {

@@ -85,6 +85,13 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
     return ((await answer.json()) as { id: string }).id;
   };
 
+  /** A background response of the tenant that has a stream. */
+  const makeInBackground = async (tenant: Tenant): Promise<string> => {
+    const turn = post({ model: 'scripted', input: 'Mine.', background: true, stream: true });
+    const events = await (await send(tenant, 'responses', turn)).text();
+    return /resp_\w+/.exec(events)?.[0] ?? '';
+  };
+
   /** All a client can tell about an answer, without the id it asked for, the request's id and the clock. */
   const observe = async (answer: Response, id: string): Promise<object> => {
     const unlike = new Set(['x-request-id', 'date', 'openai-processing-ms']);
@@ -118,6 +125,20 @@ describe.each(STATES)('two tenants in $state', ({ open }) => {
       expect(JSON.stringify(unlike)).not.toContain('not found.');
       expect(answer.status).toBe(ALWAYS_REFUSED.has(name) ? 400 : 200);
     });
+  });
+
+  it.each([
+    ['its stream', (id: string): Request => [`responses/${id}?stream=true`, {}]],
+    ['its stream after an event', (id: string): Request => [`responses/${id}?stream=true&starting_after=3`, {}]],
+    ['its cancellation', (id: string): Request => [`responses/${id}/cancel`, { method: 'POST' }]],
+    ['its deletion', (id: string): Request => [`responses/${id}`, { method: 'DELETE' }]],
+  ])('keeps a background response of one tenant from the other: %s', async (_, request) => {
+    const foreign = await makeInBackground('alice');
+    const missing = 'resp_0123456789abcdef0123456789abcdef';
+    const foreignAnswer = await observe(await send('bob', ...request(foreign)), foreign);
+    expect(foreignAnswer).toEqual(await observe(await send('bob', ...request(missing)), missing));
+    expect(foreignAnswer).toMatchObject({ status: 404 });
+    expect((await send('alice', ...request(foreign))).status).toBe(200);
   });
 
   it('has the same model list for everybody', async () => {

@@ -171,6 +171,16 @@ describe.each(BACKENDS)('the log of events in $name', ({ open }) => {
     expect((await readAll(log, run)).pages).toBeGreaterThan(1);
   });
 
+  it('does not stop at many batches of notes', async () => {
+    const run = await launch(backend, tenant, 'a');
+    for (let note = 0; note < 300; note += 1) {
+      await log.append(run, { ...batch(3), firstNote: note, notes: [dropped(3, note)] });
+    }
+    await log.append(run, { ...deltas(3, 1), firstNote: 300 });
+    expect(numbersOf(eventsOf(await log.read(tenant, 'a', 2)).events)).toEqual([3]);
+    expect(numbersOf(eventsOf(await log.read(tenant, 'a', -1)).events)).toEqual([0, 1, 2, 3]);
+  });
+
   it('gives batches of any size', async () => {
     const run = await launch(backend, tenant, 'a');
     const text = `,"delta":"${'x'.repeat(700_000)}"`;

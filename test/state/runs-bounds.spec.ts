@@ -4,7 +4,7 @@ import type { Tenant } from '../../src/access/index.js';
 import { type QueueBounds, QueueFullError, type ResponseStore, type StateBackend } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { Deliveries } from './deliveries.js';
-import { newTenant, START } from './records.js';
+import { newTenant, recordOf, START } from './records.js';
 import { batch, begins, cancelledOf, NO_BOUNDS, queuedOf, startRun } from './runs.js';
 
 describe.each(BACKENDS)('the bounds of the queue in $name', ({ name, open }) => {
@@ -58,6 +58,10 @@ describe.each(BACKENDS)('the bounds of the queue in $name', ({ name, open }) => 
     },
     'is cancelled': () => store.conclude(tenant, 'a', () => cancelledOf('a'), {}),
     'is deleted': () => store.delete(tenant, 'a', { cascade: false }),
+    'is deleted, but not freed': async () => {
+      await store.save(tenant, recordOf('child', { parentId: 'a' }));
+      await store.delete(tenant, 'a', { cascade: false });
+    },
     'goes with its session': () => backend.sessions.delete(tenant, 'a'),
   };
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ResponseStore, RunLostError, type StateBackend } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { heardBy } from './heard.js';
-import { append, contextFrom, contextOf, newTenant, purge } from './records.js';
+import { append, contextFrom, contextOf, newTenant, purge, recordOf } from './records.js';
 import { after, batch, cancelledOf, deltas, endingOf, enqueue, launch, startRun } from './runs.js';
 
 /** Often enough that every order of steps comes up. */
@@ -40,6 +40,8 @@ describe.each(BACKENDS)('deletion of background responses in $name', ({ open }) 
     it('ends the run: nothing can be written any more', async () => {
       const heard = heardBy(backend);
       const run = await launch(backend, tenant, 'a', { parentId: 'root', sessionId: 's' });
+      // Needs its parent, which is therefore not freed.
+      await store.save(tenant, recordOf('child', { parentId: 'a' }));
       await leave();
       expect(heard).toContain('a');
       await expect(backend.log.append(run, deltas(3, 1))).rejects.toBeInstanceOf(RunLostError);

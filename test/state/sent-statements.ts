@@ -11,6 +11,9 @@ export interface SentStatement {
   readonly name?: string;
 }
 
+/** In the statements that the job engine sends by itself, at any time. */
+const JOBS_SCHEMA = 'antiphon_jobs';
+
 /** Notes every statement that this process gives to the driver, until it is disposed. Each is one round trip. */
 export class SentStatements implements Disposable {
   private readonly spy = jest.spyOn(pg.Client.prototype, 'query');
@@ -18,7 +21,9 @@ export class SentStatements implements Disposable {
   /** What was sent since this was asked last. */
   take(): readonly SentStatement[] {
     const calls = this.spy.mock.calls as unknown as readonly (readonly [string | SentStatement])[];
-    const sent = calls.map(([statement]) => (typeof statement === 'string' ? { text: statement } : statement));
+    const sent = calls
+      .map(([statement]) => (typeof statement === 'string' ? { text: statement } : statement))
+      .filter(({ text, values }) => values !== undefined || !text.includes(JOBS_SCHEMA));
     this.spy.mockClear();
     return sent;
   }

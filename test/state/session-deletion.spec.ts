@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ForkOutcome, ResponseStore, SessionStore } from '../../src/state/index.js';
+import { until } from '../support/held-bodies.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { heardBy } from './heard.js';
 import { append, contextFrom, contextOf, newTenant } from './records.js';
@@ -72,6 +73,8 @@ describe.each(BACKENDS)('deletion of sessions in $name', ({ open }) => {
     await append(store, tenant, 'apart', { sessionId: 'two' });
     await sessions.fork(tenant, { sourceId: 'one', targetId: 'fork', upToResponseId: 'a' });
     await sessions.delete(tenant, 'one');
+    // What leaves a session without being deleted is announced by a notice alone.
+    await until(() => heard.size === 2);
     expect(heard).toEqual(new Set(['a', 'b']));
   });
 

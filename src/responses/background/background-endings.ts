@@ -14,9 +14,9 @@ import { Clock } from '../../time/index.js';
 import { Webhooks } from '../../webhooks/index.js';
 import { foldEvents, type Outcome } from '../assembler/index.js';
 import { type AdmittedTurn, Assemblers, type BackgroundEnding, type TurnRecord, TurnObservers } from '../turn/index.js';
-import { readTurn } from './background-turn.js';
+import { readTurn, referTo } from './background-turn.js';
 
-/** How long a background response with `store: false` is stored after its end, ms (protocol §9.10). */
+/** How long a background response with `store: false` is stored after its end, ms (protocol §9). */
 const UNSTORED_TTL_MS = 600_000;
 
 /** Ends background responses: composes what is stored at the end of a run, and ends responses from outside of theirs. */
@@ -79,7 +79,7 @@ export class BackgroundEndings {
     { turn, log }: UnfinishedResponse,
     outcome: Outcome<FinalStatus>,
   ): { readonly ending: Ending; readonly record: TurnRecord } {
-    const { admitted, transport, begunAt } = readTurn(turn);
+    const { admitted, transport, jobId, begunAt } = readTurn(turn);
     const state = foldEvents(log);
     const place = { firstEvent: state.sequenceNumber, firstNote: log.notes.length };
     const assembler = this.assemblers.make(admitted, 'events and notes', state);
@@ -108,6 +108,6 @@ export class BackgroundEndings {
       firstEventMs: null,
       durationMs: this.clock.now() - begunAt,
     };
-    return { ending, record };
+    return { ending: { ...ending, uselessJob: referTo(jobId) }, record };
   }
 }

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
@@ -48,16 +50,17 @@ export class BackgroundResponses {
       const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
       const assembler = this.assemblers.make(admitted, 'events and notes');
       assembler.queue();
+      const background = { admitted, transport, jobId: randomUUID(), begunAt: turn.startedAt };
       const record = {
         response: assembler.queued(),
         input: resolved.question.input,
         parentId: resolved.parent?.responseId ?? null,
         inherited: resolved.parent?.transcript.items ?? [],
         sessionId: resolved.sessionId,
-        turn: writeTurn({ admitted, transport, begunAt: turn.startedAt }),
+        turn: writeTurn(background),
         isStream: transport === 'sse',
         opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
-        job: toJob(admitted),
+        job: toJob(background),
       };
       await this.store.create(admitted.caller.tenant, record, { total, perTenant });
       this.observers.begun(() => turn.begun);

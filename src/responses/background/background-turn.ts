@@ -1,5 +1,5 @@
 import type { Tenant } from '../../access/index.js';
-import type { NewJob } from '../../state/index.js';
+import type { JobReference, NewJob } from '../../state/index.js';
 import type { AdmittedTurn, Transport } from '../turn/index.js';
 
 /** A background turn as it is stored until its end. */
@@ -8,6 +8,8 @@ export interface BackgroundTurn {
   readonly admitted: AdmittedTurn;
   /** The transport of the answer to its creator. */
   readonly transport: Transport;
+  /** The id of the job that runs it. */
+  readonly jobId: string;
   /** When the request was accepted, milliseconds since the epoch. */
   readonly begunAt: number;
 }
@@ -19,9 +21,15 @@ export interface TurnJob {
 }
 
 /** The job that runs a turn. */
-export function toJob({ responseId, caller: { tenant } }: AdmittedTurn): NewJob {
-  const data: TurnJob = { tenant, responseId };
-  return { queue: 'turns', data };
+export function toJob({ admitted, jobId }: BackgroundTurn): NewJob {
+  const { responseId, caller } = admitted;
+  const data: TurnJob = { tenant: caller.tenant, responseId };
+  return { ...referTo(jobId), data };
+}
+
+/** The job with an id, in the queue of background turns. */
+export function referTo(id: string): JobReference {
+  return { queue: 'turns', id };
 }
 
 /** A turn to store. */

@@ -8,6 +8,7 @@ import {
   DeletionNotices,
   EventLog,
   type Job,
+  JobHandedBackError,
   JobQueue,
   type QueueWorker,
   ResponseStore,
@@ -135,7 +136,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       if (!isTemporary(error)) return toErrorBody(error);
       if (this.hasWaitedTooLong(stored)) return WAITED_TOO_LONG;
       await this.store.handBack(run);
-      throw error;
+      throw new JobHandedBackError('the turn was refused for now', { cause: error });
     } finally {
       claim.removeEventListener('abort', onLost);
       this.running.delete(run.responseId);
@@ -144,7 +145,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     // It was stopped: ended from outside, or for another process to go on with.
     if (turn.stopReason === 'hand_over') {
       await this.store.handBack(run);
-      throw new Error(`${run.responseId} was handed back`);
+      throw new JobHandedBackError('the process shuts down');
     }
     if (log.error === null || log.error instanceof RunLostError) return null;
     this.logger.error(`the events of ${run.responseId} could not be stored`, log.error);

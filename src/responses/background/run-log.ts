@@ -123,7 +123,7 @@ export class RunLog implements EventSink, BackgroundRun {
   private flush(): void {
     if (this.appending !== null || this.failure !== null) return;
     if (this.events.length === 0 && this.notes.length === 0) return;
-    this.appending = this.appendAll().finally(() => (this.appending = null));
+    this.appending = this.appendAll();
   }
 
   private async appendAll(): Promise<void> {
@@ -138,6 +138,8 @@ export class RunLog implements EventSink, BackgroundRun {
     } catch (error) {
       this.giveUp(error);
     }
+    // Not later: events that are written from now on need a flush of their own.
+    this.appending = null;
   }
 
   private toBatch(events: readonly StreamEvent[], notes: readonly AssemblerNote[]): LogBatch {

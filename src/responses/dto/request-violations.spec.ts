@@ -47,22 +47,22 @@ describe('violations come in the order of protocol §2', () => {
       "Invalid type for 'input': expected one of a string or array of input items, but got an integer instead.",
     ],
     [
-      { ...body, top_logprobs: 21, temperature: 2.5, background: true },
+      { ...body, top_logprobs: 21, temperature: 2.5, moderation: { model: 'omni' } },
       'decimal_above_max_value',
       'temperature',
       "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 2.5 instead.",
     ],
     [
-      { ...body, input: '', background: true, conversation: 'conv_1', previous_response_id: 'resp_1' },
+      { ...body, input: '', conversation: 'conv_1', previous_response_id: 'resp_1' },
       'mutually_exclusive_parameters',
       null,
       "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of: 'previous_response_id' or 'conversation'.",
     ],
     [
-      { ...body, input: [], background: true },
+      { ...body, input: [], moderation: { model: 'omni' } },
       'unsupported_parameter',
-      'background',
-      "Unsupported parameter: 'background' is not supported by this server.",
+      'moderation',
+      "Unsupported parameter: 'moderation' is not supported by this server.",
     ],
     [{ ...body, input: '', tool_choice: { type: 'shell' } }, 'missing_required_parameter', null, NOTHING],
     [{ ...body, input: [] }, 'missing_required_parameter', null, NOTHING],
@@ -116,7 +116,6 @@ describe('features that are not built yet', () => {
     [{ conversation: 'conv_1' }, 'conversation'],
     [{ conversation: { id: 'conv_1' }, input: null }, 'conversation'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
-    [{ background: true }, 'background'],
     [{ context_management: [{ type: 'compaction' }] }, 'context_management'],
     [{ moderation: { model: 'omni' } }, 'moderation'],
     [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
@@ -135,8 +134,8 @@ describe('features that are not built yet', () => {
   );
 
   it.each([
-    { conversation: null, prompt: null, background: false, context_management: null, moderation: null },
-    { background: null, prompt_cache_options: { prewarm: false, mode: 'explicit', ttl: '12h' } },
+    { conversation: null, prompt: null, context_management: null, moderation: null },
+    { prompt_cache_options: { prewarm: false, mode: 'explicit', ttl: '12h' } },
   ])('%j is not their use', (members) => {
     expect(violationOf({ ...body, ...members })).toBeNull();
   });

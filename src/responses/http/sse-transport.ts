@@ -50,6 +50,8 @@ export class SseTransport {
   async follow(events: EventStream, reply: FastifyReply, obfuscate: boolean): Promise<void> {
     const stream = new SseStream(new SseEncoder(obfuscate), () => this.open(reply));
     stream.writer = this.open(reply);
+    // Node would keep it until the first event, for which the client may have to wait long.
+    reply.raw.flushHeaders();
     reply.raw.once('close', () => events.close());
     if (reply.raw.destroyed) events.close();
     const sink = withEventNames(stream, this.environment.EVENT_NAMES);

@@ -1,5 +1,13 @@
 import type { Clock } from '../../time/index.js';
-import { type Job, JobQueue, type NewJob, type QueueName, type QueueOptions, type QueueWorker } from '../job-queue.js';
+import {
+  type Job,
+  JobQueue,
+  type JobReference,
+  type NewJob,
+  type QueueName,
+  type QueueOptions,
+  type QueueWorker,
+} from '../job-queue.js';
 import { MemoryQueue } from './memory-queue.js';
 import { MemoryQueueWorker } from './memory-queue-worker.js';
 
@@ -15,10 +23,15 @@ export class MemoryJobQueue extends JobQueue {
 
   /** Enqueues jobs. Their handlers are called later, never by this call. */
   add(jobs: readonly NewJob[]): void {
-    for (const { queue, data } of jobs) {
+    for (const { queue, id, data } of jobs) {
       this.count += 1;
-      this.queue(queue).add({ data, number: this.count, attempts: 0 });
+      this.queue(queue).add({ id, data, number: this.count, attempts: 0 });
     }
+  }
+
+  /** Removes a job that waits. */
+  remove({ queue, id }: JobReference): void {
+    this.queue(queue).remove(id);
   }
 
   override async work(

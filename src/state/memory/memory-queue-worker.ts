@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
+import { JobHandedBackError } from '../errors.js';
 import type { Job, QueueOptions, QueueWorker } from '../job-queue.js';
 import type { MemoryJob, MemoryQueue } from './memory-queue.js';
 
@@ -68,7 +69,7 @@ export class MemoryQueueWorker implements QueueWorker {
     try {
       await handler({ data: job.data, attempt: job.attempts, signal: expired.signal });
     } catch (error) {
-      this.failures.warn('a job failed', String(error));
+      if (!(error instanceof JobHandedBackError)) this.failures.warn('a job failed', String(error));
       if (!expired.signal.aborted) this.deliverAgain(job);
     } finally {
       limit.cancel();

@@ -1,5 +1,6 @@
 /** A job, with how often it was delivered. */
 export interface MemoryJob {
+  readonly id: string | undefined;
   readonly data: unknown;
   /** Its place in the queue, also when it is delivered again. */
   readonly number: number;
@@ -18,6 +19,11 @@ export class MemoryQueue {
     while (index > 0 && (this.jobs[index - 1]?.number ?? 0) > job.number) index -= 1;
     this.jobs.splice(index, 0, job);
     for (const taker of this.takers) taker.wake();
+  }
+
+  remove(id: string): void {
+    const index = this.jobs.findIndex((job) => job.id === id);
+    if (index >= 0) this.jobs.splice(index, 1);
   }
 
   take(): MemoryJob | undefined {

@@ -2,8 +2,6 @@ import type { Tenant } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
 import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { SessionLockLostError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
-import type { Page, PageRequest } from '../page.js';
 import type {
   ConcludeOptions,
   Ending,
@@ -12,7 +10,9 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
+import { SessionLockLostError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
 import type { Run } from '../event-log.js';
+import type { Page, PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import type { MemoryJobQueue } from './memory-job-queue.js';
@@ -97,6 +97,7 @@ export class MemoryResponseStore extends ResponseStore {
     const composeOnce = (unfinished: UnfinishedResponse): Ending => {
       const ending = compose(unfinished);
       this.jobs.add(ending.jobs);
+      if (ending.uselessJob !== undefined) this.jobs.remove(ending.uselessJob);
       return ending;
     };
     const response = this.runs.conclude(node, composeOnce, attempt);
@@ -109,46 +110,6 @@ export class MemoryResponseStore extends ResponseStore {
     limit: number,
   ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     return this.runs.queuedBefore(createdBefore, limit);
-  }
-
-  /** Throws StoreUnavailableError for a response that does not fit. */
-  private add(tenant: Tenant, record: ResponseRecord, run: NodeRun | null): Node {
-    const { response, input, given, origin, parentId, sessionId, expiresAt } = record;
-    const parent = parentId === null ? null : (this.state.find(tenant, parentId) ?? null);
-    const inherited = parent === null ? record.inherited : [];
-    const bytes = bytesOf(record, inherited);
-    const { MEMORY_MAX_BYTES } = this.limits;
-    if (bytes > MEMORY_MAX_BYTES) {
-      throw new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
-    }
-    const node: Node = {
-      id: response.id,
-      createdAt: response.created_at,
-      tenant,
-      response,
-      input,
-      given,
-      origin,
-      parent,
-      inherited,
-      bytes,
-      sessionId,
-      expiresAt,
-      children: undefined,
-      sessions: undefined,
-      alive: true,
-      run,
-    };
-    this.state.add(node);
-    this.dropUntilItFits();
-    return node;
-  }
-
-  private dropUntilItFits(): void {
-    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
-    while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) {
-      if (!this.state.dropOldest()) return;
-    }
   }
 
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
@@ -214,6 +175,46 @@ export class MemoryResponseStore extends ResponseStore {
 
   override async check(): Promise<void> {
     // Always available.
+  }
+
+  /** Throws StoreUnavailableError for a response that does not fit. */
+  private add(tenant: Tenant, record: ResponseRecord, run: NodeRun | null): Node {
+    const { response, input, given, origin, parentId, sessionId, expiresAt } = record;
+    const parent = parentId === null ? null : (this.state.find(tenant, parentId) ?? null);
+    const inherited = parent === null ? record.inherited : [];
+    const bytes = bytesOf(record, inherited);
+    const { MEMORY_MAX_BYTES } = this.limits;
+    if (bytes > MEMORY_MAX_BYTES) {
+      throw new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
+    }
+    const node: Node = {
+      id: response.id,
+      createdAt: response.created_at,
+      tenant,
+      response,
+      input,
+      given,
+      origin,
+      parent,
+      inherited,
+      bytes,
+      sessionId,
+      expiresAt,
+      children: undefined,
+      sessions: undefined,
+      alive: true,
+      run,
+    };
+    this.state.add(node);
+    this.dropUntilItFits();
+    return node;
+  }
+
+  private dropUntilItFits(): void {
+    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
+    while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) {
+      if (!this.state.dropOldest()) return;
+    }
   }
 }
 

@@ -1,11 +1,19 @@
 import type { Clock } from '../../time/index.js';
-import { type Job, JobQueue, type NewJob, type QueueName, type QueueOptions, type QueueWorker } from '../job-queue.js';
+import {
+  type Job,
+  JobQueue,
+  type JobReference,
+  type NewJob,
+  type QueueName,
+  type QueueOptions,
+  type QueueWorker,
+} from '../job-queue.js';
 import type { RunNotices } from '../run-notices.js';
 import { NOTIFY_OF_JOBS } from './channels.js';
 import type { Database, Run } from './database.js';
 import { JobEngine } from './job-engine.js';
 import { PostgresQueueWorker } from './postgres-queue-worker.js';
-import { prepared } from './statement.js';
+import { adHoc, prepared } from './statement.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
 const PREPARING_MS = 2000;
@@ -43,7 +51,10 @@ export class PostgresJobQueue extends JobQueue {
     const boss = this.engine.ready;
     for (const [queue, group] of Map.groupBy(jobs, (job) => job.queue)) {
       // As text: jsonb accepts no NUL and no unpaired surrogates.
-      const rows = group.map(({ data }) => ({ data: { body: JSON.stringify(data) } }));
+      const rows = group.map(({ id, data }) => ({
+        ...(id === undefined ? {} : { id }),
+        data: { body: JSON.stringify(data) },
+      }));
       // The text is the same each time: planning it costs more than running it.
       const executeSql = async (text: string, values: readonly unknown[] = []): Promise<{ rows: unknown[] }> => ({
         rows: [...(await run(prepared(`enqueue_${queue}`, text), values))],
@@ -51,6 +62,14 @@ export class PostgresJobQueue extends JobQueue {
       await boss.insert(queue, rows, { db: { executeSql } });
     }
     await run(NOTIFY_OF_JOBS, []);
+  }
+
+  /** Removes a job within a transaction, also one that is delivered: its signal aborts. */
+  async remove(run: Run, { queue, id }: JobReference): Promise<void> {
+    const executeSql = async (text: string, values: readonly unknown[] = []): Promise<{ rows: unknown[] }> => ({
+      rows: [...(await run(adHoc(text), values))],
+    });
+    await this.engine.ready.deleteJob(queue, id, { db: { executeSql } });
   }
 
   override async work(

@@ -1,6 +1,7 @@
 import type { Job as BossJob, PgBoss } from 'pg-boss';
 
 import type { Clock, Timer } from '../../time/index.js';
+import { JobHandedBackError } from '../errors.js';
 import type { Job, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
 import { LAST_STATEMENTS_MS } from './database.js';
 import { type HeldJob, HeldJobs } from './held-jobs.js';
@@ -120,7 +121,7 @@ export class PostgresQueueWorker implements QueueWorker {
       await handler({ data: JSON.parse(data.body), attempt: retryCount + 1, signal: lost.signal });
       return true;
     } catch (error) {
-      engine.warn(`a job of queue ${queue} failed`, error);
+      if (!(error instanceof JobHandedBackError)) engine.warn(`a job of queue ${queue} failed`, error);
       return false;
     }
   }

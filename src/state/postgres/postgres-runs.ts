@@ -79,7 +79,9 @@ export class PostgresRuns {
       this.database.repeatable(CONTEXT, [...names, this.maxContextBytes]),
       this.parent(names[0], started.parent_id),
     ]);
-    if (context?.too_large !== false) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
+    // It was deleted meanwhile.
+    if (context === undefined || context.too_large === null) return undefined;
+    if (context.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
     return {
       turn: started.turn,
       input: readItems(context.input),
@@ -127,6 +129,7 @@ export class PostgresRuns {
       // Only a deletion can have come in between.
       if (ended?.is_ours !== true) return 'not found';
       await this.jobs.enqueue(run, ending.jobs);
+      if (ending.uselessJob !== undefined) await this.jobs.remove(run, ending.uselessJob);
       await run(NOTIFY_ENDED, [names[1]]);
       return ending;
     });

@@ -82,7 +82,8 @@ export const PARENT = prepared<Names, ParentRow>(
 
 /** The items before a run's output as comma-separated JSON texts, those of its ancestors included. */
 export interface ContextRow {
-  readonly too_large: boolean;
+  /** Null when the response is not stored any more. */
+  readonly too_large: boolean | null;
   readonly context: string | null;
   readonly input: string | null;
 }
