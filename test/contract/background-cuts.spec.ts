@@ -134,12 +134,14 @@ describe('the log of a background response, cut anywhere', () => {
       fc.asyncProperty(scripts, fc.nat(), async (all, seed) => {
         play(all);
         const whole = await BackgroundLog.queue(service).run();
-        const isCompleted = whole.response.status === 'completed';
+        // A cut can lead to passes that the whole did not reach: when it drops a call that a client would answer.
+        const endsWell = all.every(({ reason }) => reason === 'stop');
+        expect(whole.response.status === 'completed' || !endsWell).toBe(true);
         for (let length = 2; length < whole.entries.length; length++) {
           const first = whole.cut(length);
           const second = await first.run();
           await check(first, second);
-          if (isCompleted) expect(second.response.status).toBe('completed');
+          if (endsWell) expect(second.response.status).toBe('completed');
           const added = second.entries.length - length;
           const again = second.cut(length + (seed % added));
           await check(again, await again.run());
