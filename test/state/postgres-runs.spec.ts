@@ -21,10 +21,10 @@ describe('attempts that meet in PostgreSQL', () => {
 
   /** Resolves when a write waits for somebody else, or is done without having waited. */
   const untilWaiting = async (write: Promise<unknown>): Promise<void> => {
-    let isDone = false;
-    void write.then(() => (isDone = true));
+    const state = { isDone: false };
+    void write.then(() => (state.isDone = true));
     const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while (!isDone && (await opened.database.query(waiting)).length === 0);
+    while (!state.isDone && (await opened.database.query(waiting)).length === 0);
   };
 
   const WRITES: Readonly<Record<string, (run: Run) => Promise<unknown>>> = {

@@ -106,7 +106,7 @@ describe.each(BACKENDS)('deletion of background responses in $name', ({ open }) 
     conclude: (id) => store.conclude(tenant, id, () => cancelledOf(id, { at: 3 }), {}),
   };
 
-  it.each(Object.entries(MEANWHILE))('wins over a %s at the same time', async (name, write) => {
+  it.each(Object.entries(MEANWHILE))('wins over %s at the same time', async (name, write) => {
     await Promise.all(
       ROUNDS.map(async (id) => {
         await launch(backend, tenant, id);
