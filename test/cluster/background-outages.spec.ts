@@ -1,0 +1,89 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+
+import {
+  createResponse,
+  deleteResponse,
+  expectSameAfterEvery,
+  expectWhole,
+  follow,
+  getResponse,
+  readWhole,
+} from '../support/background/background-client.js';
+import { openModels } from '../support/background/held-models.js';
+import { countLeftovers, NOTHING_LEFT } from '../support/background/job-table.js';
+import { startCluster } from '../support/postgres/cluster.js';
+import { createTestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
+
+jest.setTimeout(60_000);
+
+const RUNNING = 4;
+const PIECES = Array.from({ length: 30 }, (_, index) => ` word${index}`);
+
+afterEach(endProcesses);
+
+/** Resolves when a service can serve. */
+async function ready({ client }: ServiceProcess): Promise<void> {
+  while ((await client.send({ path: '/readyz' })).status !== 200);
+}
+
+describe('a database that crashes while background turns run and wait', () => {
+  it('is waited for: their streams have no gap, and every response completes', async () => {
+    await using cluster = await startCluster();
+    const database = await createTestDatabase(cluster.url());
+    await using models = await openModels('a');
+    const { a } = models.upstreams;
+    const environment = {
+      STATE: 'postgres',
+      DATABASE_URL: database.url,
+      PROVIDERS_FILE: models.providersFile,
+      LOG_LEVEL: 'error',
+      SSE_KEEPALIVE_MS: '600000',
+      BACKGROUND_MAX_RUNNING: String(RUNNING),
+    };
+    const [server, worker] = await Promise.all([
+      startProcess({ ...environment, BACKGROUND_MAX_RUNNING: '0' }),
+      startProcess(environment),
+    ]);
+    a.always({ text: PIECES }).hold();
+    const ids: string[] = [];
+    for (let count = 0; count < RUNNING + 2; count += 1) ids.push((await createResponse(server, { model: 'a' })).id);
+    await a.received(RUNNING);
+    a.release(RUNNING * 5);
+    const running = ids.slice(0, RUNNING);
+    const readers = await Promise.all(ids.map((id, index) => follow(index % 2 === 0 ? server : worker, id)));
+    await Promise.all(running.map((_, index) => readers[index]?.until('word0')));
+
+    await cluster.crash();
+    // The models go on, and end, while nothing can be stored.
+    a.release();
+    const refused = await server.client.post(JSON.stringify({ model: 'a', input: 'Hi', background: true }));
+    expect({ status: refused.status, retry: refused.headers['retry-after'] }).toEqual({
+      status: 503,
+      retry: expect.stringMatching(/^[1-9]/),
+    });
+    expect((await server.client.send({ path: `/v1/responses/${ids[0] ?? ''}?stream=true` })).status).toBe(503);
+    expect((await server.client.send({ method: 'POST', path: `/v1/responses/${ids[0] ?? ''}/cancel` })).status).toBe(503);
+    await cluster.resume();
+    await Promise.all([ready(server), ready(worker)]);
+
+    const wholes = await Promise.all(readers.map((reader) => reader.whole));
+    for (const [index, id] of ids.entries()) {
+      const whole = wholes[index] ?? '';
+      expect(await expectWhole(worker, id, whole)).toMatchObject({
+        status: 'completed',
+        output: [{ content: [{ text: PIECES.join('') }] }],
+      });
+      expect(await getResponse(server, id)).toEqual(await getResponse(worker, id));
+    }
+    // The models were asked once for each: no run was lost.
+    expect(a.requests).toHaveLength(ids.length);
+    await readWhole(worker, ids[0] ?? '');
+    await expectSameAfterEvery([server, worker], ids[0] ?? '', wholes[0] ?? '');
+    for (const id of ids) await deleteResponse(server, id);
+    for (const service of [server, worker]) service.kill('SIGTERM');
+    expect(await Promise.all([server.exited, worker.exited])).toMatchObject([{ code: 0 }, { code: 0 }]);
+    expect(await countLeftovers(database)).toEqual(NOTHING_LEFT);
+    await database.drop();
+  });
+});

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import {
+  createResponse,
+  deleteResponse,
+  expectWhole,
+  follow,
+  framesOf,
+} from '../support/background/background-client.js';
+import { countLeftovers, NOTHING_LEFT } from '../support/background/job-table.js';
+import { Balancer } from '../support/balancer.js';
+import { inParallel } from '../support/conversations/in-parallel.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
+import { RawClient } from '../support/raw-client.js';
+import { onStablePort } from '../support/stable-port.js';
+
+jest.setTimeout(60_000);
+
+const COUNT = 100;
+/** When so many are acknowledged, the first replica is restarted. */
+const FIRST_RESTART = 60;
+
+type Variables = Readonly<Record<string, string>>;
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+
+afterEach(async () => {
+  await endProcesses();
+  await database.drop();
+});
+
+function start(variables: Variables, port?: number): Promise<ServiceProcess> {
+  const startOn = (port: number): Promise<ServiceProcess> =>
+    startProcess({
+      STATE: 'postgres',
+      DATABASE_URL: database.url,
+      LOG_LEVEL: 'error',
+      SSE_KEEPALIVE_MS: '600000',
+      SIMULATOR_BACKGROUND_LATENCY: '100/8',
+      BACKGROUND_MAX_RUNNING: '12',
+      // Less than a turn takes: those that run are handed back, which counts as no attempt.
+      DRAIN_TIMEOUT_MS: '100',
+      BACKGROUND_MAX_ATTEMPTS: '1',
+      ...variables,
+      PORT: String(port),
+    });
+  return port === undefined ? onStablePort(startOn) : startOn(port);
+}
+
+/** Ends a replica in order, and starts another one on its port. */
+async function restart(replica: ServiceProcess, variables: Variables): Promise<ServiceProcess> {
+  replica.kill('SIGTERM');
+  expect(await replica.exited).toMatchObject({ code: 0, signal: null, stderr: '' });
+  return start(variables, replica.port);
+}
+
+/** Reads a stream to its end, wherever it breaks. */
+async function readOn(balancer: { readonly port: number }, id: string): Promise<string> {
+  let text = '';
+  while (!text.endsWith('data: [DONE]\n\n')) {
+    try {
+      const answer = await follow(balancer, id, framesOf(text).length - 1);
+      if (answer.status !== 200) continue;
+      let got = '';
+      await answer.whole.then(
+        (whole) => (got = whole),
+        async () => (got = await answer.until('')),
+      );
+      text += got.slice(0, got.lastIndexOf('\n\n') + 2);
+    } catch {
+      // Its connection was refused or reset.
+    }
+  }
+  return text;
+}
+
+describe('two replicas that are restarted one after the other, one of them with two workers', () => {
+  it('complete every response that was acknowledged, once, in streams without a gap', async () => {
+    const variables: readonly Variables[] = [{ WORKERS: '2' }, {}];
+    const replicas = await Promise.all(variables.map((own) => start(own)));
+    const [one, two] = replicas as [ServiceProcess, ServiceProcess];
+    await using balancer = await Balancer.open([one.port, two.port]);
+    const clients = Array.from({ length: 6 }, () => new RawClient(balancer.port));
+    const reading: Promise<readonly [id: string, text: string]>[] = [];
+    const halfway = Promise.withResolvers<undefined>();
+    const creating = inParallel(Array.from({ length: COUNT }, (_, index) => index), clients.length, async (index) => {
+      const client = clients[index % clients.length] as RawClient;
+      for (;;) {
+        try {
+          const input = `Question ${index}`;
+          const { id } = await createResponse({ ...one, client }, { input, text: { verbosity: 'low' } });
+          reading.push(readOn(balancer, id).then((text) => [id, text]));
+          if (reading.length === FIRST_RESTART) halfway.resolve(undefined);
+          return;
+        } catch {
+          // Refused by a replica that ends: not acknowledged.
+        }
+      }
+    });
+    await halfway.promise;
+    const first = await restart(one, variables[0] ?? {});
+    await restart(two, variables[1] ?? {});
+    await creating;
+
+    const streams = await Promise.all(reading);
+    expect(new Set(streams.map(([id]) => id)).size).toBe(COUNT);
+    await inParallel(streams, 8, async ([id, text]) => {
+      expect(await expectWhole(first, id, text)).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
+    });
+    const cut = await database.query(`SELECT FROM antiphon.event_log WHERE notes LIKE '%"dropped"%'`);
+    expect(cut.length).toBeGreaterThan(0);
+    for (const client of clients) client.close();
+
+    const left = await database.query('SELECT id FROM antiphon.responses');
+    await inParallel(left, 8, ({ id }) => deleteResponse(first, String(id)));
+    expect(await countLeftovers(database)).toEqual(NOTHING_LEFT);
+  });
+});
