@@ -10,7 +10,7 @@ import {
   readWhole,
 } from '../support/background/background-client.js';
 import { openModels } from '../support/background/held-models.js';
-import { countLeftovers, NOTHING_LEFT } from '../support/background/job-table.js';
+import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
 import { startCluster } from '../support/postgres/cluster.js';
 import { createTestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
@@ -63,7 +63,9 @@ describe('a database that crashes while background turns run and wait', () => {
       retry: expect.stringMatching(/^[1-9]/),
     });
     expect((await server.client.send({ path: `/v1/responses/${ids[0] ?? ''}?stream=true` })).status).toBe(503);
-    expect((await server.client.send({ method: 'POST', path: `/v1/responses/${ids[0] ?? ''}/cancel` })).status).toBe(503);
+    expect((await server.client.send({ method: 'POST', path: `/v1/responses/${ids[0] ?? ''}/cancel` })).status).toBe(
+      503,
+    );
     await cluster.resume();
     await Promise.all([ready(server), ready(worker)]);
 
@@ -84,6 +86,41 @@ describe('a database that crashes while background turns run and wait', () => {
     for (const service of [server, worker]) service.kill('SIGTERM');
     expect(await Promise.all([server.exited, worker.exited])).toMatchObject([{ code: 0 }, { code: 0 }]);
     expect(await countLeftovers(database)).toEqual(NOTHING_LEFT);
+    await database.drop();
+  });
+
+  it('takes no turn along when a process ends in order meanwhile', async () => {
+    await using cluster = await startCluster();
+    const database = await createTestDatabase(cluster.url());
+    await using models = await openModels('a');
+    const { a } = models.upstreams;
+    const environment = {
+      STATE: 'postgres',
+      DATABASE_URL: database.url,
+      PROVIDERS_FILE: models.providersFile,
+      LOG_LEVEL: 'fatal',
+      DRAIN_TIMEOUT_MS: '100',
+    };
+    const worker = await startProcess(environment);
+    a.hold().answer({ text: PIECES }).answer({ text: 'whole' });
+    a.release(5);
+    const { id } = await createResponse(worker, { model: 'a' });
+    await (await follow(worker, id)).until('word0');
+    const request = await a.received(1);
+    await cluster.crash();
+    worker.kill('SIGTERM');
+    await request.closed;
+    expect(await worker.exited).toMatchObject({ code: 0, stderr: '' });
+    a.release();
+    await cluster.resume();
+    const heir = await startProcess(environment);
+    await loseWorkers(database);
+    expect(await readWhole(heir, id)).toMatchObject({
+      status: 'completed',
+      output: [{ content: [{ text: 'whole' }] }],
+    });
+    heir.kill('SIGTERM');
+    await heir.exited;
     await database.drop();
   });
 });

@@ -7,7 +7,7 @@ import {
   follow,
   framesOf,
 } from '../support/background/background-client.js';
-import { countLeftovers, NOTHING_LEFT } from '../support/background/job-table.js';
+import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
 import { Balancer } from '../support/balancer.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
@@ -43,20 +43,12 @@ function start(variables: Variables, port?: number): Promise<ServiceProcess> {
       SSE_KEEPALIVE_MS: '600000',
       SIMULATOR_BACKGROUND_LATENCY: '100/8',
       BACKGROUND_MAX_RUNNING: '12',
-      // Less than a turn takes: those that run are handed back, which counts as no attempt.
+      // Less than a turn takes: those that run are handed back.
       DRAIN_TIMEOUT_MS: '100',
-      BACKGROUND_MAX_ATTEMPTS: '1',
       ...variables,
       PORT: String(port),
     });
   return port === undefined ? onStablePort(startOn) : startOn(port);
-}
-
-/** Ends a replica in order, and starts another one on its port. */
-async function restart(replica: ServiceProcess, variables: Variables): Promise<ServiceProcess> {
-  replica.kill('SIGTERM');
-  expect(await replica.exited).toMatchObject({ code: 0, signal: null, stderr: '' });
-  return start(variables, replica.port);
 }
 
 /** Reads a stream to its end, wherever it breaks. */
@@ -79,29 +71,53 @@ async function readOn(balancer: { readonly port: number }, id: string): Promise<
   return text;
 }
 
-describe('two replicas that are restarted one after the other, one of them with two workers', () => {
-  it('complete every response that was acknowledged, once, in streams without a gap', async () => {
-    const variables: readonly Variables[] = [{ WORKERS: '2' }, {}];
+/** How a replica is restarted. */
+interface Restart {
+  readonly signal: NodeJS.Signals;
+  readonly attempts: string;
+}
+
+describe('two replicas, one of them with two workers, of which one after the other', () => {
+  it.each<[string, Restart]>([
+    // What is handed back counts as no attempt.
+    ['is restarted in order', { signal: 'SIGTERM', attempts: '1' }],
+    ['is killed and replaced', { signal: 'SIGKILL', attempts: '3' }],
+  ])('%s: every acknowledged response completes, once, in a stream without a gap', async (_, { signal, attempts }) => {
+    const variables: readonly Variables[] = [{ WORKERS: '2' }, {}].map((own) => {
+      return { ...own, BACKGROUND_MAX_ATTEMPTS: attempts };
+    });
+    const restart = async (replica: ServiceProcess, own: Variables): Promise<ServiceProcess> => {
+      replica.kill(signal);
+      const { code, stderr } = await replica.exited;
+      expect({ code, stderr }).toEqual({ code: signal === 'SIGKILL' ? null : 0, stderr: '' });
+      const next = await start(own, replica.port);
+      if (signal === 'SIGKILL') await loseWorkers(database);
+      return next;
+    };
     const replicas = await Promise.all(variables.map((own) => start(own)));
     const [one, two] = replicas as [ServiceProcess, ServiceProcess];
     await using balancer = await Balancer.open([one.port, two.port]);
     const clients = Array.from({ length: 6 }, () => new RawClient(balancer.port));
     const reading: Promise<readonly [id: string, text: string]>[] = [];
     const halfway = Promise.withResolvers<undefined>();
-    const creating = inParallel(Array.from({ length: COUNT }, (_, index) => index), clients.length, async (index) => {
-      const client = clients[index % clients.length] as RawClient;
-      for (;;) {
-        try {
-          const input = `Question ${index}`;
-          const { id } = await createResponse({ ...one, client }, { input, text: { verbosity: 'low' } });
-          reading.push(readOn(balancer, id).then((text) => [id, text]));
-          if (reading.length === FIRST_RESTART) halfway.resolve(undefined);
-          return;
-        } catch {
-          // Refused by a replica that ends: not acknowledged.
+    const creating = inParallel(
+      Array.from({ length: COUNT }, (_, index) => index),
+      clients.length,
+      async (index) => {
+        const client = clients[index % clients.length] as RawClient;
+        for (;;) {
+          try {
+            const input = `Question ${index}`;
+            const { id } = await createResponse({ ...one, client }, { input, text: { verbosity: 'low' } });
+            reading.push(readOn(balancer, id).then((text) => [id, text]));
+            if (reading.length === FIRST_RESTART) halfway.resolve(undefined);
+            return;
+          } catch {
+            // Refused by a replica that ends: not acknowledged.
+          }
         }
-      }
-    });
+      },
+    );
     await halfway.promise;
     const first = await restart(one, variables[0] ?? {});
     await restart(two, variables[1] ?? {});

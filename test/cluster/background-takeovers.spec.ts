@@ -8,7 +8,6 @@ import {
   expectWhole,
   follow,
   framesOf,
-  getResponse,
   readWhole,
 } from '../support/background/background-client.js';
 import { type HeldModels, openModels } from '../support/background/held-models.js';
@@ -23,11 +22,11 @@ const NEVER = '600000';
 const STALL = { breaks: { after: 4, by: 'stall' } } as const;
 
 let database: TestDatabase;
-let models: HeldModels<'a' | 'b'>;
+let models: HeldModels<'a' | 'b' | 'c'>;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  models = await openModels('a', 'b');
+  models = await openModels('a', 'b', 'c');
 });
 
 afterEach(async () => {
@@ -50,35 +49,45 @@ function start(variables: Readonly<Record<string, string>> = {}): Promise<Servic
 const onlyServes = { BACKGROUND_MAX_RUNNING: '0' };
 
 describe('a worker that stands still', () => {
-  it('can write nothing more once another has its turns: those that run there, and those that were cancelled', async () => {
-    const { a, b } = models.upstreams;
+  it('can write nothing more once another has its turns, nor to those that were cancelled', async () => {
+    const { a, b, c } = models.upstreams;
     const [server, sleeper] = await Promise.all([start(onlyServes), start()]);
-    a.answer({ text: ['first', ' a', ' b', ' c'] }, STALL).answer({ text: ['second', ' whole'] });
-    b.answer({ text: ['cancelled', ' a', ' b', ' c'] }, STALL);
-    const taken = (await createResponse(server, { model: 'a' })).id;
-    const cancelled = (await createResponse(server, { model: 'b' })).id;
-    const [takenStream, cancelledStream] = await Promise.all([follow(server, taken), follow(server, cancelled)]);
-    await Promise.all([takenStream.until('first'), cancelledStream.until('cancelled')]);
-    const [askedFor, cancelledFor] = await Promise.all([a.received(1), b.received(1)]);
+    const half = ['half', ' a', ' b', ' c'];
+    a.answer({ text: half }, STALL).answer({ text: 'whole' });
+    b.answer({ text: half }, STALL);
+    // The rest of this one is there when the worker wakes up.
+    c.hold().answer({ text: half }).answer({ text: 'whole' });
+    c.release(4);
+    const [silent, cancelled, ended] = (await Promise.all(
+      ['a', 'b', 'c'].map(async (model) => (await createResponse(server, { model })).id),
+    )) as [string, string, string];
+    const ids = [silent, cancelled, ended];
+    const streams = await Promise.all(ids.map((id) => follow(server, id)));
+    await Promise.all(streams.map((stream) => stream.until('half')));
+    const requests = await Promise.all([a.received(1), b.received(1)]);
 
     sleeper.kill('SIGSTOP');
     expect(await cancelResponse(server, cancelled)).toMatchObject({ status: 'cancelled', usage: null });
-    await expectWhole(server, cancelled, await cancelledStream.whole);
     const heir = await start();
+    c.release();
     await loseWorkers(database);
-    const whole = await takenStream.whole;
-    const before = await expectWhole(server, taken, whole);
-    expect(before.output).toMatchObject([{ content: [{ text: 'second whole' }] }]);
+    const wholes = await Promise.all(streams.map(({ whole }) => whole));
+    const ends = await Promise.all(ids.map((id, index) => expectWhole(server, id, wholes[index] ?? '')));
+    expect(ends).toMatchObject([
+      { status: 'completed', output: [{ content: [{ text: 'whole' }] }] },
+      { status: 'cancelled', output: [{ status: 'incomplete' }] },
+      { status: 'completed', output: [{ content: [{ text: 'whole' }] }] },
+    ]);
 
     sleeper.kill('SIGCONT');
-    await Promise.all([askedFor.closed, cancelledFor.closed]);
+    await Promise.all(requests.map(({ closed }) => closed));
     // It serves again, and shows the same.
-    for (const id of [taken, cancelled]) await readWhole(sleeper, id);
-    expect(await getResponse(sleeper, cancelled)).toMatchObject({ status: 'cancelled' });
-    expect(await (await follow(sleeper, taken)).whole).toBe(whole);
+    for (const id of ids) await readWhole(sleeper, id);
     for (const service of [sleeper, heir]) service.kill('SIGTERM');
     expect(await Promise.all([sleeper.exited, heir.exited])).toMatchObject([{ code: 0 }, { code: 0 }]);
-    expect(await (await follow(server, taken)).whole).toBe(whole);
+    const later = await Promise.all(ids.map(async (id) => (await follow(server, id)).whole));
+    expect(later).toEqual(wholes);
+    expect(await database.query('SELECT FROM antiphon_jobs.job')).toEqual([]);
   });
 });
 
