@@ -15,7 +15,7 @@ import { inParallel } from '../support/conversations/in-parallel.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 
-jest.setTimeout(30_000);
+jest.setTimeout(120_000);
 
 const STALL = { breaks: { after: 4, by: 'stall' } } as const;
 const RACES = 50;
@@ -34,6 +34,8 @@ describe('a response that is cancelled on two replicas', () => {
       DATABASE_URL: database.url,
       PROVIDERS_FILE: models.providersFile,
       LOG_LEVEL: 'error',
+      // A worker finds out by its signs of life too, a quarter of the lease apart.
+      BACKGROUND_LEASE: '3600',
     };
     [server, worker] = await Promise.all([
       startProcess({ ...environment, BACKGROUND_MAX_RUNNING: '0' }),
@@ -55,7 +57,6 @@ describe('a response that is cancelled on two replicas', () => {
     const stream = await follow(server, id);
     await stream.until('half');
     const request = await slow.received(number);
-    // Neither the worker's signs of life nor its look for jobs tell it: the notice does.
     const cancelled = cancelResponse(server, id);
     await request.closed;
     const response = await cancelled;

@@ -15,11 +15,7 @@ import { endProcesses, type ServiceProcess, startProcess } from '../support/proc
 import { RawClient } from '../support/raw-client.js';
 import { onStablePort } from '../support/stable-port.js';
 
-jest.setTimeout(60_000);
-
-const COUNT = 100;
-/** When so many are acknowledged, the first replica is restarted. */
-const FIRST_RESTART = 60;
+jest.setTimeout(120_000);
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -75,65 +71,74 @@ async function readOn(balancer: { readonly port: number }, id: string): Promise<
 interface Restart {
   readonly signal: NodeJS.Signals;
   readonly attempts: string;
+  /** Responses that are created; when half of them are acknowledged, the first replica is restarted. */
+  readonly count: number;
 }
 
 describe('two replicas, one of them with two workers, of which one after the other', () => {
   it.each<[string, Restart]>([
     // What is handed back counts as no attempt.
-    ['is restarted in order', { signal: 'SIGTERM', attempts: '1' }],
-    ['is killed and replaced', { signal: 'SIGKILL', attempts: '3' }],
-  ])('%s: every acknowledged response completes, once, in a stream without a gap', async (_, { signal, attempts }) => {
-    const variables: readonly Variables[] = [{ WORKERS: '2' }, {}].map((own) => {
-      return { ...own, BACKGROUND_MAX_ATTEMPTS: attempts };
-    });
-    const restart = async (replica: ServiceProcess, own: Variables): Promise<ServiceProcess> => {
-      replica.kill(signal);
-      const { code, stderr } = await replica.exited;
-      expect({ code, stderr }).toEqual({ code: signal === 'SIGKILL' ? null : 0, stderr: '' });
-      const next = await start(own, replica.port);
-      if (signal === 'SIGKILL') await loseWorkers(database);
-      return next;
-    };
-    const replicas = await Promise.all(variables.map((own) => start(own)));
-    const [one, two] = replicas as [ServiceProcess, ServiceProcess];
-    await using balancer = await Balancer.open([one.port, two.port]);
-    const clients = Array.from({ length: 6 }, () => new RawClient(balancer.port));
-    const reading: Promise<readonly [id: string, text: string]>[] = [];
-    const halfway = Promise.withResolvers<undefined>();
-    const creating = inParallel(
-      Array.from({ length: COUNT }, (_, index) => index),
-      clients.length,
-      async (index) => {
-        const client = clients[index % clients.length] as RawClient;
-        for (;;) {
-          try {
-            const input = `Question ${index}`;
-            const { id } = await createResponse({ ...one, client }, { input, text: { verbosity: 'low' } });
-            reading.push(readOn(balancer, id).then((text) => [id, text]));
-            if (reading.length === FIRST_RESTART) halfway.resolve(undefined);
-            return;
-          } catch {
-            // Refused by a replica that ends: not acknowledged.
+    ['is restarted in order', { signal: 'SIGTERM', attempts: '1', count: 100 }],
+    ['is killed and replaced', { signal: 'SIGKILL', attempts: '3', count: 40 }],
+  ])(
+    '%s: every acknowledged response completes, once, in a stream without a gap',
+    async (_, { signal, attempts, count }) => {
+      const variables: readonly Variables[] = ['2', '1'].map((WORKERS) => ({
+        WORKERS,
+        BACKGROUND_MAX_ATTEMPTS: attempts,
+      }));
+      const restart = async (replica: ServiceProcess, own: Variables): Promise<ServiceProcess> => {
+        replica.kill(signal);
+        const { code, stderr } = await replica.exited;
+        expect({ code, stderr }).toEqual({ code: signal === 'SIGKILL' ? null : 0, stderr: '' });
+        const next = await start(own, replica.port);
+        if (signal === 'SIGKILL') await loseWorkers(database);
+        return next;
+      };
+      const replicas = await Promise.all(variables.map((own) => start(own)));
+      const [one, two] = replicas as [ServiceProcess, ServiceProcess];
+      await using balancer = await Balancer.open([one.port, two.port]);
+      const clients = Array.from({ length: 6 }, () => new RawClient(balancer.port));
+      const reading: Promise<readonly [id: string, text: string]>[] = [];
+      const halfway = Promise.withResolvers<undefined>();
+      const creating = inParallel(
+        Array.from({ length: count }, (_, index) => index),
+        clients.length,
+        async (index) => {
+          const client = clients[index % clients.length] as RawClient;
+          for (;;) {
+            try {
+              const input = `Question ${index}`;
+              const { id } = await createResponse({ ...one, client }, { input, text: { verbosity: 'low' } });
+              reading.push(readOn(balancer, id).then((text) => [id, text]));
+              if (reading.length === count / 2) halfway.resolve(undefined);
+              return;
+            } catch {
+              // Refused by a replica that ends: not acknowledged.
+            }
           }
-        }
-      },
-    );
-    await halfway.promise;
-    const first = await restart(one, variables[0] ?? {});
-    await restart(two, variables[1] ?? {});
-    await creating;
+        },
+      );
+      await halfway.promise;
+      const first = await restart(one, variables[0] ?? {});
+      await restart(two, variables[1] ?? {});
+      await creating;
 
-    const streams = await Promise.all(reading);
-    expect(new Set(streams.map(([id]) => id)).size).toBe(COUNT);
-    await inParallel(streams, 8, async ([id, text]) => {
-      expect(await expectWhole(first, id, text)).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
-    });
-    const cut = await database.query(`SELECT FROM antiphon.event_log WHERE notes LIKE '%"dropped"%'`);
-    expect(cut.length).toBeGreaterThan(0);
-    for (const client of clients) client.close();
+      const streams = await Promise.all(reading);
+      expect(new Set(streams.map(([id]) => id)).size).toBe(count);
+      await inParallel(streams, 8, async ([id, text]) => {
+        expect(await expectWhole(first, id, text)).toMatchObject({
+          status: 'completed',
+          output: [{ type: 'message' }],
+        });
+      });
+      const cut = await database.query(`SELECT FROM antiphon.event_log WHERE notes LIKE '%"dropped"%'`);
+      expect(cut.length).toBeGreaterThan(0);
+      for (const client of clients) client.close();
 
-    const left = await database.query('SELECT id FROM antiphon.responses');
-    await inParallel(left, 8, ({ id }) => deleteResponse(first, String(id)));
-    expect(await countLeftovers(database)).toEqual(NOTHING_LEFT);
-  });
+      const left = await database.query('SELECT id FROM antiphon.responses');
+      await inParallel(left, 8, ({ id }) => deleteResponse(first, String(id)));
+      expect(await countLeftovers(database)).toEqual(NOTHING_LEFT);
+    },
+  );
 });

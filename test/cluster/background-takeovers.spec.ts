@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres/test-
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(120_000);
 
 const NEVER = '600000';
 const STALL = { breaks: { after: 4, by: 'stall' } } as const;
