@@ -73,8 +73,14 @@ describe('a response that is cancelled on two replicas', () => {
   it('gives both the same when they cancel at once, and at any time', async () => {
     const { quick } = models.upstreams;
     quick.always({ reasoning: 'Hmm.', text: ['All', ' is', ' said'] });
-    const places = ['queued', 'in_progress', 'reasoning_text.done', 'output_text.delta', 'output_item.done'];
-    const outcomes: unknown[] = [];
+    const places = [
+      'queued',
+      'in_progress',
+      'reasoning_text.done',
+      'output_text.delta',
+      'output_item.done',
+      'completed',
+    ];
     await inParallel(
       Array.from({ length: RACES }, (_, round) => round),
       5,

@@ -72,6 +72,32 @@ function memoryOf({ pid }: ServiceProcess): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
+/** Looks at the memory of processes again and again. */
+class MemoryWatch implements Disposable {
+  private readonly before: readonly number[];
+  private readonly most: number[];
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(replicas: readonly ServiceProcess[]) {
+    this.before = replicas.map(memoryOf);
+    this.most = [...this.before];
+    this.timer = setInterval(() => {
+      for (const [index, replica] of replicas.entries()) {
+        this.most[index] = Math.max(this.most[index] ?? 0, memoryOf(replica));
+      }
+    }, 20);
+  }
+
+  /** By how much each has grown at most, bytes. */
+  get growth(): readonly number[] {
+    return this.most.map((bytes, index) => bytes - (this.before[index] ?? 0));
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.timer);
+  }
+}
+
 describe('fifty readers of one stream on two replicas', () => {
   it('do not delay each other or the run, ten of which never read and are cut off', async () => {
     await using database = await createTestDatabase();
@@ -95,11 +121,7 @@ describe('fifty readers of one stream on two replicas', () => {
     const idlers = replicas.flatMap((replica) => Array.from({ length: IDLERS }, () => askAndIdle(replica, id)));
     const readers = replicas.flatMap((replica) => Array.from({ length: READERS }, () => new Reader(replica, id)));
     await Promise.all(readers.map(({ beginning }) => beginning));
-    const before = replicas.map(memoryOf);
-    const most = [...before];
-    const watching = setInterval(() => {
-      for (const [index, replica] of replicas.entries()) most[index] = Math.max(most[index] ?? 0, memoryOf(replica));
-    }, 20);
+    using memory = new MemoryWatch(replicas);
     long.release();
     const hashes = await Promise.all(readers.map(({ whole }) => whole));
     // Nobody has waited for those who do not read: all of them are still there.
@@ -108,7 +130,6 @@ describe('fifty readers of one stream on two replicas', () => {
     expect(new Set(hashes)).toEqual(new Set([createHash('sha256').update(whole).digest('hex')]));
     expect(await expectWhole(two, id, whole)).toMatchObject({ status: 'completed' });
     await Promise.all(idlers.map(untilCutOff));
-    clearInterval(watching);
-    for (const [index, bytes] of most.entries()) expect(bytes - (before[index] ?? 0)).toBeLessThan(MOST_MEMORY);
+    for (const bytes of memory.growth) expect(bytes).toBeLessThan(MOST_MEMORY);
   });
 });

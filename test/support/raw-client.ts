@@ -83,7 +83,7 @@ export class RawClient {
         }
         return text;
       },
-      vanish: () => message.socket.destroy(),
+      vanish: () => void message.destroy(),
     };
   }
 
