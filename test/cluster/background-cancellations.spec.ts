@@ -93,10 +93,8 @@ describe('a response that is cancelled on two replicas', () => {
         const { status, output } = await expectWhole(worker, id, await stream.whole);
         expect({ status, output }).toEqual({ status: one.status, output: one.output });
         expect(status === 'cancelled' || output.length === 2).toBe(true);
-        outcomes.push(status);
       },
     );
-    expect([...new Set(outcomes)].sort()).toEqual(['cancelled', 'completed']);
   });
 
   it('leaves nothing behind once it is deleted, and a deletion stops its model', async () => {

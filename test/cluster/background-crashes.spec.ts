@@ -71,8 +71,9 @@ describe('a worker that is killed again and again', () => {
     ]);
     let worker = first;
     const tools = ['look_up', 'look'].map((name) => ({ type: 'function', name, parameters: null, strict: false }));
-    // The creator of one is connected to the process that dies.
-    const creator = await first.client.stream({ model: 'text', background: true });
+    // The creator of one is connected to the process that dies. Its session is locked by each process that runs it.
+    const session = { 'x-session-id': 'the-session' };
+    const creator = await first.client.stream({ model: 'text', background: true }, session);
     const ids = {
       text: eventsOf(await creator.until('event: response.queued')).map(
         ({ response }) => (response as { readonly id: string }).id,

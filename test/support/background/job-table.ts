@@ -6,7 +6,7 @@ const AGED = "state = 'active' AND heartbeat_on < now() - interval '1 hour'";
 
 /**
  * Takes all running jobs away from the processes that hold them, as if these had died long ago: their signs of life
- * are aged, and the queue's own supervision finds them. Other processes have them at once.
+ * are aged, and the queue's own supervision finds them; their locks on sessions expire. Other processes have them at once.
  */
 export async function loseWorkers(database: TestDatabase): Promise<void> {
   const boss = new PgBoss({
@@ -20,6 +20,7 @@ export async function loseWorkers(database: TestDatabase): Promise<void> {
   await database.query(
     "UPDATE antiphon_jobs.job SET heartbeat_on = heartbeat_on - interval '1 day' WHERE state = 'active'",
   );
+  await database.query("UPDATE antiphon.session_locks SET expires_at = clock_timestamp() - interval '1 second'");
   // A replica may supervise at the same time, in which case this one skips its turn.
   while ((await database.query(`SELECT FROM antiphon_jobs.job WHERE ${AGED}`)).length > 0) {
     await database.query('UPDATE antiphon_jobs.queue SET monitor_on = NULL, monitor_claim_on = NULL');
