@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import OpenAI from 'openai';
+
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
+import { type HttpAnswer, postJson } from '../support/sse.js';
 import { startServiceIn, STATES } from '../support/states.js';
 
 describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
@@ -46,6 +49,23 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     expect(provider.turns).toHaveLength(asked);
     expect(await api.idsOf('sessions/full/responses')).toHaveLength(2);
     await expect(turn(service, 'another')).resolves.toMatchObject({ status: 'completed' });
+  });
+
+  it('gives its last place to a background response, and refuses the next one at once', async () => {
+    await start(1);
+    const create = (): Promise<HttpAnswer> => {
+      const body = { model: 'm', input: 'Hi', background: true };
+      return postJson(`${service.baseURL}/responses`, body, { headers: { 'x-session-id': 'full' } });
+    };
+    const { status, body } = await create();
+    expect(status).toBe(200);
+    expect(await create()).toMatchObject({ status: 400, body: { error: { code: 'session_limit_reached' } } });
+    const client = new OpenAI({ apiKey: 'test', baseURL: service.baseURL, maxRetries: 0 });
+    const { id } = body as { readonly id: string };
+    let response = await client.responses.retrieve(id);
+    while (response.status === 'queued' || response.status === 'in_progress')
+      response = await client.responses.retrieve(id);
+    expect(response).toMatchObject({ status: 'completed', error: null });
   });
 
   it.each(SESSION_TURNS)('does not count what is not stored: %s', async (_, turn) => {

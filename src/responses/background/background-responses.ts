@@ -5,6 +5,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
+import { SessionGate } from '../../sessions/index.js';
 import { ResponseStore } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import {
@@ -26,6 +27,7 @@ import { BackgroundWorker } from './background-worker.js';
 export class BackgroundResponses {
   constructor(
     private readonly resolver: TurnResolver,
+    private readonly sessions: SessionGate,
     private readonly assemblers: Assemblers,
     private readonly store: ResponseStore,
     private readonly endings: BackgroundEndings,
@@ -47,6 +49,9 @@ export class BackgroundResponses {
     try {
       this.runningTurns.refuseWhenClosed();
       const resolved = await this.resolver.resolve(turn);
+      const { session, settings, caller } = admitted;
+      if (session !== null && settings.store)
+        await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
       const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
       const assembler = this.assemblers.make(admitted, 'events and notes');
       assembler.queue();

@@ -68,14 +68,15 @@ export class Entrance {
   }
 
   private async enterSession(turn: ActiveTurn): Promise<HeldSession> {
+    const { run } = turn;
     const { session, caller, settings } = turn.admitted;
     if (session === null) return NO_SESSION;
     const { param } = session;
     const waiter = { param, signal: turn.signal, onLost: () => turn.stop('session_lost') };
     const held = session.locks ? await this.sessions.hold(caller.tenant, session.id, waiter) : NO_SESSION;
     try {
-      // Checked under the lock, so that two turns cannot both take the last place.
-      if (settings.store) await this.sessions.refuseWhenFull(caller.tenant, session.id, param);
+      // Checked under the lock, so that two turns cannot both take the last place. A background response has its place.
+      if (settings.store && run === null) await this.sessions.refuseWhenFull(caller.tenant, session.id, param);
     } catch (error) {
       await held.release();
       throw error;
