@@ -79,7 +79,7 @@ describe('two replicas, one of them with two workers, of which one after the oth
   it.each<[string, Restart]>([
     // What is handed back counts as no attempt.
     ['is restarted in order', { signal: 'SIGTERM', attempts: '1', count: 100 }],
-    ['is killed and replaced', { signal: 'SIGKILL', attempts: '3', count: 40 }],
+    ['is killed and replaced', { signal: 'SIGKILL', attempts: '3', count: 60 }],
   ])(
     '%s: every acknowledged response completes, once, in a stream without a gap',
     async (_, { signal, attempts, count }) => {
@@ -132,8 +132,6 @@ describe('two replicas, one of them with two workers, of which one after the oth
           output: [{ type: 'message' }],
         });
       });
-      const cut = await database.query(`SELECT FROM antiphon.event_log WHERE notes LIKE '%"dropped"%'`);
-      expect(cut.length).toBeGreaterThan(0);
       for (const client of clients) client.close();
 
       const left = await database.query('SELECT id FROM antiphon.responses');
