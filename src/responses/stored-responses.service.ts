@@ -23,10 +23,11 @@ export class StoredResponsesService {
     return response;
   }
 
-  /** Cancels a response that has not ended first. Throws ApiError 404, also for a response that is already deleted. */
+  /** Cancels responses that have not ended first, with `cascade` also those that continue it. Throws ApiError 404, also for a response that is already deleted. */
   async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
-    const response = await this.store.get(tenant, responseId, within);
-    if (response !== undefined && isUnfinished(response)) await this.background.cancel(tenant, responseId, within);
+    for (const id of await this.store.unfinished(tenant, responseId, options, within)) {
+      await this.background.cancel(tenant, id);
+    }
     const deleted = await this.store.delete(tenant, responseId, options, within);
     if (deleted === 0) throw ApiError.notFound('Response', responseId);
   }
@@ -37,8 +38,12 @@ export class StoredResponsesService {
    */
   async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
     const { background } = await this.retrieve(tenant, responseId, within);
-    const cancelled = background === true ? await this.background.cancel(tenant, responseId, within) : undefined;
-    if (cancelled !== undefined) return cancelled;
+    if (background === true) {
+      const cancelled = await this.background.cancel(tenant, responseId, within);
+      // It was deleted meanwhile.
+      if (cancelled === undefined) throw ApiError.notFound('Response', responseId);
+      return cancelled;
+    }
     throw ApiError.badRequest('Cannot cancel a synchronous response.', null);
   }
 
@@ -48,8 +53,4 @@ export class StoredResponsesService {
     if (found === undefined) throw ApiError.notFound('Response', responseId);
     return toListObject(found.data, found.hasMore);
   }
-}
-
-function isUnfinished({ status }: ResponseObject): boolean {
-  return status === 'queued' || status === 'in_progress';
 }

@@ -55,8 +55,8 @@ export abstract class ResponseStore {
   abstract create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void>;
 
   /**
-   * Begins an attempt to run a background response, which is `in_progress` from now on; earlier attempts write nothing
-   * more. Undefined when the response has ended or was deleted, or when a later attempt has started.
+   * Begins an attempt to run a background response; earlier attempts write nothing more. It is `in_progress` once an
+   * attempt has logged `response.in_progress`. Undefined when the response has ended or was deleted, or when a later attempt has started.
    */
   abstract start(run: Run): Promise<StartedRun | undefined>;
 
@@ -71,15 +71,23 @@ export abstract class ResponseStore {
 
   /**
    * Ends a background response from outside of its run: `compose` makes the end of what it has come to, and nothing can
-   * be logged in between. A response that has ended is returned unchanged; undefined when it is not found, or was never
+   * be logged in between; without an end it goes on. Returns that end's response, or the response unchanged; undefined when it is not found, or was never
    * in the background. Runs on all replicas are notified (RunNotices).
    */
   abstract conclude(
     tenant: Tenant,
     responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending,
+    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
     options: ConcludeOptions,
   ): Promise<ResponseObject | undefined>;
+
+  /** The ids of the background responses that a deletion would delete before they have ended. */
+  abstract unfinished(
+    tenant: Tenant,
+    responseId: string,
+    options: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]>;
 
   /** Background responses that were created before a time and are still queued, oldest first, up to `limit`. */
   abstract queuedBefore(

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 
 import { Environment } from '../config/index.js';
 import { OutageLog, quote } from '../logging/index.js';
-import { type Job, JobQueue, type QueueWorker } from '../state/index.js';
+import { type Job, JobHandedBackError, JobQueue, type QueueWorker } from '../state/index.js';
 import { Clock } from '../time/index.js';
 import { WebhookClient } from './webhook-client.js';
 import type { WebhookEvent } from './webhook-event.js';
@@ -19,11 +19,6 @@ const MARGIN_S = 30;
 
 /** How long attempts may go on in a shutdown, ms. Those that are stopped are made again by another process. */
 const LAST_ATTEMPTS_MS = 2000;
-
-/** An attempt to send a webhook failed. */
-export class WebhookFailedError extends Error {
-  override readonly name = 'WebhookFailedError';
-}
 
 /** Sends the webhooks of the queue, until the application stops. What fails is sent again later, up to WEBHOOK_MAX_ATTEMPTS times. */
 @Injectable()
@@ -69,17 +64,20 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
     await client.close();
   }
 
-  /** Rejects with WebhookFailedError, on which the queue delivers the job again. */
+  /** Rejects when the queue is to deliver the job again. */
   private async send(client: WebhookClient, job: Job): Promise<void> {
     const event = job.data as WebhookEvent;
     const signal = AbortSignal.any([job.signal, this.stopping.signal]);
     const status = await client.send(event, signal).catch(reasonOf);
     if (typeof status === 'number' && status >= 200 && status < 300) return;
     const reason = typeof status === 'number' ? `HTTP ${status}` : status;
-    const isGone = status === 410;
-    if (isGone || job.attempt >= this.environment.WEBHOOK_MAX_ATTEMPTS) this.giveUp(event, job.attempt, reason);
-    else if (!signal.aborted) this.outages.warn('a webhook was not delivered and is sent again later', reason);
-    if (!isGone) throw new WebhookFailedError(reason);
+    if (signal.aborted) throw new JobHandedBackError('the attempt was stopped');
+    if (status === 410 || job.attempt >= this.environment.WEBHOOK_MAX_ATTEMPTS) {
+      this.giveUp(event, job.attempt, reason);
+      return;
+    }
+    this.outages.warn('a webhook was not delivered and is sent again later', reason);
+    throw new JobHandedBackError(reason);
   }
 
   private giveUp({ type, responseId, tenant }: WebhookEvent, attempts: number, reason: string): void {

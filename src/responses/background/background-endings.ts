@@ -19,6 +19,18 @@ import { readTurn, referTo } from './background-turn.js';
 /** How long a background response with `store: false` is stored after its end, ms (protocol §9). */
 const UNSTORED_TTL_MS = 600_000;
 
+/** Which responses are to fail. */
+interface FailOptions {
+  readonly attempt?: number;
+  readonly onlyQueued?: boolean;
+}
+
+/** The end of a response, and what observers are told of it. */
+interface Composed {
+  readonly ending: Ending;
+  readonly record: TurnRecord;
+}
+
 /** Ends background responses: composes what is stored at the end of a run, and ends responses from outside of theirs. */
 @Injectable()
 export class BackgroundEndings {
@@ -52,35 +64,40 @@ export class BackgroundEndings {
     return this.end(tenant, responseId, { status: 'cancelled', usage: null }, { within });
   }
 
-  /** Ends a response that has not ended as failed; with an attempt, only if no later one has started. */
-  async fail(tenant: Tenant, responseId: string, error: ResponseErrorBody, attempt?: number): Promise<void> {
-    await this.end(tenant, responseId, { status: 'failed', usage: null, error }, { attempt });
+  /**
+   * Ends a response that has not ended as failed; with `attempt` only if no later one has started, with `onlyQueued` only
+   * one that waits.
+   */
+  async fail(tenant: Tenant, responseId: string, error: ResponseErrorBody, options: FailOptions): Promise<void> {
+    await this.end(tenant, responseId, { status: 'failed', usage: null, error }, options);
   }
 
   private async end(
     tenant: Tenant,
     responseId: string,
     outcome: Outcome<FinalStatus>,
-    options: ConcludeOptions,
+    { onlyQueued = false, ...options }: FailOptions & ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
-    let record: TurnRecord | undefined;
-    const compose = (unfinished: UnfinishedResponse): Ending => {
-      const composed = this.compose(unfinished, outcome);
-      ({ record } = composed);
-      return composed.ending;
+    let composed: Composed | undefined;
+    const compose = (unfinished: UnfinishedResponse): Ending | undefined => {
+      composed = this.compose(unfinished, outcome, onlyQueued);
+      return composed?.ending;
     };
     const response = await this.store.conclude(tenant, responseId, compose, options);
-    if (record !== undefined) this.observers.settled(record);
+    // Only what is stored has ended.
+    if (composed !== undefined && response === composed.ending.response) this.observers.settled(composed.record);
     return response;
   }
 
-  /** What the run has come to, up to its last event. */
+  /** What the run has come to, up to its last event; undefined for one that is to go on. */
   private compose(
     { turn, log }: UnfinishedResponse,
     outcome: Outcome<FinalStatus>,
-  ): { readonly ending: Ending; readonly record: TurnRecord } {
+    onlyQueued: boolean,
+  ): Composed | undefined {
     const { admitted, transport, jobId, begunAt } = readTurn(turn);
     const state = foldEvents(log);
+    if (onlyQueued && state.opening === 'in_progress') return undefined;
     const place = { firstEvent: state.sequenceNumber, firstNote: log.notes.length };
     const assembler = this.assemblers.make(admitted, 'events and notes', state);
     assembler.cutItems();

@@ -22,9 +22,11 @@ import { ActiveTurn, TurnRunner } from '../turn/index.js';
 import { BackgroundEndings } from './background-endings.js';
 import { type BackgroundTurn, readTurn, type TurnJob } from './background-turn.js';
 import { RunLog } from './run-log.js';
+import { RunSlot } from './run-slot.js';
 
-/** Pause before a turn that was handed back, or whose process died, runs again, seconds. */
-const RETRY_DELAY_SECONDS = 1;
+/** Pauses before a turn that was handed back, or whose process died, runs again, seconds. Each is twice the one before. */
+const FIRST_RETRY_SECONDS = 1;
+const LONGEST_RETRY_SECONDS = 8;
 /** A turn without a limit of its own may run as long as the queue allows, seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
 /** How often turns are looked for that have waited too long, ms, and how many at once. */
@@ -49,7 +51,7 @@ const SHUTTING_DOWN = {
 export class BackgroundWorker implements OnApplicationBootstrap {
   private readonly logger = new Logger(BackgroundWorker.name);
   private readonly outages = new OutageLog(this.logger);
-  private readonly running = new Map<string, { readonly turn: ActiveTurn; readonly ended: Promise<void> }>();
+  private readonly running = new Map<string, RunSlot>();
   private worker: QueueWorker | null = null;
   private waitCheck: Timer | null = null;
 
@@ -68,7 +70,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
   async onApplicationBootstrap(): Promise<void> {
     const { BACKGROUND_MAX_RUNNING: concurrency, BACKGROUND_LEASE: leaseSeconds, MAX_TURN_MS } = this.environment;
     const stop = (ids: readonly string[]): void => {
-      for (const id of ids) this.running.get(id)?.turn.stop('cancel');
+      for (const id of ids) this.running.get(id)?.stop('cancel');
     };
     this.runNotices.subscribe({ ended: stop });
     this.deletions.subscribe({ deleted: stop, interrupted: () => undefined, resumed: () => undefined });
@@ -77,7 +79,8 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       concurrency,
       leaseSeconds,
       maxRunSeconds: MAX_TURN_MS === 0 ? LONGEST_RUN_SECONDS : Math.ceil(MAX_TURN_MS / 1000) + leaseSeconds,
-      retryDelaySeconds: RETRY_DELAY_SECONDS,
+      retryDelaySeconds: FIRST_RETRY_SECONDS,
+      longestRetryDelaySeconds: LONGEST_RETRY_SECONDS,
       // Attempts are counted in the store, without those that were handed back.
       maxAttempts: Number.MAX_SAFE_INTEGER,
     };
@@ -92,7 +95,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     this.waitCheck?.cancel();
     this.waitCheck = null;
     this.worker?.pause();
-    if (!this.jobs.isDurable) await this.endQueued(this.clock.now() + 1000, SHUTTING_DOWN);
+    if (!this.jobs.isDurable) await this.endQueued(this.clock.now() + 1000, Infinity, SHUTTING_DOWN);
     await this.worker?.stop();
   }
 
@@ -105,51 +108,57 @@ export class BackgroundWorker implements OnApplicationBootstrap {
   private async run(job: Job): Promise<void> {
     const { tenant, responseId } = job.data as TurnJob;
     const run: Run = { tenant, responseId, attempt: job.attempt };
-    let refusal: ResponseErrorBody | null;
+    const slot = new RunSlot(job.signal);
+    this.running.set(responseId, slot);
     try {
-      const started = await this.store.start(run);
-      // It has ended, or runs elsewhere already.
-      if (started === undefined) return;
-      refusal = await this.runStarted(run, started, job.signal);
-    } catch (error) {
-      if (!(error instanceof ContextTooLargeError)) throw error;
-      refusal = toErrorBody(error.toApiError());
+      const refusal = await this.start(run, slot);
+      if (refusal !== null) await this.endings.fail(tenant, responseId, refusal, { attempt: run.attempt });
+    } finally {
+      if (this.running.get(responseId) === slot) this.running.delete(responseId);
+      slot.end();
     }
-    if (refusal !== null) await this.endings.fail(tenant, responseId, refusal, job.attempt);
   }
 
-  /** Returns why the response is to fail, or null when it has ended. Rejects when the turn is to run again. */
-  private async runStarted(run: Run, started: StartedRun, claim: AbortSignal): Promise<ResponseErrorBody | null> {
+  /** Returns why the response is to fail, or null when it needs nothing more. Rejects when the turn is to run again. */
+  private async start(run: Run, slot: RunSlot): Promise<ResponseErrorBody | null> {
+    try {
+      const started = await this.store.start(run);
+      // Undefined when it has ended, or runs elsewhere already.
+      return started === undefined ? null : await this.runStarted(run, started, slot);
+    } catch (error) {
+      if (error instanceof ContextTooLargeError) return toErrorBody(error.toApiError());
+      throw error;
+    }
+  }
+
+  private async runStarted(run: Run, started: StartedRun, slot: RunSlot): Promise<ResponseErrorBody | null> {
     const stored = readTurn(started.turn);
+    const hasWaitedTooLong = (): boolean => !started.isRestart && this.hasWaitedTooLong(stored);
     if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return TRIED_TOO_OFTEN;
-    if (!started.isRestart && this.hasWaitedTooLong(stored)) return WAITED_TOO_LONG;
+    if (hasWaitedTooLong()) return WAITED_TOO_LONG;
 
     const { turn, log } = this.prepare(run, started, stored);
-    const onLost = (): void => turn.stop('lost');
-    claim.addEventListener('abort', onLost, { once: true });
-    const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
-    this.running.set(run.responseId, { turn, ended });
+    slot.hold(turn);
     try {
       if ((await this.runner.run(turn, log)) !== undefined) return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (!isTemporary(error)) return toErrorBody(error);
-      if (this.hasWaitedTooLong(stored)) return WAITED_TOO_LONG;
+      if (hasWaitedTooLong()) return WAITED_TOO_LONG;
       await this.store.handBack(run);
       throw new JobHandedBackError('the turn was refused for now', { cause: error });
-    } finally {
-      claim.removeEventListener('abort', onLost);
-      this.running.delete(run.responseId);
-      end(undefined);
     }
-    // It was stopped: ended from outside, or for another process to go on with.
+    // It was stopped.
     if (turn.stopReason === 'hand_over') {
       await this.store.handBack(run);
       throw new JobHandedBackError('the process shuts down');
     }
-    if (log.error === null || log.error instanceof RunLostError) return null;
-    this.logger.error(`the events of ${run.responseId} could not be stored`, log.error);
-    throw log.error;
+    if (log.error !== null && !(log.error instanceof RunLostError)) {
+      this.logger.error(`the events of ${run.responseId} could not be stored`, log.error);
+      throw log.error;
+    }
+    if (turn.stopReason === 'cancel' || turn.stopReason === 'lost') return null;
+    throw new Error(`the run of ${run.responseId} was stopped: ${turn.stopReason}`);
   }
 
   private prepare(
@@ -176,19 +185,23 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 
   /** Ends turns that no process has taken in time. */
   private async endOverdue(): Promise<void> {
-    try {
-      await this.endQueued(this.clock.now() - this.environment.BACKGROUND_MAX_WAIT * 1000, WAITED_TOO_LONG);
-    } catch (error) {
-      this.outages.warn('turns that waited too long were not ended', String(error));
-    }
+    await this.endQueued(
+      this.clock.now() - this.environment.BACKGROUND_MAX_WAIT * 1000,
+      WAIT_CHECK_BATCH,
+      WAITED_TOO_LONG,
+    );
     this.waitCheck?.refresh();
   }
 
-  private async endQueued(createdBefore: number, reason: ResponseErrorBody): Promise<void> {
-    for (;;) {
-      const queued = await this.store.queuedBefore(createdBefore, WAIT_CHECK_BATCH);
-      for (const { tenant, responseId } of queued) await this.endings.fail(tenant, responseId, reason);
-      if (queued.length < WAIT_CHECK_BATCH) return;
+  /** Ends turns that wait since before a time, oldest first. Never rejects. */
+  private async endQueued(createdBefore: number, most: number, reason: ResponseErrorBody): Promise<void> {
+    const warn = (error: unknown): void => this.outages.warn('turns that wait were not ended', String(error));
+    try {
+      for (const { tenant, responseId } of await this.store.queuedBefore(createdBefore, most)) {
+        await this.endings.fail(tenant, responseId, reason, { onlyQueued: true }).catch(warn);
+      }
+    } catch (error) {
+      warn(error);
     }
   }
 }

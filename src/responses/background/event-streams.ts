@@ -9,6 +9,9 @@ import { Clock } from '../../time/index.js';
 import { FollowedLog, type LogEvents } from './followed-log.js';
 import { type EventStream, LogReader } from './log-reader.js';
 
+/** The cursor before the first event. */
+export const BEFORE_ALL = -1;
+
 /** Reads the events of background responses on any replica: what is logged, then what is added (protocol §1.1). */
 @Injectable()
 export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -45,7 +48,22 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
    */
   async open(tenant: Tenant, responseId: string, after: number, within?: string): Promise<EventStream> {
     const page = this.requireStream(await this.log.read(tenant, responseId, after, within), responseId);
-    const followed = this.follow(responseId);
+    return this.follow(tenant, responseId, after, page, within);
+  }
+
+  /** The events of a response that was just created, from the first one on. */
+  openNew(tenant: Tenant, responseId: string): EventStream {
+    return this.follow(tenant, responseId, BEFORE_ALL, null);
+  }
+
+  private follow(
+    tenant: Tenant,
+    responseId: string,
+    after: number,
+    page: LogEvents | null,
+    within?: string,
+  ): EventStream {
+    const followed = this.join(responseId);
     return new LogReader(page, after, {
       known: (last) => followed.known(last),
       read: (last) => {
@@ -60,7 +78,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
     });
   }
 
-  private follow(responseId: string): FollowedLog {
+  private join(responseId: string): FollowedLog {
     let followed = this.followed.get(responseId);
     if (followed === undefined) this.followed.set(responseId, (followed = new FollowedLog(this.clock)));
     followed.readers += 1;

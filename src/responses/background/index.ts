@@ -2,4 +2,4 @@ export * from './background-endings.js';
 export * from './background-responses.js';
 export * from './background-worker.js';
 export * from './event-streams.js';
-export type { EventStream } from './log-reader.js';
+export { type EventStream, StreamGoneError } from './log-reader.js';

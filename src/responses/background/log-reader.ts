@@ -4,9 +4,17 @@ import type { LogEvents } from './followed-log.js';
 
 type Events = readonly StreamEvent[];
 
+/** The events that follow are stored no longer: the stream cannot come to its end. */
+export class StreamGoneError extends Error {
+  override readonly name = 'StreamGoneError';
+}
+
 /** The events of one response, page by page. */
 export interface EventStream {
-  /** Resolves with the next events as soon as there are some; undefined after the last, and once it is closed. */
+  /**
+   * Resolves with the next events as soon as there are some; undefined after the last, and once it is closed. Rejects with
+   * StreamGoneError.
+   */
   next(): Promise<Events | undefined>;
 
   /** The reader has left. */
@@ -70,11 +78,12 @@ export class LogReader implements EventStream {
     this.wake();
   }
 
-  /** Null while the store is not available. A response that was deleted meanwhile has no more events. */
+  /** Null while the store is not available. Rejects when the response was deleted meanwhile, or its events were. */
   private async read(): Promise<LogEvents | null> {
     try {
       const page = await this.source.read(this.after);
-      return page === undefined || 'missing' in page ? { events: [], isLast: true } : page;
+      if (page === undefined || 'missing' in page) throw new StreamGoneError();
+      return page;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       this.source.retry(error);

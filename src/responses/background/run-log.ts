@@ -12,7 +12,13 @@ import {
 } from '../../state/index.js';
 import { Backoff, type Clock, type Pauses } from '../../time/index.js';
 import { type AssemblerNote, type AssemblerState, foldEvents } from '../assembler/index.js';
-import type { ActiveTurn, BackgroundEnding, BackgroundRun, EventSink } from '../turn/index.js';
+import {
+  type ActiveTurn,
+  type BackgroundEnding,
+  type BackgroundRun,
+  type EventSink,
+  isUnanswered,
+} from '../turn/index.js';
 
 /** Events of this time are appended together, where appending costs a round trip, ms. */
 const BATCH_MS = 5;
@@ -57,7 +63,7 @@ export class RunLog implements EventSink, BackgroundRun {
     readonly begunAt: number,
     private readonly toEnding: (ending: BackgroundEnding, log: LogBatch) => Ending,
     /** The turn that writes it; stopped when it can write nothing more. */
-    private readonly turn: () => Pick<ActiveTurn, 'signal' | 'stop'>,
+    private readonly turn: () => Pick<ActiveTurn, 'signal' | 'stop' | 'stopReason'>,
   ) {
     this.isDurable = dependencies.isDurable;
     this.state = foldEvents(started.log);
@@ -84,7 +90,10 @@ export class RunLog implements EventSink, BackgroundRun {
   async finish(ending: BackgroundEnding): Promise<void> {
     this.flush();
     while (this.appending !== null) await this.appending;
-    if (this.failure !== null) throw this.failure;
+    if (this.failure !== null) {
+      this.turn().signal.throwIfAborted();
+      throw this.failure;
+    }
     const { events, notes } = ending;
     const whole = this.toEnding(ending, this.toBatch(events, notes));
     try {
@@ -152,7 +161,8 @@ export class RunLog implements EventSink, BackgroundRun {
   /** Waits as long as the store is not available and the run is not stopped. */
   private async persist(write: () => Promise<void>): Promise<void> {
     const { clock } = this.dependencies;
-    const { signal } = this.turn();
+    const turn = this.turn();
+    const { signal } = turn;
     const backoff = new Backoff(clock, PAUSES);
     for (;;) {
       try {
@@ -160,9 +170,10 @@ export class RunLog implements EventSink, BackgroundRun {
         return;
       } catch (error) {
         if (!(error instanceof StoreUnavailableError) || error instanceof SessionLockLostError) throw error;
-        signal.throwIfAborted();
-        await clock.sleep(backoff.failed(), signal);
-        signal.throwIfAborted();
+        // The end of a turn that was stopped for its time is stored too, however long that takes.
+        if (isUnanswered(turn.stopReason)) signal.throwIfAborted();
+        await clock.sleep(backoff.failed(), signal.aborted ? undefined : signal);
+        if (isUnanswered(turn.stopReason)) signal.throwIfAborted();
       }
     }
   }

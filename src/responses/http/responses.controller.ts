@@ -12,7 +12,7 @@ import {
   withOutputTextJson,
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
-import { BackgroundResponses, EventStreams } from '../background/index.js';
+import { BackgroundResponses, BEFORE_ALL, EventStreams } from '../background/index.js';
 import { RequestValidator, validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
@@ -29,9 +29,6 @@ export interface DeletedResponse {
 }
 
 type Parameters = Readonly<Record<string, unknown>>;
-
-/** The cursor before the first event. */
-const BEFORE_ALL = -1;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -65,7 +62,7 @@ export class ResponsesController {
     if (request.background === true) {
       const response = await this.background.create(admitted, transport);
       if (transport === 'json') await this.send(reply, JSON.stringify(withOutputText(response)));
-      else await this.sse.follow(await this.streams.open(caller.tenant, response.id, BEFORE_ALL), reply, obfuscate);
+      else await this.sse.follow(this.streams.openNew(caller.tenant, response.id), reply, obfuscate);
       return;
     }
     const turn = new ActiveTurn(admitted, clientOf(reply, transport));

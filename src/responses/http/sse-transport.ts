@@ -5,7 +5,7 @@ import { Environment } from '../../config/index.js';
 import { setProcessingTime } from '../../http/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
-import type { EventStream } from '../background/index.js';
+import { type EventStream, StreamGoneError } from '../background/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { type ActiveTurn, type EventSink, withEventNames } from '../turn/index.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
@@ -44,7 +44,8 @@ export class SseTransport {
   }
 
   /**
-   * Streams the logged events of a response until its terminal event, then `[DONE]`. The head is sent at once. Client and
+   * Streams the logged events of a response until its terminal event, then `[DONE]`. The head is sent at once. The
+   * connection is broken when the events are deleted meanwhile: the client must not take that for the end. Client and
    * store may both pause it; the run does not wait.
    */
   async follow(events: EventStream, reply: FastifyReply, obfuscate: boolean): Promise<void> {
@@ -58,7 +59,7 @@ export class SseTransport {
       for (let page = await events.next(); page !== undefined; page = await events.next()) await sink.write(page);
       stream.writer.end(DONE_FRAME);
     } catch (error) {
-      this.logger.error(`stream of request ${reply.request.id} broke`, error);
+      if (!(error instanceof StreamGoneError)) this.logger.error(`stream of request ${reply.request.id} broke`, error);
       reply.raw.destroy();
     } finally {
       events.close();

@@ -25,7 +25,7 @@ export class MemoryBackend extends StateBackend {
     super();
     const state = new MemoryState(clock, this.notices);
     this.locks = new MemorySessionLock(clock);
-    this.log = new MemoryRuns(state, this.runNotices, clock);
+    this.log = new MemoryRuns(state, this.runNotices, clock, limits.MEMORY_MAX_BYTES);
     this.jobs = new MemoryJobQueue(clock);
     this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, clock, limits);
     this.graph = new MemoryResponseGraph(state);

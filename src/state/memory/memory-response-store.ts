@@ -89,20 +89,32 @@ export class MemoryResponseStore extends ResponseStore {
   override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending,
+    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
     { within, attempt }: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
-    const composeOnce = (unfinished: UnfinishedResponse): Ending => {
+    const composeOnce = (unfinished: UnfinishedResponse): Ending | undefined => {
       const ending = compose(unfinished);
-      this.jobs.add(ending.jobs);
-      if (ending.uselessJob !== undefined) this.jobs.remove(ending.uselessJob);
+      this.jobs.add(ending?.jobs ?? []);
+      if (ending?.uselessJob !== undefined) this.jobs.remove(ending.uselessJob);
       return ending;
     };
     const response = this.runs.conclude(node, composeOnce, attempt);
     this.dropUntilItFits();
     return response;
+  }
+
+  override async unfinished(
+    tenant: Tenant,
+    responseId: string,
+    { cascade }: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]> {
+    const node = this.state.find(tenant, responseId, within);
+    if (node === undefined) return [];
+    const subtree = cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
+    return subtree.filter(({ run }) => run !== null && run.logExpiresAt === null).map(({ id }) => id);
   }
 
   override async queuedBefore(

@@ -11,6 +11,8 @@ import { type Node, type NodeRun, transcriptOf } from './node.js';
 
 /** Estimated bytes of an event beyond its text. */
 const EVENT_BYTES = 100;
+/** The share of the memory that responses may take before they have ended. */
+const UNFINISHED_SHARE = 0.5;
 /** Most events of a page. */
 const PAGE_EVENTS = 2000;
 
@@ -23,11 +25,14 @@ export class MemoryRuns extends EventLog {
   /** In the order of their creation. */
   private readonly queued = new Set<RunningNode>();
   private readonly queuedOf = new Map<Tenant, number>();
+  /** Estimated bytes of those that have not ended. */
+  private unfinishedBytes = 0;
 
   constructor(
     private readonly state: MemoryState,
     private readonly notices: RunNotices,
     private readonly clock: Clock,
+    private readonly maxBytes: number,
   ) {
     super();
     state.onDrop = (node) => this.forget(node);
@@ -35,7 +40,9 @@ export class MemoryRuns extends EventLog {
 
   /** Throws QueueFullError. */
   admit(tenant: Tenant, { total, perTenant }: QueueBounds): void {
-    if (this.queued.size >= total) throw new QueueFullError('total');
+    // The rest is for responses that have ended.
+    const isFull = this.unfinishedBytes > this.maxBytes * UNFINISHED_SHARE;
+    if (isFull || this.queued.size >= total) throw new QueueFullError('total');
     if ((this.queuedOf.get(tenant) ?? 0) >= perTenant) throw new QueueFullError('perTenant');
   }
 
@@ -50,7 +57,8 @@ export class MemoryRuns extends EventLog {
     if (!isRun(node)) return;
     this.queued.add(node);
     this.queuedOf.set(node.tenant, (this.queuedOf.get(node.tenant) ?? 0) + 1);
-    this.state.grow(node, node.run.turn.length);
+    this.unfinishedBytes += node.bytes;
+    this.grow(node, node.run.turn.length);
     this.write(node, opening);
   }
 
@@ -116,13 +124,15 @@ export class MemoryRuns extends EventLog {
   /** Ends an unfinished response from outside; undefined for one that never was in the background. */
   conclude(
     node: Node,
-    compose: (unfinished: UnfinishedResponse) => Ending,
+    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
     attempt?: number,
   ): ResponseObject | undefined {
     if (!isRun(node)) return undefined;
     const { run, response } = node;
     if (run.logExpiresAt === null && (attempt === undefined || run.attempt === attempt)) {
-      this.end(node, compose({ response, turn: run.turn, log: wholeLog(run) }));
+      const ending = compose({ response, turn: run.turn, log: wholeLog(run) });
+      if (ending === undefined) return this.show(node);
+      this.end(node, ending);
       this.notices.announceEnded([node.id]);
     }
     return this.show(node);
@@ -155,7 +165,9 @@ export class MemoryRuns extends EventLog {
 
   /** A deleted response is not found any more, so its run is lost. */
   private forget(node: Node): void {
-    if (isRun(node)) this.leaveQueue(node);
+    if (!isRun(node)) return;
+    this.leaveQueue(node);
+    if (node.run.logExpiresAt === null) this.unfinishedBytes -= node.bytes;
   }
 
   private find({ tenant, responseId, attempt }: Run): RunningNode | undefined {
@@ -172,6 +184,7 @@ export class MemoryRuns extends EventLog {
     node.run.logExpiresAt = logExpiresAt;
     const spared = before + node.run.turn.length;
     node.run.turn = '';
+    this.unfinishedBytes -= node.bytes;
     this.state.settle(node, estimateBytes([response, given]) - spared);
     this.notices.announceLogged([node.id], log.events);
   }
@@ -182,7 +195,13 @@ export class MemoryRuns extends EventLog {
     if (firstEvent < run.events.length || firstNote < run.notes.length) return;
     run.events.push(...events.map(withoutResponse));
     run.notes.push(...notes);
-    this.state.grow(node, bytesOf({ events, notes }));
+    this.grow(node, bytesOf({ events, notes }));
+  }
+
+  /** A response that has not ended has become larger. */
+  private grow(node: RunningNode, bytes: number): void {
+    this.unfinishedBytes += bytes;
+    this.state.grow(node, bytes);
   }
 
   private leaveQueue(node: RunningNode): void {

@@ -17,7 +17,7 @@ import { PAUSES } from './pauses.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction, on its connection. */
-export type Run = <Values extends readonly unknown[], Row>(
+export type RunStatement = <Values extends readonly unknown[], Row>(
   statement: Statement<Values, Row>,
   values: Values,
 ) => Promise<readonly Row[]>;
@@ -80,10 +80,10 @@ export class Database {
   }
 
   /** Runs a statement. */
-  readonly query: Run = (statement, values) => this.withConnection((run) => run(statement, values));
+  readonly query: RunStatement = (statement, values) => this.withConnection((run) => run(statement, values));
 
   /** Runs an idempotent statement, once more when its connection broke. */
-  readonly repeatable: Run = async (statement, values) => {
+  readonly repeatable: RunStatement = async (statement, values) => {
     try {
       return await this.query(statement, values);
     } catch (error) {
@@ -93,7 +93,7 @@ export class Database {
   };
 
   /** Runs several statements in one transaction. */
-  transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
     return this.withConnection(async (run, client) => {
       await client.query('BEGIN');
       try {
@@ -123,7 +123,7 @@ export class Database {
       }
     });
 
-  private async withConnection<T>(work: (run: Run, client: PoolClient) => Promise<T>): Promise<T> {
+  private async withConnection<T>(work: (run: RunStatement, client: PoolClient) => Promise<T>): Promise<T> {
     try {
       return await this.once(work);
     } catch (error) {
@@ -132,7 +132,7 @@ export class Database {
     }
   }
 
-  private async once<T>(work: (run: Run, client: PoolClient) => Promise<T>): Promise<T> {
+  private async once<T>(work: (run: RunStatement, client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.connect();
     let broken = false;
     try {

@@ -19,8 +19,9 @@ import { viewerOf } from './viewer.js';
 const NOTICE_INTERVAL_MS = 10;
 /** Responses per notice, which is limited to 8000 bytes. */
 const NOTICE_RESPONSES = 20;
-/** Most responses whose events are deleted at once. */
-const FORGET_BATCH = 200;
+/** Most responses whose events are deleted at once, and most batches of events. */
+const FORGET_RESPONSES = 200;
+const FORGET_BATCHES = 10_000;
 
 /** The largest number of an event that a column holds. */
 const MAX_EVENT = 2 ** 31 - 1;
@@ -85,9 +86,7 @@ export class PostgresEventLog extends EventLog {
     if (events.length === 0) return;
     this.notices.announceLogged([responseId], events);
     this.unannounced.add(toKey(responseId));
-    if (this.isAnnouncing) return;
-    this.isAnnouncing = true;
-    this.clock.schedule(NOTICE_INTERVAL_MS, () => void this.notify());
+    this.announceSoon();
   }
 
   /** A response was ended from outside of its run; other replicas are notified by the statement that ended it. */
@@ -104,8 +103,9 @@ export class PostgresEventLog extends EventLog {
 
   /** Deletes the events of some responses that ended long ago; false when there are no more. */
   async forget(): Promise<boolean> {
-    const [row] = await this.database.query(FORGET_LOGS, [new Date(this.clock.now()), FORGET_BATCH]);
-    return row?.forgotten === FORGET_BATCH;
+    const now = new Date(this.clock.now());
+    const [row] = await this.database.query(FORGET_LOGS, [now, FORGET_RESPONSES, FORGET_BATCHES]);
+    return row?.has_more === true;
   }
 
   private async notify(): Promise<void> {
@@ -115,12 +115,20 @@ export class PostgresEventLog extends EventLog {
       payloads.push([this.processId, ...ids.slice(from, from + NOTICE_RESPONSES)].join(' '));
     }
     this.unannounced.clear();
-    this.isAnnouncing = false;
     try {
       await this.database.query(NOTIFY_LOGGED, [payloads]);
     } catch (error) {
       // Readers look for new events from time to time.
       this.outages.warn('new events were not announced to other replicas', String(error));
     }
+    // One at a time: a slow database gets larger notices, not more of them.
+    this.isAnnouncing = false;
+    this.announceSoon();
+  }
+
+  private announceSoon(): void {
+    if (this.isAnnouncing || this.unannounced.size === 0) return;
+    this.isAnnouncing = true;
+    this.clock.schedule(NOTICE_INTERVAL_MS, () => void this.notify());
   }
 }

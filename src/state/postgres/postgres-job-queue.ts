@@ -10,7 +10,7 @@ import {
 } from '../job-queue.js';
 import type { RunNotices } from '../run-notices.js';
 import { NOTIFY_OF_JOBS } from './channels.js';
-import type { Database, Run } from './database.js';
+import type { Database, RunStatement } from './database.js';
 import { JobEngine } from './job-engine.js';
 import { PostgresQueueWorker } from './postgres-queue-worker.js';
 import { adHoc, prepared } from './statement.js';
@@ -46,7 +46,7 @@ export class PostgresJobQueue extends JobQueue {
   }
 
   /** Adds jobs within a transaction: it takes effect with its commit. Throws StoreUnavailableError. */
-  async enqueue(run: Run, jobs: readonly NewJob[]): Promise<void> {
+  async enqueue(run: RunStatement, jobs: readonly NewJob[]): Promise<void> {
     if (jobs.length === 0) return;
     const boss = this.engine.ready;
     for (const [queue, group] of Map.groupBy(jobs, (job) => job.queue)) {
@@ -65,7 +65,7 @@ export class PostgresJobQueue extends JobQueue {
   }
 
   /** Removes a job within a transaction, also one that is delivered: its signal aborts. */
-  async remove(run: Run, { queue, id }: JobReference): Promise<void> {
+  async remove(run: RunStatement, { queue, id }: JobReference): Promise<void> {
     const executeSql = async (text: string, values: readonly unknown[] = []): Promise<{ rows: unknown[] }> => ({
       rows: [...(await run(adHoc(text), values))],
     });

@@ -6,12 +6,15 @@ import type { Job, QueueName, QueueOptions, QueueWorker } from '../job-queue.js'
 import { LAST_STATEMENTS_MS } from './database.js';
 import { type HeldJob, HeldJobs } from './held-jobs.js';
 import type { JobEngine } from './job-engine.js';
-import { heartbeatOf, toBossOptions } from './queue-options.js';
+import { SHORTEST_HEARTBEAT, toBossOptions } from './queue-options.js';
 
 /** How often a process looks for jobs that no notice told of: retries, and jobs of processes that died, ms. */
 const POLL_MS = 2000;
-/** Signs of life within the time after which a process counts as dead. */
-const SIGNS_OF_LIFE = 4;
+/**
+ * How often a process shows that it is alive, ms: by the shortest time after which it can count as dead, because jobs keep
+ * the lease that they were enqueued with.
+ */
+const SIGN_OF_LIFE_MS = (SHORTEST_HEARTBEAT * 1000) / 4;
 
 /** What a worker needs. */
 export interface QueueWorkerParts {
@@ -54,7 +57,7 @@ export class PostgresQueueWorker implements QueueWorker {
     if (signal.aborted || options.concurrency === 0) return;
     this.isPrepared = true;
     this.repeatEvery(POLL_MS, () => this.wake());
-    this.repeatEvery((heartbeatOf(options) * 1000) / SIGNS_OF_LIFE, () => void this.touch());
+    this.repeatEvery(SIGN_OF_LIFE_MS, () => void this.touch());
     this.wake();
   }
 

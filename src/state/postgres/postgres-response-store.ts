@@ -15,7 +15,7 @@ import type { Run } from '../event-log.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { readItems, readResponse, toColumns } from './columns.js';
-import type { Database, Run as RunStatement } from './database.js';
+import type { Database, RunStatement } from './database.js';
 import { toKey } from './keys.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
 import type { PostgresRuns } from './postgres-runs.js';
@@ -70,12 +70,21 @@ export class PostgresResponseStore extends ResponseStore {
   override async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending,
+    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
     options: ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
-    const isKnown = await this.runs.conclude(tenant, responseId, compose, options);
-    if (!isKnown) return undefined;
-    return this.get(tenant, responseId, options.within);
+    const outcome = await this.runs.conclude(tenant, responseId, compose, options);
+    if (outcome === 'not found') return undefined;
+    return outcome === 'unchanged' ? this.get(tenant, responseId, options.within) : outcome;
+  }
+
+  override unfinished(
+    tenant: Tenant,
+    responseId: string,
+    options: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]> {
+    return this.runs.unfinished(tenant, responseId, options, within);
   }
 
   override queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {

@@ -12,8 +12,9 @@ import type {
 import { ContextTooLargeError, QueueFullError, RunLostError, SessionLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
+import type { DeleteOptions } from '../response-store.js';
 import { readItems, toEndColumns } from './columns.js';
-import type { Database, Run as RunStatement } from './database.js';
+import type { Database, RunStatement } from './database.js';
 import { toKey } from './keys.js';
 import { readLog, toBatchColumns } from './log-columns.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
@@ -27,11 +28,13 @@ import {
   HAND_BACK,
   HOLD_QUEUE,
   HOLD_RUN,
+  IS_LOGGED,
   ITEMS_OF_LOG,
   NOTIFY_ENDED,
   PARENT,
   QUEUED_BEFORE,
   START,
+  UNFINISHED_OF,
   WHOLE_LOG,
 } from './statements/runs.js';
 import { viewerOf } from './viewer.js';
@@ -74,11 +77,16 @@ export class PostgresRuns {
     const names = namesOf(run);
     const [started] = await this.database.query(START, [...names, this.now(), run.attempt]);
     if (started === undefined) return undefined;
-    const [log, [context], parent] = await Promise.all([
+    const reading = Promise.all([
       this.database.repeatable(WHOLE_LOG, names),
       this.database.repeatable(CONTEXT, [...names, this.maxContextBytes]),
       this.parent(names[0], started.parent_id),
     ]);
+    const [log, [context], parent] = await reading.catch(async (error: unknown) => {
+      // The attempt failed before it began.
+      await this.handBack(run);
+      throw error;
+    });
     // It was deleted meanwhile.
     if (context === undefined || context.too_large === null) return undefined;
     if (context.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
@@ -111,13 +119,13 @@ export class PostgresRuns {
     this.log.announce(run.responseId, ending.log.events);
   }
 
-  /** Ends an unfinished response from outside. False when there is no such background response. */
+  /** Ends an unfinished response from outside, and returns it; otherwise why it did not. */
   async conclude(
     tenant: Tenant,
     responseId: string,
-    compose: (unfinished: UnfinishedResponse) => Ending,
+    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
     { within, attempt }: ConcludeOptions,
-  ): Promise<boolean> {
+  ): Promise<ResponseObject | 'unchanged' | 'not found'> {
     const names = namesOf({ tenant, responseId });
     const outcome = await this.database.transaction<Ending | 'unchanged' | 'not found'>(async (run) => {
       const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
@@ -125,6 +133,7 @@ export class PostgresRuns {
       if (!held.is_open) return 'unchanged';
       const log = readLog(await run(WHOLE_LOG, names));
       const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
+      if (ending === undefined) return 'unchanged';
       const [ended] = await run(END, this.toValues(names, null, ending));
       // Only a deletion can have come in between.
       if (ended?.is_ours !== true) return 'not found';
@@ -133,8 +142,20 @@ export class PostgresRuns {
       await run(NOTIFY_ENDED, [names[1]]);
       return ending;
     });
-    if (typeof outcome === 'object') this.log.announceEnd(responseId, outcome.log.events);
-    return outcome !== 'not found';
+    if (typeof outcome === 'string') return outcome;
+    this.log.announceEnd(responseId, outcome.log.events);
+    return outcome.response;
+  }
+
+  async unfinished(
+    tenant: Tenant,
+    responseId: string,
+    { cascade }: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]> {
+    const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), cascade] as const;
+    const rows = await this.database.repeatable(UNFINISHED_OF, values);
+    return rows.map(({ response_id: id }) => id);
   }
 
   async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
@@ -170,7 +191,10 @@ export class PostgresRuns {
   private async end(run: RunStatement, responseId: string, values: EndValues): Promise<boolean> {
     const [row] = await run(END, values);
     if (row?.is_ours === true) return true;
-    if (row?.is_repeated === true) return false;
+    // Asked separately: a statement does not see what was stored while it waited.
+    const [tenant, id, , , firstEvent, firstNote, events] = values;
+    const [same] = await run(IS_LOGGED, [tenant, id, firstEvent, firstNote, events]);
+    if (same?.is_logged === true) return false;
     throw row?.leased === false ? new SessionLockLostError(responseId) : new RunLostError(responseId);
   }
 

@@ -4,7 +4,7 @@ import type { QueueOptions } from '../job-queue.js';
 import { TAKEOVER_SECONDS } from './job-engine.js';
 
 /** The least that pg-boss allows, seconds. */
-const SHORTEST_HEARTBEAT = 10;
+export const SHORTEST_HEARTBEAT = 10;
 /** The most that pg-boss allows, seconds. */
 const LONGEST_RUN = 86_400;
 /** How long a job may wait, seconds: longer than any turn. */

@@ -173,8 +173,6 @@ export type EndValues = readonly [
 /** The outcome of END. */
 export interface EndRow extends WrittenRow {
   readonly leased: boolean;
-  /** Whether the same end is stored already: the statement was repeated. */
-  readonly is_repeated: boolean;
 }
 
 /**
@@ -204,10 +202,18 @@ export const END = prepared<EndValues, EndRow>(
     INSERT INTO antiphon.event_log (owner, response_id, first_event, first_note, events, notes, has_items)
     SELECT owner, response_id, $5, $6, $7, $8, $9 FROM run
   )
-  SELECT EXISTS (SELECT FROM run) AS is_ours, $17::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased, EXISTS (
-    SELECT FROM antiphon.event_log e WHERE e.owner = $1 AND e.response_id = $2 AND e.first_event = $5 AND e.first_note = $6
-      AND e.events = $7
-  ) AS is_repeated`,
+  SELECT EXISTS (SELECT FROM run) AS is_ours, $17::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased`,
+);
+
+/** Whether a log has this batch. */
+export const IS_LOGGED = prepared<
+  readonly [...Names, firstEvent: number, firstNote: number, events: string],
+  { readonly is_logged: boolean }
+>(
+  'is_logged',
+  `SELECT EXISTS (
+    SELECT FROM antiphon.event_log WHERE owner = $1 AND response_id = $2 AND first_event = $3 AND first_note = $4 AND events = $5
+  ) AS is_logged`,
 );
 
 /** A background response with its run, which is locked. */
@@ -270,6 +276,25 @@ export const LOG_PAGE = prepared<readonly [...Viewer, responseId: string, next: 
   ORDER BY page.first_event`,
 );
 
+/** The unfinished ones of a response and, with `$5`, of all responses that continue it. */
+export const UNFINISHED_OF = prepared<
+  readonly [...Viewer, responseId: string, cascade: boolean],
+  { readonly response_id: string }
+>(
+  'unfinished_of',
+  `WITH RECURSIVE subtree AS (
+    SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
+    UNION ALL
+    SELECT r.id FROM subtree CROSS JOIN LATERAL (
+      SELECT id FROM antiphon.responses WHERE $5 AND owner = $1 AND parent_id = subtree.id OFFSET 0
+    ) r
+  )
+  SELECT b.response_id FROM subtree CROSS JOIN LATERAL (
+    SELECT response_id FROM antiphon.background_runs
+    WHERE owner = $1 AND response_id = subtree.id AND log_expires_at IS NULL OFFSET 0
+  ) b`,
+);
+
 /** Queued responses that were created before a time, oldest first. */
 export const QUEUED_BEFORE = adHoc<
   readonly [now: Date, createdBefore: Date, limit: number],
@@ -280,16 +305,28 @@ export const QUEUED_BEFORE = adHoc<
   WHERE r.status = 'queued' AND r.expires_at > $1 AND r.created_at < $2 ORDER BY r.created_at LIMIT $3`,
 );
 
-/** Deletes the events of ended responses whose time is over, some at once. */
-export const FORGET_LOGS = adHoc<readonly [now: Date, limit: number], { readonly forgotten: number }>(
-  `WITH expired AS (
+/**
+ * Deletes the events of ended responses whose time is over, a limited number of batches of a limited number of responses
+ * at once.
+ */
+export const FORGET_LOGS = adHoc<
+  readonly [now: Date, responses: number, batches: number],
+  { readonly has_more: boolean }
+>(
+  `WITH expired AS MATERIALIZED (
     SELECT owner, response_id FROM antiphon.background_runs
-    WHERE log_expires_at > '-infinity' AND log_expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED
-  ), runs AS (
+    WHERE log_expires_at > '-infinity' AND log_expires_at <= $1 ORDER BY log_expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
+  ), doomed AS MATERIALIZED (
+    SELECT e.owner, e.response_id, e.first_event, e.first_note FROM expired CROSS JOIN LATERAL (
+      SELECT owner, response_id, first_event, first_note FROM antiphon.event_log
+      WHERE owner = expired.owner AND response_id = expired.response_id OFFSET 0
+    ) e LIMIT $3
+  ), deleted AS (
+    DELETE FROM antiphon.event_log e USING doomed WHERE e.owner = doomed.owner AND e.response_id = doomed.response_id
+      AND e.first_event = doomed.first_event AND e.first_note = doomed.first_note
+  ), emptied AS (
     UPDATE antiphon.background_runs b SET log_expires_at = '-infinity' FROM expired
-    WHERE b.owner = expired.owner AND b.response_id = expired.response_id
-  ), events AS (
-    DELETE FROM antiphon.event_log e USING expired WHERE e.owner = expired.owner AND e.response_id = expired.response_id
+    WHERE b.owner = expired.owner AND b.response_id = expired.response_id AND (SELECT count(*) FROM doomed) < $3
   )
-  SELECT count(*)::integer AS forgotten FROM expired`,
+  SELECT (SELECT count(*) FROM expired) = $2 OR (SELECT count(*) FROM doomed) = $3 AS has_more`,
 );
