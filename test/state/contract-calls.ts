@@ -73,7 +73,7 @@ const RESPONSES: Calls<ResponseStore> = {
     ({ responses }, tenant, within) => responses.delete(tenant, 'target', { cascade: false }, within),
     ({ responses }, tenant, within) => responses.delete(tenant, 'root', { cascade: true }, within),
   ],
-  unfinished: [({ responses }, tenant, within) => responses.unfinished(tenant, 'target', { cascade: true }, within)],
+  unfinished: [({ responses }, tenant, within) => responses.unfinished(tenant, 'root', { cascade: true }, within)],
   chain: [({ responses }, tenant, within) => responses.chain(tenant, 'target', within)],
   inputItems: [
     ({ responses }, tenant, within) => responses.inputItems(tenant, 'target', PAGE, within),

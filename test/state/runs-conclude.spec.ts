@@ -102,7 +102,8 @@ describe.each(BACKENDS)('ending a background response from outside in $name', ({
       expect(await cancel('a')).toMatchObject({ id: 'a', status });
       if (status !== 'cancelled') expect(await cancel('a')).toEqual(response);
       expect(composed).toEqual([]);
-      expect(ended).toEqual([]);
+      // The notice of its own cancellation may come late.
+      if (status !== 'cancelled') expect(ended).toEqual([]);
       expect(await readAll(backend.log, run)).toEqual(log);
     },
   );

@@ -4,7 +4,7 @@ import { Deliveries } from '../../../test/state/deliveries.js';
 import { append, message, newTenant } from '../../../test/state/records.js';
 import { cancelledOf, deltas, endingOf, enqueue, launch, NO_BOUNDS, queuedOf } from '../../../test/state/runs.js';
 import { FakeClock } from '../../testing/index.js';
-import { StoreUnavailableError } from '../errors.js';
+import { QueueFullError, StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './memory-backend.js';
 import { MemoryRuns } from './memory-runs.js';
 
@@ -31,11 +31,17 @@ describe(MemoryRuns.name, () => {
     expect(await found(backend, '1', '2', '3', '4')).toEqual(['3', '4']);
   });
 
-  it('drops nothing that has not ended, however large it is', async () => {
+  it('refuses what would leave no room for responses that have ended, and drops nothing that has not', async () => {
     const backend = open(100);
-    const ids = ['1', '2', '3', '4', '5'];
-    for (const id of ids) await enqueue(backend.responses, tenant, id, { input: [message(`${id}-in`, QUARTER)] });
-    expect(await found(backend, ...ids)).toEqual(ids);
+    const add = (id: string): Promise<unknown> =>
+      enqueue(backend.responses, tenant, id, { input: [message(`${id}-in`, QUARTER)] });
+    for (const id of ['1', '2']) await add(id);
+    await expect(add('3')).rejects.toBeInstanceOf(QueueFullError);
+    expect(await found(backend, '1', '2', '3')).toEqual(['1', '2']);
+    await backend.responses.conclude(tenant, '1', () => cancelledOf('1'), {});
+    await add('3');
+    await backend.responses.delete(tenant, '2', { cascade: false });
+    await add('4');
   });
 
   it.each(['finished', 'cancelled'])('drops what has ended in the order of the ends, when it is %s', async (how) => {

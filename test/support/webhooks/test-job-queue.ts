@@ -14,7 +14,7 @@ export class TestJobQueue extends JobQueue {
   override readonly isDurable = false;
   private readonly options = new Map<QueueName, QueueOptions & { readonly concurrency: number }>();
   private readonly handlers = new Map<QueueName, Handler>();
-  private readonly running = new Set<Promise<void>>();
+  private readonly running = new Map<QueueName, Set<Promise<void>>>();
 
   override async work(
     queue: QueueName,
@@ -26,7 +26,7 @@ export class TestJobQueue extends JobQueue {
     const pause = (): void => void this.handlers.delete(queue);
     const stop = async (): Promise<void> => {
       pause();
-      await Promise.allSettled(this.running);
+      await Promise.allSettled(this.running.get(queue) ?? []);
     };
     return { pause, stop };
   }
@@ -48,9 +48,10 @@ export class TestJobQueue extends JobQueue {
     const handler = this.handlers.get(queue);
     if (handler === undefined) throw new Error(`nobody works on ${queue}`);
     const run = handler({ data: JSON.parse(JSON.stringify(data)) as unknown, attempt, signal });
-    this.running.add(run);
+    const running = this.running.get(queue) ?? new Set();
+    this.running.set(queue, running.add(run));
     // A failure is its caller's.
-    void run.catch(() => undefined).finally(() => this.running.delete(run));
+    void run.catch(() => undefined).finally(() => running.delete(run));
     return run;
   }
 }
