@@ -218,9 +218,8 @@ export class Environment {
 
   /**
    * Maximum duration of a whole turn: all waits and passes, tools that the server runs, and a client that reads slowly.
-   * It begins when the turn is first in its lane. After that the response fails with `turn_time_limit_exceeded`. 0: no limit.
-   *
-   * @example 3600000
+   * It begins when the turn is first in its lane, in the background with each attempt. After that the response fails with
+   * `turn_time_limit_exceeded`. 0: no limit, in the background 24 hours.
    */
   @Milliseconds(0)
   readonly MAX_TURN_MS: number = 0;
@@ -255,7 +254,7 @@ export class Environment {
   @WholeNumber(1)
   readonly BACKGROUND_MAX_QUEUED_PER_TENANT: number = 1000;
 
-  /** Longest wait in the queue, seconds. After that the response fails with `background_wait_exceeded`. */
+  /** Longest wait in the queue, seconds, checked every few seconds. After that the response fails with `background_wait_exceeded`. */
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly BACKGROUND_MAX_WAIT: number = 3600;
 

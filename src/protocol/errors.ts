@@ -35,7 +35,7 @@ export const ERROR_CODES = {
   invalid_json: { status: 400, type: 'invalid_request_error' },
   /** A JSON Schema in the request cannot be used, or has `strict: true` and is outside the subset of Structured Outputs. */
   invalid_json_schema: { status: 400, type: 'invalid_request_error' },
-  /** `GET /responses/{id}` was asked for a stream; only responses created with `background` and `stream` have one. */
+  /** `GET /responses/{id}` was asked for a stream; only responses created with `background` and `stream` have one, until EVENT_LOG_TTL after their end. */
   invalid_mode: { status: 400, type: 'invalid_request_error' },
   /** The request has a header `expect` other than `100-continue`. */
   expectation_failed: { status: 417, type: 'invalid_request_error' },
@@ -53,7 +53,7 @@ export const ERROR_CODES = {
   object_above_max_properties: { status: 400, type: 'invalid_request_error' },
   /** A tree of responses exceeds the limit of 10,000. */
   graph_too_large: { status: 400, type: 'invalid_request_error' },
-  /** `previous_response_id` names no response that can be continued. */
+  /** `previous_response_id` names no response that can be continued: it is unknown, has not ended, has failed or was cancelled. */
   previous_response_not_found: { status: 400, type: 'invalid_request_error' },
   /** The named session is full: SESSION_MAX_RESPONSES. */
   session_limit_reached: { status: 400, type: 'invalid_request_error' },

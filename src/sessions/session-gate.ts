@@ -30,6 +30,8 @@ export const NO_SESSION: HeldSession = { fence: null, release: () => Promise.res
 export interface Waiter {
   /** The parameter that named the session, for error messages. */
   readonly param: string | null;
+  /** Longest wait, ms; SESSION_LOCK_TIMEOUT_MS by default. */
+  readonly waitMs?: number;
   /** Aborts the wait. */
   readonly signal?: AbortSignal;
   /** Called when the lock is lost. */
@@ -61,10 +63,11 @@ export class SessionGate {
 
   /**
    * Waits for the lock of a session and renews it until it is released. Throws ApiError 409 `session_locked` after
-   * SESSION_LOCK_TIMEOUT_MS, and the signal's reason.
+   * the longest wait, and the signal's reason.
    */
   async hold(tenant: Tenant, sessionId: string, waiter: Waiter): Promise<HeldSession> {
-    const deadline = this.clock.now() + this.environment.SESSION_LOCK_TIMEOUT_MS;
+    const { waitMs = this.environment.SESSION_LOCK_TIMEOUT_MS } = waiter;
+    const deadline = this.clock.now() + waitMs;
     const place = this.queue.join(tenantKey(tenant, sessionId));
     try {
       await this.waitFor(place.turn, deadline, waiter);

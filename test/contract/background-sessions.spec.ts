@@ -31,6 +31,47 @@ describe.each(STATES)('background responses in $state', ({ open }) => {
     expect((await service.api.idsOf('sessions/work/responses')).toSorted()).toEqual(ids.toSorted());
   });
 
+  it('take no places of others while they wait for their session', async () => {
+    const service = await startServiceIn(open, {
+      providers: [ScriptedProvider],
+      environment: { BACKGROUND_MAX_RUNNING: '2' },
+    });
+    try {
+      const turns = new HeldTurns(service.app.get(ScriptedProvider)).hold(3);
+      const inputs = ['a', 'b', 'c', 'd'];
+      for (const input of inputs) await createInBackground(service, { input }, IN_SESSION);
+      const [first] = await turns.whenBegun(1);
+      const other = await createInBackground(service, { input: 'other' });
+      expect(await turns.whenBegun(2)).toEqual([first, 'other']);
+      turns.letGo('other');
+      expect(await whenEnded(service, other.id)).toMatchObject({ status: 'completed' });
+      for (const input of inputs) turns.letGo(input);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('are cancelled when a response that they continue is deleted with all that follow it', async () => {
+    const parent = await createInBackground(service, { input: 'parent' });
+    await held.whenBegun(1);
+    held.letGo('parent');
+    await whenEnded(service, parent.id);
+    const client = service.client();
+    const stream = await client.responses.create({
+      model: 'scripted',
+      input: 'child',
+      previous_response_id: parent.id,
+      background: true,
+      stream: true,
+    });
+    await held.whenBegun(2);
+    await client.delete(`/responses/${parent.id}?cascade=true`);
+    // Its reader in this process has had its end.
+    const events = await Array.fromAsync(stream);
+    expect(events.at(-1)).toMatchObject({ type: 'response.incomplete', response: { status: 'cancelled' } });
+    expect(await service.api.get('responses')).toMatchObject({ body: { data: [] } });
+  });
+
   it('are in their session from the beginning, and found only there when it is named', async () => {
     const { id } = await createInBackground(service, {}, IN_SESSION);
     expect(await service.api.idsOf('sessions/work/responses')).toEqual([id]);

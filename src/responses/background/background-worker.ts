@@ -18,7 +18,7 @@ import {
   type StartedRun,
 } from '../../state/index.js';
 import { Clock, type Timer } from '../../time/index.js';
-import { ActiveTurn, TurnRunner } from '../turn/index.js';
+import { ActiveTurn, TurnRunner, TurnStoppedError } from '../turn/index.js';
 import { BackgroundEndings } from './background-endings.js';
 import { type BackgroundTurn, readTurn, type TurnJob } from './background-turn.js';
 import { RunLog } from './run-log.js';
@@ -35,11 +35,11 @@ const WAIT_CHECK_BATCH = 100;
 
 const WAITED_TOO_LONG = {
   code: 'background_wait_exceeded',
-  message: 'The response waited too long for a free server. Please retry your request.',
+  message: 'The response waited too long in the queue. Please create it again.',
 };
 const TRIED_TOO_OFTEN = {
   code: 'server_error',
-  message: 'The servers that ran the response stopped unexpectedly. Please retry your request.',
+  message: 'The servers that ran the response stopped unexpectedly. Please create it again.',
 };
 const SHUTTING_DOWN = {
   code: 'server_error',
@@ -137,6 +137,9 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return TRIED_TOO_OFTEN;
     if (hasWaitedTooLong()) return WAITED_TOO_LONG;
 
+    if (started.attempts > 1) {
+      this.logger.warn(`${run.responseId} runs again, attempt ${started.attempts}: its process has died`);
+    }
     const { turn, log } = this.prepare(run, started, stored);
     slot.hold(turn);
     try {
@@ -151,9 +154,10 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     // It was stopped.
     if (turn.stopReason === 'hand_over') {
       await this.store.handBack(run);
+      this.logger.log(`${run.responseId} was handed back for another process`);
       throw new JobHandedBackError('the process shuts down');
     }
-    if (log.error !== null && !(log.error instanceof RunLostError)) {
+    if (log.error !== null && !(log.error instanceof RunLostError || log.error instanceof TurnStoppedError)) {
       this.logger.error(`the events of ${run.responseId} could not be stored`, log.error);
       throw log.error;
     }

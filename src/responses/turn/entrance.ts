@@ -72,7 +72,9 @@ export class Entrance {
     const { session, caller, settings } = turn.admitted;
     if (session === null) return NO_SESSION;
     const { param } = session;
-    const waiter = { param, signal: turn.signal, onLost: () => turn.stop('session_lost') };
+    const onLost = (): void => turn.stop('session_lost');
+    // A background turn waits in its queue, where it takes no place of others.
+    const waiter = { param, signal: turn.signal, onLost, ...(run === null ? {} : { waitMs: 0 }) };
     const held = session.locks ? await this.sessions.hold(caller.tenant, session.id, waiter) : NO_SESSION;
     try {
       // Checked under the lock, so that two turns cannot both take the last place. A background response has its place.

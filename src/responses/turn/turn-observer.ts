@@ -41,7 +41,7 @@ export interface TurnRecord extends BegunTurn {
   readonly usage: Usage | null;
   /** The error code of a refused or failed turn. */
   readonly errorCode: string | null;
-  /** From the beginning of the turn to the first event of its model, ms; null when there was none. */
+  /** From the beginning of the turn to the first event of its model, ms; null when there was none, or it was cancelled. */
   readonly firstEventMs: number | null;
   /** From the beginning of the turn to its end, ms. */
   readonly durationMs: number;

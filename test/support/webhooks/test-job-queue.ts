@@ -26,7 +26,7 @@ export class TestJobQueue extends JobQueue {
     const pause = (): void => void this.handlers.delete(queue);
     const stop = async (): Promise<void> => {
       pause();
-      await Promise.allSettled(this.running.get(queue) ?? []);
+      await Promise.allSettled([...(this.running.get(queue) ?? [])]);
     };
     return { pause, stop };
   }
