@@ -220,6 +220,8 @@ export class Environment {
    * Maximum duration of a whole turn: all waits and passes, tools that the server runs, and a client that reads slowly.
    * It begins when the turn is first in its lane, in the background with each attempt. After that the response fails with
    * `turn_time_limit_exceeded`. 0: no limit, in the background 24 hours.
+   *
+   * @example 14400000
    */
   @Milliseconds(0)
   readonly MAX_TURN_MS: number = 0;
