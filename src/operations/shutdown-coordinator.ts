@@ -15,7 +15,8 @@ const LAST_BYTES_MS = 2000;
 
 /**
  * Shuts down in order: readiness off, a delay for load balancers, no new turns, a grace period for running turns, after
- * which background turns are handed back, then the connections. One coordinator, because Nest calls modules one after another and separate drains would add up.
+ * which background turns are handed back, then the connections. One coordinator, because Nest calls modules one after
+ * another and separate drains would add up.
  */
 @Injectable()
 export class ShutdownCoordinator implements BeforeApplicationShutdown {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
-import { BackgroundResponses } from './background/index.js';
 import { type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
+import { BackgroundResponses } from './background/index.js';
 
 /**
  * Operations on stored responses. Responses of other tenants return 404, and so do responses outside of the session
@@ -23,7 +23,10 @@ export class StoredResponsesService {
     return response;
   }
 
-  /** Cancels responses that have not ended first, with `cascade` also those that continue it. Throws ApiError 404, also for a response that is already deleted. */
+  /**
+   * Cancels responses that have not ended first, with `cascade` also those that continue it. Throws ApiError 404, also for
+   * a response that is already deleted.
+   */
   async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<void> {
     for (const id of await this.store.unfinished(tenant, responseId, options, within)) {
       await this.background.cancel(tenant, id);
