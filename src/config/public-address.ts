@@ -45,7 +45,7 @@ for (const range of SPECIAL_IPV4) {
   add(special, `${NAT64}${address}/${NAT64_BITS + Number(bits)}`);
 }
 
-/** Whether an IP address, without brackets, can only be a public one. False for everything else, such as a name. */
+/** Whether a text is an IP address that is certainly public. Names, and addresses in brackets, are not. */
 export function isPublicAddress(address: string): boolean {
   // A zone belongs to a local address.
   const version = address.includes('%') ? 0 : isIP(address);

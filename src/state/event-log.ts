@@ -25,6 +25,11 @@ export interface LogBatch {
   readonly notes: readonly LogNote[];
 }
 
+/** Whether a batch says that the response runs: it leaves the queue. */
+export function begins({ events }: LogBatch): boolean {
+  return events.some(({ type }) => type === 'response.in_progress');
+}
+
 /** Logged events, or why there are none: the response has no stream, or its events are no longer stored. */
 export type LogPage =
   | {

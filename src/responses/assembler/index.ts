@@ -3,4 +3,4 @@ export * from './fold-events.js';
 export { ProviderContractError } from './output-item.js';
 export * from './response-assembler.js';
 export type { FinalResponse, Outcome } from './response-snapshot.js';
-export { type AssemblerNote, type AssemblerState, emptyState } from './state.js';
+export type { AssemblerNote, AssemblerState } from './state.js';

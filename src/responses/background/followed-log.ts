@@ -38,7 +38,7 @@ export class FollowedLog {
     this.poll.refresh();
   }
 
-  /** Nobody follows it any more. */
+  /** The last reader has left. */
   close(): void {
     this.poll.cancel();
   }

@@ -40,7 +40,7 @@ export interface RunLogDependencies {
 
 /**
  * What a run of a background response writes: events and notes in batches, and its end. While the store is not
- * available, the run waits. Nobody sees an event before it is stored.
+ * available, the run waits. No reader sees an event before it is stored.
  */
 export class RunLog implements EventSink, BackgroundRun {
   readonly state: AssemblerState;

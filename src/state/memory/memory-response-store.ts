@@ -19,7 +19,16 @@ import type { MemoryJobQueue } from './memory-job-queue.js';
 import type { MemoryRuns } from './memory-runs.js';
 import type { MemorySessionLock } from './memory-session-lock.js';
 import type { MemoryState } from './memory-state.js';
-import { belongsTo, descend, itemsOf, type Node, type NodeRun, sessionsOf, transcriptOf } from './node.js';
+import {
+  belongsTo,
+  isContinuable,
+  itemsOf,
+  type Node,
+  type NodeRun,
+  sessionsOf,
+  subtreeOf,
+  transcriptOf,
+} from './node.js';
 
 /** Most responses freed at once, so that purging does not delay running turns. */
 const PURGE_BATCH = 100;
@@ -113,8 +122,9 @@ export class MemoryResponseStore extends ResponseStore {
   ): Promise<readonly string[]> {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return [];
-    const subtree = cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
-    return subtree.filter(({ run }) => run !== null && run.logExpiresAt === null).map(({ id }) => id);
+    return subtreeOf(node, cascade)
+      .filter(({ run }) => run !== null && run.logExpiresAt === null)
+      .map(({ id }) => id);
   }
 
   override async queuedBefore(
@@ -132,9 +142,7 @@ export class MemoryResponseStore extends ResponseStore {
   override async delete(tenant: Tenant, responseId: string, options: DeleteOptions, within?: string): Promise<number> {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return 0;
-    // Includes descendants of deleted responses.
-    const subtree = options.cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
-    const doomed = subtree.filter((member) => this.state.shows(member, within));
+    const doomed = subtreeOf(node, options.cascade).filter((member) => this.state.shows(member, within));
     this.state.delete(doomed);
     return doomed.length;
   }
@@ -143,7 +151,7 @@ export class MemoryResponseStore extends ResponseStore {
     const node = this.state.find(tenant, responseId, within);
     const status = node?.response.status;
     if (node === undefined || (status !== 'completed' && status !== 'incomplete')) return undefined;
-    if (node.run?.isContinuable === false) return undefined;
+    if (!isContinuable(node)) return undefined;
     return {
       responseId,
       items: transcriptOf(node),

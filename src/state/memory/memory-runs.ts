@@ -3,7 +3,7 @@ import { estimateBytes, type ResponseObject, type StreamEvent } from '../../prot
 import type { Clock } from '../../time/index.js';
 import type { Ending, QueueBounds, QueuedRecord, StartedRun, UnfinishedResponse } from '../background-record.js';
 import { QueueFullError, RunLostError } from '../errors.js';
-import { EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import { finishedItems, hasItems } from '../finished-items.js';
 import type { RunNotices } from '../run-notices.js';
 import type { MemoryState } from './memory-state.js';
@@ -15,8 +15,6 @@ const EVENT_BYTES = 100;
 const UNFINISHED_SHARE = 0.5;
 /** Most events of a page. */
 const PAGE_EVENTS = 2000;
-
-const BEGINS = 'response.in_progress';
 
 type RunningNode = Node & { readonly run: NodeRun };
 
@@ -92,7 +90,7 @@ export class MemoryRuns extends EventLog {
     const node = this.find(run);
     if (node === undefined) throw new RunLostError(run.responseId);
     this.write(node, batch);
-    if (batch.events.some(({ type }) => type === BEGINS)) {
+    if (begins(batch)) {
       this.leaveQueue(node);
       node.response = { ...node.response, status: 'in_progress' };
     }

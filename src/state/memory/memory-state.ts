@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
-import { belongsTo, itemsOf, type Node, sessionsOf } from './node.js';
+import { belongsTo, isContinuable, itemsOf, type Node, sessionsOf } from './node.js';
 import { findLast, type SmallList, toSortedList, withEntry, withoutEntry } from './small-list.js';
 import { SortedList } from './sorted-list.js';
 
@@ -96,7 +96,7 @@ export class MemoryState {
     this.grow(node, bytes);
     this.nodes.add(node);
     const { holders } = this.indexOf(node.tenant);
-    if (node.run?.isContinuable !== false) for (const { id } of node.response.output) addTo(holders, id, node);
+    if (isContinuable(node)) for (const { id } of node.response.output) addTo(holders, id, node);
   }
 
   join(node: Node, sessionId: string): void {

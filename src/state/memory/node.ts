@@ -45,9 +45,19 @@ export interface Node extends Sortable, Pick<ResponseRecord, 'input' | 'sessionI
   alive: boolean;
 }
 
+/** Whether others may continue a response and refer to its items: not if it was stored only to be polled. */
+export function isContinuable({ run }: Node): boolean {
+  return run?.isContinuable ?? true;
+}
+
 /** The input and output items of a response that others may refer to. */
-export function itemsOf({ input, response, run }: Node): readonly Item[] {
-  return run?.isContinuable === false ? [] : [...input, ...response.output];
+export function itemsOf(node: Node): readonly Item[] {
+  return isContinuable(node) ? [...node.input, ...node.response.output] : [];
+}
+
+/** A response and, with `cascade`, all that continue it, also those of deleted responses. */
+export function subtreeOf(node: Node, cascade: boolean): readonly Node[] {
+  return cascade ? [...descend(node, () => true)].map(([member]) => member) : [node];
 }
 
 /** Input, output and given items of a response and all its ancestors, oldest first. */

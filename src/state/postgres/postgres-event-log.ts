@@ -7,7 +7,7 @@ import { OutageLog } from '../../logging/index.js';
 import { isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
-import { EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import type { RunNotices } from '../run-notices.js';
 import type { Database } from './database.js';
 import { toKey } from './keys.js';
@@ -26,8 +26,6 @@ const FORGET_BATCHES = 10_000;
 /** The largest number of an event that a column holds. */
 const MAX_EVENT = 2 ** 31 - 1;
 
-const BEGINS = 'response.in_progress';
-
 /** The events of background responses in PostgreSQL, for readers on all replicas. */
 export class PostgresEventLog extends EventLog {
   private readonly outages = new OutageLog(new Logger('EventLog'));
@@ -45,14 +43,13 @@ export class PostgresEventLog extends EventLog {
   }
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
-    const begins = batch.events.some(({ type }) => type === BEGINS);
     const [row] = await this.database.repeatable(APPEND, [
       toKey(tenant),
       toKey(responseId),
       new Date(this.clock.now()),
       attempt,
       ...toBatchColumns(batch),
-      begins,
+      begins(batch),
     ]);
     if (row?.is_ours !== true) throw new RunLostError(responseId);
     this.announce(responseId, batch.events);

@@ -183,7 +183,7 @@ export class PostgresRuns {
     const [parent] = await this.database.repeatable(PARENT, [tenant, parentId]);
     if (parent === undefined) return null;
     const origin = parent.origin === null ? null : (JSON.parse(parent.origin) as Origin);
-    // A deleted parent has expired for ever, which is no number.
+    // The driver gives -infinity, the time of a deleted parent, as a number and not as a Date.
     return { responseId: parentId, origin, expiresAt: Number(parent.expires_at) };
   }
 

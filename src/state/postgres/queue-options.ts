@@ -14,7 +14,7 @@ const FAILED_SECONDS = 3600;
 const MOST_RETRIES = 2 ** 31 - 1;
 
 /** After how many seconds without a sign of life a process counts as dead. */
-export function heartbeatOf({ leaseSeconds }: QueueOptions): number {
+function heartbeatOf({ leaseSeconds }: QueueOptions): number {
   return Math.max(SHORTEST_HEARTBEAT, Math.floor(leaseSeconds) - TAKEOVER_SECONDS);
 }
 
