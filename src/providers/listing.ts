@@ -46,7 +46,7 @@ export class Listing {
     this.error = reason;
   }
 
-  describe(): ProviderCondition {
+  describe(): Omit<ProviderCondition, 'statistics'> {
     return {
       name: this.name,
       listed: this.isKnown,

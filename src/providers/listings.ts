@@ -69,7 +69,10 @@ export class Listings {
   async describe(): Promise<readonly ProviderCondition[]> {
     const isRecent = this.dependencies.clock.now() - this.askedAt < BACKGROUND_PAUSE_MS;
     await (isRecent ? this.refreshing : this.refresh());
-    return [...this.listings.values()].map((listing) => listing.describe());
+    return [...this.listings].map(([name, listing]) => ({
+      ...listing.describe(),
+      statistics: this.providers.get(name)?.statistics?.() ?? {},
+    }));
   }
 
   private askInBackground(isWanted: (listing: Listing) => boolean): void {

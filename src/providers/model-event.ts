@@ -38,16 +38,16 @@ export type ModelEvent =
   /** Closes the item of `key` before the turn ends. */
   | { readonly type: 'end'; readonly key?: string }
   /**
-   * Output items of any other type, passed through. Ids and indexes are rewritten; the rest is unchanged. `item` is the upstream's
-   * item, `event` one of its stream events.
+   * Output items of any type as the upstream sends them: `item` with all its members, open and in its final form. Its id is kept
+   * if it has the form of a unique one. An open message, reasoning item or call of a client's tool takes its own events, such as
+   * `text`, and may take none: what its final form has beyond them is written when it closes. Others take `item.event`: an event
+   * of the upstream's stream, whose indexes are rewritten.
    */
   | { readonly type: 'item.open'; readonly key: string; readonly item: ForeignItem }
-  | {
-      readonly type: 'item.event';
-      readonly key: string;
-      readonly event: { readonly type: string; readonly [member: string]: unknown };
-    }
+  | { readonly type: 'item.event'; readonly key: string; readonly event: ForeignEvent }
   | { readonly type: 'item.close'; readonly key: string; readonly item: ForeignItem }
+  /** An event that is not part of the protocol. Clients on sockets receive it; for others it is dropped and counted. */
+  | { readonly type: 'event'; readonly event: ForeignEvent }
   /** Token counts; those of several events are added up. Output includes reasoning. */
   | {
       readonly type: 'usage';
@@ -69,7 +69,22 @@ export type ModelEvent =
       readonly model?: string;
     }
   /** Ends the pass; later events are ignored. */
-  | { readonly type: 'finish'; readonly reason: FinishReason };
+  | ({ readonly type: 'finish' } & Finish);
+
+/** An event of an upstream's stream. */
+export interface ForeignEvent {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** How a model ended its answer. */
+export interface Finish {
+  readonly reason: FinishReason;
+  /** `incomplete_details.reason` if it differs from that of `reason`; ignored for `stop`. */
+  readonly incompleteReason?: string;
+  /** The service tier that the upstream used; default: the one that was asked for. */
+  readonly serviceTier?: string;
+}
 
 /** Why the model stopped: a normal end (including tool calls), a token limit, or a content filter. */
 export type FinishReason = 'stop' | 'length' | 'content_filter';
@@ -97,6 +112,7 @@ export const MODEL_EVENT_TYPES: ReadonlySet<unknown> = new Set(
     'item.open': true,
     'item.event': true,
     'item.close': true,
+    event: true,
     usage: true,
     metadata: true,
     finish: true,

@@ -94,6 +94,12 @@ export abstract class ModelProviderBase {
   destroy?(): Promise<void>;
 
   /**
+   * What it has counted since it was created, such as reconnections and dropped events; shown in `/readyz?verbose`. The names say
+   * what; they must not contain anything of a request.
+   */
+  statistics?(): Readonly<Record<string, number>>;
+
+  /**
    * Input tokens of a turn. The default counts with o200k_base. A count beyond `limit` may stop; one that is aborted should, and
    * rejects.
    */

@@ -25,6 +25,9 @@ export abstract class ProviderKind {
   /** Required members. */
   readonly required: readonly string[] = [];
 
+  /** Default of `retries` of its entries; 0 for providers that retry themselves. */
+  readonly retries: number = 2;
+
   /** Creates the provider of an entry. `secrets` are values of the file to redact from errors and logs. */
   abstract create(
     name: string,

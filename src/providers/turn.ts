@@ -4,6 +4,10 @@ import type { TurnHeaders } from './turn-headers.js';
 /** A turn for a provider to answer. */
 export interface Turn {
   readonly responseId: string;
+  /** Who asks. What a provider keeps of a turn must never reach another tenant. */
+  readonly tenant: string;
+  /** The session of the response: the named one, or the id of the first response of its chain. */
+  readonly sessionId: string;
   /** New items only: the input of the request or, in a further pass of the same response, the items added since the last pass. */
   readonly input: readonly Item[];
   /** The whole transcript, oldest first: the chain of `previous_response_id`, then the input. Built on access. */

@@ -11,5 +11,6 @@ export { type Query, toArray, toBoolean, toNumber } from './query-values.js';
 export { recordOfStrings, type RecordLimits } from './record-of-strings.js';
 export { requireObject } from './require-object.js';
 export { stringOr, type StringAlternative } from './string-or.js';
+export { parseJson } from './parse-json.js';
 export { unionBy } from './union-by.js';
 export { clip, kindOf } from './wording.js';

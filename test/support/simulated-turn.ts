@@ -6,6 +6,8 @@ export function simulatedTurn(over: object, context: readonly Item[]): Turn {
   const settings = { model: 'gpt-4.1', instructions: null, tools: [], tool_choice: 'auto', text: {}, ...over };
   return {
     responseId: 'resp_1',
+    tenant: 'default',
+    sessionId: 'resp_1',
     input: context.slice(-1),
     context,
     settings: settings as unknown as ResponseSettings,

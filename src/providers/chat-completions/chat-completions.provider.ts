@@ -19,7 +19,14 @@ import {
 } from '../upstream-http/index.js';
 import { AnswerReader, CallCollector, readAnswer } from './answer/index.js';
 import type { Capabilities } from './capabilities.js';
-import { isUnreachable, readFailure, readRetryAfter, serverError, toModelError, unreachable } from './errors/index.js';
+import {
+  isUnreachable,
+  readFailure,
+  readRetryAfter,
+  serverError,
+  toModelError,
+  unreachable,
+} from '../upstream-errors/index.js';
 import { ModelLister } from './models/index.js';
 import { toChatRequest } from './request/index.js';
 import { callIdOfCall, ToolTable } from './tools/index.js';

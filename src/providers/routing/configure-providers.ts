@@ -7,8 +7,6 @@ import type { ModelEntry } from './providers-file.js';
 import { kindOf, readProvidersFile } from './read-providers-file.js';
 import type { Destination } from './target.js';
 
-/** Default of `retries`. */
-const DEFAULT_RETRIES = 2;
 /** Default of `attempts`. */
 const DEFAULT_ATTEMPTS = 6;
 
@@ -23,8 +21,9 @@ export async function configureProviders(
   const named = namedIn(models);
   const destinations = new Map<string, Destination>();
   for (const [name, entry] of entries) {
-    const provider = await create(path, name, secrets, () => kindOf(entry, kinds).create(name, entry, secrets));
-    const { retries = DEFAULT_RETRIES, discover: isOpen = !named.has(name), tolerates = [] } = entry;
+    const kind = kindOf(entry, kinds);
+    const provider = await create(path, name, secrets, () => kind.create(name, entry, secrets));
+    const { retries = kind.retries, discover: isOpen = !named.has(name), tolerates = [] } = entry;
     destinations.set(name, { provider, retries, isOpen, tolerates: provider.tolerates.union(new Set(tolerates)) });
   }
   return {

@@ -5,6 +5,8 @@ import type { Turn } from '../turn.js';
 export class RoutedTurn implements Turn {
   readonly settings: ResponseSettings;
   readonly responseId: Turn['responseId'];
+  readonly tenant: Turn['tenant'];
+  readonly sessionId: Turn['sessionId'];
   readonly input: Turn['input'];
   readonly parameters: Turn['parameters'];
   readonly include: Turn['include'];
@@ -20,6 +22,8 @@ export class RoutedTurn implements Turn {
     const limit = Math.min(settings.max_output_tokens ?? Infinity, mostOutputTokens ?? Infinity);
     this.settings = { ...settings, model, max_output_tokens: Number.isFinite(limit) ? limit : null };
     this.responseId = turn.responseId;
+    this.tenant = turn.tenant;
+    this.sessionId = turn.sessionId;
     this.input = turn.input;
     this.parameters = turn.parameters;
     this.include = turn.include;

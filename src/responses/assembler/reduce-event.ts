@@ -7,7 +7,7 @@ import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
 
 /** The ModelEvents that belong to an output item. */
-export type ItemEvent = Exclude<ModelEvent, { type: 'usage' | 'metadata' | 'finish' }>;
+export type ItemEvent = Exclude<ModelEvent, { type: 'usage' | 'metadata' | 'event' | 'finish' }>;
 
 type Reducers = {
   readonly [K in ItemEvent['type']]: (items: OutputItems, event: Extract<ItemEvent, { type: K }>) => void;

@@ -42,8 +42,8 @@ export interface AssemblerOptions extends ResponseIdentity {
   readonly maxOutputCharacters: number;
 }
 
-/** ModelEvents that change the response; Pass handles metadata and finish. */
-export type OutputEvent = Exclude<ModelEvent, { type: 'metadata' | 'finish' }>;
+/** ModelEvents that change the response; Pass handles the others. */
+export type OutputEvent = Exclude<ModelEvent, { type: 'metadata' | 'event' | 'finish' }>;
 
 /**
  * Converts ModelEvents to the events of one response, in the order of protocol §4: added, part, deltas, done, and

@@ -121,6 +121,7 @@ export class BackgroundEndings {
       provider: origin?.provider ?? null,
       status: response.status,
       usage,
+      droppedEvents: 0,
       errorCode: response.error?.code ?? null,
       firstEventMs: null,
       durationMs: this.clock.now() - begunAt,

@@ -4,6 +4,7 @@ import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';
 import { ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
+import type { ForeignEvent } from '../../providers/index.js';
 import { isPromise, type MaybePromise, type Timer } from '../../time/index.js';
 import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
@@ -139,6 +140,7 @@ export class SocketTurn implements LaneTask, EventSink {
       breakConnection: () => this.handler.connection.cut(),
       continuations: this.handler.cache.lane(this.lane),
       onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
+      onEvent: (event) => this.sendForeign(event),
     });
     if (this.stopReason !== null) this.active.stop(this.stopReason);
     return this.active;
@@ -230,6 +232,12 @@ export class SocketTurn implements LaneTask, EventSink {
 
   private addHeaders(headers: Readonly<Record<string, string>>): void {
     if (Object.keys(headers).length > 0) this.headers = { ...this.headers, ...headers };
+  }
+
+  /** An event that is not part of the response has no number of its own: those of the upstream are not ours. */
+  private sendForeign({ sequence_number: _, stream_id: __, ...event }: ForeignEvent): void {
+    if (this.state === 'over') return;
+    this.handler.connection.writer.send(JSON.stringify(event).slice(0, -1) + this.tail);
   }
 
   /** On a socket, a provider's headers are sent in a frame of their own, as Codex expects. */

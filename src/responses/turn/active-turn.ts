@@ -1,5 +1,6 @@
 import type { Continuations } from '../../context/index.js';
 import type { ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
+import type { ForeignEvent } from '../../providers/index.js';
 import { type HeldSession, NO_SESSION } from '../../sessions/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
@@ -15,6 +16,8 @@ export interface TurnClient {
   readonly transport?: Transport;
   /** Receives headers for the client, before the first events or not at all. */
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
+  /** Receives events that are not part of the protocol, in their place; without it they are dropped and counted. */
+  readonly onEvent?: (event: ForeignEvent) => void;
   /** Breaks the client's connection without a terminal event: the turn was stopped with `cut`. */
   readonly breakConnection?: () => void | Promise<void>;
   /**
@@ -55,6 +58,8 @@ export class ActiveTurn {
   startedAt = 0;
   /** Time of the first event of its model, milliseconds since the epoch; 0 before. */
   firstEventAt = 0;
+  /** Events that are not part of the protocol and that the client's transport cannot carry. */
+  droppedEvents = 0;
   /** The lease of the Admission, released exactly once. */
   lease: Lease | null = null;
   session: HeldSession = NO_SESSION;

@@ -47,7 +47,7 @@ export class Entrance {
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
     turn.timeLimit?.cancel();
-    const { lease, startedAt, firstEventAt, ending } = turn;
+    const { lease, startedAt, firstEventAt, droppedEvents, ending } = turn;
     this.runningTurns.end(turn);
     void turn.leaveSession();
     // Who goes on with a background turn counts the tokens so far too.
@@ -57,6 +57,7 @@ export class Entrance {
     this.observers.settled({
       ...turn.begun,
       ...ending,
+      droppedEvents,
       firstEventMs: firstEventAt === 0 ? null : firstEventAt - startedAt,
       durationMs: this.clock.now() - startedAt,
     });

@@ -4,6 +4,7 @@ import type { Environment } from '../../config/index.js';
 import {
   askProvider,
   type FinishReason,
+  type ForeignEvent,
   isBatch,
   ModelError,
   type ModelEvent,
@@ -123,7 +124,19 @@ export class Pass implements ModelSink {
     if (this.reason !== null) return;
     if (event.type === 'finish') this.reason = requireFinishReason(event.reason);
     else if (event.type === 'metadata') this.readMetadata(event);
+    else if (event.type === 'event') this.passOn(event.event);
     else this.dependencies.assembler.push(event);
+  }
+
+  /** Passes on an event that is not part of the response, in its place if the client is not behind. */
+  private passOn(event: ForeignEvent): void {
+    const { turn, delivery } = this.dependencies;
+    if (turn.client.onEvent === undefined) {
+      turn.droppedEvents += 1;
+      return;
+    }
+    void delivery.deliver();
+    turn.client.onEvent(event);
   }
 
   /** Records the origin of the answer, from which the next turn of the transcript may continue. */

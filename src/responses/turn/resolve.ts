@@ -49,13 +49,13 @@ export class TurnResolver {
   /** The input of the next pass, after items were given to the model. */
   resolveNext(
     { admitted, signal }: ActiveTurn,
-    { route }: ResolvedTurn,
+    { route, sessionId }: ResolvedTurn,
     given: readonly Item[],
     transcript: Transcript,
     origin: Origin | null,
   ): Promise<Turn> {
     const parent = { responseId: admitted.responseId, origin };
-    return this.fit(toQuestion(admitted, { input: given, transcript, parent }), route, signal);
+    return this.fit(toQuestion(admitted, sessionId, { input: given, transcript, parent }), route, signal);
   }
 
   private resolveContext(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
@@ -77,7 +77,7 @@ export class TurnResolver {
     refuseUnsupportedEffort(admitted.settings, route.model);
     const { transcript, parent } = context;
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
-    const question = toQuestion(admitted, context);
+    const question = toQuestion(admitted, sessionId, context);
     this.hostedTools.check(route, question);
     const resolved = { route, question, transcript, parent, sessionId };
     if (route.model.contextWindow === undefined) return resolved;
@@ -102,11 +102,14 @@ function toContext({ context, input, parent, sessionId }: StartedRun): TurnConte
 
 /** A turn for its provider. The transcript is only copied on access: not every provider needs it. */
 function toQuestion(
-  { responseId, settings, parameters, include, headers }: AdmittedTurn,
+  { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
+  sessionId: string,
   { input, transcript, parent }: Pick<TurnContext, 'input' | 'transcript'> & Pick<Turn, 'parent'>,
 ): Turn {
   return {
     responseId,
+    tenant: caller.tenant,
+    sessionId,
     input,
     settings,
     parameters,

@@ -39,6 +39,8 @@ export interface TurnRecord extends BegunTurn {
    */
   readonly status: TerminalStatus | 'cancelled' | 'refused' | 'disconnected';
   readonly usage: Usage | null;
+  /** Events of the model that are not part of the protocol and that its transport cannot carry. */
+  readonly droppedEvents: number;
   /** The error code of a refused or failed turn. */
   readonly errorCode: string | null;
   /** From the beginning of the turn to the first event of its model, ms; null when there was none, or it was cancelled. */

@@ -1,6 +1,6 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
-import { serverError } from '../errors/index.js';
+import { serverError } from '../../upstream-errors/index.js';
 import type { ToolTable } from '../tools/index.js';
 import { GrowingCall } from './growing-call.js';
 

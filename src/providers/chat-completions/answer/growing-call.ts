@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../../model-event.js';
-import { parseJson } from '../parse-json.js';
+import { parseJson } from '../../../validation/index.js';
 import { type CallWriter, type ToolTable, writeCall } from '../tools/index.js';
 
 /** A call whose pieces are still arriving. It opens once its name is certain, with everything received so far. */

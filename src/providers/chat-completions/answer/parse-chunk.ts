@@ -1,5 +1,11 @@
 import { isObject } from '../../../validation/index.js';
-import { describeFailure, readFailure, serverError, toModelError, type UpstreamFailure } from '../errors/index.js';
+import {
+  describeFailure,
+  readFailure,
+  serverError,
+  toModelError,
+  type UpstreamFailure,
+} from '../../upstream-errors/index.js';
 import type { ChatChunk } from './chat-chunk.js';
 
 /** The client's message for an answer that cannot be parsed. */

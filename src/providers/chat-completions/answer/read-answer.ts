@@ -1,6 +1,6 @@
 import type { ModelSink } from '../../model-sink.js';
 import { TextCollector, type UpstreamAnswer } from '../../upstream-http/index.js';
-import { serverError } from '../errors/index.js';
+import { serverError } from '../../upstream-errors/index.js';
 import type { AnswerReader } from './answer-reader.js';
 import { ChunkStream } from './chunk-stream.js';
 import { parseChunk, UNREADABLE } from './parse-chunk.js';

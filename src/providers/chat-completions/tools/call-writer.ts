@@ -1,7 +1,6 @@
 import type { ForeignItem } from '../../../protocol/index.js';
-import { isObject } from '../../../validation/index.js';
+import { isObject, parseJson } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
-import { parseJson } from '../parse-json.js';
 import type { ToolAddress } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { StringMemberReader } from './string-member-reader.js';

@@ -1,6 +1,5 @@
 import { callIdOf, type Item } from '../../../protocol/index.js';
-import { isObject, objectsIn } from '../../../validation/index.js';
-import { parseJson } from '../parse-json.js';
+import { isObject, objectsIn, parseJson } from '../../../validation/index.js';
 import type { ToolAddress, ToolKind } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { addressOf, type ToolTable } from './tool-table.js';

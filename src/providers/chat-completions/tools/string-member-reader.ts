@@ -1,5 +1,4 @@
-import { isObject } from '../../../validation/index.js';
-import { parseJson } from '../parse-json.js';
+import { isObject, parseJson } from '../../../validation/index.js';
 
 /** JSON escapes of one letter. */
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };

@@ -1,4 +1,4 @@
-import { ModelError } from '../../model-error.js';
+import { ModelError } from '../model-error.js';
 
 /** Codes of errors before a connection to the server exists, so that the request cannot have reached it. */
 const UNREACHABLE: ReadonlySet<unknown> = new Set([

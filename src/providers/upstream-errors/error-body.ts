@@ -1,5 +1,4 @@
-import { isObject } from '../../../validation/index.js';
-import { parseJson } from '../parse-json.js';
+import { isObject, parseJson } from '../../validation/index.js';
 
 /** The error of an upstream, read from its body. */
 export interface UpstreamFailure {

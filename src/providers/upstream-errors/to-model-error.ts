@@ -1,6 +1,6 @@
-import { CONTEXT_TOO_LONG, IMAGE_ERRORS } from '../../../protocol/index.js';
-import { ModelError, type ModelErrorOptions } from '../../model-error.js';
-import { scrub } from '../../scrub.js';
+import { CONTEXT_TOO_LONG, IMAGE_ERRORS } from '../../protocol/index.js';
+import { ModelError, type ModelErrorOptions } from '../model-error.js';
+import { scrub } from '../scrub.js';
 import type { UpstreamFailure } from './error-body.js';
 
 /** What an error for the client depends on besides the failure. */

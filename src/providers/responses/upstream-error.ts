@@ -1,0 +1,48 @@
+import type { UpstreamFailure } from '../upstream-errors/index.js';
+
+/** What may follow a failed request to an upstream. */
+export type Remedy =
+  /** Nothing: the request or the account is at fault. */
+  | 'none'
+  /** The same request again, after a pause. */
+  | 'retry'
+  /** The same request over HTTP, at once: the server takes no WebSockets (426). */
+  | 'http'
+  /** The whole context instead of a continuation, at once: the upstream has forgotten the parent. */
+  | 'whole_context';
+
+/** Details of an UpstreamError. */
+export interface UpstreamErrorOptions {
+  readonly remedy: Remedy;
+  /** HTTP status of an answer, of a refused handshake, or stated in an error frame; null for broken connections. */
+  readonly status?: number | null;
+  /** The error that the upstream reported. */
+  readonly failure?: UpstreamFailure;
+  /** Until when the upstream asks to wait, milliseconds since the epoch; measured when the error was read. */
+  readonly retryAt?: number;
+  /**
+   * Whether only the HTTP request failed, before its answer: retried as `request_max_retries` says, then as a failed stream is.
+   */
+  readonly isRequestLevel?: boolean;
+  /** Whether no connection could be established. */
+  readonly isUnreachable?: boolean;
+  /** `x-request-id` of the upstream, for the log. */
+  readonly requestId?: string;
+  readonly cause?: unknown;
+}
+
+/** A request to an upstream failed. Its message is for the log, and may quote the upstream. */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+
+  constructor(
+    message: string,
+    readonly options: UpstreamErrorOptions,
+  ) {
+    super(message, { cause: options.cause });
+  }
+
+  get remedy(): Remedy {
+    return this.options.remedy;
+  }
+}
