@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { complaintsIn, messagesIn, ROADS } from './roads.js';
+import { Stack, turnsOf } from './stack.js';
+
+describe.each(ROADS)('Codex $name', (road) => {
+  it('has its answer when the service is killed and started again in the middle', async () => {
+    await using stack = await Stack.open(road);
+    await using codex = await stack.codex();
+    stack.model
+      .hold()
+      .answer({ text: ['Once', ' upon', ' a time'] })
+      .answer({ text: 'The end.' });
+    const run = codex.begin('Tell me a story.');
+    await stack.model.received();
+    stack.model.release(2);
+    await stack.restartLast();
+    stack.model.release();
+
+    const ended = await run.ended;
+    expect(ended).toMatchObject({ code: 0 });
+    expect(messagesIn(ended).at(-1)).toBe('The end.');
+    expect(stack.model.requests.length).toBeGreaterThan(1);
+    expect(stack.lastRequest.body.messages?.at(-1)).toMatchObject({ role: 'user', content: 'Tell me a story.' });
+    const last = (await turnsOf(stack.services[0], 1)).at(-1);
+    expect(last).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('Codex with a service that takes no WebSockets', () => {
+  it('uses HTTP for the whole session and does not complain', async () => {
+    await using stack = await Stack.open({
+      name: 'refused with 426',
+      supportsWebsockets: true,
+      services: 1,
+      environment: { WS_ENABLED: 'false' },
+    });
+    await using codex = await stack.codex();
+    stack.model
+      .answer({ toolCalls: [{ name: 'exec_command', arguments: '{"cmd":"true"}' }] })
+      .answer({ text: 'Done.' });
+    const run = await codex.exec('Do it.');
+    expect(run).toMatchObject({ code: 0 });
+    expect(messagesIn(run)).toEqual(['Done.']);
+    expect(complaintsIn(run)).toEqual([]);
+    const turns = await turnsOf(stack.services[0], 2);
+    expect(turns).toEqual([
+      { status: 'completed', connection: null },
+      { status: 'completed', connection: null },
+    ]);
+  });
+});
