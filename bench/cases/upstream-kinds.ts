@@ -43,7 +43,7 @@ export const RESPONSES_OVER_SSE: UpstreamKind = {
 
 /** An upstream with the Responses API over WebSocket. */
 export const RESPONSES_OVER_WEBSOCKET: UpstreamKind = {
-  provider: { kind: 'responses', supports_websockets: true, connections: CONNECTIONS },
+  provider: { kind: 'responses', supports_websockets: true, websocket_connections: CONNECTIONS },
   relay: 'socket-relay',
   toBody,
   direct: DIRECT_RESPONSES,

@@ -5,6 +5,7 @@ import type { Road } from './stack.js';
 export const ROADS: readonly Road[] = [
   { name: 'over SSE', supportsWebsockets: false, services: 1 },
   { name: 'over WebSocket', supportsWebsockets: true, services: 1 },
+  { name: 'through two services, over WebSocket', supportsWebsockets: true, services: 2 },
 ];
 
 /** What the agent says in a run. */
