@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { complaintsIn, messagesIn, ROADS } from './roads.js';
+import { messagesIn, ROADS } from './roads.js';
 import { Stack, turnsOf } from './stack.js';
 
 describe.each(ROADS)('Codex $name', (road) => {
@@ -24,29 +24,5 @@ describe.each(ROADS)('Codex $name', (road) => {
     expect(stack.lastRequest.body.messages?.at(-1)).toMatchObject({ role: 'user', content: 'Tell me a story.' });
     const last = (await turnsOf(stack.services[0], 1)).at(-1);
     expect(last).toMatchObject({ status: 'completed' });
-  });
-});
-
-describe('Codex with a service that takes no WebSockets', () => {
-  it('uses HTTP for the whole session and does not complain', async () => {
-    await using stack = await Stack.open({
-      name: 'refused with 426',
-      supportsWebsockets: true,
-      services: 1,
-      environment: { WS_ENABLED: 'false' },
-    });
-    await using codex = await stack.codex();
-    stack.model
-      .answer({ toolCalls: [{ name: 'exec_command', arguments: '{"cmd":"true"}' }] })
-      .answer({ text: 'Done.' });
-    const run = await codex.exec('Do it.');
-    expect(run).toMatchObject({ code: 0 });
-    expect(messagesIn(run)).toEqual(['Done.']);
-    expect(complaintsIn(run)).toEqual([]);
-    const turns = await turnsOf(stack.services[0], 2);
-    expect(turns).toEqual([
-      { status: 'completed', connection: null },
-      { status: 'completed', connection: null },
-    ]);
   });
 });

@@ -19,11 +19,16 @@ async function install(): Promise<void> {
   await rm(FOLDER, { recursive: true, force: true });
   await mkdir(FOLDER, { recursive: true });
   process.stderr.write(`Installing @openai/codex ${VERSION} in ${FOLDER}: about 100 MB to load, 400 MB on disk …\n`);
-  const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts', '--prefix', FOLDER];
-  const { status, stderr } = spawnSync('npm', ['install', ...options, `@openai/codex@${VERSION}`], {
-    encoding: 'utf8',
-    cwd: FOLDER,
-  });
+  const options = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'];
+  const { status, stderr, error } = spawnSync(
+    'npm',
+    ['install', ...options, '--prefix', FOLDER, `@openai/codex@${VERSION}`],
+    {
+      encoding: 'utf8',
+      cwd: FOLDER,
+    },
+  );
+  if (error !== undefined) throw error;
   if (status !== 0) throw new Error(`npm cannot install it:\n${stderr}`);
   if (!isWhole()) throw new Error('what npm installed does not run on this machine');
 }
@@ -47,10 +52,16 @@ async function runTests(): Promise<number> {
   return code ?? 1;
 }
 
-try {
-  await install();
-  process.exitCode = await runTests();
-} catch (error) {
-  const reason = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`SKIPPED: no test ran with Codex ${VERSION}, since ${reason}\n`);
+/** Why Codex cannot be installed; null if it is. */
+async function whyMissing(): Promise<string | null> {
+  try {
+    await install();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
+
+const reason = await whyMissing();
+if (reason === null) process.exitCode = await runTests();
+else process.stderr.write(`SKIPPED: no test ran with Codex ${VERSION}, since ${reason}\n`);
