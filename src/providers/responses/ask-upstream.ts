@@ -77,6 +77,8 @@ class Question {
   /** Whether output has reached the sink: from now on nothing can be repeated. */
   private hasBegun = false;
   private attempts = 0;
+  /** `x-request-id` of the latest answer, for the log. */
+  private requestId: string | undefined;
 
   constructor(
     private readonly turn: Turn,
@@ -170,6 +172,7 @@ class Question {
     const { options, clock, statistics } = this.upstream;
     const { profile } = options;
     const { transport, headers } = exchange;
+    this.noteRequestId(headers['x-request-id']);
     const reader = new AnswerReader({ profile, transport, now: () => clock.now() }, statistics);
     const head = toMetadata(readHeaderEvents(headers));
     if (transport === 'sse' || profile.turnStateFrom === 'handshake') this.keepTurnState(headers[TURN_STATE]);
@@ -282,9 +285,17 @@ class Question {
     return toClientError(failure, { secrets: options.secrets, now: clock.now(), wasRepeated });
   }
 
-  private reasonOf({ message, options: { requestId } }: UpstreamError): string {
-    const reason = scrub(message, this.upstream.options.secrets);
-    return requestId === undefined ? reason : `${reason} (request ${scrub(requestId, [])})`;
+  private noteRequestId(id: string | readonly string[] | undefined): void {
+    if (typeof id !== 'string') return;
+    this.requestId = scrub(id, this.upstream.options.secrets);
+    this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId} in its request ${this.requestId}`);
+  }
+
+  private reasonOf({ message, options }: UpstreamError): string {
+    const { secrets } = this.upstream.options;
+    const requestId = options.requestId === undefined ? this.requestId : scrub(options.requestId, secrets);
+    const reason = scrub(message, secrets);
+    return requestId === undefined ? reason : `${reason} (request ${requestId})`;
   }
 
   private get name(): string {

@@ -41,7 +41,6 @@ export class Session {
   }
 }
 
-
 /** The sessions of a provider by conversation, those used last. */
 export class Sessions {
   private readonly sessions = new Map<string, Session>();

@@ -14,20 +14,19 @@ export interface Repetition {
 
 /**
  * Counts the repetitions of a turn's request (specification §5.1). One HTTP request may be repeated `requestMaxRetries` times, a
- * stream `streamMaxRetries` times, all of it within one budget of time.
+ * stream `streamMaxRetries` times, all of it within one budget of time from the first failure.
  */
 export class Retries {
   private requests = 0;
   private streams = 0;
-  private readonly deadline: number;
+  /** Set by the first failure: however long the first attempt took, it is no repetition. */
+  private deadline: number | null = null;
 
   constructor(
     private readonly options: RetryOptions,
     private readonly clock: Clock,
     private readonly random: Random,
-  ) {
-    this.deadline = clock.now() + options.budgetMs;
-  }
+  ) {}
 
   /** The next repetition after an error; null if none is left, or if its pause would exceed the budget. */
   next(error: UpstreamError): Repetition | null {
@@ -37,15 +36,17 @@ export class Retries {
     if (!isRequest && this.streams >= streamMaxRetries) return null;
     const number = isRequest ? (this.requests += 1) : (this.streams += 1);
     if (!isRequest) this.requests = 0;
-    const now = this.clock.now();
-    const pauseMs = retryAt === undefined ? backoff(number, this.random.next()) : Math.max(0, retryAt - now);
-    if (now + pauseMs > this.deadline) return null;
+    const pauseMs =
+      retryAt === undefined ? backoff(number, this.random.next()) : Math.max(0, retryAt - this.clock.now());
+    if (!this.allows(pauseMs)) return null;
     return { pauseMs, number: isRequest ? null : number, most: isRequest ? requestMaxRetries : streamMaxRetries };
   }
 
   /** Whether `waitMs` more fit into the budget. */
   allows(waitMs: number): boolean {
-    return this.clock.now() + waitMs <= this.deadline;
+    const now = this.clock.now();
+    this.deadline ??= now + this.options.budgetMs;
+    return now + waitMs <= this.deadline;
   }
 
   /** Begins to count anew, within the same budget: another transport is tried. */
