@@ -126,7 +126,7 @@ function take(assembler: ResponseAssembler, step: Step): void {
       assembler.nameOrigin({ provider: 'p', upstreamId: step.upstreamId });
       return;
     case 'close':
-      assembler.endPass('stop');
+      assembler.endPass({ reason: 'stop' });
       return;
     case 'give':
       assembler.give([{ type: 'function_call_output', id: 'fco_1', output: 'x' }]);
@@ -138,7 +138,7 @@ function take(assembler: ResponseAssembler, step: Step): void {
       assembler.dropItems();
       return;
     case 'end':
-      assembler.endPass('stop');
+      assembler.endPass({ reason: 'stop' });
       assembler.terminate(assembler.conclude({ status: 'completed', usage: assembler.usage }, 2));
   }
 }
