@@ -132,11 +132,11 @@ export class MessageItem extends OutputItem<MessageState> {
 
   /** Returns the open part of this type, or closes the current one and opens a new one. */
   private open(type: PartState['type'], index?: number): PartState {
-    const { part } = this.state;
-    const isNext = index !== undefined && index !== this.state.content.length;
-    if (part?.type === type && !part.isDone && !isNext) return part;
-    if (isNext && (index !== this.state.content.length + 1 || part === null)) {
-      throw new ProviderContractError(`part ${index} does not follow part ${this.state.content.length}`);
+    const { part, content } = this.state;
+    const isCurrent = index === undefined || index === content.length;
+    if (part?.type === type && !part.isDone && isCurrent) return part;
+    if (index !== undefined && index !== content.length + (part === null ? 0 : 1)) {
+      throw new ProviderContractError(`a ${type} of part ${index} does not follow part ${content.length}`);
     }
     this.closePart();
     return this.begin(type);

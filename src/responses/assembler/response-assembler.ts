@@ -102,7 +102,7 @@ export class ResponseAssembler {
     const { pass } = this;
     // Noted first: whoever goes on from here closes the items likewise, and does not ask the model again.
     if (pass.finish === null) this.events.note({ type: 'finish', ...finish });
-    pass.finish = finish;
+    pass.finish ??= finish;
     this.items.closeAll(finish.reason === 'stop' ? 'completed' : 'incomplete');
   }
 
