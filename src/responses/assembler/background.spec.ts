@@ -114,7 +114,7 @@ describe(finishedItems, () => {
   const log = logOf(queue, write, drop, (assembler) => {
     assembler.beginPass();
     assembler.push(say('c', 'more'));
-    assembler.endPass('stop');
+    assembler.endPass({ reason: 'stop' });
     assembler.push({ type: 'function_call', name: 'open' });
   });
 
