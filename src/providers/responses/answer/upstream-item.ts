@@ -58,9 +58,8 @@ export class UpstreamItem {
 
   /** The summary part that takes text now; begins it if it is the next one. Null if it is neither the current one nor the next. */
   summaryPart(index: unknown): number | null {
-    const part = index === undefined ? Math.max(0, this.summaries - 1) : index;
-    if (part === this.summaries) this.summaries += 1;
-    else if (part !== this.summaries - 1) return null;
-    return this.summaries - 1;
+    const current = this.summaries - 1;
+    if (index === this.summaries || (index === undefined && current < 0)) return this.summaries++;
+    return current >= 0 && (index === undefined || index === current) ? current : null;
   }
 }
