@@ -17,4 +17,5 @@ export * from './turn.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';
 export * from './providers.module.js';
-export { Random } from './routing/index.js';
+export * from './responses/index.js';
+export { Random, type ResponsesEntry, responsesOptions } from './routing/index.js';
