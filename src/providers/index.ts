@@ -18,4 +18,4 @@ export * from './turn-headers.js';
 export * from './provider-registry.js';
 export * from './providers.module.js';
 export * from './responses/index.js';
-export { Random, type ResponsesEntry, responsesOptions } from './routing/index.js';
+export { Random, type ResponsesEntry, responsesOptions, SystemRandom } from './routing/index.js';

@@ -25,8 +25,7 @@ export function toRequest(turn: Turn, conversation: Conversation, options: Respo
     prompt_cache_key: given['prompt_cache_key'] ?? conversation.id,
     store: stores,
   };
-  for (const name of omit) delete members[name];
-  return new UpstreamRequest(turn, divideMembers(members), {
+  return new UpstreamRequest(turn, divideMembers(members, omit), {
     provider: options.name,
     keepsAll: stores,
     takesMetadata: !omit.has('client_metadata'),

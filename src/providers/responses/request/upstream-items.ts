@@ -21,5 +21,5 @@ export function toUpstreamItem({ id: ours, ...item }: Item): ForeignItem {
   if (id !== undefined) return { id, ...item };
   if (item.type !== 'message' || item['status'] !== 'completed') return item;
   const { status: _, ...message } = item;
-  return message as ForeignItem;
+  return message;
 }

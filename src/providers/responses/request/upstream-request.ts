@@ -76,9 +76,9 @@ export class UpstreamRequest {
   }
 }
 
-/** Divides the members of a request. */
-export function divideMembers(members: Readonly<Record<string, unknown>>): RequestMembers {
-  const entries = Object.entries(members);
+/** Divides the members of a request, without those to omit. */
+export function divideMembers(members: Readonly<Record<string, unknown>>, omit: ReadonlySet<string>): RequestMembers {
+  const entries = Object.entries(members).filter(([name]) => !omit.has(name));
   return {
     fixed: Object.fromEntries(entries.filter(([name]) => !INCIDENTAL_MEMBERS.has(name))),
     incidental: Object.fromEntries(entries.filter(([name]) => INCIDENTAL_MEMBERS.has(name))),
