@@ -17,9 +17,12 @@ import {
   connectionHeaders,
   type Conversation,
   conversationOf,
+  forwardedHeaders,
   toFrame,
   toHttpBody,
   toRequest,
+  TURN_STATE,
+  turnStateOf,
   type UpstreamRequest,
 } from './request/index.js';
 import type { Session, Sessions } from './sessions.js';
@@ -47,9 +50,6 @@ export interface Upstream {
   readonly logger: Logger;
   readonly outages: OutageLog;
 }
-
-/** The header, and the member of `client_metadata`, that carries the state of a turn between its requests. */
-const TURN_STATE = 'x-codex-turn-state';
 
 /**
  * Asks an upstream to answer a turn, and writes its answer into the sink. Failed requests are repeated, as the upstream's error and
@@ -124,10 +124,9 @@ class Question {
     const socket =
       (await sockets?.take({
         conversation: this.conversation.key,
-        headers: {
-          ...this.request.headers,
-          ...connectionHeaders(this.conversation, profile),
-          'openai-beta': profile.websocketBeta,
+        headers: { ...connectionHeaders(this.conversation, profile), 'openai-beta': profile.websocketBeta },
+        turnHeaders: {
+          ...forwardedHeaders(this.turn),
           ...(profile.turnStateTo === 'handshake' ? toHeader(turnState) : {}),
         },
         responseId: this.turn.parent?.origin?.upstreamId,
@@ -155,7 +154,7 @@ class Question {
     const exchange = await openSse(client, {
       body: toHttpBody(this.request, this.parentId),
       headers: {
-        ...this.request.headers,
+        ...forwardedHeaders(this.turn),
         ...connectionHeaders(this.conversation, options.profile),
         ...toHeader(this.turnState),
       },
@@ -179,11 +178,7 @@ class Question {
     try {
       await exchange.read({
         take: (json) => reader.read(json),
-        flush: () => {
-          // First: a turn that ends with this batch leaves its socket to the next one.
-          if (reader.isFinished && socket !== null) this.release(socket, reader);
-          return this.write(head, reader);
-        },
+        flush: () => this.write(head, reader),
       });
     } catch (error) {
       socket?.drop();
@@ -191,7 +186,10 @@ class Question {
     } finally {
       this.keepTurnState(reader.turnState);
     }
-    if (reader.isFinished) return;
+    if (reader.isFinished) {
+      if (socket !== null) this.release(socket, reader);
+      return;
+    }
     socket?.drop();
     throw reader.failure ?? new UpstreamError('stream closed before response.completed', { remedy: 'retry' });
   }
@@ -304,7 +302,7 @@ class Question {
 
   /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */
   private get turnState(): string | null {
-    return this.turn.headers[TURN_STATE] ?? this.session.turnStateOf(this.turn.responseId);
+    return turnStateOf(this.turn) ?? this.session.turnStateOf(this.turn.responseId);
   }
 
   private keepTurnState(state: string | readonly string[] | null | undefined): void {

@@ -14,8 +14,10 @@ export interface SocketPoolOptions {
 export interface WantedSocket {
   /** Sockets are used for one conversation only. */
   readonly conversation: string;
-  /** Headers of the handshake beside those of the address; names in lower case. */
+  /** Headers of the handshake beside those of the address; names in lower case. A socket that was opened with others is replaced. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Further headers of a handshake. They are those of one turn: an open socket is used without them. */
+  readonly turnHeaders?: Readonly<Record<string, string>>;
   /** The response to be continued; an idle socket that continues it is preferred. */
   readonly responseId: string | undefined;
   readonly signal: AbortSignal;

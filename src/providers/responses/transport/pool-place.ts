@@ -16,6 +16,7 @@ export class PoolPlace {
   /** Whether the socket is closed after its turn. */
   isLast = false;
   private readonly headers: Readonly<Record<string, string>>;
+  private readonly turnHeaders: Readonly<Record<string, string>>;
   private handshake: Handshake<UpstreamSocket> | null = null;
   private opened: UpstreamSocket | null = null;
   private diesAt = 0;
@@ -28,6 +29,7 @@ export class PoolPlace {
   ) {
     this.conversation = wanted.conversation;
     this.headers = wanted.headers;
+    this.turnHeaders = wanted.turnHeaders ?? {};
   }
 
   /** The socket. Throws if it is not open yet. */
@@ -41,7 +43,8 @@ export class PoolPlace {
     const { clock, address, websockets } = this.options;
     const { idleMs } = address.timeouts;
     this.diesAt = clock.now() + websockets.maxAgeMs;
-    const { owner, headers } = this;
+    const { owner } = this;
+    const headers = { ...this.turnHeaders, ...this.headers };
     const handshake = openWebSocket(
       { address, websockets, clock, headers },
       (socket, answer) => (this.opened = new UpstreamSocket(socket, answer, { owner, clock, idleMs })),

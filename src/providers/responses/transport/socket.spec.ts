@@ -299,7 +299,7 @@ describe('a request over a WebSocket', () => {
     expect(taker.events).toEqual(['a', 'b', 'c']);
   });
 
-  it.each<readonly [when: string, frames: Parameters<typeof packet>]>([
+  it.each<[when: string, frames: (readonly [opcode: number, text: string])[]]>([
     [
       'within the same packet',
       [
@@ -372,11 +372,11 @@ describe('a request over a WebSocket', () => {
     const { signal } = controller;
     const add = signal.addEventListener.bind(signal);
     const remove = signal.removeEventListener.bind(signal);
-    signal.addEventListener = (type: string, listener: EventListener) => {
+    signal.addEventListener = (type: string, listener: () => void) => {
       listening.add(listener);
       add(type, listener);
     };
-    signal.removeEventListener = (type: string, listener: EventListener) => {
+    signal.removeEventListener = (type: string, listener: () => void) => {
       listening.delete(listener);
       remove(type, listener);
     };
