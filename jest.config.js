@@ -7,7 +7,6 @@ const base = {
     // Examples import the package as users do.
     '^antiphon$': '<rootDir>/src/index.ts',
     '^antiphon/testing$': '<rootDir>/src/testing/index.ts',
-    '^antiphon/upstreams$': '<rootDir>/src/upstreams.ts',
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/examples/dist/'],
   transform: {

@@ -1,6 +1,6 @@
 import type { Item } from '../../src/protocol/index.js';
-import type { Turn } from '../../src/providers/index.js';
-import { type ResponsesEntry, type ResponsesOptions, responsesOptions } from '../../src/upstreams.js';
+import { type ResponsesEntry, responsesOptions, type Turn } from '../../src/providers/index.js';
+import type { ResponsesOptions } from '../../src/providers/responses/index.js';
 import { resolveSettings } from '../../src/responses/turn/resolve-settings.js';
 
 /** What is particular about a turn. */
