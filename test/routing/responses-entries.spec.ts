@@ -1,14 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { describe, expect, it } from '@jest/globals';
 
 import { createApp } from '../../src/index.js';
 import { RESERVED_MEMBERS } from '../../src/providers/responses/request/member-names.js';
-import { faultOfFile } from '../support/routing/start-fault.js';
+import { faultOfFile, withFile } from '../support/routing/start-fault.js';
 
 const SECRET = 'tz-top-secret-0123456789';
 
@@ -64,30 +61,41 @@ describe('an entry of the kind responses that cannot be', () => {
 });
 
 describe('an entry of the kind responses', () => {
-  it('serves the models of its server, with its key and query', async () => {
+  /** What the server of an entry was asked for until the service had listed its models, and the list. */
+  const listWith = async (environment: object): Promise<{ requests: readonly unknown[]; models: unknown }> => {
     const requests: unknown[] = [];
     const server = createServer(({ url, headers: { authorization } }, response) => {
       requests.push({ url, authorization });
       response.end(JSON.stringify({ object: 'list', data: [], models: [{ slug: 'gpt-5-codex' }] }));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const folder = await mkdtemp(join(tmpdir(), 'responses-'));
-    const file = join(folder, 'providers.json');
     const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-    await writeFile(
-      file,
-      JSON.stringify({ providers: { up: { ...entry, base_url, query: { client_version: '1' } } } }),
-    );
-    const app = await createApp({ environment: { PROVIDERS_FILE: file, LOG_LEVEL: 'fatal' } });
+    const content = { providers: { up: { ...entry, base_url, query: { client_version: '1' } } } };
     try {
-      await app.listen(0, '127.0.0.1');
-      const list = await fetch(`${await app.getUrl()}/v1/models`);
-      expect(await list.json()).toMatchObject({ data: [{ id: 'gpt-5-codex', owned_by: 'up' }] });
-      expect(requests[0]).toEqual({ url: '/v1/models?client_version=1', authorization: `Bearer ${SECRET}` });
+      return await withFile({ content }, async (path) => {
+        const app = await createApp({ environment: { PROVIDERS_FILE: path, LOG_LEVEL: 'fatal', ...environment } });
+        try {
+          await app.listen(0, '127.0.0.1');
+          const list = await fetch(`${await app.getUrl()}/v1/models`);
+          return { requests, models: await list.json() };
+        } finally {
+          await app.close();
+        }
+      });
     } finally {
-      await app.close();
       await new Promise((resolve) => server.close(resolve));
-      await rm(folder, { recursive: true });
     }
+  };
+
+  it('serves the models of its server, with its key and query', async () => {
+    const { requests, models } = await listWith({});
+    expect(models).toMatchObject({ data: [{ id: 'gpt-5-codex', owned_by: 'up' }] });
+    expect(requests[0]).toEqual({ url: '/v1/models?client_version=1', authorization: `Bearer ${SECRET}` });
+  });
+
+  it('asks no server when CODEX_RS_SSE_FIXTURE answers in its place', async () => {
+    const { requests, models } = await listWith({ CODEX_RS_SSE_FIXTURE: 'answer.sse' });
+    expect(models).toMatchObject({ data: [] });
+    expect(requests).toEqual([]);
   });
 });
