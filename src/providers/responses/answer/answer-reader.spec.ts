@@ -62,15 +62,19 @@ function readWithin(text: UpstreamText) {
 
 describe('§3.2 each event type', () => {
   it.each([
-    ['output_text.delta', { content_index: 0, delta: 'a', logprobs: [] }, { type: 'text', delta: 'a', key: '0' }],
-    ['refusal.delta', { content_index: 0, delta: 'no' }, { type: 'refusal', delta: 'no', key: '0' }],
+    [
+      'output_text.delta',
+      { content_index: 0, delta: 'a', logprobs: [] },
+      { type: 'text', delta: 'a', part: 0, key: '0' },
+    ],
+    ['refusal.delta', { content_index: 0, delta: 'no' }, { type: 'refusal', delta: 'no', part: 0, key: '0' }],
     [
       'output_text.annotation.added',
       { content_index: 0, annotation_index: 0, annotation: { type: 'file_path' } },
       { type: 'annotation', annotation: { type: 'file_path' }, key: '0' },
     ],
-    ['reasoning_text.delta', { content_index: 0, delta: 'a' }, { type: 'reasoning', delta: 'a', key: '1' }],
-    ['reasoning.delta', { content_index: 0, delta: 'a' }, { type: 'reasoning', delta: 'a', key: '1' }],
+    ['reasoning_text.delta', { content_index: 0, delta: 'a' }, { type: 'reasoning', delta: 'a', part: 0, key: '1' }],
+    ['reasoning.delta', { content_index: 0, delta: 'a' }, { type: 'reasoning', delta: 'a', part: 0, key: '1' }],
     [
       'reasoning_summary_text.delta',
       { summary_index: 0, delta: 'a' },
@@ -182,7 +186,7 @@ describe('§3.2 an output item', () => {
     const { events, reader, counts } = readUpstreamAnswer([added(head), delta({ logprobs }), done(final), completed()]);
     expect(events).toEqual([
       { type: 'item.open', key: '0', item: head },
-      { type: 'text', delta: 'hi', logprobs, key: '0' },
+      { type: 'text', delta: 'hi', logprobs, part: 0, key: '0' },
       { type: 'item.close', key: '0', item: final },
       { type: 'metadata', upstreamId: 'resp_u' },
       { type: 'finish', reason: 'stop' },

@@ -23,51 +23,45 @@ const text: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
   const item = delta === undefined ? undefined : itemOf(answer, event, 'message');
   if (delta === undefined || item === undefined) return;
-  if (!item.takesPart(event.content_index ?? undefined, 'output_text')) {
-    answer.drop();
-    return;
-  }
+  const part = item.messagePart(event.content_index, 'output_text');
   const { key } = item;
   const { logprobs } = event;
-  if (!Array.isArray(logprobs) || logprobs.length === 0) answer.write({ type: 'text', delta, key });
-  else answer.write({ type: 'text', delta, logprobs: logprobs as readonly Logprob[], key });
+  if (part === null) answer.drop();
+  else if (!Array.isArray(logprobs) || logprobs.length === 0) answer.write({ type: 'text', delta, part, key });
+  else answer.write({ type: 'text', delta, logprobs: logprobs as readonly Logprob[], part, key });
 };
 
 const refusal: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
   const item = delta === undefined ? undefined : itemOf(answer, event, 'message');
   if (delta === undefined || item === undefined) return;
-  if (item.takesPart(event.content_index ?? undefined, 'refusal')) {
-    answer.write({ type: 'refusal', delta, key: item.key });
-  } else {
-    answer.drop();
-  }
+  const part = item.messagePart(event.content_index, 'refusal');
+  if (part === null) answer.drop();
+  else answer.write({ type: 'refusal', delta, part, key: item.key });
 };
 
 const annotation: Handler = (answer, event) => {
   const item = itemOf(answer, event, 'message');
   if (item === undefined) return;
-  const { annotation: value } = event;
-  const takes =
-    isObject(value) && item.takesAnnotation(event.content_index ?? undefined, event.annotation_index ?? undefined);
-  if (takes) answer.write({ type: 'annotation', annotation: value as unknown as Annotation, key: item.key });
-  else answer.drop();
+  const { annotation: value, content_index: part, annotation_index: index } = event;
+  if (!isObject(value) || !item.takesAnnotation(part, index)) answer.drop();
+  else answer.write({ type: 'annotation', annotation: value as unknown as Annotation, key: item.key });
 };
 
 const reasoning: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
   const item = delta === undefined ? undefined : itemOf(answer, event, 'reasoning');
   if (delta === undefined || item === undefined) return;
-  // Further parts wait for the final form: ModelEvents have one.
-  if ((event.content_index ?? 0) === 0) answer.write({ type: 'reasoning', delta, key: item.key });
-  else answer.drop();
+  const part = item.reasoningPart(event.content_index);
+  if (part === null) answer.drop();
+  else answer.write({ type: 'reasoning', delta, part, key: item.key });
 };
 
 const summary: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
   const item = delta === undefined ? undefined : itemOf(answer, event, 'reasoning');
   if (delta === undefined || item === undefined) return;
-  const part = item.summaryPart(event.summary_index ?? undefined);
+  const part = item.summaryPart(event.summary_index);
   if (part === null) answer.drop();
   else answer.write({ type: 'reasoning_summary', delta, part, key: item.key });
 };

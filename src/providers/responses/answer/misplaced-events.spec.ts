@@ -83,20 +83,39 @@ describe('what does not fit together is dropped and counted', () => {
     expect([events, counts]).toEqual([readUpstreamAnswer(open).events, {}]);
   });
 
-  it('the second of two parts of a type: the final form has it', () => {
-    const texts = [
-      delta(),
-      delta({ content_index: 1 }),
-      { ...delta({ content_index: 2 }), type: 'response.refusal.delta' },
-    ];
-    const { events, counts } = readUpstreamAnswer([added(message('')), ...texts]);
-    expect([events.slice(1), counts]).toEqual([[{ type: 'text', delta: 'hi', key: '0' }], { events_unplaced: 2 }]);
+  it('a part of another type than it began with', () => {
+    const refusal = { ...delta(), type: 'response.refusal.delta' };
+    const { events, counts } = readUpstreamAnswer([...open, delta(), refusal]);
+    expect([events.slice(3), counts]).toEqual([
+      [{ type: 'text', delta: 'hi', part: 0, key: '0' }],
+      { events_unplaced: 1 },
+    ]);
   });
 
-  it('but not parts of alternating types', () => {
-    const refusal = { ...delta({ content_index: 1 }), type: 'response.refusal.delta' };
-    const { events } = readUpstreamAnswer([added(message('')), delta(), refusal, refusal, delta({ content_index: 2 })]);
-    expect(events.slice(1).map(({ type }) => type)).toEqual(['text', 'refusal', 'refusal', 'text']);
+  it('an annotation that would begin a text behind another one', () => {
+    const { events, counts } = readUpstreamAnswer([...open, delta(), annotation({ content_index: 1 })]);
+    expect([events.length, counts]).toEqual([4, { events_unplaced: 1 }]);
+  });
+
+  it('but not parts in order', () => {
+    const refusal = { ...delta({ content_index: 2 }), type: 'response.refusal.delta' };
+    const texts = [delta(), delta({ content_index: 1 }), annotation({ content_index: 1 }), refusal, delta()];
+    const { events, counts } = readUpstreamAnswer([...open, ...texts, annotation({ content_index: 3 })]);
+    expect(events.slice(3).map((event) => [event.type, 'part' in event && event.part])).toEqual([
+      ['text', 0],
+      ['text', 1],
+      ['annotation', false],
+      ['refusal', 2],
+      ['annotation', false],
+    ]);
+    expect(counts).toEqual({ events_unplaced: 1 });
+  });
+
+  it('but not deltas without an index of their part', () => {
+    const refusal = { ...delta({ content_index: undefined }), type: 'response.refusal.delta' };
+    const plain = delta({ content_index: undefined });
+    const { events } = readUpstreamAnswer([...open, plain, plain, refusal, plain]);
+    expect(events.slice(3).map((event) => 'part' in event && event.part)).toEqual([0, 0, 1, 2]);
   });
 
   it('but not summary parts in order', () => {

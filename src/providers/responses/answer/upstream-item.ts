@@ -3,15 +3,28 @@ import type { ForeignItem } from '../../../protocol/index.js';
 /** The types of message parts that can be streamed. */
 export type PartType = 'output_text' | 'refusal';
 
+/** The part that takes text: parts come one after another, without gaps. */
+class PartCursor {
+  current = -1;
+
+  /** Moves to a part, which must be the current or the next one; without an index, the current one. Null for any other. */
+  moveTo(index: unknown): number | null {
+    const wanted = index ?? Math.max(0, this.current);
+    if (wanted === this.current + 1) this.current += 1;
+    return wanted === this.current && this.current >= 0 ? this.current : null;
+  }
+}
+
 /** An output item of an upstream, open or closed. */
 export class UpstreamItem {
   isOpen = true;
   /** The item in its final form; null until it is known. */
   final: ForeignItem | null = null;
-  /** The parts that have begun: of a message, and of a reasoning summary. */
-  private parts = 0;
+  private readonly content = new PartCursor();
+  private readonly summary = new PartCursor();
+  /** The type of the current part of a message. */
   private partType: PartType | null = null;
-  private summaries = 0;
+  /** Those of the current part. */
   private annotations = 0;
 
   constructor(
@@ -34,32 +47,40 @@ export class UpstreamItem {
     return item.type === head.type && item.call_id === head.call_id && item.name === head.name;
   }
 
-  /**
-   * Whether the part of a `content_index` takes text now; begins it if it is the next one. ModelEvents tell parts
-   * apart by their type, so the second of two parts of a type waits for the final form, and so do those after it.
-   */
-  takesPart(index: unknown, type: PartType): boolean {
-    const isCurrent = type === this.partType;
-    if (index === this.parts - 1 || (index === undefined && isCurrent)) return isCurrent;
-    if (isCurrent || (index !== undefined && index !== this.parts)) return false;
-    this.parts += 1;
-    this.partType = type;
-    return true;
+  /** The part of a message that takes text of a type at a `content_index`; null if none does. */
+  messagePart(index: unknown, type: PartType): number | null {
+    const { content } = this;
+    const isSameType = type === this.partType;
+    const wanted = index ?? (isSameType ? content.current : content.current + 1);
+    if (wanted === content.current && !isSameType) return null;
+    const before = content.current;
+    const part = content.moveTo(wanted);
+    if (content.current !== before) {
+      this.partType = type;
+      this.annotations = 0;
+    }
+    return part;
   }
 
-  /** Whether an annotation is the next one of a part that takes it; counts it. */
+  /** Whether the current part of a message takes an annotation as its next one, or a new part as its first. Counts it. */
   takesAnnotation(part: unknown, index: unknown): boolean {
-    const isCurrent = this.partType === 'output_text' && (part === undefined || part === this.parts - 1);
+    const isText = this.partType === 'output_text';
+    const isCurrent = isText && (part ?? this.content.current) === this.content.current;
+    // ModelEvents of annotations name no part: behind a text, only a text can begin another one.
+    if (isText && !isCurrent) return false;
     const next = isCurrent ? this.annotations : 0;
-    if ((index !== undefined && index !== next) || !this.takesPart(part, 'output_text')) return false;
+    if ((index ?? next) !== next || this.messagePart(part, 'output_text') === null) return false;
     this.annotations = next + 1;
     return true;
   }
 
-  /** The summary part that takes text now; begins it if it is the next one. Null if it is neither the current one nor the next. */
+  /** The part of raw reasoning that takes text at a `content_index`; null if none does. */
+  reasoningPart(index: unknown): number | null {
+    return this.content.moveTo(index);
+  }
+
+  /** The summary part that takes text at a `summary_index`; null if none does. */
   summaryPart(index: unknown): number | null {
-    const current = this.summaries - 1;
-    if (index === this.summaries || (index === undefined && current < 0)) return this.summaries++;
-    return current >= 0 && (index === undefined || index === current) ? current : null;
+    return this.summary.moveTo(index);
   }
 }
