@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js';
 import type { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
-import type { Random } from '../routing/index.js';
+import type { Random } from '../routing/random.js';
 import { scrub } from '../scrub.js';
 import type { Turn } from '../turn.js';
 import type { UpstreamClient } from '../upstream-http/index.js';

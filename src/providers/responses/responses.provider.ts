@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
-import type { Random } from '../routing/index.js';
+import type { Random } from '../routing/random.js';
 import type { Turn } from '../turn.js';
 import { UpstreamClient } from '../upstream-http/index.js';
 import { ModelList, readModels } from '../upstream-models/index.js';
