@@ -26,7 +26,7 @@ interface Asked {
   readonly server: StartedServer;
   readonly clock: FakeClock;
   readonly client: UpstreamClient;
-  open(changes?: Partial<SseRequest>): Promise<Exchange>;
+  readonly open: (changes?: Partial<SseRequest>) => Promise<Exchange>;
 }
 
 const data = (...texts: readonly string[]): string => texts.map((text) => `data: ${text}\n\n`).join('');
@@ -181,7 +181,7 @@ describe('an answer over SSE', () => {
   it.each(['signal', 'abort'])('ends at once by its %s', async (way) => {
     let closed: Promise<unknown> = Promise.resolve();
     await withServer(
-      stream(data(CREATED), (response) => (closed = once(response, 'close'))),
+      stream(data(CREATED), (response) => void (closed = once(response, 'close'))),
       async ({ open, clock }) => {
         const controller = new AbortController();
         const exchange = await open({ signal: controller.signal });
