@@ -72,14 +72,14 @@ export class MessageItem extends OutputItem<MessageState> {
 
   protected override finishAs(final: Item): Item {
     const { state } = this;
-    const content: readonly unknown[] = Array.isArray(final['content']) ? final['content'] : [];
+    const content = listOf(final['content']).map(withLists);
     for (let index = state.content.length; index < content.length; index++) {
       const part = content[index];
       if (!isPart(part)) break;
       this.complete(part);
     }
     this.closePart();
-    return { ...final, content };
+    return { ...final, role: final['role'] ?? 'assistant', content };
   }
 
   protected override get type(): string {
@@ -119,15 +119,13 @@ export class MessageItem extends OutputItem<MessageState> {
       part.text = refusal;
       return;
     }
-    const { annotations } = final;
+    const annotations = final['annotations'] as readonly Annotation[];
     const text = String(final['text']);
     const rest = restOf(part.text, text);
-    const logprobs = listOf(final['logprobs']).slice(part.logprobs.length) as readonly Logprob[];
+    const logprobs = (final['logprobs'] as readonly Logprob[]).slice(part.logprobs.length);
     if (rest !== '' || logprobs.length > 0) this.text(rest, logprobs);
     part.text = text;
-    for (const annotation of listOf(annotations).slice(part.annotations.length)) {
-      if (isObject(annotation)) this.annotate(annotation as Annotation);
-    }
+    for (const annotation of annotations.slice(part.annotations.length)) this.annotate(annotation);
   }
 
   /** Returns the open part of this type, or closes the current one and opens a new one. */
@@ -172,7 +170,7 @@ export class MessageItem extends OutputItem<MessageState> {
     const json = JSON.stringify(text);
     if (type === 'refusal') this.events.write('response.refusal.done', `${position},"refusal":${json}`);
     else {
-      const members = `,"text":${json},"logprobs":${JSON.stringify(listOf(logprobs))}`;
+      const members = `,"text":${json},"logprobs":${JSON.stringify(logprobs)}`;
       this.events.write('response.output_text.done', position + members);
     }
   }
@@ -242,6 +240,14 @@ function isPart(part: unknown): part is ContentPart {
 /** Whether a part has deltas. */
 function isOwnPart(part: ContentPart): part is ContentPart & { readonly type: PartState['type'] } {
   return part.type === 'output_text' || part.type === 'refusal';
+}
+
+/** SDKs expect both lists in an `output_text` (protocol §3.2); not every upstream sends them. */
+function withLists(part: unknown): unknown {
+  if (!isPart(part) || part.type !== 'output_text') return part;
+  const { annotations, logprobs } = part;
+  if (Array.isArray(annotations) && Array.isArray(logprobs)) return part;
+  return { ...part, annotations: listOf(annotations), logprobs: listOf(logprobs) };
 }
 
 function listOf(value: unknown): readonly unknown[] {
