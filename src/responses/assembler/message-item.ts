@@ -1,4 +1,5 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
+import { emptyPart, isObject, isOwnPart, isPart, listOf, withLists } from './message-parts.js';
 import {
   foldDelta,
   type ItemOptions,
@@ -225,39 +226,6 @@ function foldLogprobs(part: PartState | null, event: WireEvent): number {
   return logprobs.length === 0 ? 0 : JSON.stringify(logprobs).length;
 }
 
-function emptyPart(type: PartState['type']): PartState {
-  return { type, text: '', isDone: false, annotations: [], logprobs: [] };
-}
-
-/** Whether an upstream's part can be shown in events: an object with a type, and the text of its type. */
-function isPart(part: unknown): part is ContentPart {
-  if (!isObject(part)) return false;
-  const { type, text, refusal } = part as ContentPart;
-  if (type === 'output_text') return typeof text === 'string';
-  return type === 'refusal' ? typeof refusal === 'string' : typeof type === 'string' && type !== 'reasoning_text';
-}
-
-/** Whether a part has deltas. */
-function isOwnPart(part: ContentPart): part is ContentPart & { readonly type: PartState['type'] } {
-  return part.type === 'output_text' || part.type === 'refusal';
-}
-
-/** SDKs expect both lists in an `output_text` (protocol §3.2); not every upstream sends them. */
-function withLists(part: unknown): unknown {
-  if (!isPart(part) || part.type !== 'output_text') return part;
-  const { annotations, logprobs } = part;
-  if (Array.isArray(annotations) && Array.isArray(logprobs)) return part;
-  return { ...part, annotations: listOf(annotations), logprobs: listOf(logprobs) };
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 function requireList(logprobs: unknown): void {
   if (!Array.isArray(logprobs)) throw new ProviderContractError('logprobs must be a list');
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -77,7 +77,7 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
   /** Throws ProviderContractError if a final form is that of another item. */
   requireSame(final: ForeignItem): void {
     if (final.type === this.type) return;
-    throw new ProviderContractError(`an item of type ${this.type} ended as ${String(final.type)}`);
+    throw new ProviderContractError(`an item of type ${this.type} ended as ${final.type}`);
   }
 
   /** Closes open parts and returns the item in its final form. */
