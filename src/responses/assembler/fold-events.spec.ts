@@ -328,12 +328,4 @@ describe('an assembler that goes on from a log', () => {
       }),
     );
   });
-
-  it('knows from the notes of an earlier version how the model ended', () => {
-    const notes = [
-      { before: 0, type: 'pass' },
-      { before: 0, type: 'finish', reason: 'length' },
-    ] as const;
-    expect(foldEvents({ events: [], notes }).passes).toMatchObject([{ finish: { reason: 'length' } }]);
-  });
 });
