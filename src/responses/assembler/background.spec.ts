@@ -133,3 +133,13 @@ describe(finishedItems, () => {
     expect(textsOf(finishedItems(both))).toEqual(['half ', 'whole']);
   });
 });
+
+describe(foldEvents, () => {
+  it('knows from the notes of an earlier version how the model ended', () => {
+    const notes = [
+      { before: 0, type: 'pass' },
+      { before: 0, type: 'finish', reason: 'length' },
+    ] as const;
+    expect(foldEvents({ events: [], notes }).passes).toMatchObject([{ finish: { reason: 'length' } }]);
+  });
+});

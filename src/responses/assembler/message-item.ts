@@ -1,4 +1,5 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
+import { emptyPart, isObject, isOwnPart, isPart, listOf, withLists } from './message-parts.js';
 import {
   foldDelta,
   type ItemOptions,
@@ -72,14 +73,14 @@ export class MessageItem extends OutputItem<MessageState> {
 
   protected override finishAs(final: Item): Item {
     const { state } = this;
-    const content: readonly unknown[] = Array.isArray(final['content']) ? final['content'] : [];
+    const content = listOf(final['content']).map(withLists);
     for (let index = state.content.length; index < content.length; index++) {
       const part = content[index];
       if (!isPart(part)) break;
       this.complete(part);
     }
     this.closePart();
-    return { ...final, content };
+    return { ...final, role: final['role'] ?? 'assistant', content };
   }
 
   protected override get type(): string {
@@ -119,15 +120,13 @@ export class MessageItem extends OutputItem<MessageState> {
       part.text = refusal;
       return;
     }
-    const { annotations } = final;
+    const annotations = final['annotations'] as readonly Annotation[];
     const text = String(final['text']);
     const rest = restOf(part.text, text);
-    const logprobs = listOf(final['logprobs']).slice(part.logprobs.length) as readonly Logprob[];
+    const logprobs = (final['logprobs'] as readonly Logprob[]).slice(part.logprobs.length);
     if (rest !== '' || logprobs.length > 0) this.text(rest, logprobs);
     part.text = text;
-    for (const annotation of listOf(annotations).slice(part.annotations.length)) {
-      if (isObject(annotation)) this.annotate(annotation as Annotation);
-    }
+    for (const annotation of annotations.slice(part.annotations.length)) this.annotate(annotation);
   }
 
   /** Returns the open part of this type, or closes the current one and opens a new one. */
@@ -172,7 +171,7 @@ export class MessageItem extends OutputItem<MessageState> {
     const json = JSON.stringify(text);
     if (type === 'refusal') this.events.write('response.refusal.done', `${position},"refusal":${json}`);
     else {
-      const members = `,"text":${json},"logprobs":${JSON.stringify(listOf(logprobs))}`;
+      const members = `,"text":${json},"logprobs":${JSON.stringify(logprobs)}`;
       this.events.write('response.output_text.done', position + members);
     }
   }
@@ -227,31 +226,6 @@ function foldLogprobs(part: PartState | null, event: WireEvent): number {
   return logprobs.length === 0 ? 0 : JSON.stringify(logprobs).length;
 }
 
-function emptyPart(type: PartState['type']): PartState {
-  return { type, text: '', isDone: false, annotations: [], logprobs: [] };
-}
-
-/** Whether an upstream's part can be shown in events: an object with a type, and the text of its type. */
-function isPart(part: unknown): part is ContentPart {
-  if (!isObject(part)) return false;
-  const { type, text, refusal } = part as ContentPart;
-  if (type === 'output_text') return typeof text === 'string';
-  return type === 'refusal' ? typeof refusal === 'string' : typeof type === 'string' && type !== 'reasoning_text';
-}
-
-/** Whether a part has deltas. */
-function isOwnPart(part: ContentPart): part is ContentPart & { readonly type: PartState['type'] } {
-  return part.type === 'output_text' || part.type === 'refusal';
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
 function requireList(logprobs: unknown): void {
   if (!Array.isArray(logprobs)) throw new ProviderContractError('logprobs must be a list');
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

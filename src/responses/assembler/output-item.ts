@@ -77,7 +77,7 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
   /** Throws ProviderContractError if a final form is that of another item. */
   requireSame(final: ForeignItem): void {
     if (final.type === this.type) return;
-    throw new ProviderContractError(`an item of type ${this.type} ended as ${String(final.type)}`);
+    throw new ProviderContractError(`an item of type ${this.type} ended as ${final.type}`);
   }
 
   /** Closes open parts and returns the item in its final form. */
@@ -108,8 +108,12 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
   }
 
   private toFinal(item: ForeignItem, status: ItemStatus): Item {
-    const final = { ...item, type: item.type, id: this.state.id };
-    return item['status'] === 'in_progress' ? { ...final, status } : final;
+    const { id, kind } = this.state;
+    const final = { ...item, type: item.type, id };
+    const given = item['status'] ?? null;
+    // Reasoning has none upstream; SDKs expect one of messages and calls.
+    const isMissing = given === null && (kind === 'message' || kind === 'call');
+    return isMissing || given === 'in_progress' ? { ...final, status } : final;
   }
 
   /** `,"item_id":…,"output_index":…`, part of every event of the item. */
