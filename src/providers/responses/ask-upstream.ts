@@ -173,8 +173,9 @@ class Question {
     const { transport, headers } = exchange;
     this.noteRequestId(headers['x-request-id']);
     const reader = new AnswerReader({ profile, transport, now: () => clock.now() }, statistics);
-    const head = toMetadata(readHeaderEvents(headers));
-    if (transport === 'sse' || profile.turnStateFrom === 'handshake') this.keepTurnState(headers[TURN_STATE]);
+    const hasTurnState = transport === 'sse' || profile.turnStateFrom === 'handshake';
+    if (hasTurnState) this.keepTurnState(headers[TURN_STATE]);
+    const head = [toMetadata(readHeaderEvents(headers)), ...(hasTurnState ? [this.turnStateForClient] : [])];
     try {
       await exchange.read({
         take: (json) => reader.read(json),
@@ -195,13 +196,13 @@ class Question {
   }
 
   /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
-  private write(head: ModelEvent, reader: AnswerReader): Promise<void> | undefined {
+  private write(head: readonly ModelEvent[], reader: AnswerReader): Promise<void> | undefined {
     if (!reader.hasOutput) return undefined;
     const events = reader.take();
     if (events.length === 0) return undefined;
     if (this.hasBegun) return this.sink.write(events);
     this.hasBegun = true;
-    return this.sink.write([head, ...events]);
+    return this.sink.write([...head, ...events]);
   }
 
   /** Gives a socket back, with what the next request of its conversation can build on. */
@@ -303,6 +304,11 @@ class Question {
   /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */
   private get turnState(): string | null {
     return turnStateOf(this.turn) ?? this.session.turnStateOf(this.turn.responseId);
+  }
+
+  /** The client sends it back too, in the next request of its own turn. */
+  private get turnStateForClient(): ModelEvent {
+    return { type: 'metadata', headers: toHeader(this.session.turnStateOf(this.turn.responseId)) };
   }
 
   private keepTurnState(state: string | readonly string[] | null | undefined): void {

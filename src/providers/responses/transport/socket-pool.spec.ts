@@ -97,7 +97,7 @@ describe('the sockets to an upstream', () => {
       [first, 'resp_1'],
       [second, 'resp_2'],
     ] as const) {
-      socket.baseline = { responseId };
+      socket.baseline = { responseId, members: '', count: 0, items: '' };
       socket.release();
     }
     expect(await take('c', { responseId: 'resp_1' })).toBe(first);
