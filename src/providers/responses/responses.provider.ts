@@ -1,0 +1,78 @@
+import { Logger } from '@nestjs/common';
+
+import { OutageLog } from '../../logging/index.js';
+import type { Clock } from '../../time/index.js';
+import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
+import type { ModelSink } from '../model-sink.js';
+import { PushingProvider } from '../pushing-provider.js';
+import type { Random } from '../routing/random.js';
+import type { Turn } from '../turn.js';
+import { UpstreamClient } from '../upstream-http/index.js';
+import { ModelList, readModels } from '../upstream-models/index.js';
+import { askUpstream, type Upstream } from './ask-upstream.js';
+import type { ResponsesOptions } from './options.js';
+import { CONVERSATION_HEADERS } from './request/index.js';
+import { Sessions } from './sessions.js';
+import { Statistics } from './statistics.js';
+import { SocketPool } from './transport/index.js';
+
+/** Dependencies of ResponsesProvider. */
+export interface ResponsesDependencies {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * A provider for servers with the Responses API: OpenAI, Azure, vLLM, another Antiphon. Turns go over WebSockets or SSE, and output
+ * items of any type reach the client as the upstream sends them (docs/upstreams.md).
+ */
+export class ResponsesProvider extends PushingProvider {
+  /** The upstream runs hosted tools, or refuses them. */
+  override readonly hostedTools: ModelProviderBase['hostedTools'] = 'all';
+  override readonly requestHeaders = CONVERSATION_HEADERS;
+
+  private readonly upstream: Upstream;
+  private readonly list: ModelList;
+
+  constructor(
+    private readonly options: ResponsesOptions,
+    { clock, random }: ResponsesDependencies,
+  ) {
+    super();
+    const { address, websockets } = options;
+    const logger = new Logger(ResponsesProvider.name);
+    this.upstream = {
+      options,
+      client: new UpstreamClient(address, clock),
+      sockets: websockets === null ? null : new SocketPool({ address, websockets, clock }),
+      sessions: new Sessions(websockets?.healAfterMs ?? null),
+      statistics: new Statistics(),
+      clock,
+      random,
+      logger,
+      outages: new OutageLog(logger, clock),
+    };
+    this.list = new ModelList(this.upstream.client, clock, { name: options.name, baseUrl: address.baseUrl });
+  }
+
+  override async models(): Promise<readonly ModelInfo[]> {
+    const { discover, fixture, name } = this.options;
+    if (!discover || fixture !== null) return [];
+    return readModels(await this.list.get(), name).map(({ info }) => info);
+  }
+
+  override push(turn: Turn, sink: ModelSink): Promise<void> {
+    return askUpstream(turn, sink, this.upstream);
+  }
+
+  /** What it has counted since it was created (docs/upstreams.md). */
+  override statistics(): Readonly<Record<string, number>> {
+    const { statistics, sockets } = this.upstream;
+    return { ...statistics.counts, ...(sockets === null ? {} : { websockets_open: sockets.size }) };
+  }
+
+  /** Closes all connections. */
+  override async destroy(): Promise<void> {
+    await Promise.all([this.upstream.client.destroy(), this.upstream.sockets?.destroy()]);
+  }
+}
