@@ -68,6 +68,7 @@ describe.each(ROADS)('Codex $name', (road) => {
     const steps = ['one', 'two', 'three'];
     for (const step of steps) stack.model.answer({ toolCalls: [toCall(`echo ${step} >> steps; cat steps`)] });
     stack.model.answer({ text: 'Done.' });
+    const earlier = await stack.sent();
     const run = await codex.exec('Take three steps.');
     expect(run).toMatchObject({ code: 0 });
     expect(run.events).toContainEqual(toExecution('one\ntwo\nthree\n'));
@@ -75,6 +76,9 @@ describe.each(ROADS)('Codex $name', (road) => {
     const tools = stack.lastRequest.body.messages?.filter(({ role }) => role === 'tool');
     expect(tools).toHaveLength(3);
     await expectTurns(4);
+    // Between services, only the first request holds the whole context.
+    const { whole, incremental } = await stack.sent();
+    expect([whole - earlier.whole, incremental - earlier.incremental]).toEqual(road.services === 2 ? [1, 3] : [0, 0]);
   });
 
   it('gets data of the schema that it asks for', async () => {

@@ -74,6 +74,15 @@ export class Stack implements AsyncDisposable {
     return request;
   }
 
+  /** How many requests the first service has sent over WebSockets to the next one, by their form; none to the model. */
+  async sent(): Promise<{ readonly whole: number; readonly incremental: number }> {
+    const answer = await fetch(`${this.services[0].origin}/readyz?verbose`);
+    const { providers } = (await answer.json()) as { readonly providers: readonly ReportedProvider[] };
+    const { statistics = {} } = providers.find(({ name }) => name === 'model') ?? {};
+    const { websocket_requests_whole: whole = 0, websocket_requests_incremental: incremental = 0 } = statistics;
+    return { whole, incremental };
+  }
+
   /** Kills the service next to the model, without a warning, and starts it again at the same address. */
   async restartLast(): Promise<void> {
     const last = this.hops.at(-1) as Hop;
@@ -100,6 +109,12 @@ export class Stack implements AsyncDisposable {
       }),
     );
   }
+}
+
+/** What `/readyz?verbose` says of a provider. */
+interface ReportedProvider {
+  readonly name: string;
+  readonly statistics?: Readonly<Record<string, number>>;
 }
 
 interface Hop {
