@@ -25,6 +25,7 @@ export type { Continuation, Continuations, Transcript } from './context/index.js
 export { createAdapter } from './http/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';
+export * from './providers/responses/index.js';
 export {
   ActiveTurn,
   Admission,

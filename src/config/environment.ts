@@ -196,7 +196,7 @@ export class Environment {
 
   /**
    * File with server-sent events that answers in place of every server of the kind `responses`, for tests without a network; see
-   * [upstreams.md](upstreams.md#fixtures). Empty: the servers answer.
+   * [upstreams.md](upstreams.md#7-fixtures). Empty: the servers answer.
    */
   @Text()
   readonly CODEX_RS_SSE_FIXTURE: string = '';
@@ -219,9 +219,12 @@ export class Environment {
   @Milliseconds(0)
   readonly MODEL_ACCEPT_TIMEOUT_MS: number = 1000;
 
-  /** Maximum silence of a model within a turn. After that the response fails. 0: no limit. */
+  /**
+   * Maximum silence of a model within a turn. After that the response fails. 0: no limit. Longer than the timeouts of
+   * upstreams, so that a turn whose upstream is silent can still be sent again.
+   */
   @Milliseconds(0)
-  readonly MODEL_IDLE_TIMEOUT_MS: number = 300_000;
+  readonly MODEL_IDLE_TIMEOUT_MS: number = 360_000;
 
   /**
    * Maximum duration of a whole turn: all waits and passes, tools that the server runs, and a client that reads slowly.

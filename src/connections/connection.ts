@@ -36,6 +36,7 @@ const logger = new Logger('Connection');
 /** A client's socket from its upgrade to its end: lifetime limits and the closing sequence. */
 export class Connection implements ClientSocketListener, FrameWriterListener, HeartbeatDependencies {
   readonly tenant: Tenant;
+  /** The headers of the upgrade, without what belongs to the turn of the client in which it connected. */
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
   /** Milliseconds since the epoch. */
@@ -52,7 +53,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
 
   constructor(
     readonly id: string,
-    { socket, stream, headers, caller }: Upgraded,
+    { socket, stream, headers: { 'x-codex-turn-state': _, ...headers }, caller }: Upgraded,
     private readonly dependencies: ConnectionDependencies,
   ) {
     const { clock, environment } = dependencies;

@@ -11,5 +11,6 @@ export * from './json-length.js';
 export * from './list-object.js';
 export * from './origin.js';
 export * from './output-text.js';
+export * from './rate-limit-headers.js';
 export * from './usage.js';
 export * from './wire.js';

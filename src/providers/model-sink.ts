@@ -9,7 +9,7 @@ export interface ModelSink {
   readonly isClosed: boolean;
 
   /**
-   * Takes a batch of events. If it returns a promise, the provider must wait for it before the next write. Never throws; the
+   * Takes a batch of events; an empty one says that the model is alive. If it returns a promise, the provider must wait for it before the next write. Never throws; the
    * promise never rejects.
    */
   write(batch: readonly ModelEvent[]): Promise<void> | undefined;

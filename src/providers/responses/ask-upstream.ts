@@ -10,7 +10,7 @@ import { scrub } from '../scrub.js';
 import type { Turn } from '../turn.js';
 import type { UpstreamClient } from '../upstream-http/index.js';
 import { AnswerReader, readHeaderEvents, toMetadata } from './answer/index.js';
-import { classifyHttp, type Repetition, Retries, toClientError } from './errors/index.js';
+import { classifyHandshake, classifyHttp, type Repetition, Retries, toClientError } from './errors/index.js';
 import type { ResponsesOptions } from './options.js';
 import {
   baselineAfter,
@@ -33,9 +33,10 @@ import {
   openFixture,
   openSse,
   type SocketPool,
+  type UpstreamHeaders,
   type UpstreamSocket,
 } from './transport/index.js';
-import { UpstreamError } from './upstream-error.js';
+import { type Remedy, UpstreamError } from './upstream-error.js';
 
 /** A server with the Responses API, and what is kept for it between turns. */
 export interface Upstream {
@@ -76,9 +77,12 @@ class Question {
   private needsWhole = false;
   /** Whether output has reached the sink: from now on nothing can be repeated. */
   private hasBegun = false;
+  /** Whether the turn goes over HTTP for good, whatever becomes of its session. */
+  private usesHttp = false;
   /** That of the latest attempt. */
   private transport: Exchange['transport'] = 'sse';
-  private attempts = 0;
+  /** Whether the latest attempt has left out what the upstream is to know. */
+  private isContinuation = false;
   /** `x-request-id` of the latest answer, for the log. */
   private requestId: string | undefined;
 
@@ -97,12 +101,15 @@ class Question {
   async ask(): Promise<void> {
     for (;;) {
       try {
-        this.attempts += 1;
+        this.requestId = undefined;
         await this.read((await this.openOnSocket()) ?? (await this.openOverHttp()));
         return;
       } catch (error) {
         this.sink.signal.throwIfAborted();
+        // A policy has ended the answer before the upstream did.
+        if (this.sink.isClosed) return;
         const failure = this.classify(error);
+        this.noteRequestId(failure.options.requestId);
         if (this.hasBegun || !(await this.recover(failure))) throw this.explain(failure);
         this.sink.signal.throwIfAborted();
       }
@@ -114,8 +121,8 @@ class Question {
    * (upstreams §1.1), or if all sockets are busy, because a turn does not wait for one.
    */
   private async openOnSocket(): Promise<Attempt | null> {
-    const { sockets, statistics, options, clock } = this.upstream;
-    if (sockets === null || options.fixture !== null || this.session.hasFallenBack(clock.now())) return null;
+    const { sockets, statistics, options } = this.upstream;
+    if (sockets === null || options.fixture !== null || this.hasFallenBack()) return null;
     this.transport = 'websocket';
     const { profile } = options;
     const { signal } = this.sink;
@@ -131,12 +138,13 @@ class Question {
       signal,
     });
     if (socket === null) return null;
-    const { text, isIncremental } = toFrame(this.request, this.needsWhole ? null : socket.baseline, {
-      profile,
-      turnState: profile.turnStateTo === 'client_metadata' ? turnState : null,
-    });
-    statistics.count(isIncremental ? 'websocket_requests_incremental' : 'websocket_requests_whole');
     try {
+      const { text, isIncremental } = toFrame(this.request, this.needsWhole ? null : socket.baseline, {
+        profile,
+        turnState: profile.turnStateTo === 'client_metadata' ? turnState : null,
+      });
+      this.isContinuation = isIncremental;
+      statistics.count(isIncremental ? 'websocket_requests_incremental' : 'websocket_requests_whole');
       return { exchange: await socket.send(text, signal), socket };
     } catch (error) {
       socket.drop();
@@ -148,6 +156,7 @@ class Question {
   private async openOverHttp(): Promise<Attempt> {
     const { client, options, statistics, clock } = this.upstream;
     this.transport = 'sse';
+    this.isContinuation = this.parentId !== null;
     if (options.fixture !== null) return { exchange: await openFixture(options.fixture), socket: null };
     statistics.count('http_requests');
     const exchange = await openSse(client, {
@@ -170,15 +179,15 @@ class Question {
     const { options, clock, statistics } = this.upstream;
     const { profile } = options;
     const { transport, headers } = exchange;
-    this.noteRequestId(headers['x-request-id']);
     const reader = new AnswerReader({ profile, transport, now: () => clock.now() }, statistics);
-    const hasTurnState = transport === 'sse' || profile.turnStateFrom === 'handshake';
-    if (hasTurnState) this.keepTurnState(headers[TURN_STATE]);
-    const head = [toMetadata(readHeaderEvents(headers)), ...(hasTurnState ? [this.turnStateForClient] : [])];
+    const head = socket?.isNew === false ? [this.lastingHeaders(headers)] : this.readHeaders(exchange);
     try {
       await exchange.read({
         take: (json) => reader.read(json),
-        flush: () => this.write(head, reader),
+        flush: () => {
+          if (this.sink.isClosed && !reader.isFinished) exchange.abort();
+          return this.write(head, reader);
+        },
       });
     } catch (error) {
       socket?.drop();
@@ -194,11 +203,29 @@ class Question {
     throw reader.failure ?? new UpstreamError('stream closed before response.completed', { remedy: 'retry' });
   }
 
+  /** What the headers of an answer, or of a new socket, tell the client before the answer (upstreams §3.1). */
+  private readHeaders({ transport, headers }: Exchange): readonly ModelEvent[] {
+    this.noteRequestId(headers['x-request-id']);
+    this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId}`);
+    const metadata = toMetadata(readHeaderEvents(headers));
+    if (transport === 'websocket' && this.upstream.options.profile.turnStateFrom === 'event') return [metadata];
+    this.keepTurnState(headers[TURN_STATE]);
+    return [
+      metadata,
+      { type: 'metadata', headers: toHeader(this.upstream.sessions.turnStateOf(this.turn.responseId)) },
+    ];
+  }
+
+  /** What the handshake of a socket that was used before says of every answer: limits and states were those of earlier turns. */
+  private lastingHeaders(headers: UpstreamHeaders): ModelEvent {
+    return toMetadata(readHeaderEvents(headers).filter(({ type }) => type === 'server_reasoning_included'));
+  }
+
   /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
   private write(head: readonly ModelEvent[], reader: AnswerReader): Promise<void> | undefined {
-    if (!reader.hasOutput) return undefined;
-    const events = reader.take();
-    if (events.length === 0) return undefined;
+    const events = reader.hasOutput ? reader.take() : [];
+    // Nothing yet, but the upstream is alive.
+    if (events.length === 0) return this.sink.write(events);
     if (this.hasBegun) return this.sink.write(events);
     this.hasBegun = true;
     return this.sink.write([...head, ...events]);
@@ -216,14 +243,23 @@ class Question {
     if (error instanceof UpstreamError) return error;
     if (!(error instanceof AnswerRefusedError)) throw error;
     const { options, clock } = this.upstream;
-    return classifyHttp(error, this.transport, { profile: options.profile, now: clock.now() });
+    const context = { profile: options.profile, now: clock.now() };
+    return this.transport === 'websocket' ? classifyHandshake(error, context) : classifyHttp(error, context);
+  }
+
+  /** Whether the session has fallen back to HTTP, by this turn or by another one, whose place this one then takes. */
+  private hasFallenBack(): boolean {
+    if (this.usesHttp || !this.session.hasFallenBack(this.upstream.clock.now())) return this.usesHttp;
+    this.usesHttp = true;
+    this.retries.reset();
+    return true;
   }
 
   /** Prepares another attempt and waits for its time. Returns whether there is one (upstreams §5). */
   private async recover(failure: UpstreamError): Promise<boolean> {
     const { clock } = this.upstream;
     const { signal } = this.sink;
-    switch (failure.remedy) {
+    switch (this.remedyFor(failure)) {
       case 'none':
         return false;
       case 'http':
@@ -250,11 +286,18 @@ class Question {
     }
   }
 
+  /** Not every server has a code for a parent that it does not know. */
+  private remedyFor({ remedy, options: { status, failure } }: UpstreamError): Remedy {
+    const isForgotten = this.isContinuation && (status === 404 || failure?.param === 'previous_response_id');
+    return isForgotten && !this.needsWhole ? 'whole_context' : remedy;
+  }
+
   /** Switches the conversation to HTTP. Another turn of it may have done so already; then there is nothing to say. */
   private fallBack(failure: UpstreamError, manner: 'silently' | 'with a warning'): void {
     const { clock, sockets, statistics, logger } = this.upstream;
-    this.retries.reset();
     if (!this.session.fallBack(clock.now())) return;
+    this.usesHttp = true;
+    this.retries.reset();
     sockets?.drop(this.conversation.key);
     statistics.count('fallbacks');
     if (manner === 'with a warning') {
@@ -269,46 +312,38 @@ class Question {
       return;
     }
     statistics.count('reconnections');
-    outages.warn(`${this.name}: Reconnecting... ${number}/${most}`, this.reasonOf(failure));
+    outages.warn(this.name, `Reconnecting... ${number}/${most}: ${this.reasonOf(failure)}`);
   }
 
   /** The error for the client; logs its cause. */
   private explain(failure: UpstreamError): ModelError {
     const { options, clock, outages } = this.upstream;
-    outages.warn(`${this.name} failed`, this.reasonOf(failure));
-    const wasRepeated = this.attempts > 1;
+    outages.warn(this.name, `failed: ${this.reasonOf(failure)}`);
+    const wasRepeated = this.retries.hasTried;
     return toClientError(failure, { secrets: options.secrets, now: clock.now(), wasRepeated });
   }
 
   private noteRequestId(id: string | readonly string[] | undefined): void {
-    if (typeof id !== 'string') return;
-    this.requestId = scrub(id, this.upstream.options.secrets);
-    this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId} in its request ${this.requestId}`);
+    if (typeof id === 'string') this.requestId = scrub(id, this.upstream.options.secrets);
   }
 
-  private reasonOf({ message, options }: UpstreamError): string {
-    const { secrets } = this.upstream.options;
-    const requestId = options.requestId === undefined ? this.requestId : scrub(options.requestId, secrets);
-    const reason = scrub(message, secrets);
-    return requestId === undefined ? reason : `${reason} (request ${requestId})`;
+  private reasonOf({ message }: UpstreamError): string {
+    return scrub(message, this.upstream.options.secrets);
   }
 
+  /** For the log. The request id is no reason: lines are grouped by that. */
   private get name(): string {
-    return `'${this.upstream.options.name}'`;
+    const { name } = this.upstream.options;
+    return this.requestId === undefined ? `'${name}'` : `'${name}' (request ${this.requestId})`;
   }
 
   /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */
   private get turnState(): string | null {
-    return turnStateOf(this.turn) ?? this.session.turnStateOf(this.turn.responseId);
-  }
-
-  /** The client sends it back too, in the next request of its own turn. */
-  private get turnStateForClient(): ModelEvent {
-    return { type: 'metadata', headers: toHeader(this.session.turnStateOf(this.turn.responseId)) };
+    return turnStateOf(this.turn) ?? this.upstream.sessions.turnStateOf(this.turn.responseId);
   }
 
   private keepTurnState(state: string | readonly string[] | null | undefined): void {
-    if (typeof state === 'string') this.session.keepTurnState(this.turn.responseId, state);
+    if (typeof state === 'string') this.upstream.sessions.keepTurnState(this.turn.responseId, state);
   }
 
   /** The upstream's id of the response that the turn continues, if the upstream has stored it; null to send the whole context. */

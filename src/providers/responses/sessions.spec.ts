@@ -28,10 +28,16 @@ describe('a session', () => {
   });
 
   it('§3.1 keeps the first state of a turn, and no other turn sees it', () => {
-    const session = open().of('one');
-    session.keepTurnState('resp_1', 'first');
-    session.keepTurnState('resp_1', 'second');
-    expect([session.turnStateOf('resp_1'), session.turnStateOf('resp_2')]).toEqual(['first', null]);
+    const sessions = open();
+    sessions.keepTurnState('resp_1', 'first');
+    sessions.keepTurnState('resp_1', 'second');
+    expect([sessions.turnStateOf('resp_1'), sessions.turnStateOf('resp_2')]).toEqual(['first', null]);
+  });
+
+  it('§3.1 keeps the states of a thousand turns', () => {
+    const sessions = open();
+    for (let turn = 0; turn <= 1000; turn += 1) sessions.keepTurnState(`resp_${turn}`, `state ${turn}`);
+    expect([sessions.turnStateOf('resp_0'), sessions.turnStateOf('resp_1')]).toEqual([null, 'state 1']);
   });
 
   it('is forgotten when ten thousand others were used since', () => {

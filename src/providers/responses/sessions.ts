@@ -1,13 +1,12 @@
 /** Sessions that are remembered. One that was forgotten begins anew. */
 const MOST_SESSIONS = 10_000;
 
-/** Turns of a session whose state is kept: those that run at the same time, with room to spare. */
-const MOST_TURNS = 64;
+/** Turns whose state is remembered: those that run at the same time. */
+const MOST_TURNS = 1000;
 
-/** What the provider knows of a conversation: whether it fell back to HTTP, and the state of its turns. */
+/** What the provider knows of a conversation: whether it fell back to HTTP. */
 export class Session {
   private fellBackAt: number | null = null;
-  private readonly turnStates = new Map<string, string>();
 
   /** `healAfterMs`: after this time a WebSocket is tried again; null: never. */
   constructor(private readonly healAfterMs: number | null) {}
@@ -26,34 +25,47 @@ export class Session {
     this.fellBackAt = now;
     return true;
   }
-
-  /** The state that the upstream gave in this turn; null if it gave none. */
-  turnStateOf(responseId: string): string | null {
-    return this.turnStates.get(responseId) ?? null;
-  }
-
-  /** Keeps the state of a turn; only the first one counts. A later turn never sees it. */
-  keepTurnState(responseId: string, state: string): void {
-    if (this.turnStates.has(responseId)) return;
-    const [oldest] = this.turnStates.keys();
-    if (this.turnStates.size >= MOST_TURNS && oldest !== undefined) this.turnStates.delete(oldest);
-    this.turnStates.set(responseId, state);
-  }
 }
 
-/** The sessions of a provider by conversation, those used last. */
+/** The sessions of a provider by conversation, and the states of its turns, those used last. */
 export class Sessions {
-  private readonly sessions = new Map<string, Session>();
+  private readonly sessions = new Recent<Session>(MOST_SESSIONS);
+  private readonly turnStates = new Recent<string>(MOST_TURNS);
 
   constructor(private readonly healAfterMs: number | null) {}
 
   /** The session of a conversation, new if it is not known. */
   of(conversation: string): Session {
     const session = this.sessions.get(conversation) ?? new Session(this.healAfterMs);
-    this.sessions.delete(conversation);
     this.sessions.set(conversation, session);
-    const [oldest] = this.sessions.keys();
-    if (this.sessions.size > MOST_SESSIONS && oldest !== undefined) this.sessions.delete(oldest);
     return session;
+  }
+
+  /** The state that the upstream gave in the turn of a response; null if it gave none. */
+  turnStateOf(responseId: string): string | null {
+    return this.turnStates.get(responseId) ?? null;
+  }
+
+  /** Keeps the state of a turn; only the first one counts. A later turn never sees it (upstreams §3.1). */
+  keepTurnState(responseId: string, state: string): void {
+    if (this.turnStates.get(responseId) === undefined) this.turnStates.set(responseId, state);
+  }
+}
+
+/** A map of limited size, which forgets what was set least recently. */
+class Recent<T> {
+  private readonly entries = new Map<string, T>();
+
+  constructor(private readonly most: number) {}
+
+  get(key: string): T | undefined {
+    return this.entries.get(key);
+  }
+
+  set(key: string, value: T): void {
+    this.entries.delete(key);
+    this.entries.set(key, value);
+    const [oldest] = this.entries.keys();
+    if (this.entries.size > this.most && oldest !== undefined) this.entries.delete(oldest);
   }
 }

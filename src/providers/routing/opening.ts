@@ -42,6 +42,7 @@ export class Opening implements ModelSink {
     const { held } = this;
     if (held === null) return this.sink.write(batch);
     if (this.isGivenUp) return nextLoopTurn();
+    if (batch.length === 0) return this.sink.write(batch);
     for (const event of batch) held.push(event);
     this.batches += 1;
     if (held.every(isSilent) && this.batches < MOST_SILENT_BATCHES) return undefined;

@@ -28,6 +28,11 @@ const CODE = /^[a-z][a-z0-9_]{2,63}$/;
 /** Codes of exhausted quotas, for which a retry does not help (protocol §7). */
 const QUOTA = /^(?:insufficient_quota|credit_balance_exhausted|\w+_spend_limit_exceeded|\w+_usage_limit_exceeded)$/;
 
+/** Whether a code or a type says that a quota is exhausted. */
+export function isQuotaCode(name: string | null): name is string {
+  return name !== null && QUOTA.test(name);
+}
+
 /** Request members with the same name in both protocols. */
 const SHARED_PARAMS =
   /^(?:model|temperature|top_p|presence_penalty|frequency_penalty|top_logprobs|tools|tool_choice|parallel_tool_calls|metadata|user)(?=$|[.[])/;
@@ -68,8 +73,8 @@ export function serverError(message: string, cause: unknown, options: ModelError
 }
 
 function rateLimit({ code, type }: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
-  const quota = [code, type].find((name) => name !== null && QUOTA.test(name));
-  if (quota !== undefined && quota !== null) {
+  const quota = [code, type].find(isQuotaCode);
+  if (quota !== undefined) {
     const message = 'You exceeded your current quota.';
     return new ModelError(quota, message, { status: 429, type: 'insufficient_quota', retry: 'other', cause });
   }

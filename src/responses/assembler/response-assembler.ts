@@ -13,7 +13,7 @@ import {
 } from '../../protocol/index.js';
 import type { Finish, ForeignEvent, ModelEvent } from '../../providers/index.js';
 import { EventWriter, type Writing } from './event-writer.js';
-import { fitsBudget, requireForeign } from './output-budget.js';
+import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
 import { OutputItems } from './output-items.js';
 import { reduceEvent } from './reduce-event.js';
@@ -31,6 +31,7 @@ import {
   emptyState,
   finishedItemsOf,
   newPass,
+  OVERHEAD_CHARACTERS,
   type PassState,
 } from './state.js';
 
@@ -125,12 +126,12 @@ export class ResponseAssembler {
     if (fitsBudget(characters - built, event, this.options.maxOutputCharacters)) reduceEvent(this.items, event);
   }
 
-  /**
-   * Counts an event that is not part of the response as output. Throws ProviderContractError for an event that only the
-   * service may send, for one that is not JSON, and beyond the output limit.
-   */
-  admit(event: ForeignEvent): void {
-    this.state.characters += requireForeign(this.state.characters, event, this.options.maxOutputCharacters);
+  /** Counts an event that is not part of the response as output. False if it would exceed the output limit. */
+  admit(event: ForeignEvent): boolean {
+    const characters = this.state.characters + OVERHEAD_CHARACTERS + JSON.stringify(event).length;
+    if (characters > this.options.maxOutputCharacters) return false;
+    this.state.characters = characters;
+    return true;
   }
 
   /** Adds tokens to the current pass. */

@@ -16,14 +16,13 @@ import {
 import type { Clock, Timer } from '../../time/index.js';
 import { ProviderContractError, requireText, type ResponseAssembler, toFinish } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
+import { isForeignLimit, requireForeign, withoutForeignLimits } from './beside-response.js';
 import type { Delivery } from './delivery.js';
 import type { TurnPolicy } from './pass-policy.js';
 import type { TurnObservers } from './turn-observer.js';
 
 /** Batches taken before the event loop gets a turn, so that a fast provider does not block it. */
 const BATCHES_PER_LOOP_TURN = 32;
-
-const RATE_LIMIT = /^x-ratelimit-/i;
 
 const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>(['stop', 'length', 'content_filter']);
 
@@ -91,6 +90,8 @@ export class Pass implements ModelSink {
     // A provider that ignores the closed sink must not block the event loop.
     if (this.isClosed) return nextLoopTurn();
     this.idle?.refresh();
+    // Only a sign of life.
+    if (batch.length === 0) return undefined;
     try {
       for (const event of batch) {
         this.look(event, 0);
@@ -134,19 +135,22 @@ export class Pass implements ModelSink {
   /** Passes on an event that is not part of the response, in its place if the client is not behind. */
   private passOn(event: ForeignEvent): void {
     const { turn, assembler, delivery } = this.dependencies;
-    assembler.admit(event);
-    if (turn.client.onEvent === undefined) {
+    requireForeign(event);
+    const { onEvent } = turn.client;
+    if (onEvent === undefined || isForeignLimit(event, turn) || !assembler.admit(event)) {
       turn.droppedEvents += 1;
       return;
     }
+    // What follows `response.created` is no refusal any more, even if this batch fails.
+    this.accept();
     void delivery.deliver();
-    turn.client.onEvent(event);
+    onEvent(event);
   }
 
   /** Records the origin of the answer, from which the next turn of the transcript may continue. */
   private readMetadata({ headers, upstreamId, provider, model }: Extract<ModelEvent, { type: 'metadata' }>): void {
     const { turn, assembler } = this.dependencies;
-    if (headers !== undefined) turn.client.onHeaders?.(isLimited(turn) ? withoutLimits(headers) : headers);
+    if (headers !== undefined) turn.client.onHeaders?.(withoutForeignLimits(headers, turn));
     if (provider !== undefined) turn.chose(provider);
     if (upstreamId === undefined && provider === undefined && model === undefined) return;
     const known = assembler.pass.origin;
@@ -234,14 +238,4 @@ function readFinish(event: Finish): Finish {
   if (incompleteReason !== undefined) requireText(incompleteReason, 'the reason of an incomplete response');
   if (serviceTier !== undefined) requireText(serviceTier, 'a service tier');
   return toFinish(event);
-}
-
-/** Whether the service has told the client a rate limit of its own. */
-function isLimited({ lease }: ActiveTurn): boolean {
-  return Object.keys(lease?.headers ?? {}).some((name) => RATE_LIMIT.test(name));
-}
-
-/** Two rate limits in one answer would be taken for one. */
-function withoutLimits(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !RATE_LIMIT.test(name)));
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { type Profile, PROFILES } from '../profile.js';
-import { classifyFailed, classifyFrame, classifyHttp } from './classify.js';
-import { readAdvice } from './retry-delay.js';
+import { AnswerRefusedError } from '../transport/index.js';
+import { classifyFailed, classifyFrame, classifyHandshake, classifyHttp } from './classify.js';
+import { readAdvice } from './delays.js';
 
 const NOW = 1_800_000_000_000;
 const NOVEMBER = { profile: PROFILES['codex-2026-11'], now: NOW };
@@ -100,7 +101,8 @@ describe('the delay in a text', () => {
 
 describe('an HTTP status', () => {
   const refuse = (status: number, error: object = {}, headers = {}) =>
-    classifyHttp({ status, headers, text: body(error) }, 'sse', NOVEMBER);
+    classifyHttp(new AnswerRefusedError(status, headers, body(error)), NOVEMBER);
+  const refuseHandshake = (status: number) => classifyHandshake(new AnswerRefusedError(status, {}, ''), NOVEMBER);
 
   it.each([
     [400, 'none'],
@@ -125,9 +127,7 @@ describe('an HTTP status', () => {
 
   it('of 5xx repeats the request itself, over HTTP only', () => {
     expect(refuse(500).options.isRequestLevel).toBe(true);
-    expect(classifyHttp({ status: 500, headers: {}, text: '' }, 'websocket', NOVEMBER).options.isRequestLevel).toBe(
-      false,
-    );
+    expect(refuseHandshake(500).options.isRequestLevel).toBeUndefined();
     expect(refuse(429, {}, { 'retry-after': '1' }).options.isRequestLevel).toBe(false);
   });
 
@@ -153,8 +153,20 @@ describe('an HTTP status', () => {
     expect(refuse(503, { code: 'slow_down' }).remedy).toBe('retry');
   });
 
-  it('426 to a handshake leads to HTTP', () => {
-    expect(classifyHttp({ status: 426, headers: {}, text: '' }, 'websocket', NOVEMBER).remedy).toBe('http');
+  it.each([
+    [200, 'retry'],
+    [301, 'retry'],
+    [400, 'retry'],
+    [401, 'none'],
+    [403, 'none'],
+    [404, 'retry'],
+    [405, 'retry'],
+    [426, 'http'],
+    [429, 'none'],
+    [500, 'retry'],
+    [501, 'retry'],
+  ])('§5.2 %i to a handshake, which says nothing of the request, leads to: %s', (status, remedy) => {
+    expect(refuseHandshake(status).remedy).toBe(remedy);
   });
 
   it('of a forgotten parent asks for the whole context', () => {

@@ -1,17 +1,8 @@
-import { describeFailure, readFailure, type UpstreamFailure } from '../../upstream-errors/index.js';
+import { describeFailure, isQuotaCode, readFailure, type UpstreamFailure } from '../../upstream-errors/index.js';
 import { isObject } from '../../../validation/index.js';
-import type { UpstreamHeaders } from '../transport/exchange.js';
+import type { AnswerRefusedError, UpstreamHeaders } from '../transport/index.js';
 import { type Remedy, UpstreamError, type UpstreamErrorOptions } from '../upstream-error.js';
-import type { FailureContext } from './failure-context.js';
-import { readRetryAt } from './retry-delay.js';
-
-/** A refused request: an answer other than 2xx, or a refused handshake. */
-export interface Refusal {
-  readonly status: number;
-  readonly headers: UpstreamHeaders;
-  /** The beginning of the body. */
-  readonly text: string;
-}
+import { type Delays, type FailureContext, readDelays } from './delays.js';
 
 /** The upstream does not know the response that the request continues. */
 const FORGOTTEN = 'previous_response_not_found';
@@ -19,24 +10,38 @@ const FORGOTTEN = 'previous_response_not_found';
 /** The socket is too old: a new one takes the same request. */
 const SOCKET_TOO_OLD = 'websocket_connection_limit_reached';
 
-/** Types and codes of a 429 that waiting does not help. */
-const EXHAUSTED =
-  /^(?:usage_limit_reached|usage_not_included|insufficient_quota|credit_balance_exhausted|\w+_(?:spend|usage)_limit_exceeded|flex_unavailable)$/;
+/** Further types and codes of a 429 that waiting does not help, besides those of quotas. */
+const UNAVAILABLE: ReadonlySet<string | null> = new Set([
+  'usage_limit_reached',
+  'usage_not_included',
+  'flex_unavailable',
+]);
+
+/** Statuses that refuse a handshake and would refuse an HTTP request too. */
+const REFUSED_ANYWAY = new Set([401, 403, 429]);
 
 const OVERLOADED = 'server_is_overloaded';
 
 /**
- * The failure of an HTTP request or of a WebSocket handshake, by its status. Statuses that say that the request, the model or the
- * credentials are at fault are not retried.
+ * The failure of an HTTP request, by its status. Statuses that say that the request, the model or the credentials are at fault are
+ * not retried.
  */
-export function classifyHttp(
-  { status, headers, text }: Refusal,
-  transport: 'sse' | 'websocket',
+export function classifyHttp({ status, headers, text }: AnswerRefusedError, context: FailureContext): UpstreamError {
+  const options = classifyStatus(status, headers, readFailure(text), context);
+  return refused(status, { ...options, isRequestLevel: status >= 500 });
+}
+
+/**
+ * The failure of a WebSocket handshake. It says nothing of the request, only of the way to the server, such as a proxy that knows no
+ * WebSockets: it is retried, and then sent over HTTP; at once if the server says so (426).
+ */
+export function classifyHandshake(
+  { status, headers, text }: AnswerRefusedError,
   context: FailureContext,
 ): UpstreamError {
   const options = classifyStatus(status, headers, readFailure(text), context);
-  if (status === 426 && transport === 'websocket') return refused(status, { ...options, remedy: 'http' });
-  return refused(status, { ...options, isRequestLevel: transport === 'sse' && status >= 500 });
+  if (REFUSED_ANYWAY.has(status)) return refused(status, options);
+  return refused(status, { ...options, remedy: status === 426 ? 'http' : 'retry' });
 }
 
 /** `error` of `response.failed` (upstreams §6). */
@@ -45,12 +50,12 @@ export function classifyFailed(error: unknown, context: FailureContext): Upstrea
   const failure = describeFailure(error);
   const { code, message } = failure;
   const headers = headersOf(error);
-  const retryAt = readRetryAt({ headers, code, message }, context);
+  const delays = readDelays({ headers, code, message }, context);
   const isFatal =
-    profile.fatalCodes.has(code ?? '') || (profile.fatalWithoutDelay.has(code ?? '') && retryAt === undefined);
+    profile.fatalCodes.has(code ?? '') || (profile.fatalWithoutDelay.has(code ?? '') && delays.retryAt === undefined);
   const remedy: Remedy = code === FORGOTTEN ? 'whole_context' : isFatal ? 'none' : 'retry';
   const text = code === null && message === '' ? 'response.failed event received' : `${code ?? 'no code'}: ${message}`;
-  return new UpstreamError(text, { remedy, failure, ...(retryAt === undefined ? {} : { retryAt }) });
+  return new UpstreamError(text, { remedy, failure, ...delays });
 }
 
 /** A wrapped error frame of a socket; null for one that is to be ignored, because it has no error status. */
@@ -73,18 +78,18 @@ function classifyStatus(
   context: FailureContext,
 ): UpstreamErrorOptions {
   const { code, message } = failure;
-  const retryAt = readRetryAt({ headers, code, message }, context);
+  const delays = readDelays({ headers, code, message }, context);
   const requestId = headers['x-request-id'];
   return {
-    remedy: remedyOf(status, failure, retryAt),
+    remedy: remedyOf(status, failure, delays),
     status,
     failure,
-    ...(retryAt === undefined ? {} : { retryAt }),
+    ...delays,
     ...(typeof requestId === 'string' ? { requestId } : {}),
   };
 }
 
-function remedyOf(status: number, { code, type }: UpstreamFailure, retryAt: number | undefined): Remedy {
+function remedyOf(status: number, { code, type }: UpstreamFailure, { retryAt }: Delays): Remedy {
   if (code === FORGOTTEN) return 'whole_context';
   if (status === 408 || status === 409) return 'retry';
   if (status === 429) return retryAt === undefined || [code, type].some(isExhausted) ? 'none' : 'retry';
@@ -93,7 +98,7 @@ function remedyOf(status: number, { code, type }: UpstreamFailure, retryAt: numb
 }
 
 function isExhausted(name: string | null): boolean {
-  return name !== null && EXHAUSTED.test(name);
+  return isQuotaCode(name) || UNAVAILABLE.has(name);
 }
 
 function refused(status: number, options: UpstreamErrorOptions): UpstreamError {

@@ -17,6 +17,8 @@ export interface Repetition {
  * stream `streamMaxRetries` times, all of it within one budget of time from the first failure.
  */
 export class Retries {
+  /** Whether there was a repetition, or none fitted into the budget: then nobody else is to repeat the request at once. */
+  hasTried = false;
   private requests = 0;
   private streams = 0;
   /** Set by the first failure: however long the first attempt took, it is no repetition. */
@@ -34,6 +36,7 @@ export class Retries {
     const { retryAt, isRequestLevel = false } = error.options;
     const isRequest = isRequestLevel && this.requests < requestMaxRetries;
     if (!isRequest && this.streams >= streamMaxRetries) return null;
+    this.hasTried = true;
     const number = isRequest ? (this.requests += 1) : (this.streams += 1);
     if (!isRequest) this.requests = 0;
     const pauseMs =

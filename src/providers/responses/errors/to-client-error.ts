@@ -1,6 +1,6 @@
 import { ModelError, type RetryHint } from '../../model-error.js';
 import { scrub } from '../../scrub.js';
-import { serverError, toModelError, unreachable } from '../../upstream-errors/index.js';
+import { isQuotaCode, serverError, toModelError, unreachable } from '../../upstream-errors/index.js';
 import type { UpstreamError } from '../upstream-error.js';
 
 /** What the client's error depends on besides the upstream's. */
@@ -9,12 +9,9 @@ export interface ClientErrorContext {
   readonly secrets: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Whether the request was repeated: then the official SDKs must not repeat it once more. */
+  /** Whether the official SDKs must not repeat the request, because this service has. */
   readonly wasRepeated: boolean;
 }
-
-/** Statuses that concern the service's own account or address at the upstream. */
-const PRIVATE = new Set([401, 402, 403, 404]);
 
 /** The HTTP status of an error that the upstream reported in its stream; 500 for others. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {
@@ -32,44 +29,46 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   model_not_found: 404,
   rate_limit_exceeded: 429,
   slow_down: 429,
-  insufficient_quota: 429,
-  credit_balance_exhausted: 429,
-  organization_spend_limit_exceeded: 429,
-  project_spend_limit_exceeded: 429,
   usage_not_included: 429,
   budget_reached: 429,
   flex_unavailable: 429,
   server_is_overloaded: 503,
 };
 
+/** Statuses that concern the account or the address of this service at the upstream: their words are not shown. */
+const OWN_STATUSES = new Set([401, 402, 403, 404, 429]);
+
 const CODE = /^[a-z][a-z0-9_]{2,63}$/;
+/** A place in a request, such as `input[3].content[0].text`. */
+const PARAM = /^[A-Za-z_][\w.[\]-]{0,127}$/;
 
 const FAILED = 'The model failed. Please retry your request.';
 
 /**
  * The error for the client: the code and the words of the upstream, which speaks the same protocol, without addresses and credentials.
- * Refusals that concern this service's account are not shown.
+ * What concerns the account of this service at the upstream, its limits included, is told in our own words.
  */
 export function toClientError(error: UpstreamError, { secrets, now, wasRepeated }: ClientErrorContext): ModelError {
-  const { failure, status = null, retryAt, remedy, isUnreachable = false } = error.options;
+  const { failure, status: given = null, statedAt, remedy, isUnreachable = false } = error.options;
   const shouldRetry = wasRepeated ? { shouldRetry: false } : {};
-  const wait = retryAt === undefined ? undefined : Math.max(0, retryAt - now);
-  const delays = wait === undefined ? {} : { retryAfterMs: wait, upstreamWaitMs: wait };
   if (isUnreachable) return withOptions(unreachable(error), shouldRetry);
   if (failure === undefined) return serverError(brokenMessage(error), error, { retry: 'other', ...shouldRetry });
-  if (status !== null && (PRIVATE.has(status) || status < 400)) {
-    return withOptions(toModelError(status, failure, { secrets, retryAfterMs: undefined }), shouldRetry);
+  const status = given ?? statusOfCode(failure.code);
+  const retryAfterMs = statedAt === undefined ? undefined : Math.max(0, statedAt - now);
+  if (OWN_STATUSES.has(status) || status < 400) {
+    return withOptions(toModelError(status, failure, { secrets, retryAfterMs }), { retry: 'other', ...shouldRetry });
   }
-  const { message, param } = failure;
-  const code = failure.code !== null && CODE.test(failure.code) ? failure.code : codeOf(status);
-  const shown = status ?? STATUS_OF_CODE[code] ?? 500;
+  const { message } = failure;
   const words = scrub(message, secrets);
-  return new ModelError(code, words === '' ? FAILED : words, {
-    status: shown,
-    ...(failure.type === null ? {} : { type: failure.type }),
-    param,
-    retry: hintOf(shown, remedy),
-    ...delays,
+  const plain = (pattern: RegExp, text: string | null): string | undefined =>
+    text !== null && pattern.test(text) && scrub(text, secrets) === text ? text : undefined;
+  const type = plain(CODE, failure.type);
+  return new ModelError(plain(CODE, failure.code) ?? codeOf(status), words === '' ? FAILED : words, {
+    status,
+    ...(type === undefined ? {} : { type }),
+    param: plain(PARAM, failure.param) ?? null,
+    retry: hintOf(status, remedy),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs, upstreamWaitMs: retryAfterMs }),
     ...shouldRetry,
     cause: error,
   });
@@ -80,10 +79,13 @@ function hintOf(status: number, remedy: UpstreamError['remedy']): RetryHint {
   return remedy === 'none' && [400, 413, 422].includes(status) ? 'nowhere' : 'other';
 }
 
-function codeOf(status: number | null): string {
-  if (status === 429) return 'rate_limit_exceeded';
+function statusOfCode(code: string | null): number {
+  return isQuotaCode(code) ? 429 : (STATUS_OF_CODE[code ?? ''] ?? 500);
+}
+
+function codeOf(status: number): string {
   if (status === 503) return 'server_is_overloaded';
-  return status !== null && status < 500 ? 'invalid_request_error' : 'server_error';
+  return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
 function brokenMessage({ message }: UpstreamError): string {
@@ -92,6 +94,6 @@ function brokenMessage({ message }: UpstreamError): string {
     : 'The connection to the model broke. Please retry your request.';
 }
 
-function withOptions(error: ModelError, options: { readonly shouldRetry?: boolean }): ModelError {
+function withOptions(error: ModelError, options: ModelError['options']): ModelError {
   return new ModelError(error.code, error.message, { ...error.options, ...options });
 }

@@ -20,9 +20,13 @@ export function unanswered(cause: unknown): UpstreamError {
   });
 }
 
+/** Codes of errors that are a program's fault, such as an invalid header. */
+const OWN_FAULT = /INVALID/;
+
 /** Whether an error comes from the network and not from a program. */
 export function isNetworkError(error: unknown): boolean {
-  return error instanceof UpstreamTimeoutError || typeof codeOf(error) === 'string';
+  const code = codeOf(error);
+  return error instanceof UpstreamTimeoutError || (typeof code === 'string' && !OWN_FAULT.test(code));
 }
 
 /** What the network says of an error: its message, or its code if it has none. */

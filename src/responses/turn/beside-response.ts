@@ -1,0 +1,30 @@
+import { isProtocolEvent, isRateLimitHeader } from '../../protocol/index.js';
+import type { ForeignEvent } from '../../providers/index.js';
+import { ProviderContractError, requireText } from '../assembler/index.js';
+import type { ActiveTurn } from './active-turn.js';
+
+/** The event that states the rate limits of an upstream of Codex. */
+const RATE_LIMITS_EVENT = 'codex.rate_limits';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Throws ProviderContractError unless an event that is not part of the response has a type that only a provider sends. */
+export function requireForeign({ type }: ForeignEvent): void {
+  requireText(type, 'the type of an event');
+  if (isProtocolEvent(type)) throw new ProviderContractError(`a provider cannot send the event ${type}`);
+}
+
+/** Whether an event states rate limits of a provider to a client that was told those of the service: two would be taken for one. */
+export function isForeignLimit({ type }: ForeignEvent, turn: ActiveTurn): boolean {
+  return type === RATE_LIMITS_EVENT && isLimited(turn);
+}
+
+/** The headers of a provider; without its rate limits if the client was told those of the service. */
+export function withoutForeignLimits(headers: Headers, turn: ActiveTurn): Headers {
+  if (!isLimited(turn)) return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isRateLimitHeader(name)));
+}
+
+function isLimited({ lease }: ActiveTurn): boolean {
+  return Object.keys(lease?.headers ?? {}).some(isRateLimitHeader);
+}
