@@ -1,9 +1,8 @@
+import { backoff } from '../backoff.js';
 import { ModelError, type RetryHint } from '../model-error.js';
 import type { Random } from './random.js';
 import type { Target } from './target.js';
 
-/** The first pause; it doubles with each round. */
-const FIRST_PAUSE_MS = 200;
 /** The longest pause. Targets that request a longer one are not retried; the client receives the delay instead. */
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -78,8 +77,8 @@ export class Attempts {
 
   private beginRound(): void {
     if (this.again.length === 0) return;
-    const backoff = FIRST_PAUSE_MS * 2 ** this.round * (0.9 + this.options.random.next() * 0.2);
-    this.pauseMs = Math.max(Math.min(backoff, LONGEST_PAUSE_MS), this.askedPauseMs);
+    const pauseMs = backoff(this.round + 1, this.options.random.next());
+    this.pauseMs = Math.max(Math.min(pauseMs, LONGEST_PAUSE_MS), this.askedPauseMs);
     this.waiting = this.again;
     this.again = [];
     this.askedPauseMs = 0;

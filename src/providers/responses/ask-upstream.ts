@@ -1,0 +1,325 @@
+import type { Logger } from '@nestjs/common';
+
+import type { OutageLog } from '../../logging/index.js';
+import type { Clock } from '../../time/index.js';
+import type { ModelError } from '../model-error.js';
+import type { ModelEvent } from '../model-event.js';
+import type { ModelSink } from '../model-sink.js';
+import type { Random } from '../routing/index.js';
+import { scrub } from '../scrub.js';
+import type { Turn } from '../turn.js';
+import type { UpstreamClient } from '../upstream-http/index.js';
+import { AnswerReader, readHeaderEvents, toMetadata } from './answer/index.js';
+import { classifyHttp, type Repetition, Retries, toClientError } from './errors/index.js';
+import type { ResponsesOptions } from './options.js';
+import {
+  baselineAfter,
+  connectionHeaders,
+  type Conversation,
+  conversationOf,
+  toFrame,
+  toHttpBody,
+  toRequest,
+  type UpstreamRequest,
+} from './request/index.js';
+import type { Session, Sessions } from './sessions.js';
+import type { Statistics } from './statistics.js';
+import {
+  AnswerRefusedError,
+  type Exchange,
+  openFixture,
+  openSse,
+  type SocketPool,
+  type UpstreamSocket,
+} from './transport/index.js';
+import { UpstreamError } from './upstream-error.js';
+
+/** A server with the Responses API, and what is kept for it between turns. */
+export interface Upstream {
+  readonly options: ResponsesOptions;
+  readonly client: UpstreamClient;
+  /** Null if WebSockets are not used. */
+  readonly sockets: SocketPool | null;
+  readonly sessions: Sessions;
+  readonly statistics: Statistics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly outages: OutageLog;
+}
+
+/** The header, and the member of `client_metadata`, that carries the state of a turn between its requests. */
+const TURN_STATE = 'x-codex-turn-state';
+
+/**
+ * Asks an upstream to answer a turn, and writes its answer into the sink. Failed requests are repeated, as the upstream's error and
+ * the retry options allow, until the first output. Rejects with the ModelError for the client, and with the signal's reason.
+ */
+export function askUpstream(turn: Turn, sink: ModelSink, upstream: Upstream): Promise<void> {
+  return new Question(turn, sink, upstream).ask();
+}
+
+/** An attempt to get an answer: its exchange, and the socket that it uses. */
+interface Attempt {
+  readonly exchange: Exchange;
+  /** Null over HTTP. */
+  readonly socket: UpstreamSocket | null;
+}
+
+/** A turn on its way through attempts, over a WebSocket or HTTP, to an answer. */
+class Question {
+  private readonly conversation: Conversation;
+  private readonly session: Session;
+  private readonly request: UpstreamRequest;
+  private readonly retries: Retries;
+  /** Whether the whole context must be sent, because the upstream has forgotten the response that the turn continues. */
+  private needsWhole = false;
+  /** Whether output has reached the sink: from now on nothing can be repeated. */
+  private hasBegun = false;
+  private attempts = 0;
+  /** `x-request-id` of the latest answer, for the log. */
+  private requestId: string | undefined;
+
+  constructor(
+    private readonly turn: Turn,
+    private readonly sink: ModelSink,
+    private readonly upstream: Upstream,
+  ) {
+    const { options, sessions, clock, random } = upstream;
+    this.conversation = conversationOf(turn);
+    this.session = sessions.of(this.conversation.key);
+    this.request = toRequest(turn, this.conversation, options);
+    this.retries = new Retries(options.retries, clock, random);
+  }
+
+  async ask(): Promise<void> {
+    for (;;) {
+      const usesSocket = this.usesSocket();
+      try {
+        this.attempts += 1;
+        const attempt = (usesSocket ? await this.openOnSocket() : null) ?? (await this.openOverHttp());
+        await this.read(attempt);
+        return;
+      } catch (error) {
+        this.sink.signal.throwIfAborted();
+        const failure = this.classify(error, usesSocket);
+        if (this.hasBegun || !(await this.recover(failure, usesSocket))) throw this.explain(failure);
+        this.sink.signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** Specification §1.1: the provider supports WebSockets, and the session has not fallen back to HTTP. */
+  private usesSocket(): boolean {
+    const { sockets, clock, options } = this.upstream;
+    return sockets !== null && options.fixture === null && !this.session.hasFallenBack(clock.now());
+  }
+
+  /** Sends the request on a socket of the conversation; null if all sockets are busy, because a turn does not wait for one. */
+  private async openOnSocket(): Promise<Attempt | null> {
+    const { sockets, statistics, options } = this.upstream;
+    const { profile } = options;
+    const { signal } = this.sink;
+    const turnState = this.turnState;
+    const socket =
+      (await sockets?.take({
+        conversation: this.conversation.key,
+        headers: {
+          ...this.request.headers,
+          ...connectionHeaders(this.conversation, profile),
+          'openai-beta': profile.websocketBeta,
+          ...(profile.turnStateTo === 'handshake' ? toHeader(turnState) : {}),
+        },
+        responseId: this.turn.parent?.origin?.upstreamId,
+        signal,
+      })) ?? null;
+    if (socket === null) return null;
+    const { text, isIncremental } = toFrame(this.request, this.needsWhole ? null : socket.baseline, {
+      profile,
+      turnState: profile.turnStateTo === 'client_metadata' ? turnState : null,
+    });
+    statistics.count(isIncremental ? 'websocket_requests_incremental' : 'websocket_requests_whole');
+    try {
+      return { exchange: await socket.send(text, signal), socket };
+    } catch (error) {
+      socket.drop();
+      throw error;
+    }
+  }
+
+  /** Sends the request over HTTP. */
+  private async openOverHttp(): Promise<Attempt> {
+    const { client, options, statistics, clock } = this.upstream;
+    if (options.fixture !== null) return { exchange: await openFixture(options.fixture), socket: null };
+    statistics.count('http_requests');
+    const exchange = await openSse(client, {
+      body: toHttpBody(this.request, this.parentId),
+      headers: {
+        ...this.request.headers,
+        ...connectionHeaders(this.conversation, options.profile),
+        ...toHeader(this.turnState),
+      },
+      compresses: options.compressesRequests,
+      idleMs: options.address.timeouts.idleMs,
+      signal: this.sink.signal,
+      clock,
+    });
+    return { exchange, socket: null };
+  }
+
+  /** Reads the answer into the sink. Rejects when it ends without a terminal event, and with the failure that it reports. */
+  private async read({ exchange, socket }: Attempt): Promise<void> {
+    const { options, clock, statistics } = this.upstream;
+    const { profile } = options;
+    const { transport, headers } = exchange;
+    this.noteRequestId(headers['x-request-id']);
+    const reader = new AnswerReader({ profile, transport, now: () => clock.now() }, statistics);
+    const head = toMetadata(readHeaderEvents(headers));
+    if (transport === 'sse' || profile.turnStateFrom === 'handshake') this.keepTurnState(headers[TURN_STATE]);
+    try {
+      await exchange.read({
+        take: (json) => reader.read(json),
+        flush: () => {
+          // First: a turn that ends with this batch leaves its socket to the next one.
+          if (reader.isFinished && socket !== null) this.release(socket, reader);
+          return this.write(head, reader);
+        },
+      });
+    } catch (error) {
+      socket?.drop();
+      throw reader.failure ?? error;
+    } finally {
+      this.keepTurnState(reader.turnState);
+    }
+    if (reader.isFinished) return;
+    socket?.drop();
+    throw reader.failure ?? new UpstreamError('stream closed before response.completed', { remedy: 'retry' });
+  }
+
+  /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
+  private write(head: ModelEvent, reader: AnswerReader): Promise<void> | undefined {
+    if (!reader.hasOutput) return undefined;
+    const events = reader.take();
+    if (events.length === 0) return undefined;
+    if (this.hasBegun) return this.sink.write(events);
+    this.hasBegun = true;
+    return this.sink.write([head, ...events]);
+  }
+
+  /** Gives a socket back, with what the next request of its conversation can build on. */
+  private release(socket: UpstreamSocket, reader: AnswerReader): void {
+    const { responseId, output } = reader;
+    const isKnown = responseId !== null && responseId !== '';
+    socket.baseline = isKnown ? baselineAfter(this.request, responseId, output, this.upstream.options.profile) : null;
+    socket.release();
+  }
+
+  private classify(error: unknown, usesSocket: boolean): UpstreamError {
+    if (error instanceof UpstreamError) return error;
+    const { options, clock } = this.upstream;
+    const transport = usesSocket ? 'websocket' : 'sse';
+    if (error instanceof AnswerRefusedError) {
+      return classifyHttp(error, transport, { profile: options.profile, now: clock.now() });
+    }
+    throw error;
+  }
+
+  /** Prepares another attempt and waits for its time. Returns whether there is one (specification §5). */
+  private async recover(failure: UpstreamError, usesSocket: boolean): Promise<boolean> {
+    const { clock } = this.upstream;
+    const { signal } = this.sink;
+    switch (failure.remedy) {
+      case 'none':
+        return false;
+      case 'http':
+        this.fallBack(failure, 'silently');
+        return true;
+      case 'whole_context':
+        if (this.needsWhole) return false;
+        this.needsWhole = true;
+        this.upstream.statistics.count('contexts_resent');
+        return true;
+      case 'retry': {
+        const repetition = this.retries.next(failure);
+        if (repetition !== null) {
+          this.announce(repetition, failure);
+          await clock.sleep(repetition.pauseMs, signal);
+          return true;
+        }
+        const waitMs = Math.max(0, (failure.options.retryAt ?? 0) - clock.now());
+        if (!usesSocket || !this.retries.allows(waitMs)) return false;
+        await clock.sleep(waitMs, signal);
+        this.fallBack(failure, 'with a warning');
+        return true;
+      }
+    }
+  }
+
+  /** Switches the conversation to HTTP. Another turn of it may have done so already; then there is nothing to say. */
+  private fallBack(failure: UpstreamError, manner: 'silently' | 'with a warning'): void {
+    const { clock, sockets, statistics, logger } = this.upstream;
+    this.retries.reset();
+    if (!this.session.fallBack(clock.now())) return;
+    sockets?.drop(this.conversation.key);
+    statistics.count('fallbacks');
+    if (manner === 'with a warning') {
+      logger.warn(`${this.name}: Falling back from WebSockets to HTTPS transport. ${this.reasonOf(failure)}`);
+    }
+  }
+
+  private announce({ number, most }: Repetition, failure: UpstreamError): void {
+    const { statistics, outages } = this.upstream;
+    if (number === null) {
+      statistics.count('request_retries');
+      return;
+    }
+    statistics.count('reconnections');
+    outages.warn(`${this.name}: Reconnecting... ${number}/${most}`, this.reasonOf(failure));
+  }
+
+  /** The error for the client; logs its cause. */
+  private explain(failure: UpstreamError): ModelError {
+    const { options, clock, outages } = this.upstream;
+    outages.warn(`${this.name} failed`, this.reasonOf(failure));
+    const wasRepeated = this.attempts > 1;
+    return toClientError(failure, { secrets: options.secrets, now: clock.now(), wasRepeated });
+  }
+
+  private noteRequestId(id: string | readonly string[] | undefined): void {
+    if (typeof id !== 'string') return;
+    this.requestId = scrub(id, this.upstream.options.secrets);
+    this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId} in its request ${this.requestId}`);
+  }
+
+  private reasonOf({ message, options }: UpstreamError): string {
+    const { secrets } = this.upstream.options;
+    const requestId = options.requestId === undefined ? this.requestId : scrub(options.requestId, secrets);
+    const reason = scrub(message, secrets);
+    return requestId === undefined ? reason : `${reason} (request ${requestId})`;
+  }
+
+  private get name(): string {
+    return `'${this.upstream.options.name}'`;
+  }
+
+  /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */
+  private get turnState(): string | null {
+    return this.turn.headers[TURN_STATE] ?? this.session.turnStateOf(this.turn.responseId);
+  }
+
+  private keepTurnState(state: string | readonly string[] | null | undefined): void {
+    if (typeof state === 'string') this.session.keepTurnState(this.turn.responseId, state);
+  }
+
+  /** The upstream's id of the response that the turn continues, if the upstream has stored it; null to send the whole context. */
+  private get parentId(): string | null {
+    const { options } = this.upstream;
+    const origin = this.turn.parent?.origin;
+    if (!options.storesUpstream || this.needsWhole || origin?.provider !== options.name) return null;
+    return origin.upstreamId ?? null;
+  }
+}
+
+function toHeader(turnState: string | null): Readonly<Record<string, string>> {
+  return turnState === null ? {} : { [TURN_STATE]: turnState };
+}
