@@ -16,6 +16,8 @@ export class UpstreamConnection {
   readonly headers: IncomingHttpHeaders;
   /** Resolves with the code when the socket is closed; 1006 without a close frame. */
   readonly closed: Promise<number>;
+  /** Resolves when the client has answered a ping. */
+  readonly ponged: Promise<void>;
   isOpen = true;
   /** Requests that came over it. */
   requests = 0;
@@ -35,6 +37,9 @@ export class UpstreamConnection {
         this.isOpen = false;
         resolve(code);
       });
+    });
+    this.ponged = new Promise((resolve) => {
+      socket.once('pong', () => resolve());
     });
     socket.on('error', () => undefined);
     socket.on('message', (data) => this.receive(data));

@@ -1,0 +1,305 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { CollectedLog } from '../support/collected-log.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
+import { useFreshService } from '../support/describe-service.js';
+import { ask } from '../support/responses-upstream/ask.js';
+import { functionCall, message, type UpstreamItem, upstreamId } from '../support/responses-upstream/items.js';
+import { cutting, type Reply, type Responder, type Step, streaming } from '../support/responses-upstream/reply.js';
+import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
+import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
+import { textOf } from '../support/say.js';
+
+const use = (entry: object): ReturnType<typeof useFreshService<TimedService>> =>
+  useFreshService(() => startTimedService({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
+
+const SSE = {};
+const WEBSOCKET = { supports_websockets: true };
+const FEBRUARY = { profile: 'codex-2026-02', features: { responses_websockets: true } };
+
+const created = (id: string): UpstreamEvent => ({ type: 'response.created', response: { id } });
+const completed = (id: string): UpstreamEvent => ({ type: 'response.completed', response: { id } });
+
+/** A whole answer with the text `Hello`, its events changed by the test. */
+const saying =
+  (change: (events: readonly UpstreamEvent[]) => readonly Step[], delivery: object = {}): Responder =>
+  ({ responseId }) =>
+    streaming(change(toEvents(responseId, [message('Hello')])), delivery);
+
+const between =
+  (...steps: readonly Step[]) =>
+  (events: readonly UpstreamEvent[]): readonly Step[] =>
+    events.flatMap((event) => [event, ...steps]);
+
+describe.each([
+  ['SSE', SSE],
+  ['WebSocket', WEBSOCKET],
+] as const)('§3.2 events over %s', (_, entry) => {
+  const service = use(entry);
+
+  const textAfter = async (reply: Reply | Responder): Promise<string> => {
+    service.upstream.respond(reply);
+    return textOf((await ask(service)).response);
+  };
+
+  it.each<[what: string, steps: readonly Step[]]>([
+    ['that nobody knows', [{ type: 'response.of_tomorrow', delta: 'x' }]],
+    ['without a type', [{ raw: '{"delta":"x"}' }]],
+    ['whose type is no text', [{ raw: '{"type":7}' }]],
+    ['that are no JSON', [{ raw: '{"type":"response.output_text.delta","del' }]],
+    ['that are no objects', [{ raw: '[]' }, { raw: 'null' }, { raw: '7' }]],
+    ['that keep the connection alive', [{ type: 'keepalive' }, { type: 'ping' }, { comment: 'hm' }]],
+    ['whose item is no item', [{ type: 'response.output_item.added', output_index: 9, item: 'none' }]],
+    ['whose item has no type', [{ type: 'response.output_item.done', output_index: 9, item: { id: 'x' } }]],
+    ['that miss what they need', [{ type: 'response.output_text.delta' }, { type: 'response.output_item.added' }]],
+    ['of no item', [{ type: 'response.output_text.delta', item_id: 'msg_none', output_index: 40, delta: 'x' }]],
+  ])('%s are ignored', async (what, steps) => {
+    expect(await textAfter(saying(between(...steps)))).toBe('Hello');
+  });
+
+  it.each(['each', 'together', 'bytes'] as const)('are read however they are packed: %s', async (packing) => {
+    expect(await textAfter(saying((events) => events, { packing }))).toBe('Hello');
+  });
+
+  it('may be no more than the end of an item and of the answer', async () => {
+    const call = functionCall('get_weather', { city: 'Paris' });
+    const items = [message('Hello'), call];
+    service.upstream.respond(({ responseId }) =>
+      streaming([
+        ...items.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item })),
+        completed(responseId),
+      ]),
+    );
+    const { response, events = [] } = await ask(service);
+    expect(response['output']).toMatchObject(items);
+    const deltas = events.filter(({ type }) => type === 'response.output_text.delta');
+    expect(deltas.map(({ delta }) => delta).join('')).toBe('Hello');
+  });
+
+  it('may be no more than the end of the answer, with its items', async () => {
+    const output = [message('Hello')];
+    expect(
+      await textAfter(({ responseId }) =>
+        streaming([{ type: 'response.completed', response: { id: responseId, output } }]),
+      ),
+    ).toBe('Hello');
+  });
+
+  it('may lack response.created', async () => {
+    expect(await textAfter(saying((events) => events.slice(2)))).toBe('Hello');
+  });
+
+  it('may number items and parts as they like', async () => {
+    const item: UpstreamItem = message('Hello');
+    expect(
+      await textAfter(({ responseId }) =>
+        streaming([created(responseId), ...itemEvents(item, 7), completed(responseId)]),
+      ),
+    ).toBe('Hello');
+  });
+
+  it('end with response.completed: what comes behind it belongs to no one', async () => {
+    const stray = itemEvents(message('stray'), 1);
+    expect(await textAfter(saying((events) => [...events, ...stray]))).toBe('Hello');
+    expect(textOf((await ask(service)).response)).toBe('ok');
+  });
+});
+
+describe.each([
+  ['SSE', SSE],
+  ['WebSocket', WEBSOCKET],
+] as const)('§3.2 response.done over %s', (_, transport) => {
+  const done = (events: readonly UpstreamEvent[]): readonly Step[] =>
+    events.map((event) => (event.type === 'response.completed' ? { ...event, type: 'response.done' } : event));
+
+  it('ends a response like response.completed (codex-2026-02)', async () => {
+    await using service = await startTimedService({ entry: { ...transport, ...FEBRUARY } });
+    service.upstream.respond(saying(done));
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+  });
+
+  it('ends it also without a response (codex-2026-02)', async () => {
+    await using service = await startTimedService({ entry: { ...transport, ...FEBRUARY } });
+    service.upstream.respond(saying((events) => [...events.slice(0, -1), { type: 'response.done' }]));
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+    // There is nothing that the next request could build on.
+    await ask(service);
+    expect(service.upstream.lastCall.body.type ?? 'response.create').toBe('response.create');
+  });
+
+  it('is ignored (codex-2026-11)', async () => {
+    await using service = await startTimedService({ entry: { ...transport, stream_max_retries: 0 } });
+    service.upstream.respond(saying((events) => [{ type: 'response.done' }, ...events]));
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+  });
+});
+
+/** How an answer may go wrong before its first output, and what the log says then. */
+const BREAKS: readonly (readonly [section: string, entry: object, reply: Reply | Responder, message: string])[] = [
+  ['§3.3 SSE ends early', SSE, cutting([], 1, 'done'), 'stream closed before response.completed'],
+  ['§3.3 SSE ends behind response.failed', SSE, failedThenQuiet('done'), 'rate_limit_exceeded: Slow down.'],
+  [
+    '§3.3 SSE ends behind a failure without an error',
+    SSE,
+    () => streaming([{ type: 'response.failed', response: {} }]),
+    'response.failed event received',
+  ],
+  [
+    '§3.2 the end of a response has no id',
+    SSE,
+    () => streaming([{ type: 'response.completed', response: {} }]),
+    'failed to parse ResponseCompleted',
+  ],
+  ['§4.3 a socket says response.failed', WEBSOCKET, failedThenQuiet('silence'), 'rate_limit_exceeded: Slow down.'],
+  [
+    '§4.3 a socket is closed',
+    WEBSOCKET,
+    cutting([], 1, { close: 1011 }),
+    'websocket closed by server before response.completed',
+  ],
+  [
+    '§4.3 a socket ends without a close frame',
+    WEBSOCKET,
+    cutting([], 1, 'eof'),
+    'stream closed before response.completed',
+  ],
+  ['§4.3 a socket is reset', WEBSOCKET, cutting([], 1, 'reset'), 'Connection reset without closing handshake'],
+  [
+    '§4.3 a socket says something binary',
+    WEBSOCKET,
+    () => streaming([{ binary: 'x' }], { end: 'silence' }),
+    'unexpected binary websocket event',
+  ],
+];
+
+function failedThenQuiet(end: 'done' | 'silence'): Responder {
+  return ({ responseId }) =>
+    streaming(
+      [
+        created(responseId),
+        {
+          type: 'response.failed',
+          response: { id: responseId, error: { code: 'rate_limit_exceeded', message: 'Slow down.' } },
+        },
+      ],
+      { end },
+    );
+}
+
+describe('an answer that breaks off before its first output', () => {
+  it.each(BREAKS)('%s: the log has the words of the specification', async (_, entry, reply, words) => {
+    await using service = await startTimedService({
+      entry: { stream_max_retries: 0, request_max_retries: 0, ...entry },
+    });
+    using log = CollectedLog.begin();
+    service.upstream.always(reply);
+    await expect(ask(service)).rejects.toThrow('HTTP 5');
+    expect(log.complaints.join('\n')).toContain(words);
+  });
+
+  it.each(BREAKS)('%s: it is asked for again', async (_, entry, reply) => {
+    await using service = await startTimedService({ entry });
+    service.upstream.respond(reply);
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.upstream.calls).toHaveLength(2);
+  });
+});
+
+describe('§3.3 response.failed over SSE', () => {
+  const service = use(SSE);
+
+  it('is reported at the end of the stream, and not before', async () => {
+    const held = Promise.withResolvers<undefined>();
+    service.upstream.respond((call) => {
+      const { steps } = failedThenQuiet('done')(call) as { readonly steps: readonly Step[] };
+      return streaming([...steps, { until: held.promise }, { type: 'response.in_progress' }]);
+    });
+    let isOver = false;
+    const turn = ask(service).catch(() => undefined);
+    void turn.then(() => (isOver = true));
+    await service.upstream.nextCall();
+    await whenStill(() => service.clock.pending);
+    expect(isOver).toBe(false);
+    held.resolve(undefined);
+    await turn;
+  });
+
+  it('is forgotten when the answer completes behind it', async () => {
+    service.upstream.respond(
+      saying((events) => [{ type: 'response.failed', response: { error: { code: 'x', message: 'y' } } }, ...events]),
+    );
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+  });
+});
+
+describe.each([
+  ['SSE', SSE, 'idle timeout waiting for SSE'],
+  ['WebSocket', WEBSOCKET, 'idle timeout waiting for websocket'],
+] as const)('§3.4, §4.3 the idle timeout over %s', (_, transport, words) => {
+  const service = use({ ...transport, stream_idle_timeout_ms: 300_000 });
+
+  it('ends an answer during which nothing comes, and is said in its words', async () => {
+    using log = CollectedLog.begin();
+    service.upstream.always(({ responseId }) => streaming([created(responseId)], { end: 'silence' }));
+    const turn = ask(service).catch((error: unknown) => error);
+    for (let number = 1; number <= (transport === SSE ? 1 : 2); number += 1) {
+      await service.upstream.received(number);
+      await whenStill(() => service.clock.pending);
+      service.clock.advance(300_000);
+    }
+    expect(String(await turn)).toContain('HTTP 5');
+    expect(log.complaints.join('\n')).toContain(words);
+  });
+
+  it('begins anew with every event, unparsable ones included, and not with comments or pings', async () => {
+    using log = CollectedLog.begin();
+    const gates = Array.from({ length: 3 }, () => Promise.withResolvers<undefined>());
+    const [first, second, third] = gates.map(({ promise }) => ({ until: promise }));
+    if (first === undefined || second === undefined || third === undefined) throw new Error('three gates');
+    service.upstream.respond(({ responseId }) =>
+      streaming([created(responseId), first, { raw: 'no JSON' }, second, { comment: 'hm' }, third], { end: 'silence' }),
+    );
+    service.upstream.always(saying((events) => events));
+    const turn = ask(service).catch((error: unknown) => error);
+    await service.upstream.received(1);
+    for (const gate of gates.slice(0, 2)) {
+      await whenStill(() => service.clock.pending);
+      service.clock.advance(200_000);
+      gate.resolve(undefined);
+    }
+    await whenStill(() => service.clock.pending);
+    expect(log.complaints).toEqual([]);
+    service.clock.advance(100_000);
+    await turn;
+    expect(log.complaints.join('\n')).toContain(words);
+  });
+});
+
+describe('§4.3 pings of the upstream', () => {
+  const service = use(WEBSOCKET);
+
+  it('are answered while an answer is read', async () => {
+    service.upstream.respond(saying(between({ comment: 'ping' })));
+    const turn = ask(service);
+    await service.upstream.nextCall();
+    const socket = await service.upstream.socket();
+    await socket.ponged;
+    expect(textOf((await turn).response)).toBe('Hello');
+  });
+});
+
+describe('§3.2 the ids of an upstream', () => {
+  const service = use(SSE);
+
+  it('may be the same in every answer: the chain goes on all the same', async () => {
+    const said = (): UpstreamItem => message('Hello', { id: upstreamId('msg').slice(0, 4) + 'always_the_same_id' });
+    service.upstream.always((call) => streaming(toEvents(call.responseId, [said(), functionCall('f')])));
+    const first = await ask(service, { input: 'One' });
+    const [, call] = first.response['output'] as readonly { readonly call_id: string }[];
+    const second = await ask(service, {
+      previous_response_id: first.response.id,
+      input: [{ type: 'function_call_output', call_id: call?.call_id, output: 'x' }],
+    });
+    expect(second.response.status).toBe('completed');
+  });
+});

@@ -1,0 +1,339 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { Clock, Random } from '../../src/index.js';
+import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { CollectedLog } from '../support/collected-log.js';
+import { useFreshService } from '../support/describe-service.js';
+import { PausingClock } from '../support/pausing-clock.js';
+import { ChosenRandom } from '../support/routing/chosen-random.js';
+import { ask } from '../support/responses-upstream/ask.js';
+import { message } from '../support/responses-upstream/items.js';
+import { cutting, failing, refusing, type Reply, type Responder } from '../support/responses-upstream/reply.js';
+import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
+import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import { textOf } from '../support/say.js';
+import { SocketClient } from '../support/socket-client.js';
+
+const SSE = {};
+const WEBSOCKET = { supports_websockets: true };
+const FEBRUARY = { profile: 'codex-2026-02', features: { responses_websockets: true } };
+const BROKEN = failing({ code: 'server_error', message: 'Broken.' });
+
+const TURN = { model: MODEL, input: 'Hi' };
+
+describe.each([
+  ['SSE', SSE],
+  ['WebSocket', WEBSOCKET],
+] as const)('§5.1 retries over %s', (_, entry) => {
+  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+
+  it('are as many as stream_max_retries, after 200 ms × 2ⁿ', async () => {
+    service.upstream.respond(BROKEN, BROKEN, BROKEN, BROKEN, BROKEN);
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.clock.take()).toEqual([200, 400, 800, 1600, 3200]);
+    expect(new Set(service.upstream.calls.map(({ transport }) => transport)).size).toBe(1);
+  });
+
+  it('are said in the log: Reconnecting… n/max', async () => {
+    using log = CollectedLog.begin();
+    service.upstream.respond(BROKEN, BROKEN);
+    await ask(service);
+    expect([...log.complaints, ...log.notes].join('\n')).toContain('Reconnecting... 1/5');
+  });
+
+  it('repeat the same request', async () => {
+    service.upstream.respond(BROKEN, BROKEN);
+    await ask(service, { instructions: 'Be kind.' });
+    const [first, ...others] = service.upstream.calls;
+    for (const { body } of others) expect(body).toEqual(first?.body);
+  });
+
+  it('do not happen after output was forwarded: the response fails', async () => {
+    service.upstream.respond(cutting([message('Hello')], 5, 'reset'));
+    const { response, events = [] } = await ask(service);
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    expect(events.filter(({ type }) => type.endsWith('.delta'))).toHaveLength(1);
+    expect(service.upstream.calls).toHaveLength(1);
+    expect(service.clock.take()).toEqual([]);
+  });
+
+  it('do not happen after output either when the upstream says that it failed', async () => {
+    service.upstream.answer([message('Hello')], {
+      end: 'response.failed',
+      response: { error: { code: 'rate_limit_exceeded', message: 'Please try again in 1s.' } },
+    });
+    const { response } = await ask(service);
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded' } });
+    expect(textOf(response)).toBe('Hello');
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
+  it('stop when the client hangs up', async () => {
+    const aborter = new AbortController();
+    service.upstream.respond((call) => {
+      aborter.abort();
+      return BROKEN(call);
+    });
+    const turn = fetch(`${service.baseURL}/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(TURN),
+      signal: aborter.signal,
+    });
+    await expect(turn).rejects.toThrow();
+  });
+
+  it('are forbidden to the SDK once we have made some, and its own are not multiplied', async () => {
+    service.upstream.always(BROKEN);
+    const client = service.client({ maxRetries: 5 });
+    await expect(client.responses.create(TURN)).rejects.toMatchObject({ status: 500 });
+    // Over a socket, those of HTTP follow after the fallback.
+    expect(service.upstream.calls).toHaveLength(entry === SSE ? 6 : 12);
+    const { headers } = await service.api.post('responses', TURN);
+    expect(headers.get('x-should-retry')).toBe('false');
+  });
+
+  it('fit into retry_budget_ms together, over both transports', async () => {
+    await using short = await startTimedService({ entry: { ...entry, retry_budget_ms: 1000 } });
+    short.upstream.always(BROKEN);
+    const { status, headers } = await short.api.post('responses', TURN);
+    expect([status, headers.get('x-should-retry')]).toEqual([500, 'false']);
+    const pauses = short.clock.take();
+    expect(pauses.slice(0, 2)).toEqual([200, 400]);
+    expect(pauses.reduce((sum, pause) => sum + pause, 0)).toBeLessThanOrEqual(1000);
+  });
+
+  it('do not begin when the upstream asks for more time than the budget has', async () => {
+    await using short = await startTimedService({ entry: { ...entry, retry_budget_ms: 1000 } });
+    short.upstream.respond(failing({ code: 'rate_limit_exceeded', message: 'Please try again in 30s.' }));
+    const { status, headers, body } = await short.api.post('responses', TURN);
+    expect([status, body]).toMatchObject([429, { error: { code: 'rate_limit_exceeded' } }]);
+    expect(headers.get('retry-after')).toBe('30');
+    expect(short.clock.take()).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', { stream_max_retries: 0, request_max_retries: 0 }, 1],
+    ['twice', { stream_max_retries: 2 }, 3],
+  ])('happen as often as the entry says: %s', async (__, settings, times) => {
+    await using other = await startTimedService({ entry: { ...entry, ...settings } });
+    other.upstream.always(BROKEN);
+    await other.api.post('responses', TURN);
+    expect(other.upstream.calls).toHaveLength(entry === SSE ? times : times * 2);
+  });
+});
+
+describe('§5.1 retries of an HTTP request', () => {
+  const service = useFreshService(() =>
+    startTimedService({ entry: { request_max_retries: 2, stream_max_retries: 1 } }),
+  );
+
+  it('come before its answer, with pauses of their own, and again for every retry of the stream', async () => {
+    service.upstream.always(refusing(502));
+    await service.api.post('responses', TURN);
+    expect(service.upstream.calls).toHaveLength(6);
+    expect(service.clock.take()).toEqual([200, 400, 200, 200, 400]);
+  });
+
+  it('come for connections that are refused', async () => {
+    const port = await closedPort();
+    await using other = await startTimedService({
+      entry: { request_max_retries: 2, stream_max_retries: 0, base_url: `http://127.0.0.1:${port}/v1` },
+    });
+    expect((await other.api.post('responses', TURN)).status).toBe(503);
+    expect(other.clock.take()).toEqual([200, 400]);
+  });
+});
+
+describe('§5.1 the jitter', () => {
+  it.each([
+    [0, 180],
+    [1, 220],
+  ])('is ten percent: drawn %f', async (drawn, pause) => {
+    const clock = new PausingClock();
+    await using service = await startResponsesService({
+      overrides: [
+        [Clock, clock],
+        [Random, new ChosenRandom(drawn)],
+      ],
+    });
+    service.upstream.respond(BROKEN);
+    await ask(service);
+    expect(clock.take()[0]).toBeCloseTo(pause);
+    clock.letGo();
+  });
+});
+
+describe('§5.1 the pause that the upstream asks for', () => {
+  const wait = (code: string, text: string): Responder => failing({ code, message: text });
+
+  it.each<[name: string, entry: object, reply: Reply | Responder, pause: number]>([
+    ['seconds in the text', SSE, wait('rate_limit_exceeded', 'Please try again in 1.2s.'), 1200],
+    ['milliseconds in the text', SSE, wait('rate_limit_exceeded', 'Try again in 300ms'), 300],
+    ['a word in the text', WEBSOCKET, wait('rate_limit_exceeded', 'try again in 7 seconds'), 7000],
+    ['the text of slow_down (codex-2026-11)', SSE, wait('slow_down', 'Please try again in 2s.'), 2000],
+    ['no text of slow_down (codex-2026-02)', FEBRUARY, wait('slow_down', 'Please try again in 2s.'), 200],
+    ['no text of another code', SSE, wait('server_error', 'Please try again in 2s.'), 200],
+    ['retry-after of a status', SSE, refusing(503, {}, { 'retry-after': '3' }), 3000],
+    ['retry-after of a 429', SSE, refusing(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '4' }), 4000],
+    ['retry-after of an error frame', WEBSOCKET, refusing(503, {}, { 'retry-after': '3' }), 3000],
+    [
+      'headers of the error itself',
+      SSE,
+      failing({ code: 'server_is_overloaded', message: 'Busy.', headers: { 'retry-after': '5' } }),
+      5000,
+    ],
+    ['no header (codex-2026-02)', FEBRUARY, refusing(503, {}, { 'retry-after': '3' }), 200],
+  ])('is read from %s', async (_, entry, reply, pause) => {
+    await using service = await startTimedService({ entry: { ...entry } });
+    service.upstream.respond(reply);
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.clock.take()).toEqual([pause]);
+  });
+});
+
+const FATAL = ['context_length_exceeded', 'insufficient_quota', 'usage_not_included', 'invalid_prompt'];
+const FATAL_TODAY = [
+  ...FATAL,
+  'credit_balance_exhausted',
+  'organization_spend_limit_exceeded',
+  'project_spend_limit_exceeded',
+  'cyber_policy',
+  'bio_policy',
+  'misalignment_policy_violation',
+  'content_policy_violation',
+  'model_not_found',
+  'flex_unavailable',
+  'budget_reached',
+  'inference_hook_denied',
+  'access_program_not_enabled',
+  'unsupported_access_program',
+  'policy_capacity_unavailable',
+  'invalid_audio',
+  'audio_too_large',
+  'server_is_overloaded',
+];
+const RETRYABLE = ['rate_limit_exceeded', 'slow_down', 'server_error', 'vector_store_timeout', 'anything_else'];
+
+describe.each<[profile: string, entry: object, fatal: readonly string[], retryable: readonly string[]]>([
+  ['codex-2026-11', {}, FATAL_TODAY, RETRYABLE],
+  ['codex-2026-02', FEBRUARY, FATAL, [...RETRYABLE, 'server_is_overloaded', 'cyber_policy']],
+])('§6 the codes of response.failed in %s', (_, entry, fatal, retryable) => {
+  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+
+  it.each(fatal)('%s is fatal, and the client gets it with the words of the upstream', async (code) => {
+    service.upstream.respond(failing({ code, message: `About ${code}.` }));
+    const { status, body } = await service.api.post('responses', TURN);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(body).toMatchObject({ error: { code, message: `About ${code}.` } });
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
+  it.each(retryable)('%s is retried', async (code) => {
+    service.upstream.respond(failing({ code, message: 'Hm.' }));
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.upstream.calls).toHaveLength(2);
+  });
+});
+
+describe.each([
+  ['an HTTP status', SSE],
+  ['an error frame', WEBSOCKET],
+] as const)('§6 the class of %s', (_, entry) => {
+  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+
+  it.each<[status: number, error: object]>([
+    [400, { code: 'invalid_value', param: 'input[0]', message: 'Bad.', type: 'invalid_request_error' }],
+    [400, { code: 'invalid_prompt', message: 'Bad.', type: 'invalid_request_error' }],
+    [413, { code: 'too_large', message: 'Bad.', type: 'invalid_request_error' }],
+    [422, { code: 'unprocessable', message: 'Bad.', type: 'invalid_request_error' }],
+    [429, { code: 'insufficient_quota', type: 'insufficient_quota', message: 'Pay.' }],
+    [429, { code: 'rate_limit_exceeded', message: 'Slow down.' }],
+    [503, { code: 'server_is_overloaded', message: 'Busy.' }],
+  ])('%d %j is fatal, and reaches the client', async (status, error) => {
+    service.upstream.refuse(status, error);
+    const answer = await service.api.post('responses', TURN);
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ error });
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
+  it.each([401, 402, 403, 404])('%d is the business of this service, and fatal', async (status) => {
+    service.upstream.refuse(status, { code: 'secret_code', message: 'The key of acme is wrong.' });
+    const { status: shown, body } = await service.api.post('responses', TURN);
+    expect(shown).toBeGreaterThanOrEqual(404);
+    expect(JSON.stringify(body)).not.toMatch(/acme|secret_code/);
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
+  it.each<[status: number, error: object, headers: object]>([
+    [408, {}, {}],
+    [409, {}, {}],
+    [500, {}, {}],
+    [502, {}, {}],
+    [503, { code: 'slow_down', message: 'Slow down.' }, {}],
+    [503, { code: 'server_is_overloaded' }, { 'retry-after': '1' }],
+    [429, { code: 'rate_limit_exceeded' }, { 'retry-after': '1' }],
+    [529, {}, {}],
+  ])('%d %j %j is retried', async (status, error, headers) => {
+    service.upstream.refuse(status, error, headers);
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.upstream.calls).toHaveLength(2);
+  });
+});
+
+describe('§6 error frames of a socket', () => {
+  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET } }));
+
+  it.each<[name: string, frame: object]>([
+    ['without a status', { type: 'error', error: { code: 'x', message: 'y' } }],
+    ['with a status that is none of errors', { type: 'error', status: 200, error: { code: 'x', message: 'y' } }],
+  ])('%s are ignored', async (_, frame) => {
+    service.upstream.respond(({ responseId }) => {
+      const reply = cutting([message('Hello')], 99, 'done')({ responseId } as never) as { steps: readonly [] };
+      return { ...reply, steps: [{ raw: JSON.stringify(frame) }, ...reply.steps] } as Reply;
+    });
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+  });
+
+  it.each([
+    ['websocket_connection_limit_reached', 1],
+    ['previous_response_not_found', 0],
+  ])('with the code %s are retryable whatever their status is', async (code, pauses) => {
+    service.upstream.refuse(400, { code, message: 'Gone.' });
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.clock.take()).toHaveLength(pauses);
+  });
+});
+
+describe('§6 statuses of a refused upgrade', () => {
+  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET, stream_max_retries: 1 } }));
+
+  it.each([
+    [500, 2, 'ok'],
+    [503, 2, 'ok'],
+    [426, 1, 'ok'],
+  ])('%d is tried %d times, and then HTTP', async (status, times, text) => {
+    service.upstream.onEveryUpgrade(refusing(status));
+    expect(textOf((await ask(service)).response)).toBe(text);
+    expect(service.upstream.upgrades).toHaveLength(times);
+  });
+
+  it.each([400, 401, 429])('%d is fatal', async (status) => {
+    service.upstream.onEveryUpgrade(refusing(status, { code: 'no_way', message: 'No.' }));
+    expect((await service.api.post('responses', TURN)).status).toBeGreaterThanOrEqual(400);
+    expect(service.upstream.upgrades).toHaveLength(1);
+    expect(service.upstream.calls).toHaveLength(0);
+  });
+});
+
+describe('a failure of the upstream for a socket client', () => {
+  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET, stream_max_retries: 0 } }));
+
+  it('before the first output is an error frame with its delay', async () => {
+    await using client = await SocketClient.open(service);
+    service.upstream.refuse(429, { code: 'insufficient_quota', message: 'Pay.', type: 'insufficient_quota' });
+    const frame = await client.refusal(TURN);
+    expect(frame).toMatchObject({ status: 429, error: { code: 'insufficient_quota', message: 'Pay.' } });
+  });
+});
