@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { useFreshService } from '../support/describe-service.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
-import { answering, type Responder, streaming } from '../support/responses-upstream/reply.js';
+import { answering, preceded, type Responder, streaming } from '../support/responses-upstream/reply.js';
 import {
   MODEL,
   type ResponsesServiceOptions,
@@ -58,7 +58,7 @@ describe('§3.1 what the headers of an SSE answer say', () => {
 
   it('is of the attempt that answered', async () => {
     service.upstream
-      .answer([], { end: 'response.failed', headers: { 'x-models-etag': 'first' } })
+      .answer([], { terminal: 'response.failed', headers: { 'x-models-etag': 'first' } })
       .answer([message('Hello')], { headers: { 'x-models-etag': 'second' } });
     const { headers } = await service.api.post('responses', { model: MODEL, input: 'Hi' });
     expect(headers.get('x-models-etag')).toBe('second');
@@ -134,7 +134,7 @@ describe('§3.1 the state of a turn over SSE', () => {
   });
 
   it('is kept of an attempt that failed', async () => {
-    service.upstream.answer([], { end: 'response.failed', headers: { 'x-codex-turn-state': 'first' } });
+    service.upstream.answer([], { terminal: 'response.failed', headers: { 'x-codex-turn-state': 'first' } });
     await ask(service);
     expect([0, 1].map(stateOf)).toEqual([undefined, 'first']);
   });
@@ -149,13 +149,11 @@ describe('§3.1 the state of a turn over SSE', () => {
 });
 
 describe('§4.1 the state of a turn on a socket', () => {
-  const saying =
-    (state: string): Responder =>
-    (call) => {
-      const metadata = { type: 'response.metadata', headers: { 'x-codex-turn-state': state } };
-      const { steps } = answering([functionCall('weather')])(call) as { readonly steps: readonly [] };
-      return streaming([metadata, ...steps]);
-    };
+  const saying = (state: string): Responder =>
+    preceded(answering([functionCall('weather')]), {
+      type: 'response.metadata',
+      headers: { 'x-codex-turn-state': state },
+    });
 
   it('comes in events, and goes back in client_metadata (codex-2026-11)', async () => {
     await using service = await startWithTool({ entry: { supports_websockets: true } });

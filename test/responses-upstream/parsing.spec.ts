@@ -10,7 +10,7 @@ import { startTimedService, type TimedService } from '../support/responses-upstr
 import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/say.js';
 
-const use = (entry: object): ReturnType<typeof useFreshService<TimedService>> =>
+const use = (entry: Readonly<Record<string, unknown>>): ReturnType<typeof useFreshService<TimedService>> =>
   useFreshService(() => startTimedService({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
 
 const SSE = {};
@@ -135,7 +135,7 @@ describe.each([
 });
 
 /** How an answer may go wrong before its first output, and what the log says then. */
-const BREAKS: readonly (readonly [section: string, entry: object, reply: Reply | Responder, message: string])[] = [
+const BREAKS: readonly (readonly [section: string, entry: Readonly<Record<string, unknown>>, reply: Reply | Responder, message: string])[] = [
   ['§3.3 SSE ends early', SSE, cutting([], 1, 'done'), 'stream closed before response.completed'],
   ['§3.3 SSE ends behind response.failed', SSE, failedThenQuiet('done'), 'rate_limit_exceeded: Slow down.'],
   [

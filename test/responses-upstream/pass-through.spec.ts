@@ -167,7 +167,7 @@ describe.each([
     'says why an answer is incomplete: %s',
     async (reason) => {
       const response = { incomplete_details: { reason } };
-      service.upstream.answer([message('Hello')], { end: 'response.incomplete', response });
+      service.upstream.answer([message('Hello')], { terminal: 'response.incomplete', response });
       const result = await ask(service);
       expect(result.response).toMatchObject({ status: 'incomplete', incomplete_details: { reason } });
       expect(service.upstream.calls.length).toBeGreaterThan(0);

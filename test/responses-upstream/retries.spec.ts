@@ -8,7 +8,7 @@ import { PausingClock } from '../support/pausing-clock.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
-import { cutting, failing, refusing, type Reply, type Responder } from '../support/responses-upstream/reply.js';
+import { answering, cutting, failing, preceded, refusing, type Reply, type Responder } from '../support/responses-upstream/reply.js';
 import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { textOf } from '../support/say.js';
@@ -59,7 +59,7 @@ describe.each([
 
   it('do not happen after output either when the upstream says that it failed', async () => {
     service.upstream.answer([message('Hello')], {
-      end: 'response.failed',
+      terminal: 'response.failed',
       response: { error: { code: 'rate_limit_exceeded', message: 'Please try again in 1s.' } },
     });
     const { response } = await ask(service);
@@ -289,10 +289,7 @@ describe('§6 error frames of a socket', () => {
     ['without a status', { type: 'error', error: { code: 'x', message: 'y' } }],
     ['with a status that is none of errors', { type: 'error', status: 200, error: { code: 'x', message: 'y' } }],
   ])('%s are ignored', async (_, frame) => {
-    service.upstream.respond(({ responseId }) => {
-      const reply = cutting([message('Hello')], 99, 'done')({ responseId } as never) as { steps: readonly [] };
-      return { ...reply, steps: [{ raw: JSON.stringify(frame) }, ...reply.steps] } as Reply;
-    });
+    service.upstream.respond(preceded(answering([message('Hello')]), { raw: JSON.stringify(frame) }));
     expect(textOf((await ask(service)).response)).toBe('Hello');
   });
 

@@ -69,6 +69,15 @@ export function answering(
   };
 }
 
+/** The answer of a responder with these steps before its own. */
+export function preceded(responder: Responder, ...steps: readonly Step[]): Responder {
+  return (call) => {
+    const reply = responder(call);
+    if (reply === 'hang' || 'status' in reply) throw new Error('only a stream can have steps before it');
+    return { ...reply, steps: [...steps, ...reply.steps] };
+  };
+}
+
 /** A stream of these steps. */
 export function streaming(steps: readonly Step[], delivery: Delivery = {}): StreamReply {
   return { end: 'done', headers: {}, packing: 'each', ...delivery, steps };
@@ -82,7 +91,7 @@ export function cutting(items: readonly UpstreamItem[], count: number, end: Answ
 /** A stream that says no more than why it failed. */
 export function failing(error: object, delivery: Delivery = {}): Responder {
   return ({ responseId }) =>
-    streaming(toEvents(responseId, [], { end: 'response.failed', response: { error, usage: null } }), delivery);
+    streaming(toEvents(responseId, [], { terminal: 'response.failed', response: { error, usage: null } }), delivery);
 }
 
 /** A refusal in the form of OpenAI's. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { ApiClient } from '../api-client.js';
 import { type Service, type ServiceOptions, startService } from '../service.js';
 import { ResponsesUpstream } from './responses-upstream.js';
 
@@ -24,6 +25,8 @@ export interface ResponsesServiceOptions extends ServiceOptions {
 /** The service in front of a fake upstream with the Responses API. */
 export interface ResponsesService extends Service {
   readonly upstream: ResponsesUpstream;
+  /** A bare HTTP client of the service. */
+  readonly api: ApiClient;
 }
 
 /** Starts an upstream, writes a providers file whose provider `upstream` it is, and starts the service with that. */
@@ -44,7 +47,7 @@ export async function startResponsesService(options: ResponsesServiceOptions = {
       await service.close();
       await dispose();
     };
-    return { ...service, upstream, close, [Symbol.asyncDispose]: close };
+    return { ...service, upstream, api: new ApiClient(service.baseURL), close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await dispose();
     throw error;

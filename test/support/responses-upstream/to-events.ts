@@ -14,7 +14,7 @@ export interface AnswerOptions {
   /** Members of the Response in its terminal event, such as `usage` or `service_tier`. */
   readonly response?: object;
   /** Type of the terminal event; `response.completed` when absent. */
-  readonly end?: string;
+  readonly terminal?: string;
   /** Events within an item, by the item's type. */
   readonly events?: OwnEvents;
 }
@@ -73,11 +73,11 @@ const STATUS_OF: Readonly<Record<string, string>> = {
 export function toEvents(
   responseId: string,
   items: readonly UpstreamItem[],
-  { response = {}, end = 'response.completed', events = {} }: AnswerOptions = {},
+  { response = {}, terminal = 'response.completed', events = {} }: AnswerOptions = {},
 ): readonly UpstreamEvent[] {
   const head = { ...PLAIN_RESPONSE, id: responseId };
   const running = { ...head, status: 'in_progress', output: [], usage: null };
-  const status = STATUS_OF[end] ?? 'completed';
+  const status = STATUS_OF[terminal] ?? 'completed';
   const last = {
     ...head,
     status,
@@ -90,7 +90,7 @@ export function toEvents(
     { type: 'response.created', response: running },
     { type: 'response.in_progress', response: running },
     ...items.flatMap((item, index) => itemEvents(item, index, events[item.type] ?? [])),
-    { type: end, response: last },
+    { type: terminal, response: last },
   ];
   return all.map((event, position) => ({ ...event, sequence_number: position }));
 }
