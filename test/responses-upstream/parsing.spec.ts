@@ -135,7 +135,12 @@ describe.each([
 });
 
 /** How an answer may go wrong before its first output, and what the log says then. */
-const BREAKS: readonly (readonly [section: string, entry: Readonly<Record<string, unknown>>, reply: Reply | Responder, message: string])[] = [
+const BREAKS: readonly (readonly [
+  section: string,
+  entry: Readonly<Record<string, unknown>>,
+  reply: Reply | Responder,
+  message: string,
+])[] = [
   ['§3.3 SSE ends early', SSE, cutting([], 1, 'done'), 'stream closed before response.completed'],
   ['§3.3 SSE ends behind response.failed', SSE, failedThenQuiet('done'), 'rate_limit_exceeded: Slow down.'],
   [

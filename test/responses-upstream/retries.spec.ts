@@ -8,7 +8,15 @@ import { PausingClock } from '../support/pausing-clock.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
-import { answering, cutting, failing, preceded, refusing, type Reply, type Responder } from '../support/responses-upstream/reply.js';
+import {
+  answering,
+  cutting,
+  failing,
+  preceded,
+  refusing,
+  type Reply,
+  type Responder,
+} from '../support/responses-upstream/reply.js';
 import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { textOf } from '../support/say.js';
