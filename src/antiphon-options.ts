@@ -27,7 +27,7 @@ export interface AntiphonSeams {
   readonly providers?: readonly Seam<ModelProviderBase>[];
 
   /**
-   * Kinds of providers for PROVIDERS_FILE, by the `kind` of an entry, in addition to `chat-completions`. Use them for
+   * Kinds of providers for PROVIDERS_FILE, by the `kind` of an entry, in addition to `chat-completions` and `responses`. Use them for
    * providers that an operator configures. Cost: none after the file was read.
    */
   readonly providerKinds?: Readonly<Record<string, Seam<ProviderKind>>>;

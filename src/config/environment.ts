@@ -195,6 +195,13 @@ export class Environment {
   readonly PROVIDERS_FILE: string = '';
 
   /**
+   * File with server-sent events that answers in place of every server of the kind `responses`, for tests without a network; see
+   * [upstreams.md](upstreams.md#fixtures). Empty: the servers answer.
+   */
+  @Text()
+  readonly CODEX_RS_SSE_FIXTURE: string = '';
+
+  /**
    * What happens to hosted tools, such as `web_search`, that no provider of the model runs: they are left out and only echoed, unless
    * `tool_choice` demands one, or the request is refused with 400 `unsupported_value`.
    */

@@ -44,6 +44,11 @@ export class Transcript {
     return this.backing.items.slice(0, this.length);
   }
 
+  /** Whether an item has this id; may be true for one of a longer transcript with the same beginning. */
+  has(id: string): boolean {
+    return this.backing.ids.has(id);
+  }
+
   /** Whether a call has no output yet. */
   get hasOpenCalls(): boolean {
     return this.openCalls.size > 0;

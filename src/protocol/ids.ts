@@ -81,3 +81,41 @@ const ITEM_PREFIXES: ReadonlyMap<string, IdPrefix> = new Map(
 export function itemIdPrefix(type: string): IdPrefix {
   return ITEM_PREFIXES.get(type) ?? 'item';
 }
+
+/** The longest id that OpenAI accepts for an item. */
+const LONGEST_ITEM_ID = 64;
+
+/** An id that an upstream will not give to another item. */
+const UNIQUE_ID = /^[A-Za-z][A-Za-z0-9]*_[\w-]{16,}$/;
+
+/** An id that this service made, with the upstream's own one behind it if there is one. */
+const OWN_ID = /^[a-z]+_[0-9a-f]{32}(?:_(?<upstream>.+))?$/;
+
+/** Ids that need no escaping in JSON and in paths. */
+const PLAIN_ID = /^[\w.:-]+$/;
+
+/**
+ * The id under which clients know an upstream's item: the upstream's own if it has the form of a unique one; a short one
+ * such as `msg_1` with a unique prefix; a new id if that would be too long or the upstream gave none.
+ */
+export function toClientItemId(upstreamId: unknown, type: string, ids: IdGenerator): string {
+  if (typeof upstreamId === 'string' && upstreamId.length <= LONGEST_ITEM_ID && UNIQUE_ID.test(upstreamId)) {
+    // What would be read as another id when it comes back cannot stay as it is.
+    if (OWN_ID.exec(upstreamId)?.groups?.['upstream'] === undefined) return upstreamId;
+  }
+  return renameItemId(upstreamId, type, ids);
+}
+
+/** A new id for an upstream's item whose own is taken or not unique; names the upstream's as long as there is room. */
+export function renameItemId(upstreamId: unknown, type: string, ids: IdGenerator): string {
+  const id = ids.next(itemIdPrefix(type));
+  if (typeof upstreamId !== 'string' || !PLAIN_ID.test(upstreamId)) return id;
+  const both = `${id}_${upstreamId}`;
+  return both.length <= LONGEST_ITEM_ID ? both : id;
+}
+
+/** The upstream's id of an item, by the one that clients know; undefined for an id that this service made. */
+export function toUpstreamItemId(id: string): string | undefined {
+  const own = OWN_ID.exec(id);
+  return own === null ? id : own.groups?.['upstream'];
+}

@@ -6,6 +6,7 @@ export * from './estimate-bytes.js';
 export * from './events.js';
 export * from './ids.js';
 export * from './image-errors.js';
+export * from './item-events.js';
 export * from './json-length.js';
 export * from './list-object.js';
 export * from './origin.js';

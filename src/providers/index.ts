@@ -17,4 +17,4 @@ export * from './turn.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';
 export * from './providers.module.js';
-export { Random } from './routing/index.js';
+export { Random, type ResponsesEntry, responsesOptions, SystemRandom } from './routing/index.js';

@@ -46,7 +46,7 @@ export class Listing {
     this.error = reason;
   }
 
-  describe(): Omit<ProviderCondition, 'statistics'> {
+  describe(): ProviderCondition {
     return {
       name: this.name,
       listed: this.isKnown,

@@ -69,10 +69,10 @@ export class Listings {
   async describe(): Promise<readonly ProviderCondition[]> {
     const isRecent = this.dependencies.clock.now() - this.askedAt < BACKGROUND_PAUSE_MS;
     await (isRecent ? this.refreshing : this.refresh());
-    return [...this.listings].map(([name, listing]) => ({
-      ...listing.describe(),
-      statistics: this.providers.get(name)?.statistics?.() ?? {},
-    }));
+    return [...this.listings].map(([name, listing]) => {
+      const statistics = this.providers.get(name)?.statistics?.();
+      return { ...listing.describe(), ...(statistics === undefined ? {} : { statistics }) };
+    });
   }
 
   private askInBackground(isWanted: (listing: Listing) => boolean): void {

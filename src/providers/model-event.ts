@@ -5,11 +5,18 @@ import type { Annotation, ForeignItem, Logprob } from '../protocol/index.js';
  * several items are open at once, each event names its item by `key`.
  */
 export type ModelEvent =
-  | { readonly type: 'text'; readonly delta: string; readonly logprobs?: readonly Logprob[]; readonly key?: string }
-  | { readonly type: 'refusal'; readonly delta: string; readonly key?: string }
+  /** `part` counts the parts of text and refusal that the message's events write, from 0; by default they write to the last one. */
+  | {
+      readonly type: 'text';
+      readonly delta: string;
+      readonly logprobs?: readonly Logprob[];
+      readonly part?: number;
+      readonly key?: string;
+    }
+  | { readonly type: 'refusal'; readonly delta: string; readonly part?: number; readonly key?: string }
   | { readonly type: 'annotation'; readonly annotation: Annotation; readonly key?: string }
-  /** Raw reasoning (`reasoning_text` parts). */
-  | { readonly type: 'reasoning'; readonly delta: string; readonly key?: string }
+  /** Raw reasoning (`reasoning_text` parts); `part` as for text. */
+  | { readonly type: 'reasoning'; readonly delta: string; readonly part?: number; readonly key?: string }
   /** A reasoning summary; `part` counts from 0 and opens the next summary part when it grows by one. */
   | { readonly type: 'reasoning_summary'; readonly delta: string; readonly part?: number; readonly key?: string }
   /** Opens a reasoning item, which may stay empty if the reasoning is hidden. */

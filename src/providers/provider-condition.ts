@@ -9,6 +9,6 @@ export interface ProviderCondition {
   readonly since: string;
   /** Why its latest list did not arrive, without addresses and credentials; null if it did. */
   readonly error: string | null;
-  /** What the provider has counted since it was created. */
-  readonly statistics: Readonly<Record<string, number>>;
+  /** What the provider has counted since it was created, if it counts anything. */
+  readonly statistics?: Readonly<Record<string, number>>;
 }

@@ -17,6 +17,24 @@ const opened = (type: string, ...more: readonly unknown[]): readonly unknown[] =
   ...more,
 ];
 
+const theirCall = { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '' };
+const openCall = { type: 'item.open', key: 's', item: theirCall };
+const closed = (item: object): object => ({ type: 'item.close', key: 's', item });
+const filler = (length: number): string => 'x'.repeat(length);
+
+/** Events that only the service itself may send. */
+const FORGED = [
+  'response.created',
+  'response.completed',
+  'response.failed',
+  'response.output_item.done',
+  'response.output_text.delta',
+  'response.reasoning.delta',
+  'response.mcp_call.completed',
+  'error',
+  'keepalive',
+];
+
 /** What a provider must not yield once the turn has begun. Each array is one batch. */
 export const NONSENSE: readonly (readonly [what: string, batch: unknown])[] = [
   ['null', null],
@@ -67,7 +85,23 @@ export const NONSENSE: readonly (readonly [what: string, batch: unknown])[] = [
   ['no reason to finish', { type: 'finish' }],
   ['an item that is null', { type: 'item.open', key: 's', item: null }],
   ['an item without a type', { type: 'item.open', key: 's', item: {} }],
-  ['an item that has events of its own', { type: 'item.open', key: 's', item: { type: 'message' } }],
+  ['a call of an upstream without a name', { type: 'item.open', key: 's', item: { type: 'function_call' } }],
+  [
+    'a call of an upstream with a long id',
+    { type: 'item.open', key: 's', item: { ...theirCall, call_id: filler(65) } },
+  ],
+  ['a passed event within a message', opened('message', event('output_text.delta', { delta: 'x' }))],
+  ['a call that ends as another one', [openCall, closed({ ...theirCall, call_id: 'call_2' })]],
+  ['a call that ends as a message', [openCall, closed({ type: 'message', content: [] })]],
+  ['a final form of an item that is not open', closed(search)],
+  ['a part of a text that is skipped', { type: 'text', delta: 'x', part: 2, key: 't' }],
+  ['a part of reasoning that is skipped', { type: 'reasoning', delta: 'x', part: 1, key: 't' }],
+  ['an event without a name', { type: 'event', event: {} }],
+  ['an event that is nothing', { type: 'event', event: null }],
+  ['an event that cannot be JSON', { type: 'event', event: { type: 'codex.odd', size: 1n } }],
+  ...FORGED.map((type) => [`a forged ${type}`, { type: 'event', event: { type, response: {} } }] as const),
+  ['a reason of an incomplete response that is no text', { type: 'finish', reason: 'length', incompleteReason: 7 }],
+  ['a service tier without a name', { type: 'finish', reason: 'stop', serviceTier: '' }],
   ['an item with a BigInt', { type: 'item.open', key: 's', item: { ...search, size: 1n } }],
   ['an item with a cycle', { type: 'item.open', key: 's', item: { ...search, cyclic } }],
   ['an event of an item that is not open', event('web_search_call.searching')],
@@ -110,38 +144,51 @@ export const FALSE_STARTS: readonly (readonly [what: string, generate: () => unk
   ...SILENT_ENDS,
 ];
 
-const filler = 'x'.repeat(50);
+const FILLER = filler(50);
 
 /** Output without end: what is yielded again and again. */
 export const ENDLESS: readonly (readonly [what: string, batch: (round: number) => readonly unknown[]])[] = [
-  ['text', () => [{ type: 'text', delta: filler }]],
-  ['refusals', () => [{ type: 'refusal', delta: filler }]],
-  ['reasoning', () => [{ type: 'reasoning', delta: filler }]],
-  ['encrypted reasoning', () => [{ type: 'reasoning_encrypted', content: filler }]],
-  ['summaries', (part) => [{ type: 'reasoning_summary', delta: filler, part }]],
+  ['text', () => [{ type: 'text', delta: FILLER }]],
+  ['refusals', () => [{ type: 'refusal', delta: FILLER }]],
+  ['reasoning', () => [{ type: 'reasoning', delta: FILLER }]],
+  ['encrypted reasoning', () => [{ type: 'reasoning_encrypted', content: FILLER }]],
+  ['summaries', (part) => [{ type: 'reasoning_summary', delta: FILLER, part }]],
   [
     'arguments',
-    (round) => [...(round === 0 ? [call] : []), { type: 'function_call_arguments', delta: filler, key: 'c' }],
+    (round) => [...(round === 0 ? [call] : []), { type: 'function_call_arguments', delta: FILLER, key: 'c' }],
   ],
-  ['calls', () => [{ type: 'function_call', name: filler }]],
-  ['annotations', () => [{ type: 'annotation', annotation: { type: 'file_path', file_id: filler, index: 0 } }]],
+  ['calls', () => [{ type: 'function_call', name: FILLER }]],
+  ['annotations', () => [{ type: 'annotation', annotation: { type: 'file_path', file_id: FILLER, index: 0 } }]],
   [
     'logprobs',
     () => [
       { type: 'text', delta: '', logprobs: [] },
-      { type: 'text', delta: 'x', logprobs: [{ token: filler }] },
+      { type: 'text', delta: 'x', logprobs: [{ token: FILLER }] },
     ],
   ],
   [
     'items',
     (round) => [
-      { type: 'item.open', key: `${round}`, item: { ...search, query: filler } },
+      { type: 'item.open', key: `${round}`, item: { ...search, query: FILLER } },
       { type: 'end', key: `${round}` },
     ],
   ],
   [
+    'final forms of messages',
+    (round) => [
+      { type: 'item.open', key: `${round}`, item: { type: 'message' } },
+      {
+        type: 'item.close',
+        key: `${round}`,
+        item: { type: 'message', content: [{ type: 'output_text', text: 'x', by: FILLER }] },
+      },
+    ],
+  ],
+  ['members of messages', (round) => [{ type: 'item.open', key: `${round}`, item: { type: 'message', by: FILLER } }]],
+  ['events beyond the protocol', () => [{ type: 'event', event: { type: 'codex.odd', by: FILLER } }]],
+  [
     'passed deltas',
-    (round) => [...(round === 0 ? opened('mcp_call') : []), event('mcp_call_arguments.delta', { delta: filler })],
+    (round) => [...(round === 0 ? opened('mcp_call') : []), event('mcp_call_arguments.delta', { delta: FILLER })],
   ],
 ];
 

@@ -1,6 +1,7 @@
 import { ModelError } from '../../src/index.js';
 import { CALL_TURNS } from './parity-call-turns.js';
 import { message, outputText, type ParityTurn, usage } from './parity-turn.js';
+import { PASSED_ITEMS } from './passed-items.js';
 
 const logprob = { token: 'Hi', logprob: -0.25, bytes: [72, 105], top_logprobs: [] };
 const citation = {
@@ -176,4 +177,12 @@ const TEXT_TURNS: readonly ParityTurn[] = [
 ];
 
 /** The turns of the parity table. */
-export const PARITY_TURNS: readonly ParityTurn[] = [...TEXT_TURNS, ...CALL_TURNS];
+export const PARITY_TURNS: readonly ParityTurn[] = [
+  ...TEXT_TURNS,
+  ...CALL_TURNS,
+  ...PASSED_ITEMS.map(({ name, events, output, status = 'completed' }) => ({
+    name: `from an upstream, ${name}`,
+    model: events,
+    expected: { status, output },
+  })),
+];

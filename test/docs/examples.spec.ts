@@ -5,8 +5,10 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { type ProviderKind, SystemRandom } from '../../src/index.js';
 import { ChatCompletionsKind } from '../../src/providers/routing/chat-completions-kind.js';
 import { readProvidersFile } from '../../src/providers/routing/read-providers-file.js';
+import { ResponsesKind } from '../../src/providers/routing/responses-kind.js';
 import { FakeClock, SequentialIdGenerator } from '../../src/testing/index.js';
 import { itWith } from '../support/on-path.js';
 import { type Service, startService } from '../support/service.js';
@@ -15,6 +17,8 @@ import { blocksOf, type CodeBlock, PAGES, readText, ROOT } from './pages.js';
 const BLOCKS = PAGES.flatMap(blocksOf);
 const ORIGIN = 'http://127.0.0.1:8080';
 const PATIENCE_MS = 60_000;
+/** The keys that files refer to. */
+const KEYS = ['CLOUD_KEY', 'GPU_KEY', 'OPENAI_KEY'];
 
 /** Blocks under names that tell where they are. */
 function named(wanted: (block: CodeBlock) => boolean): readonly (readonly [where: string, block: CodeBlock])[] {
@@ -75,13 +79,11 @@ describe('a file that readers copy', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'antiphon-docs-'));
-    process.env['CLOUD_KEY'] = 'sk-one';
-    process.env['GPU_KEY'] = 'sk-two';
+    for (const name of KEYS) process.env[name] = `sk-${name}`;
   });
 
   afterAll(async () => {
-    delete process.env['CLOUD_KEY'];
-    delete process.env['GPU_KEY'];
+    for (const name of KEYS) Reflect.deleteProperty(process.env, name);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -90,8 +92,12 @@ describe('a file that readers copy', () => {
     async (_, { code }) => {
       const path = join(folder, 'providers.yaml');
       await writeFile(path, code);
-      const kind = new ChatCompletionsKind({ clock: new FakeClock(), ids: new SequentialIdGenerator() });
-      await expect(readProvidersFile(path, new Map([['chat-completions', kind]]))).resolves.toBeDefined();
+      const dependencies = { clock: new FakeClock(), ids: new SequentialIdGenerator(), random: new SystemRandom() };
+      const kinds = new Map<string, ProviderKind>([
+        ['chat-completions', new ChatCompletionsKind(dependencies)],
+        ['responses', new ResponsesKind(dependencies, null)],
+      ]);
+      await expect(readProvidersFile(path, kinds)).resolves.toBeDefined();
     },
   );
 

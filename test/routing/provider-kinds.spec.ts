@@ -83,7 +83,7 @@ describe('a kind of providers', () => {
     [{ key: 'x', base_url: 'http://127.0.0.1' }, /providers\.vault must have no other members than/],
     [
       { kind: 'lock', key: 'x' },
-      /providers\.vault\.kind must be equal to one of the allowed values \(chat-completions, key\)/,
+      /providers\.vault\.kind must be equal to one of the allowed values \(chat-completions, responses, key\)/,
     ],
   ])('refuses the entry %p', async (entry, reason) => {
     await expect(start(entry)).rejects.toThrow(reason);

@@ -55,9 +55,6 @@ export interface ChatCompletionsDependencies {
   readonly ids: IdGenerator;
 }
 
-/** Timeout of `GET /models`, ms. */
-const LIST_LIMIT_MS = 10_000;
-
 /** A provider for Chat Completions servers: translates turns into requests and chunks into ModelEvents. */
 export class ChatCompletionsProvider extends PushingProvider {
   /** Chat Completions knows only functions. */
@@ -73,20 +70,11 @@ export class ChatCompletionsProvider extends PushingProvider {
   ) {
     super();
     this.client = new UpstreamClient(options.address, dependencies.clock);
-    this.lister = new ModelLister(this.client, { ...options, baseUrl: options.address.baseUrl });
+    this.lister = new ModelLister(this.client, dependencies.clock, { ...options, baseUrl: options.address.baseUrl });
   }
 
   override async models(): Promise<readonly ModelInfo[]> {
-    if (!this.options.discover) return [];
-    const limit = new AbortController();
-    const timer = this.dependencies.clock.schedule(LIST_LIMIT_MS, () => limit.abort(new Error('no answer')));
-    try {
-      return await this.lister.list(limit.signal);
-    } catch (error) {
-      throw new Error(reasonOf(error));
-    } finally {
-      timer.cancel();
-    }
+    return this.options.discover ? this.lister.list() : [];
   }
 
   override async push(turn: Turn, sink: ModelSink): Promise<void> {

@@ -5,7 +5,7 @@ import type { Clock } from '../../time/index.js';
 import type { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
-import type { Random } from '../routing/index.js';
+import type { Random } from '../routing/random.js';
 import { scrub } from '../scrub.js';
 import type { Turn } from '../turn.js';
 import type { UpstreamClient } from '../upstream-http/index.js';
@@ -17,9 +17,12 @@ import {
   connectionHeaders,
   type Conversation,
   conversationOf,
+  forwardedHeaders,
   toFrame,
   toHttpBody,
   toRequest,
+  TURN_STATE,
+  turnStateOf,
   type UpstreamRequest,
 } from './request/index.js';
 import type { Session, Sessions } from './sessions.js';
@@ -47,9 +50,6 @@ export interface Upstream {
   readonly logger: Logger;
   readonly outages: OutageLog;
 }
-
-/** The header, and the member of `client_metadata`, that carries the state of a turn between its requests. */
-const TURN_STATE = 'x-codex-turn-state';
 
 /**
  * Asks an upstream to answer a turn, and writes its answer into the sink. Failed requests are repeated, as the upstream's error and
@@ -124,10 +124,9 @@ class Question {
     const socket =
       (await sockets?.take({
         conversation: this.conversation.key,
-        headers: {
-          ...this.request.headers,
-          ...connectionHeaders(this.conversation, profile),
-          'openai-beta': profile.websocketBeta,
+        headers: { ...connectionHeaders(this.conversation, profile), 'openai-beta': profile.websocketBeta },
+        turnHeaders: {
+          ...forwardedHeaders(this.turn),
           ...(profile.turnStateTo === 'handshake' ? toHeader(turnState) : {}),
         },
         responseId: this.turn.parent?.origin?.upstreamId,
@@ -155,7 +154,7 @@ class Question {
     const exchange = await openSse(client, {
       body: toHttpBody(this.request, this.parentId),
       headers: {
-        ...this.request.headers,
+        ...forwardedHeaders(this.turn),
         ...connectionHeaders(this.conversation, options.profile),
         ...toHeader(this.turnState),
       },
@@ -174,16 +173,13 @@ class Question {
     const { transport, headers } = exchange;
     this.noteRequestId(headers['x-request-id']);
     const reader = new AnswerReader({ profile, transport, now: () => clock.now() }, statistics);
-    const head = toMetadata(readHeaderEvents(headers));
-    if (transport === 'sse' || profile.turnStateFrom === 'handshake') this.keepTurnState(headers[TURN_STATE]);
+    const hasTurnState = transport === 'sse' || profile.turnStateFrom === 'handshake';
+    if (hasTurnState) this.keepTurnState(headers[TURN_STATE]);
+    const head = [toMetadata(readHeaderEvents(headers)), ...(hasTurnState ? [this.turnStateForClient] : [])];
     try {
       await exchange.read({
         take: (json) => reader.read(json),
-        flush: () => {
-          // First: a turn that ends with this batch leaves its socket to the next one.
-          if (reader.isFinished && socket !== null) this.release(socket, reader);
-          return this.write(head, reader);
-        },
+        flush: () => this.write(head, reader),
       });
     } catch (error) {
       socket?.drop();
@@ -191,19 +187,22 @@ class Question {
     } finally {
       this.keepTurnState(reader.turnState);
     }
-    if (reader.isFinished) return;
+    if (reader.isFinished) {
+      if (socket !== null) this.release(socket, reader);
+      return;
+    }
     socket?.drop();
     throw reader.failure ?? new UpstreamError('stream closed before response.completed', { remedy: 'retry' });
   }
 
   /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
-  private write(head: ModelEvent, reader: AnswerReader): Promise<void> | undefined {
+  private write(head: readonly ModelEvent[], reader: AnswerReader): Promise<void> | undefined {
     if (!reader.hasOutput) return undefined;
     const events = reader.take();
     if (events.length === 0) return undefined;
     if (this.hasBegun) return this.sink.write(events);
     this.hasBegun = true;
-    return this.sink.write([head, ...events]);
+    return this.sink.write([...head, ...events]);
   }
 
   /** Gives a socket back, with what the next request of its conversation can build on. */
@@ -304,7 +303,12 @@ class Question {
 
   /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */
   private get turnState(): string | null {
-    return this.turn.headers[TURN_STATE] ?? this.session.turnStateOf(this.turn.responseId);
+    return turnStateOf(this.turn) ?? this.session.turnStateOf(this.turn.responseId);
+  }
+
+  /** The client sends it back too, in the next request of its own turn. */
+  private get turnStateForClient(): ModelEvent {
+    return { type: 'metadata', headers: toHeader(this.session.turnStateOf(this.turn.responseId)) };
   }
 
   private keepTurnState(state: string | readonly string[] | null | undefined): void {

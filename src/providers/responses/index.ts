@@ -1,3 +1,3 @@
 export type * from './options.js';
-export * from './profile.js';
+export { type Profile, PROFILES } from './profile.js';
 export * from './responses.provider.js';

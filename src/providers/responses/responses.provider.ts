@@ -5,12 +5,11 @@ import type { Clock } from '../../time/index.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
-import type { Random } from '../routing/index.js';
-import { reasonOf } from '../scrub.js';
+import type { Random } from '../routing/random.js';
 import type { Turn } from '../turn.js';
 import { UpstreamClient } from '../upstream-http/index.js';
+import { ModelList, readModels } from '../upstream-models/index.js';
 import { askUpstream, type Upstream } from './ask-upstream.js';
-import { listModels } from './models/index.js';
 import type { ResponsesOptions } from './options.js';
 import { CONVERSATION_HEADERS } from './request/index.js';
 import { Sessions } from './sessions.js';
@@ -23,9 +22,6 @@ export interface ResponsesDependencies {
   readonly random: Random;
 }
 
-/** Timeout of `GET /models`, ms. */
-const LIST_LIMIT_MS = 10_000;
-
 /**
  * A provider for servers with the Responses API: OpenAI, Azure, vLLM, another Antiphon. Turns go over WebSockets or SSE, and output
  * items of any type reach the client as the upstream sends them (docs/upstreams.md).
@@ -36,13 +32,13 @@ export class ResponsesProvider extends PushingProvider {
   override readonly requestHeaders = CONVERSATION_HEADERS;
 
   private readonly upstream: Upstream;
+  private readonly list: ModelList;
 
   constructor(
     private readonly options: ResponsesOptions,
-    private readonly dependencies: ResponsesDependencies,
+    { clock, random }: ResponsesDependencies,
   ) {
     super();
-    const { clock, random } = dependencies;
     const { address, websockets } = options;
     const logger = new Logger(ResponsesProvider.name);
     this.upstream = {
@@ -56,20 +52,13 @@ export class ResponsesProvider extends PushingProvider {
       logger,
       outages: new OutageLog(logger, clock),
     };
+    this.list = new ModelList(this.upstream.client, clock, { name: options.name, baseUrl: address.baseUrl });
   }
 
   override async models(): Promise<readonly ModelInfo[]> {
     const { discover, fixture, name } = this.options;
     if (!discover || fixture !== null) return [];
-    const limit = new AbortController();
-    const timer = this.dependencies.clock.schedule(LIST_LIMIT_MS, () => limit.abort(new Error('no answer')));
-    try {
-      return await listModels(this.upstream.client, name, limit.signal);
-    } catch (error) {
-      throw new Error(reasonOf(error));
-    } finally {
-      timer.cancel();
-    }
+    return readModels(await this.list.get(), name).map(({ info }) => info);
   }
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {

@@ -1,17 +1,11 @@
 import type { Capabilities, Dialect } from '../chat-completions/index.js';
-import type { ProviderEntry } from '../provider-kind.js';
 import { flag, oneOf } from './schema-parts.js';
+import type { ServerEntry } from './server-entry.js';
 
 /** An entry of PROVIDERS_FILE for a Chat Completions server. */
-export interface ChatCompletionsEntry extends ProviderEntry {
-  readonly base_url: string;
+export interface ChatCompletionsEntry extends ServerEntry {
   readonly dialect?: Dialect;
-  readonly api_key?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string>>;
   readonly timeouts?: { readonly connect_ms?: number; readonly first_byte_ms?: number; readonly idle_ms?: number };
-  readonly connections?: number;
-  readonly omit?: readonly string[];
   readonly capabilities?: Readonly<Record<string, unknown>>;
 }
 

@@ -6,6 +6,7 @@ import { Clock } from '../../time/index.js';
 import { PROVIDER_KINDS, type ProviderKind } from '../provider-kind.js';
 import type { Configuration } from './configuration.js';
 import { DEFAULT_KIND } from './providers-file.js';
+import { Random } from './random.js';
 
 /** Creates the providers of PROVIDERS_FILE. */
 @Injectable()
@@ -14,22 +15,25 @@ export class ConfiguredProviders {
     private readonly environment: Environment,
     private readonly clock: Clock,
     private readonly ids: IdGenerator,
+    private readonly random: Random,
     @Inject(PROVIDER_KINDS) private readonly kinds: ReadonlyMap<string, ProviderKind>,
   ) {}
 
   /** Null without a file. Throws EnvironmentError if it is invalid. */
   async read(): Promise<Configuration | null> {
-    const { PROVIDERS_FILE: path } = this.environment;
+    const { PROVIDERS_FILE: path, CODEX_RS_SSE_FIXTURE: fixture } = this.environment;
     if (path === '') return null;
     // Loaded on demand: the HTTP client consists of about a hundred files.
-    const [{ configureProviders }, { ChatCompletionsKind }] = await Promise.all([
+    const [{ configureProviders }, { ChatCompletionsKind }, { ResponsesKind }] = await Promise.all([
       import('./configure-providers.js'),
       import('./chat-completions-kind.js'),
+      import('./responses-kind.js'),
     ]);
-    const { clock, ids } = this;
-    return configureProviders(
-      path,
-      new Map<string, ProviderKind>([[DEFAULT_KIND, new ChatCompletionsKind({ clock, ids })], ...this.kinds]),
-    );
+    const { clock, ids, random } = this;
+    const own: readonly (readonly [string, ProviderKind])[] = [
+      [DEFAULT_KIND, new ChatCompletionsKind({ clock, ids })],
+      ['responses', new ResponsesKind({ clock, random }, fixture === '' ? null : fixture)],
+    ];
+    return configureProviders(path, new Map([...own, ...this.kinds]));
   }
 }

@@ -5,9 +5,9 @@ import {
   omittedBy,
 } from '../chat-completions/index.js';
 import { CAPABILITY_NAMES, type ChatCompletionsEntry } from './chat-completions-entry.js';
+import { toAddress } from './server-entry.js';
 
 const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000 };
-const DEFAULT_CONNECTIONS = 1024;
 
 /** Translates an entry of the file, with defaults. `secrets` are redacted from error messages. */
 export function toProviderOptions(
@@ -15,22 +15,15 @@ export function toProviderOptions(
   entry: ChatCompletionsEntry,
   secrets: readonly string[],
 ): ChatCompletionsOptions {
-  const { dialect = 'generic', api_key: key, timeouts = {} } = entry;
+  const { dialect = 'generic', timeouts = {} } = entry;
   const known = toCapabilities(entry.capabilities ?? {});
-  const authorization: Readonly<Record<string, string>> = key === undefined ? {} : { authorization: `Bearer ${key}` };
   return {
     name,
-    address: {
-      baseUrl: entry.base_url.replace(/\/+$/, ''),
-      headers: { ...authorization, ...lowerCased(entry.headers ?? {}) },
-      query: entry.query ?? {},
-      timeouts: {
-        connectMs: timeouts.connect_ms ?? DEFAULT_TIMEOUTS.connectMs,
-        firstByteMs: timeouts.first_byte_ms ?? DEFAULT_TIMEOUTS.firstByteMs,
-        idleMs: timeouts.idle_ms ?? DEFAULT_TIMEOUTS.idleMs,
-      },
-      connections: entry.connections ?? DEFAULT_CONNECTIONS,
-    },
+    address: toAddress(entry, {
+      connectMs: timeouts.connect_ms ?? DEFAULT_TIMEOUTS.connectMs,
+      firstByteMs: timeouts.first_byte_ms ?? DEFAULT_TIMEOUTS.firstByteMs,
+      idleMs: timeouts.idle_ms ?? DEFAULT_TIMEOUTS.idleMs,
+    }),
     capabilities: capabilitiesOf(dialect, known),
     configured: new Set(Object.keys(known) as (keyof Capabilities)[]),
     discover: entry.discover ?? true,
@@ -43,8 +36,4 @@ export function toProviderOptions(
 function toCapabilities(entry: Readonly<Record<string, unknown>>): Partial<Capabilities> {
   const names: Readonly<Record<string, string>> = CAPABILITY_NAMES;
   return Object.fromEntries(Object.entries(entry).map(([name, value]) => [names[name] ?? name, value]));
-}
-
-function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

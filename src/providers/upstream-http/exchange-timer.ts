@@ -23,7 +23,8 @@ export class ExchangeTimer {
   private awaitsFirstByte = true;
   private isRunning = true;
   private restLimitMs: number | null = null;
-  private hasDeadline = false;
+  /** Whether pieces do not restart the timer any more. */
+  private isFixed = false;
 
   constructor(
     private readonly parent: AbortSignal,
@@ -47,7 +48,7 @@ export class ExchangeTimer {
   /** Restarts the timeout for the next piece. */
   resume(): void {
     this.isRunning = true;
-    if (this.hasDeadline) return;
+    if (this.isFixed) return;
     if (this.restLimitMs !== null) this.startRest(this.restLimitMs);
     else if (this.awaitsFirstByte) this.startIdle();
     else this.timer.refresh();
@@ -56,6 +57,12 @@ export class ExchangeTimer {
   /** Limits the rest of the exchange to `limitMs`, from the next `resume` on. */
   limitRest(limitMs: number): void {
     this.restLimitMs = limitMs;
+  }
+
+  /** Ends the timeouts; the signal still follows its parent. */
+  waive(): void {
+    this.isFixed = true;
+    this.timer.cancel();
   }
 
   /** Ends the exchange. */
@@ -72,7 +79,7 @@ export class ExchangeTimer {
   }
 
   private startRest(limitMs: number): void {
-    this.hasDeadline = true;
+    this.isFixed = true;
     this.timer.cancel();
     this.timer = this.clock.schedule(limitMs, () => this.stop('sent no end', limitMs));
   }

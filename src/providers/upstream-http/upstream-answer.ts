@@ -44,6 +44,17 @@ export class UpstreamAnswer {
     await this.over.promise;
   }
 
+  /** How the body is compressed, although `accept-encoding: identity` was sent: some proxies ignore it. Null if it is not. */
+  get encoding(): string | null {
+    const encoding = String(this.headers['content-encoding'] ?? 'identity');
+    return encoding === 'identity' ? null : encoding;
+  }
+
+  /** Ends the timeouts of the address: the reader has one of its own. */
+  waiveTimeouts(): void {
+    this.exchangeTimer.waive();
+  }
+
   /** Limits the time for the rest of the body; then it fails with UpstreamTimeoutError. */
   limitRest(limitMs: number): void {
     this.exchangeTimer.limitRest(limitMs);

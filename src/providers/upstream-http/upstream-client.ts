@@ -1,13 +1,17 @@
+import { promisify } from 'node:util';
+import { zstdCompress } from 'node:zlib';
+
 import { Agent, type Dispatcher, errors } from 'undici';
 
 import type { Clock } from '../../time/index.js';
 import { ExchangeTimer, type Timeouts } from './exchange-timer.js';
 import { readText } from './read-text.js';
 import { UpstreamAnswer } from './upstream-answer.js';
+import { toUrl } from './to-url.js';
 
 /** Address and connection settings of an upstream. */
 export interface UpstreamAddress {
-  /** URL before `/chat/completions`, without a trailing slash. */
+  /** URL before the paths of the API, such as `/models`. */
   readonly baseUrl: string;
   /** Headers of every request, including credentials. */
   readonly headers: Readonly<Record<string, string>>;
@@ -18,8 +22,20 @@ export interface UpstreamAddress {
   readonly connections: number;
 }
 
+/** How a request differs from the others of its client. */
+export interface PostOptions {
+  /** Headers beside those of the address; they win. Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether the body is compressed with zstd. */
+  readonly compresses?: boolean;
+}
+
 /** Lifetime of an idle connection, ms. Most servers close idle connections after 5 s or more. */
 const KEEP_ALIVE_MS = 4000;
+
+const JSON_HEADERS = { accept: 'text/event-stream, application/json', 'content-type': 'application/json' };
+
+const compress = promisify(zstdCompress);
 
 /** Bytes of a JSON document. Model lists have up to a few hundred kilobytes. */
 const LONGEST_DOCUMENT = 16 * 1024 * 1024;
@@ -32,13 +48,13 @@ export class NoDocumentError extends Error {
 /** An HTTP client for one upstream: pooled keep-alive connections, HTTP/2 if TLS negotiates it, and timeouts. */
 export class UpstreamClient {
   private readonly agent: Agent;
-  private readonly base: URL;
+  private readonly origin: string;
 
   constructor(
     private readonly address: UpstreamAddress,
     private readonly clock: Clock,
   ) {
-    this.base = new URL(address.baseUrl);
+    this.origin = new URL(address.baseUrl).origin;
     this.agent = new Agent({
       allowH2: true,
       connections: address.connections,
@@ -52,13 +68,23 @@ export class UpstreamClient {
   }
 
   /** Posts JSON. Rejects with the same errors as UpstreamAnswer.read, other than those of `take`. */
-  post(path: string, json: string, signal: AbortSignal): Promise<UpstreamAnswer> {
-    return this.exchange('POST', path, json, signal);
+  async post(path: string, json: string, signal: AbortSignal, options: PostOptions = {}): Promise<UpstreamAnswer> {
+    const { compresses = false, headers = {} } = options;
+    const own = { ...JSON_HEADERS, ...(compresses ? { 'content-encoding': 'zstd' } : {}) };
+    const body = compresses ? await compress(json) : json;
+    signal.throwIfAborted();
+    return this.exchange('POST', path, { ...own, ...this.address.headers, ...headers }, body, signal);
   }
 
   /** Gets a JSON document. Throws NoDocumentError for a status other than 200 and for invalid JSON. */
   async getJson(path: string, signal: AbortSignal): Promise<unknown> {
-    const answer = await this.exchange('GET', path, null, signal);
+    const answer = await this.exchange(
+      'GET',
+      path,
+      { accept: 'application/json', ...this.address.headers },
+      null,
+      signal,
+    );
     const text = await readText(answer, LONGEST_DOCUMENT);
     if (answer.status !== 200) throw new NoDocumentError(`HTTP ${answer.status}`);
     try {
@@ -77,21 +103,18 @@ export class UpstreamClient {
   private async exchange(
     method: Dispatcher.HttpMethod,
     path: string,
-    json: string | null,
+    headers: Readonly<Record<string, string>>,
+    body: string | Uint8Array | null,
     signal: AbortSignal,
   ): Promise<UpstreamAnswer> {
+    const url = toUrl(this.address, path);
     const exchangeTimer = new ExchangeTimer(signal, this.clock, this.address.timeouts);
     const request: Dispatcher.RequestOptions = {
-      origin: this.base.origin,
-      path: this.pathTo(path),
+      origin: this.origin,
+      path: url.pathname + url.search,
       method,
-      headers: {
-        accept: json === null ? 'application/json' : 'text/event-stream, application/json',
-        'accept-encoding': 'identity',
-        ...(json === null ? {} : { 'content-type': 'application/json' }),
-        ...this.address.headers,
-      },
-      body: json,
+      headers: { 'accept-encoding': 'identity', ...headers },
+      body,
       signal: exchangeTimer.signal,
     };
     try {
@@ -110,13 +133,6 @@ export class UpstreamClient {
       if (!isStale(error)) throw error;
       return this.agent.request(request);
     }
-  }
-
-  private pathTo(path: string): string {
-    const url = new URL(this.base.pathname.replace(/\/+$/, '') + path, this.base);
-    for (const [name, value] of this.base.searchParams) url.searchParams.append(name, value);
-    for (const [name, value] of Object.entries(this.address.query)) url.searchParams.append(name, value);
-    return url.pathname + url.search;
   }
 }
 

@@ -114,7 +114,7 @@ describe(finishedItems, () => {
   const log = logOf(queue, write, drop, (assembler) => {
     assembler.beginPass();
     assembler.push(say('c', 'more'));
-    assembler.endPass('stop');
+    assembler.endPass({ reason: 'stop' });
     assembler.push({ type: 'function_call', name: 'open' });
   });
 
@@ -131,5 +131,15 @@ describe(finishedItems, () => {
   it('keeps the order in which items began', () => {
     const both = logOf(queue, write, (assembler) => assembler.push({ type: 'end', key: 'a' }));
     expect(textsOf(finishedItems(both))).toEqual(['half ', 'whole']);
+  });
+});
+
+describe(foldEvents, () => {
+  it('knows from the notes of an earlier version how the model ended', () => {
+    const notes = [
+      { before: 0, type: 'pass' },
+      { before: 0, type: 'finish', reason: 'length' },
+    ] as const;
+    expect(foldEvents({ events: [], notes }).passes).toMatchObject([{ finish: { reason: 'length' } }]);
   });
 });

@@ -1,19 +1,21 @@
-import type { Item } from '../../protocol/index.js';
+import type { ForeignItem, Item } from '../../protocol/index.js';
 import {
   foldDelta,
   type ItemOptions,
   type ItemStatus,
   OutputItem,
+  type PassedItem,
   ProviderContractError,
   requireText,
+  restOf,
   type WireEvent,
 } from './output-item.js';
+import { headOf, ownForm, PAYLOADS } from './own-form.js';
 import type { AssemblerState, CallState } from './state.js';
 
-/** The differences between the two kinds of client calls: payload member, ids and events. */
+/** The differences between the two kinds of client calls: ids and events. */
 interface CallFamily {
   readonly idPrefix: string;
-  readonly payload: 'arguments' | 'input';
   readonly deltaType: string;
   readonly doneType: string;
   /** Replaces an empty payload: a function's arguments must parse as JSON. */
@@ -23,14 +25,12 @@ interface CallFamily {
 const FAMILIES: Readonly<Record<CallState['type'], CallFamily>> = {
   function_call: {
     idPrefix: 'fc',
-    payload: 'arguments',
     deltaType: 'response.function_call_arguments.delta',
     doneType: 'response.function_call_arguments.done',
     whenEmpty: '{}',
   },
   custom_tool_call: {
     idPrefix: 'ctc',
-    payload: 'input',
     deltaType: 'response.custom_tool_call_input.delta',
     doneType: 'response.custom_tool_call_input.done',
     whenEmpty: '',
@@ -52,9 +52,13 @@ export interface CallHead {
 export class CallItem extends OutputItem<CallState> {
   private deltaPrefix: string | null = null;
 
-  /** Opens a call. Throws ProviderContractError for an invalid name or call id. */
-  static begin({ events, ids, outputIndex, key }: ItemOptions, { type, name, namespace, callId }: CallHead): CallItem {
-    const id = ids.next(FAMILIES[type].idPrefix);
+  /** Opens a call, as an upstream sends it if there is one. Throws ProviderContractError for an invalid name or call id. */
+  static begin(
+    { events, ids, outputIndex, key }: ItemOptions,
+    { type, name, namespace, callId }: CallHead,
+    passed?: PassedItem,
+  ): CallItem {
+    const id = passed?.id ?? ids.next(FAMILIES[type].idPrefix);
     requireText(name, 'the name of a call');
     const ownCallId = callId === undefined || isLeftOut(callId, events.state) ? ids.next('call') : callId;
     requireCallId(ownCallId);
@@ -62,6 +66,7 @@ export class CallItem extends OutputItem<CallState> {
       kind: 'call',
       id,
       key,
+      head: passed === undefined ? null : headOf(passed.item, type),
       type,
       callId: ownCallId,
       name,
@@ -70,9 +75,16 @@ export class CallItem extends OutputItem<CallState> {
       isDone: false,
     };
     const item = new CallItem(events, outputIndex, state);
-    events.state.characters += headLength(state);
     item.announce();
     return item;
+  }
+
+  override requireSame(final: ForeignItem): void {
+    super.requireSame(final);
+    const { callId } = this.state;
+    const { call_id: finalId = callId } = final;
+    if (finalId === callId || isLeftOut(finalId, this.events.state)) return;
+    throw new ProviderContractError(`the call ${callId} ended as another one`);
   }
 
   /** Appends to the payload. */
@@ -83,51 +95,67 @@ export class CallItem extends OutputItem<CallState> {
   }
 
   protected override finish(status: ItemStatus): Item {
-    const { state, events, family } = this;
+    const { state, family } = this;
     if (state.text === '' && family.whenEmpty !== '' && status === 'completed') this.append(family.whenEmpty);
-    if (!events.isSilent && !state.isDone) {
-      events.write(family.doneType, `${this.position},"${family.payload}":${JSON.stringify(state.text)}`);
+    this.writeDone();
+    return ownForm(state, status);
+  }
+
+  protected override finishAs(final: Item): Item {
+    const { state } = this;
+    const payload = PAYLOADS[state.type];
+    const { name = state.name, [payload]: text } = final;
+    if (typeof text === 'string' && !state.isDone) {
+      const rest = restOf(state.text, text);
+      if (rest !== '') this.append(rest);
+      state.text = text;
     }
-    return this.toItem(status);
+    this.writeDone();
+    return { ...final, call_id: state.callId, name, [payload]: typeof text === 'string' ? text : state.text };
+  }
+
+  protected override get type(): string {
+    return this.state.type;
   }
 
   protected override atStart(): Item {
-    return this.toItem('in_progress');
+    return ownForm(this.state, 'in_progress');
   }
 
   private get family(): CallFamily {
     return FAMILIES[this.state.type];
   }
 
-  private toItem(status: ItemStatus | 'in_progress'): Item {
-    const { id, type, callId, name, namespace, text } = this.state;
-    return {
-      id,
-      type,
-      status,
-      call_id: callId,
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      [this.family.payload]: text,
-    };
+  private writeDone(): void {
+    const { state, events } = this;
+    if (events.isSilent || state.isDone) return;
+    events.write(this.family.doneType, `${this.position},"${PAYLOADS[state.type]}":${JSON.stringify(state.text)}`);
   }
+}
+
+/** The members that open a call of an upstream. */
+export function callHeadOf(item: ForeignItem, type: CallState['type']): CallHead {
+  const { name, call_id: callId, namespace } = item as Readonly<Record<string, string | undefined>>;
+  return {
+    type,
+    name: name as string,
+    ...(callId === undefined ? {} : { callId }),
+    ...(typeof namespace === 'string' ? { namespace } : {}),
+  };
 }
 
 /** A call as `output_item.added` shows it. */
 export function readCall(item: Item, key: string | null): CallState {
   const { id, type, call_id: callId, name, namespace } = item as unknown as CallState & { readonly call_id: string };
-  return { kind: 'call', id, key, type, callId, name, namespace, text: '', isDone: false };
-}
-
-/** Characters of output in the members that open a call. */
-export function headLength({ name, namespace = '', callId }: CallState): number {
-  return name.length + namespace.length + callId.length;
+  const head = headOf(item, type);
+  return { kind: 'call', id, key, head, type, callId, name, namespace, text: '', isDone: false };
 }
 
 /** Applies an event to a call; returns its characters of output. */
 export function foldCall(call: CallState, event: WireEvent): number {
   if (event.type !== FAMILIES[call.type].deltaType) {
     call.isDone = true;
+    call.text = event[PAYLOADS[call.type]] as string;
     return 0;
   }
   return foldDelta(call, event);
@@ -137,7 +165,7 @@ export function foldCall(call: CallState, event: WireEvent): number {
  * Whether a call with this id was left out of the output. Its model does not know of it and may count from 1 again, but
  * readers of the stream have seen it, and the SDK accepts an id once.
  */
-function isLeftOut(callId: string, { items, dropped }: AssemblerState): boolean {
+function isLeftOut(callId: unknown, { items, dropped }: AssemblerState): boolean {
   return dropped.some((index) => {
     const state = items[index];
     return state?.kind === 'finished' && state.item.call_id === callId;

@@ -36,6 +36,73 @@ const withKey = (members: object, keyOf: string | undefined): OutputEvent =>
   (keyOf === undefined ? members : { ...members, key: keyOf }) as OutputEvent;
 const search = { type: 'web_search_call', status: 'in_progress', 7: 'odd', action: { query: 'x' } };
 
+/** Texts that often begin like one another. */
+const same = fc.nat(4).map((length) => 'a'.repeat(length));
+const part = fc.constantFrom(undefined, undefined, 0, 1);
+const source = { type: 'file_citation', file_id: 'file_1', index: 0, filename: 'f' };
+const likely = { token: 'a', logprob: 0, bytes: [97], top_logprobs: [] };
+const oddPart = fc.constant({ type: 'hologram', of: 7 });
+const textPart = (type: string): fc.Arbitrary<object> => same.map((said) => ({ type, text: said }));
+const upstreams = {
+  m: { id: 'msg_UPSTREAM0000000001', type: 'message', role: 'assistant', phase: 'commentary', content: [] },
+  r: { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'draft' },
+  f: { id: 'fc_1', type: 'function_call', call_id: 'c1', name: 'f', arguments: '', caller: { type: 'direct' } },
+  x: { type: 'custom_tool_call', call_id: 'c2', name: 'x', namespace: 'n', input: '' },
+} as const;
+
+/** What is said of the items of an upstream, one key each. */
+const upstreamEvent: fc.Arbitrary<object> = fc.oneof(
+  fc.constantFrom(...Object.entries(upstreams)).map(([keyOf, item]) => ({ type: 'item.open', key: keyOf, item })),
+  fc
+    .tuple(fc.constantFrom('text', 'refusal'), same, part)
+    .map(([type, delta, index]) => ({ type, delta, part: index, key: 'm' })),
+  fc.constantFrom(
+    { type: 'annotation', annotation: source, key: 'm' },
+    { type: 'text', delta: 'a', logprobs: [likely], key: 'm' },
+  ),
+  fc
+    .tuple(fc.constantFrom('reasoning', 'reasoning_summary'), same, part)
+    .map(([type, delta, index]) => ({ type, delta, part: index, key: 'r' })),
+  same.map((content) => ({ type: 'reasoning_encrypted', content, key: 'r' })),
+  same.map((delta) => ({ type: 'function_call_arguments', delta, key: 'f' })),
+  same.map((delta) => ({ type: 'custom_tool_call_input', delta, key: 'x' })),
+  fc
+    .array(
+      fc.oneof(
+        fc.record({
+          type: fc.constant('output_text'),
+          text: same,
+          annotations: fc.subarray([source, source]),
+          logprobs: fc.subarray([likely]),
+        }),
+        same.map((refusal) => ({ type: 'refusal', refusal })),
+        oddPart,
+      ),
+      { maxLength: 3 },
+    )
+    .map((content) => ({
+      type: 'item.close',
+      key: 'm',
+      item: { ...upstreams.m, content, status: 'completed', phase: 'final_answer' },
+    })),
+  fc
+    .tuple(
+      fc.array(textPart('summary_text'), { maxLength: 2 }),
+      fc.array(fc.oneof({ weight: 3, arbitrary: textPart('reasoning_text') }, oddPart), { maxLength: 3 }),
+    )
+    .map(([summary, content]) => ({
+      type: 'item.close',
+      key: 'r',
+      item: { ...upstreams.r, summary, content, encrypted_content: 'final' },
+    })),
+  same.map((said) => ({
+    type: 'item.close',
+    key: 'f',
+    item: { ...upstreams.f, arguments: said, status: 'completed' },
+  })),
+  same.map((said) => ({ type: 'item.close', key: 'x', item: { ...upstreams.x, input: said, status: 'incomplete' } })),
+);
+
 const event: fc.Arbitrary<OutputEvent> = fc
   .tuple(
     fc.oneof(
@@ -85,6 +152,10 @@ const middles = fc.array(
   fc.oneof(
     { weight: 12, arbitrary: event.map((pushed) => ({ type: 'push', event: pushed }) as const) },
     {
+      weight: 12,
+      arbitrary: upstreamEvent.map((pushed) => ({ type: 'push', event: pushed as OutputEvent }) as const),
+    },
+    {
       weight: 1,
       arbitrary: fc.constantFrom('u1', 'u2').map((upstreamId) => ({ type: 'origin', upstreamId }) as const),
     },
@@ -126,7 +197,7 @@ function take(assembler: ResponseAssembler, step: Step): void {
       assembler.nameOrigin({ provider: 'p', upstreamId: step.upstreamId });
       return;
     case 'close':
-      assembler.endPass('stop');
+      assembler.endPass({ reason: 'stop', serviceTier: 'flex' });
       return;
     case 'give':
       assembler.give([{ type: 'function_call_output', id: 'fco_1', output: 'x' }]);
@@ -138,7 +209,7 @@ function take(assembler: ResponseAssembler, step: Step): void {
       assembler.dropItems();
       return;
     case 'end':
-      assembler.endPass('stop');
+      assembler.endPass({ reason: 'stop' });
       assembler.terminate(assembler.conclude({ status: 'completed', usage: assembler.usage }, 2));
   }
 }
@@ -187,11 +258,20 @@ function fold(log: readonly Entry[]): AssemblerState {
 function normalise(value: unknown): string {
   const names = new Map<string, string>();
   const rename = (id: string): string => names.get(id) ?? names.set(id, `id${names.size}`).get(id) ?? '';
-  return JSON.stringify(value).replaceAll(/\b(?:msg|rs|fc|ctc|call|ws)_[0-9a-f]{32}\b/g, rename);
+  return JSON.stringify(value).replaceAll(/\b(?:msg|rs|fc|ctc|call|ws)_[0-9a-f]{32}/g, rename);
 }
 
 function toWire(log: readonly Entry[]): readonly unknown[] {
   return log.flatMap(({ event: one }) => (one === undefined ? [] : [JSON.parse(`${one.json}}`) as unknown]));
+}
+
+function isInOrder(log: readonly Entry[]): boolean {
+  try {
+    checkEventOrder(toWire(log), { transport: 'ws' });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 describe('an assembler that goes on from a log', () => {
@@ -227,6 +307,8 @@ describe('an assembler that goes on from a log', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { log } = runUncut(all);
+        // An upstream may end an item otherwise than it has begun.
+        fc.pre(isInOrder(log));
         for (let cut = 0; cut < log.length; cut++) {
           const before = log.slice(0, cut);
           const assembler = assemble(fold(before));

@@ -1,9 +1,10 @@
 import type { Item, StreamEvent } from '../../protocol/index.js';
 import type { LogNote } from '../../state/index.js';
-import { foldCall, headLength, readCall } from './call-item.js';
-import { foldMessage } from './message-item.js';
+import { foldCall, readCall } from './call-item.js';
+import { emptyMessage, foldMessage } from './message-item.js';
 import type { WireEvent } from './output-item.js';
-import { foldPassedEvent, lengthOf } from './pass-through-item.js';
+import { endLength, headOf, openingLength } from './own-form.js';
+import { foldPassedEvent } from './pass-through-item.js';
 import { emptyReasoning, foldReasoning } from './reasoning-item.js';
 import {
   addTokens,
@@ -13,6 +14,7 @@ import {
   newPass,
   type OpenItemState,
   OVERHEAD_CHARACTERS,
+  toFinish,
 } from './state.js';
 
 /** The members of an event that are read: its type, number and JSON text without the closing brace. */
@@ -53,7 +55,7 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
       state.passes.push(newPass(state.items.length));
       return;
     case 'finish':
-      if (pass !== undefined) pass.finish = note.reason;
+      if (pass !== undefined) pass.finish = toFinish(note);
       return;
     case 'dropped':
       state.dropped.push(note.outputIndex);
@@ -105,13 +107,17 @@ function foldItemEvent(state: AssemblerState, event: WireEvent, json: string): v
   const index = event.output_index;
   const current = items[index];
   if (event.type === 'response.output_item.added') {
-    items[index] = openItem(event.item as Item, state.nextKey);
+    const opened = openItem(event.item as Item, state.nextKey);
+    items[index] = opened;
     state.nextKey = null;
-    state.characters += OVERHEAD_CHARACTERS + openingLength(items[index]);
+    state.characters += OVERHEAD_CHARACTERS + openingLength(opened);
   } else if (event.type === 'response.output_item.done') {
     const item = event.item as Item;
-    if (current?.kind === 'other') state.characters += lengthOf(item);
-    items[index] = { kind: 'finished', item, json: json.slice(json.indexOf(BEFORE_ITEM) + BEFORE_ITEM.length) };
+    const itemJson = json.slice(json.indexOf(BEFORE_ITEM) + BEFORE_ITEM.length);
+    if (current !== undefined && current.kind !== 'finished') {
+      state.characters += endLength(current, item, itemJson.length);
+    }
+    items[index] = { kind: 'finished', item, json: itemJson };
   } else if (current !== undefined && current.kind !== 'finished') {
     state.characters += foldInto(current, event);
   }
@@ -120,20 +126,15 @@ function foldItemEvent(state: AssemblerState, event: WireEvent, json: string): v
 function openItem(item: Item, key: string | null): OpenItemState {
   switch (item.type) {
     case 'message':
-      return { kind: 'message', id: item.id, key, content: [], part: null };
+      return emptyMessage(item.id, key, headOf(item, item.type));
     case 'reasoning':
-      return emptyReasoning(item.id, key);
+      return emptyReasoning(item.id, key, headOf(item, item.type));
     case 'function_call':
     case 'custom_tool_call':
       return readCall(item, key);
     default:
       return { kind: 'other', id: item.id, key, item };
   }
-}
-
-function openingLength(item: OpenItemState): number {
-  if (item.kind === 'call') return headLength(item);
-  return item.kind === 'other' ? lengthOf(item.item) : 0;
 }
 
 function foldInto(item: OpenItemState, event: WireEvent): number {

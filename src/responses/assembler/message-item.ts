@@ -1,12 +1,16 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
+import { emptyPart, isObject, isOwnPart, isPart, listOf, withLists } from './message-parts.js';
 import {
   foldDelta,
   type ItemOptions,
   type ItemStatus,
   OutputItem,
+  type PassedItem,
   ProviderContractError,
+  restOf,
   type WireEvent,
 } from './output-item.js';
+import { headOf, ownForm, toContentPart } from './own-form.js';
 import type { MessageState, PartState } from './state.js';
 
 const DELTA_OF_PART = {
@@ -19,18 +23,18 @@ export class MessageItem extends OutputItem<MessageState> {
   /** The text of a delta event of the open part up to its value. */
   private deltaPrefix: string | null = null;
 
-  /** Opens a message. */
-  static begin({ events, ids, outputIndex, key }: ItemOptions): MessageItem {
-    const state: MessageState = { kind: 'message', id: ids.next('msg'), key, content: [], part: null };
-    const item = new MessageItem(events, outputIndex, state);
+  /** Opens a message, as an upstream sends it if there is one. */
+  static begin({ events, ids, outputIndex, key }: ItemOptions, passed?: PassedItem): MessageItem {
+    const head = passed === undefined ? null : headOf(passed.item, 'message');
+    const item = new MessageItem(events, outputIndex, emptyMessage(passed?.id ?? ids.next('msg'), key, head));
     item.announce();
     return item;
   }
 
-  /** Appends text. */
-  text(delta: string, logprobs?: readonly Logprob[]): void {
+  /** Appends text to the part of an index, or to the current one. Throws ProviderContractError for a part out of order. */
+  text(delta: string, logprobs?: readonly Logprob[], index?: number): void {
     if (logprobs !== undefined) requireList(logprobs);
-    const part = this.open('output_text');
+    const part = this.open('output_text', index);
     part.text += delta;
     if (logprobs === undefined || logprobs.length === 0) {
       this.events.writeDelta(DELTA_OF_PART.output_text, this.prefixOf(part), delta);
@@ -42,9 +46,9 @@ export class MessageItem extends OutputItem<MessageState> {
     this.events.writeDelta(DELTA_OF_PART.output_text, `${this.partPosition},"logprobs":${json},"delta":`, delta);
   }
 
-  /** Appends to a refusal. */
-  refusal(delta: string): void {
-    const part = this.open('refusal');
+  /** Appends to a refusal, likewise. */
+  refusal(delta: string, index?: number): void {
+    const part = this.open('refusal', index);
     part.text += delta;
     this.events.writeDelta(DELTA_OF_PART.refusal, this.prefixOf(part), delta);
   }
@@ -64,24 +68,82 @@ export class MessageItem extends OutputItem<MessageState> {
 
   protected override finish(status: ItemStatus): Item {
     this.closePart();
-    return this.toItem(status);
+    return ownForm(this.state, status);
+  }
+
+  protected override finishAs(final: Item): Item {
+    const { state } = this;
+    const content = listOf(final['content']).map(withLists);
+    for (let index = state.content.length; index < content.length; index++) {
+      const part = content[index];
+      if (!isPart(part)) break;
+      this.complete(part);
+    }
+    this.closePart();
+    return { ...final, role: final['role'] ?? 'assistant', content };
+  }
+
+  protected override get type(): string {
+    return 'message';
   }
 
   protected override atStart(): Item {
-    return this.toItem('in_progress');
+    return ownForm(this.state, 'in_progress');
   }
 
-  private toItem(status: ItemStatus | 'in_progress'): Item {
-    const { id, content } = this.state;
-    return { id, type: 'message', status, role: 'assistant', content };
+  /** Writes what is missing of the next part, and closes it. A part that was begun as another type ends as it is. */
+  private complete(final: ContentPart): void {
+    const { state, events } = this;
+    if (!isOwnPart(final)) {
+      if (state.part === null && state.other === null) {
+        events.write('response.content_part.added', `${this.partPosition},"part":${JSON.stringify(final)}`);
+        state.other = final;
+      }
+      this.closePart(state.part === null ? final : undefined);
+      return;
+    }
+    if (state.other === null) state.part ??= this.begin(final.type);
+    const { part } = state;
+    if (part?.type !== final.type) {
+      this.closePart();
+      return;
+    }
+    if (!part.isDone) this.completeText(part, final);
+    this.closePart(final);
+  }
+
+  private completeText(part: PartState, final: ContentPart): void {
+    if (part.type === 'refusal') {
+      const refusal = String(final['refusal']);
+      const rest = restOf(part.text, refusal);
+      if (rest !== '') this.refusal(rest);
+      part.text = refusal;
+      return;
+    }
+    const annotations = final['annotations'] as readonly Annotation[];
+    const text = String(final['text']);
+    const rest = restOf(part.text, text);
+    const logprobs = (final['logprobs'] as readonly Logprob[]).slice(part.logprobs.length);
+    if (rest !== '' || logprobs.length > 0) this.text(rest, logprobs);
+    part.text = text;
+    for (const annotation of annotations.slice(part.annotations.length)) this.annotate(annotation);
   }
 
   /** Returns the open part of this type, or closes the current one and opens a new one. */
-  private open(type: PartState['type']): PartState {
-    const { state, events } = this;
-    if (state.part?.type === type && !state.part.isDone) return state.part;
+  private open(type: PartState['type'], index?: number): PartState {
+    const { part, content } = this.state;
+    const isCurrent = index === undefined || index === content.length;
+    if (part?.type === type && !part.isDone && isCurrent) return part;
+    if (index !== undefined && index !== content.length + (part === null ? 0 : 1)) {
+      throw new ProviderContractError(`a ${type} of part ${index} does not follow part ${content.length}`);
+    }
     this.closePart();
-    const part: PartState = { type, text: '', isDone: false, annotations: [], logprobs: [] };
+    return this.begin(type);
+  }
+
+  private begin(type: PartState['type']): PartState {
+    const { state, events } = this;
+    const part = emptyPart(type);
     state.part = part;
     this.deltaPrefix = null;
     if (!events.isSilent) {
@@ -91,22 +153,27 @@ export class MessageItem extends OutputItem<MessageState> {
     return part;
   }
 
-  private closePart(): void {
+  /** Closes the open part, if there is one. `final` is its final form as an upstream sends it. */
+  private closePart(final?: ContentPart): void {
     const { state, events } = this;
-    const { part } = state;
-    if (part === null) return;
+    const { part, other } = state;
+    const finished = final ?? other ?? (part === null ? null : toContentPart(part));
+    if (finished === null) return;
     const position = this.partPosition;
-    const finished = toContentPart(part);
-    if (!events.isSilent && !part.isDone) {
-      if (part.type === 'output_text') {
-        const logprobs = JSON.stringify(part.logprobs);
-        const text = JSON.stringify(part.text);
-        events.write('response.output_text.done', `${position},"text":${text},"logprobs":${logprobs}`);
-      } else events.write('response.refusal.done', `${position},"refusal":${JSON.stringify(part.text)}`);
-    }
+    if (part !== null && !events.isSilent && !part.isDone) this.writeTextDone(part, position, finished['logprobs']);
     state.part = null;
+    state.other = null;
     state.content.push(finished);
     if (!events.isSilent) events.write('response.content_part.done', `${position},"part":${JSON.stringify(finished)}`);
+  }
+
+  private writeTextDone({ type, text }: PartState, position: string, logprobs: unknown): void {
+    const json = JSON.stringify(text);
+    if (type === 'refusal') this.events.write('response.refusal.done', `${position},"refusal":${json}`);
+    else {
+      const members = `,"text":${json},"logprobs":${JSON.stringify(logprobs)}`;
+      this.events.write('response.output_text.done', position + members);
+    }
   }
 
   private prefixOf({ type }: PartState): string {
@@ -119,18 +186,25 @@ export class MessageItem extends OutputItem<MessageState> {
   }
 }
 
+/** The state of an empty message. */
+export function emptyMessage(id: string, key: string | null, head: MessageState['head']): MessageState {
+  return { kind: 'message', id, key, head, content: [], part: null, other: null };
+}
+
 /** Applies an event to a message; returns its characters of output. */
 export function foldMessage(message: MessageState, event: WireEvent): number {
   const { part } = message;
   switch (event.type) {
     case 'response.content_part.added': {
-      const { type } = event.part as ContentPart as { readonly type: PartState['type'] };
-      message.part = { type, text: '', isDone: false, annotations: [], logprobs: [] };
+      const added = event.part as ContentPart;
+      if (isOwnPart(added)) message.part = emptyPart(added.type);
+      else message.other = added;
       return 0;
     }
     case 'response.content_part.done':
       message.content.push(event.part as ContentPart);
       message.part = null;
+      message.other = null;
       return 0;
     case 'response.output_text.annotation.added':
       part?.annotations.push(event.annotation as Annotation);
@@ -139,7 +213,9 @@ export function foldMessage(message: MessageState, event: WireEvent): number {
     case 'response.refusal.delta':
       return foldDelta(part, event) + foldLogprobs(part, event);
     default:
-      if (part !== null) part.isDone = true;
+      if (part === null) return 0;
+      part.isDone = true;
+      part.text = String(event['text'] ?? event['refusal']);
       return 0;
   }
 }
@@ -150,15 +226,6 @@ function foldLogprobs(part: PartState | null, event: WireEvent): number {
   return logprobs.length === 0 ? 0 : JSON.stringify(logprobs).length;
 }
 
-function toContentPart({ type, text, annotations, logprobs }: PartState): ContentPart {
-  if (type === 'refusal') return { type, refusal: text };
-  return { type, text, annotations, logprobs };
-}
-
 function requireList(logprobs: unknown): void {
   if (!Array.isArray(logprobs)) throw new ProviderContractError('logprobs must be a list');
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

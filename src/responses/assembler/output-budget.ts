@@ -1,5 +1,8 @@
-import { ProviderContractError } from './output-item.js';
+import { isProtocolEvent } from '../../protocol/index.js';
+import type { ForeignEvent } from '../../providers/index.js';
+import { ProviderContractError, requireText } from './output-item.js';
 import type { ItemEvent } from './reduce-event.js';
+import { OVERHEAD_CHARACTERS } from './state.js';
 
 /**
  * Checks an event against the output limit of a response. Returns whether the event has any content. Values other than
@@ -12,10 +15,26 @@ export function fitsBudget(characters: number, event: ItemEvent, maxCharacters: 
   if (text === undefined || 'logprobs' in event) length = JSON.stringify(event).length;
   else if (typeof text !== 'string') throw new ProviderContractError(`a delta must be a string, not ${typeof text}`);
   else length = 1 + text.length;
-  if (characters + length > maxCharacters) {
-    throw new ProviderContractError(`the output is longer than ${maxCharacters} characters`);
-  }
+  requireRoom(characters + length, maxCharacters);
   return text !== '';
+}
+
+/**
+ * Checks an event that is not part of the response, and returns its characters. Throws ProviderContractError unless it
+ * has a type that the service does not send itself, and fits the output limit; TypeError if it is not JSON.
+ */
+export function requireForeign(characters: number, event: ForeignEvent, maxCharacters: number): number {
+  const { type } = event;
+  requireText(type, 'the type of an event');
+  if (isProtocolEvent(type)) throw new ProviderContractError(`a provider cannot send the event ${type}`);
+  const length = OVERHEAD_CHARACTERS + JSON.stringify(event).length;
+  requireRoom(characters + length, maxCharacters);
+  return length;
+}
+
+function requireRoom(characters: number, maxCharacters: number): void {
+  if (characters <= maxCharacters) return;
+  throw new ProviderContractError(`the output is longer than ${maxCharacters} characters`);
 }
 
 /** The text of an event without other content; undefined for all others. */

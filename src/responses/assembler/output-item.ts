@@ -1,5 +1,6 @@
-import type { IdGenerator, Item } from '../../protocol/index.js';
+import type { ForeignItem, IdGenerator, Item } from '../../protocol/index.js';
 import type { EventWriter } from './event-writer.js';
+import { endLength, openingLength } from './own-form.js';
 import { type FinishedItem, type OpenItemState, OVERHEAD_CHARACTERS, type TextState } from './state.js';
 
 /** How an output item ended. */
@@ -14,6 +15,12 @@ export interface ItemOptions {
   readonly key: string | null;
 }
 
+/** An item as an upstream opens it, and the id under which clients know it. */
+export interface PassedItem {
+  readonly id: string;
+  readonly item: ForeignItem;
+}
+
 /** A parsed event of a stream. */
 export interface WireEvent {
   readonly type: string;
@@ -26,6 +33,11 @@ export function foldDelta(text: TextState | null, event: WireEvent): number {
   const { delta } = event as unknown as { readonly delta: string };
   if (text !== null) text.text += delta;
   return 1 + delta.length;
+}
+
+/** What the final form of a text has beyond what was said; empty if they contradict each other. */
+export function restOf(said: string, final: string): string {
+  return final.startsWith(said) ? final.slice(said.length) : '';
 }
 
 /** A provider violated the contract of ModelEvent; the turn fails and the violation is logged. */
@@ -48,16 +60,34 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
     readonly state: State,
   ) {}
 
-  /** Writes the remaining events up to `output_item.done`, and returns the item. */
-  close(status: ItemStatus): FinishedItem {
-    const item = this.finish(status);
+  /**
+   * Writes the remaining events up to `output_item.done`, and returns the item. `final` is its final form as an upstream
+   * sends it: what it has beyond the events so far is written first, and the item is it, with the id that clients know.
+   * `requireSame` comes first.
+   */
+  close(status: ItemStatus, final?: ForeignItem): FinishedItem {
+    const { state, events } = this;
+    const item = final === undefined ? this.finish(status) : this.finishAs(this.toFinal(final, status));
     const json = JSON.stringify(item);
-    this.events.write('response.output_item.done', `,"output_index":${this.outputIndex},"item":${json}`);
+    if (final !== undefined || state.kind === 'other') events.state.characters += endLength(state, item, json.length);
+    events.write('response.output_item.done', `,"output_index":${this.outputIndex},"item":${json}`);
     return { kind: 'finished', item, json };
+  }
+
+  /** Throws ProviderContractError if a final form is that of another item. */
+  requireSame(final: ForeignItem): void {
+    if (final.type === this.type) return;
+    throw new ProviderContractError(`an item of type ${this.type} ended as ${final.type}`);
   }
 
   /** Closes open parts and returns the item in its final form. */
   protected abstract finish(status: ItemStatus): Item;
+
+  /** Writes what the final form has beyond the events so far, closes open parts, and returns the item. */
+  protected abstract finishAs(final: Item): Item;
+
+  /** The type of the item. */
+  protected abstract get type(): string;
 
   /** The item as `output_item.added` shows it. */
   protected abstract atStart(): Item;
@@ -69,12 +99,21 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
     // A key left by an interrupted item does not apply to another one.
     if (key !== events.state.nextKey) events.note({ type: 'key', key });
     events.state.nextKey = null;
-    events.state.characters += OVERHEAD_CHARACTERS;
+    events.state.characters += OVERHEAD_CHARACTERS + openingLength(this.state);
     if (events.isSilent) return;
     events.write(
       'response.output_item.added',
       `,"output_index":${outputIndex},"item":${JSON.stringify(this.atStart())}`,
     );
+  }
+
+  private toFinal(item: ForeignItem, status: ItemStatus): Item {
+    const { id, kind } = this.state;
+    const final = { ...item, type: item.type, id };
+    const given = item['status'] ?? null;
+    // Reasoning has none upstream; SDKs expect one of messages and calls.
+    const isMissing = given === null && (kind === 'message' || kind === 'call');
+    return isMissing || given === 'in_progress' ? { ...final, status } : final;
   }
 
   /** `,"item_id":…,"output_index":…`, part of every event of the item. */

@@ -1,8 +1,16 @@
-import type { IdGenerator } from '../../protocol/index.js';
-import { CallItem } from './call-item.js';
+import { type ForeignItem, type IdGenerator, renameItemId, toClientItemId } from '../../protocol/index.js';
+import { CallItem, callHeadOf } from './call-item.js';
 import type { EventWriter } from './event-writer.js';
 import { MessageItem } from './message-item.js';
-import { type ItemOptions, type ItemStatus, type OutputItem, ProviderContractError } from './output-item.js';
+import {
+  type ItemOptions,
+  type ItemStatus,
+  type OutputItem,
+  type PassedItem,
+  ProviderContractError,
+  requireText,
+} from './output-item.js';
+import { isNative, ownForm } from './own-form.js';
 import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
 import type { CallState, OpenItemState } from './state.js';
@@ -18,11 +26,14 @@ export class OutputItems {
   /** The item that events without a key refer to. */
   private keyless: OutputItem | null = null;
   private readonly keyed = new Map<string, OutputItem>();
+  /** The ids of the response's items; null until an upstream's id has to differ from them. */
+  private usedIds: Set<string> | null = null;
 
-  /** Reopens the open items of the state. */
+  /** Reopens the open items of the state. `isInContext`: whether an item before the response has an id. */
   constructor(
     private readonly events: EventWriter,
     private readonly ids: IdGenerator,
+    private readonly isInContext: (id: string) => boolean,
   ) {
     for (const [index, item] of events.state.items.entries()) {
       if (item.kind !== 'finished') this.hold(reopen(events, index, item));
@@ -59,8 +70,29 @@ export class OutputItems {
     const { items } = events.state;
     const item = make({ events, ids, outputIndex: items.length, key: key ?? null });
     items.push(item.state);
+    this.usedIds?.add(item.state.id);
     this.hold(item);
     return item;
+  }
+
+  /** Opens an item as an upstream sends it. Throws ProviderContractError for a call with an invalid name or call id. */
+  open(key: string, item: ForeignItem): void {
+    requireText(item.type, 'the type of an item');
+    this.begin(key, (options) => beginPassed(options, { id: this.clientIdOf(item), item }));
+  }
+
+  /** Closes the item of a key in its final form. Throws ProviderContractError unless it is the one that was opened. */
+  close(key: string, item: ForeignItem): void {
+    const open = this.find(key);
+    if (open === null) throw wrongKind(key);
+    open.requireSame(item);
+    this.finish(open, 'completed', item);
+  }
+
+  /** Characters of the item of a key, as far as its events have built it: its final form repeats them. */
+  builtLength(key: string): number {
+    const state = this.find(key)?.state;
+    return state === undefined || state.kind === 'other' ? 0 : JSON.stringify(ownForm(state, undefined)).length;
   }
 
   /** Closes the item of a key; without a key, the keyless one if there is one. */
@@ -110,17 +142,40 @@ export class OutputItems {
     else this.keyed.set(key, item);
   }
 
-  private finish(item: OutputItem, status: ItemStatus): void {
+  private finish(item: OutputItem, status: ItemStatus, final?: ForeignItem): void {
     const { key } = item.state;
     if (key === null) this.keyless = null;
     else this.keyed.delete(key);
-    this.events.state.items[item.outputIndex] = item.close(status);
+    this.events.state.items[item.outputIndex] = item.close(status, final);
+  }
+
+  /** Upstreams may use an id again: in another response of the chain, or in another pass of this one. */
+  private clientIdOf({ id: upstreamId, type }: ForeignItem): string {
+    const id = toClientItemId(upstreamId, type, this.ids);
+    this.usedIds ??= new Set(
+      this.events.state.items.map((state) => (state.kind === 'finished' ? state.item : state).id),
+    );
+    return this.usedIds.has(id) || this.isInContext(id) ? renameItemId(upstreamId, type, this.ids) : id;
   }
 
   private openInOrder(): readonly OutputItem[] {
     const open = this.keyless === null ? [] : [this.keyless];
     if (this.keyed.size === 0) return open;
     return [...open, ...this.keyed.values()].sort((one, other) => one.outputIndex - other.outputIndex);
+  }
+}
+
+function beginPassed(options: ItemOptions, passed: PassedItem): OutputItem {
+  const { item } = passed;
+  if (!isNative(item.type)) return PassThroughItem.begin(options, passed);
+  switch (item.type) {
+    case 'message':
+      return MessageItem.begin(options, passed);
+    case 'reasoning':
+      return ReasoningItem.begin(options, passed);
+    case 'function_call':
+    case 'custom_tool_call':
+      return CallItem.begin(options, callHeadOf(item, item.type), passed);
   }
 }
 

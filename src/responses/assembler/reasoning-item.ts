@@ -4,30 +4,35 @@ import {
   type ItemOptions,
   type ItemStatus,
   OutputItem,
+  type PassedItem,
   ProviderContractError,
+  restOf,
   type WireEvent,
 } from './output-item.js';
+import { headOf, ownForm } from './own-form.js';
 import type { ReasoningState, TextState } from './state.js';
+
+/** A part with a text. */
+type TextPart = ContentPart & { readonly text: string };
 
 /** A reasoning item: summary parts, raw reasoning text, and the encrypted form for stateless clients. */
 export class ReasoningItem extends OutputItem<ReasoningState> {
   private summaryPrefix: string | null = null;
   private textPrefix: string | null = null;
 
-  /** Opens an empty reasoning item. */
-  static begin({ events, ids, outputIndex, key }: ItemOptions): ReasoningItem {
-    const item = new ReasoningItem(events, outputIndex, emptyReasoning(ids.next('rs'), key));
+  /** Opens an empty reasoning item, as an upstream sends it if there is one. */
+  static begin({ events, ids, outputIndex, key }: ItemOptions, passed?: PassedItem): ReasoningItem {
+    const head = passed === undefined ? null : headOf(passed.item, 'reasoning');
+    const item = new ReasoningItem(events, outputIndex, emptyReasoning(passed?.id ?? ids.next('rs'), key, head));
     item.announce();
     return item;
   }
 
-  /** Appends to the summary. */
+  /** Appends to the summary. Throws ProviderContractError for a part out of order. */
   summary(delta: string, part: number | undefined): void {
     const { summaries } = this.state;
     if (part !== undefined && part !== summaries.length) {
-      if (part !== summaries.length + 1 || this.state.summary === null) {
-        throw new ProviderContractError(`reasoning summary part ${part} does not follow part ${summaries.length}`);
-      }
+      requireNext(part, summaries.length, this.state.summary);
       this.closeSummary();
     }
     this.state.summary ??= this.beginSummary();
@@ -36,8 +41,13 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     this.events.writeDelta('response.reasoning_summary_text.delta', this.summaryPrefix, delta);
   }
 
-  /** Appends to the raw reasoning. */
-  text(delta: string): void {
+  /** Appends to the raw reasoning, likewise. */
+  text(delta: string, part: number | undefined): void {
+    const { content } = this.state;
+    if (part !== undefined && part !== content.length) {
+      requireNext(part, content.length, this.state.text);
+      this.closeText();
+    }
     this.state.text ??= this.beginText();
     this.state.text.text += delta;
     this.textPrefix ??= `${this.textPosition},"delta":`;
@@ -54,19 +64,45 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
   protected override finish(status: ItemStatus): Item {
     this.closeSummary();
     this.closeText();
-    const { id, summaries, content, encrypted } = this.state;
+    return ownForm(this.state, status);
+  }
+
+  protected override finishAs(final: Item): Item {
+    const { state } = this;
+    for (const part of textsOf(final['summary'], 'summary_text', state.summaries.length)) this.completeSummary(part);
+    this.closeSummary();
+    for (const part of textsOf(final['content'], 'reasoning_text', state.content.length)) this.completeText(part);
+    this.closeText();
+    const { summary, encrypted_content: encrypted = state.encrypted } = final;
     return {
-      id,
-      type: 'reasoning',
-      status,
-      summary: summaries,
-      ...(content === null ? {} : { content: [content] }),
+      ...final,
+      summary: Array.isArray(summary) ? summary : [],
       ...(encrypted === null ? {} : { encrypted_content: encrypted }),
     };
   }
 
+  protected override get type(): string {
+    return 'reasoning';
+  }
+
   protected override atStart(): Item {
-    return { id: this.state.id, type: 'reasoning', status: 'in_progress', summary: [] };
+    return { ...ownForm(this.state, 'in_progress'), ...this.state.head };
+  }
+
+  private completeSummary(part: TextPart): void {
+    const open = (this.state.summary ??= this.beginSummary());
+    const rest = open.isDone ? '' : restOf(open.text, part.text);
+    if (rest !== '') this.summary(rest, undefined);
+    open.text = part.text;
+    this.closeSummary(part);
+  }
+
+  private completeText(part: TextPart): void {
+    const open = (this.state.text ??= this.beginText());
+    const rest = open.isDone ? '' : restOf(open.text, part.text);
+    if (rest !== '') this.text(rest, undefined);
+    open.text = part.text;
+    this.closeText(part);
   }
 
   private beginSummary(): TextState {
@@ -78,17 +114,18 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     return { text: '', isDone: false };
   }
 
-  private closeSummary(): void {
+  private closeSummary(final?: TextPart): void {
     const { summary, summaries } = this.state;
     if (summary === null) return;
     const position = this.summaryPosition;
-    const part = { type: 'summary_text', text: summary.text };
+    const part = final ?? { type: 'summary_text', text: summary.text };
     this.state.summary = null;
     summaries.push(part);
     this.closePart('response.reasoning_summary', position, part, summary.isDone);
   }
 
   private beginText(): TextState {
+    this.textPrefix = null;
     this.events.write(
       'response.content_part.added',
       `${this.textPosition},"part":${JSON.stringify({ type: 'reasoning_text', text: '' })}`,
@@ -96,16 +133,17 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     return { text: '', isDone: false };
   }
 
-  private closeText(): void {
-    const { text } = this.state;
+  private closeText(final?: TextPart): void {
+    const { text, content } = this.state;
     if (text === null) return;
-    const part = { type: 'reasoning_text', text: text.text };
+    const position = this.textPosition;
+    const part = final ?? { type: 'reasoning_text', text: text.text };
     this.state.text = null;
-    this.state.content = part;
-    this.closePart('response.reasoning', this.textPosition, part, text.isDone);
+    content.push(part);
+    this.closePart('response.reasoning', position, part, text.isDone);
   }
 
-  private closePart(family: string, position: string, part: { readonly text: string }, isTextDone: boolean): void {
+  private closePart(family: string, position: string, part: TextPart, isTextDone: boolean): void {
     if (this.events.isSilent) return;
     const partDone = family === 'response.reasoning' ? 'response.content_part.done' : `${family}_part.done`;
     if (!isTextDone) this.events.write(`${family}_text.done`, `${position},"text":${JSON.stringify(part.text)}`);
@@ -117,13 +155,13 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
   }
 
   private get textPosition(): string {
-    return `${this.position},"content_index":0`;
+    return `${this.position},"content_index":${this.state.content.length}`;
   }
 }
 
 /** The state of an empty reasoning item. */
-export function emptyReasoning(id: string, key: string | null): ReasoningState {
-  return { kind: 'reasoning', id, key, summaries: [], summary: null, text: null, content: null, encrypted: null };
+export function emptyReasoning(id: string, key: string | null, head: ReasoningState['head']): ReasoningState {
+  return { kind: 'reasoning', id, key, head, summaries: [], summary: null, content: [], text: null, encrypted: null };
 }
 
 /** Applies an event to a reasoning item; returns its characters of output. */
@@ -140,7 +178,7 @@ export function foldReasoning(item: ReasoningState, event: WireEvent): number {
       item.text = { text: '', isDone: false };
       return 0;
     case 'response.content_part.done':
-      item.content = event.part as ContentPart;
+      item.content.push(event.part as ContentPart);
       item.text = null;
       return 0;
     case 'response.reasoning_summary_text.delta':
@@ -149,8 +187,27 @@ export function foldReasoning(item: ReasoningState, event: WireEvent): number {
       return foldDelta(item.text, event);
     default: {
       const text = event.type === 'response.reasoning_text.done' ? item.text : item.summary;
-      if (text !== null) text.isDone = true;
+      if (text === null) return 0;
+      text.isDone = true;
+      text.text = event['text'] as string;
       return 0;
     }
   }
+}
+
+/** The parts from an index on that events can show: SDKs expect one type, and none is left out between two others. */
+function textsOf(list: unknown, type: string, from: number): readonly TextPart[] {
+  const parts: readonly unknown[] = Array.isArray(list) ? list : [];
+  const end = parts.findIndex((part) => !isTextPart(part, type));
+  return parts.slice(from, end === -1 ? parts.length : end) as readonly TextPart[];
+}
+
+function isTextPart(part: unknown, type: string): boolean {
+  const { type: partType, text } = (part ?? {}) as Readonly<Record<string, unknown>>;
+  return partType === type && typeof text === 'string';
+}
+
+function requireNext(part: number, current: number, open: TextState | null): void {
+  if (part === current + 1 && open !== null) return;
+  throw new ProviderContractError(`reasoning part ${part} does not follow part ${current}`);
 }

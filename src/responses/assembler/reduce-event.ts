@@ -15,10 +15,10 @@ type Reducers = {
 
 /** Applies each event to the items. */
 const REDUCERS: Reducers = {
-  text: (items, { key, delta, logprobs }) => items.at(key, MessageItem).text(delta, logprobs),
-  refusal: (items, { key, delta }) => items.at(key, MessageItem).refusal(delta),
+  text: (items, { key, delta, logprobs, part }) => items.at(key, MessageItem).text(delta, logprobs, part),
+  refusal: (items, { key, delta, part }) => items.at(key, MessageItem).refusal(delta, part),
   annotation: (items, { key, annotation }) => items.at(key, MessageItem).annotate(annotation),
-  reasoning: (items, { key, delta }) => items.at(key, ReasoningItem).text(delta),
+  reasoning: (items, { key, delta, part }) => items.at(key, ReasoningItem).text(delta, part),
   reasoning_summary: (items, { key, delta, part }) => items.at(key, ReasoningItem).summary(delta, part),
   reasoning_open: (items, { key }) => void items.at(key, ReasoningItem),
   reasoning_encrypted: (items, { key, content }) => items.at(key, ReasoningItem).encrypt(content),
@@ -27,12 +27,9 @@ const REDUCERS: Reducers = {
   custom_tool_call: (items, event) => void items.begin(event.key, (options) => CallItem.begin(options, event)),
   custom_tool_call_input: (items, { key, delta }) => items.call(key, 'custom_tool_call').append(delta),
   end: (items, { key }) => items.end(key),
-  'item.open': (items, { key, item }) => void items.begin(key, (options) => PassThroughItem.begin(options, item)),
+  'item.open': (items, { key, item }) => items.open(key, item),
   'item.event': (items, { key, event }) => items.existing(key, PassThroughItem).event(event),
-  'item.close': (items, { key, item }) => {
-    items.existing(key, PassThroughItem).complete(item);
-    items.end(key);
-  },
+  'item.close': (items, { key, item }) => items.close(key, item),
 };
 
 /** Applies an event to the items. Throws ProviderContractError for invalid events. */

@@ -11,9 +11,9 @@ import {
   toUsage,
   type Usage,
 } from '../../protocol/index.js';
-import type { FinishReason, ModelEvent } from '../../providers/index.js';
+import type { Finish, ForeignEvent, ModelEvent } from '../../providers/index.js';
 import { EventWriter, type Writing } from './event-writer.js';
-import { fitsBudget } from './output-budget.js';
+import { fitsBudget, requireForeign } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
 import { OutputItems } from './output-items.js';
 import { reduceEvent } from './reduce-event.js';
@@ -40,6 +40,8 @@ export interface AssemblerOptions extends ResponseIdentity {
   readonly writing: Writing;
   /** Most characters of model output. */
   readonly maxOutputCharacters: number;
+  /** Whether an item of the context has an id, which no item of the output may have; none by default. */
+  readonly isInContext?: (id: string) => boolean;
 }
 
 /** ModelEvents that change the response; Pass handles the others. */
@@ -61,7 +63,7 @@ export class ResponseAssembler {
   ) {
     this.events = new EventWriter(state, options.writing);
     this.snapshots = new ResponseSnapshots(options);
-    this.items = new OutputItems(this.events, options.ids);
+    this.items = new OutputItems(this.events, options.ids, options.isInContext ?? (() => false));
   }
 
   /** Writes `response.created`. */
@@ -96,12 +98,12 @@ export class ResponseAssembler {
   }
 
   /** Ends the pass, and closes its open items as the model's reason demands. */
-  endPass(reason: FinishReason): void {
+  endPass(finish: Finish): void {
     const { pass } = this;
     // Noted first: whoever goes on from here closes the items likewise, and does not ask the model again.
-    if (pass.finish === null) this.events.note({ type: 'finish', reason });
-    pass.finish = reason;
-    this.items.closeAll(reason === 'stop' ? 'completed' : 'incomplete');
+    if (pass.finish === null) this.events.note({ type: 'finish', ...finish });
+    pass.finish ??= finish;
+    this.items.closeAll(finish.reason === 'stop' ? 'completed' : 'incomplete');
   }
 
   /** Records items that a policy gave the model after the pass; no event shows them. */
@@ -114,8 +116,21 @@ export class ResponseAssembler {
 
   /** Applies an event of the model. Throws ProviderContractError for invalid events. */
   push(event: OutputEvent): void {
-    if (event.type === 'usage') this.report(toTokens(event));
-    else if (fitsBudget(this.state.characters, event, this.options.maxOutputCharacters)) reduceEvent(this.items, event);
+    if (event.type === 'usage') {
+      this.report(toTokens(event));
+      return;
+    }
+    const { characters } = this.state;
+    const built = event.type === 'item.close' ? this.items.builtLength(event.key) : 0;
+    if (fitsBudget(characters - built, event, this.options.maxOutputCharacters)) reduceEvent(this.items, event);
+  }
+
+  /**
+   * Counts an event that is not part of the response as output. Throws ProviderContractError for an event that only the
+   * service may send, for one that is not JSON, and beyond the output limit.
+   */
+  admit(event: ForeignEvent): void {
+    this.state.characters += requireForeign(this.state.characters, event, this.options.maxOutputCharacters);
   }
 
   /** Adds tokens to the current pass. */

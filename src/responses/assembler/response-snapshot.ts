@@ -1,6 +1,5 @@
 import type {
   FinalStatus,
-  IncompleteReason,
   ResponseErrorBody,
   ResponseObject,
   ResponseSettings,
@@ -23,7 +22,10 @@ export interface ResponseIdentity {
 export interface Outcome<S extends FinalStatus = TerminalStatus> {
   readonly status: S;
   readonly usage: Usage | null;
-  readonly incompleteReason?: IncompleteReason;
+  /** Why it is incomplete: a reason of the protocol, or what an upstream says instead. */
+  readonly incompleteReason?: string;
+  /** The service tier that an upstream used; default: the one that was asked for. */
+  readonly serviceTier?: string;
   readonly error?: ResponseErrorBody;
 }
 
@@ -80,7 +82,7 @@ export class ResponseSnapshots {
     completedAt: number | null,
   ): ChangingMembers {
     const { id, createdAt, requestedTier } = this.identity;
-    const reason = outcome.incompleteReason;
+    const { incompleteReason: reason, serviceTier = resolveTier(requestedTier) } = outcome;
     return {
       id,
       object: 'response',
@@ -88,8 +90,8 @@ export class ResponseSnapshots {
       status: outcome.status,
       completed_at: completedAt,
       error: outcome.error ?? null,
-      incomplete_details: reason === undefined ? null : { reason },
-      service_tier: isEarly(outcome.status) ? requestedTier : resolveTier(requestedTier),
+      incomplete_details: (reason === undefined ? null : { reason }) as ResponseObject['incomplete_details'],
+      service_tier: isEarly(outcome.status) ? requestedTier : (serviceTier as ResponseObject['service_tier']),
       output,
       usage: outcome.usage,
       tool_usage: TOOL_USAGE,

@@ -1,5 +1,5 @@
 import type { Annotation, ContentPart, Item, Logprob, Origin, TokenCounts } from '../../protocol/index.js';
-import type { FinishReason } from '../../providers/index.js';
+import type { Finish } from '../../providers/index.js';
 import type { GivenItems } from '../../state/index.js';
 
 /**
@@ -36,7 +36,7 @@ export interface PassState {
   /** The origin of the answer; null until it is known. */
   origin: Origin | null;
   /** How the model ended it; null while it runs, and forever when its process died. */
-  finish: FinishReason | null;
+  finish: Finish | null;
   /** Whether policies gave the model items after it. */
   isAnswered: boolean;
 }
@@ -45,7 +45,10 @@ export interface PassState {
 export type ItemState = FinishedItem | OpenItemState;
 
 /** An output item that still takes events. */
-export type OpenItemState = MessageState | ReasoningState | CallState | PassThroughState;
+export type OpenItemState = NativeState | PassThroughState;
+
+/** An open item that the service builds from events of its own. */
+export type NativeState = MessageState | ReasoningState | CallState;
 
 /** A finished item, as an object for the store and as JSON text for the Response. */
 export interface FinishedItem {
@@ -58,6 +61,11 @@ interface OpenState {
   readonly id: string;
   /** The provider's key of the item; null for the item that events without a key refer to. */
   readonly key: string | null;
+}
+
+interface OpenNativeState extends OpenState {
+  /** What an upstream's item had when it opened, besides the members that the service builds; null for none. */
+  readonly head: Readonly<Record<string, unknown>> | null;
 }
 
 /** Text in progress. `isDone`: its `done` event was written, and only the part is still open. */
@@ -74,27 +82,29 @@ export interface PartState extends TextState {
 }
 
 /** An assistant message. */
-export interface MessageState extends OpenState {
+export interface MessageState extends OpenNativeState {
   readonly kind: 'message';
   /** Closed parts. */
   readonly content: ContentPart[];
   part: PartState | null;
+  /** A part of another type that was added and is not done. */
+  other: ContentPart | null;
 }
 
 /** A reasoning item. */
-export interface ReasoningState extends OpenState {
+export interface ReasoningState extends OpenNativeState {
   readonly kind: 'reasoning';
   /** Closed summary parts. */
   readonly summaries: ContentPart[];
   summary: TextState | null;
+  /** Closed parts of raw reasoning. */
+  readonly content: ContentPart[];
   text: TextState | null;
-  /** The closed raw reasoning. */
-  content: ContentPart | null;
   encrypted: string | null;
 }
 
 /** A call of a function or a custom tool. */
-export interface CallState extends OpenState, TextState {
+export interface CallState extends OpenNativeState, TextState {
   readonly kind: 'call';
   readonly type: 'function_call' | 'custom_tool_call';
   readonly callId: string;
@@ -119,7 +129,7 @@ export type NoteBody =
   /** A pass begins. */
   | { readonly type: 'pass' }
   /** The model has ended the pass; its open items are closed next. */
-  | { readonly type: 'finish'; readonly reason: FinishReason }
+  | ({ readonly type: 'finish' } & Finish)
   /** The open item at this place is closed next, and left out of the output. */
   | { readonly type: 'dropped'; readonly outputIndex: number }
   /** A policy gave items to the model. */
@@ -154,6 +164,15 @@ export function emptyState(): AssemblerState {
 /** A pass at its beginning. */
 export function newPass(firstIndex: number): PassState {
   return { firstIndex, usage: null, origin: null, finish: null, isAnswered: false };
+}
+
+/** How a pass ended, of an event or a note; notes of earlier versions have only the reason. */
+export function toFinish({ reason, incompleteReason, serviceTier }: Finish): Finish {
+  return {
+    reason,
+    ...(incompleteReason === undefined ? {} : { incompleteReason }),
+    ...(serviceTier === undefined ? {} : { serviceTier }),
+  };
 }
 
 /** The finished items from an output_index up to another, in the order in which they began, without those left out. */

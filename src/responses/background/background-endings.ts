@@ -99,7 +99,7 @@ export class BackgroundEndings {
     const state = foldEvents(log);
     if (onlyQueued && state.opening === 'in_progress') return undefined;
     const place = { firstEvent: state.sequenceNumber, firstNote: log.notes.length };
-    const assembler = this.assemblers.make(admitted, 'events and notes', state);
+    const assembler = this.assemblers.make(admitted, 'events and notes', { state });
     assembler.cutItems();
     const { usage } = assembler;
     const known = outcome.status === 'cancelled' ? outcome : { ...outcome, usage };

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
+import type { Transcript } from '../../context/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { type AssemblerState, ResponseAssembler, type Writing } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
@@ -13,16 +14,15 @@ export class Assemblers {
     private readonly environment: Environment,
   ) {}
 
-  /** The assembler of a turn; with a state, it goes on from there. */
+  /** The assembler of a turn: with a state, it goes on from there; with a context, its items get ids that differ. */
   make(
     { responseId: id, createdAt, requestedTier, settings }: AdmittedTurn,
     writing: Writing,
-    state?: AssemblerState,
+    { state, context }: { readonly state?: AssemblerState | undefined; readonly context?: Transcript } = {},
   ): ResponseAssembler {
     const maxOutputCharacters = this.environment.MAX_OUTPUT_CHARACTERS;
-    return new ResponseAssembler(
-      { id, createdAt, requestedTier, settings, writing, maxOutputCharacters, ids: this.ids },
-      state,
-    );
+    const isInContext = (itemId: string): boolean => context?.has(itemId) === true;
+    const identity = { id, createdAt, requestedTier, settings };
+    return new ResponseAssembler({ ...identity, writing, maxOutputCharacters, isInContext, ids: this.ids }, state);
   }
 }

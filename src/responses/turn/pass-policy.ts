@@ -25,7 +25,8 @@ export interface FinishedPass {
 export interface TurnPolicy {
   /**
    * Maps an event of a model before the response receives it: to itself, another event, several, or none. Events that
-   * are held back may be returned with a later one, at the latest with `finish`. An error fails the turn.
+   * are held back may be returned with a later one, at the latest with `finish`. An error fails the turn. A call begins
+   * with `function_call` or `custom_tool_call`, or with `item.open` where a provider hands on the items of an upstream.
    */
   look?(event: ModelEvent): ModelEvent | readonly ModelEvent[] | undefined;
 

@@ -3,6 +3,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import type { Environment } from '../../config/index.js';
 import {
   askProvider,
+  type Finish,
   type FinishReason,
   type ForeignEvent,
   isBatch,
@@ -13,7 +14,7 @@ import {
   type Turn,
 } from '../../providers/index.js';
 import type { Clock, Timer } from '../../time/index.js';
-import { ProviderContractError, type ResponseAssembler } from '../assembler/index.js';
+import { ProviderContractError, requireText, type ResponseAssembler, toFinish } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { Delivery } from './delivery.js';
 import type { TurnPolicy } from './pass-policy.js';
@@ -38,13 +39,13 @@ export interface PassDependencies {
 /** One request to one model: receives the provider's events and passes them on. */
 export class Pass implements ModelSink {
   isClosed = false;
-  private reason: FinishReason | null = null;
+  private finish: Finish | null = null;
   private batches = 0;
   /** Number of pending writes: a client that is behind must not count as a silent model. */
   private held = 0;
   private idle: Timer | null = null;
   private acceptance: Timer | null = null;
-  private resolve: (reason: FinishReason) => void = () => undefined;
+  private resolve: (finish: Finish) => void = () => undefined;
   private reject: (error: unknown) => void = () => undefined;
 
   /**
@@ -66,7 +67,7 @@ export class Pass implements ModelSink {
    * Asks the model and waits for its `finish`. Throws the errors of the provider, ModelError when it ends without a
    * `finish`, ProviderContractError for invalid events, and TurnStoppedError when the turn is stopped.
    */
-  ask({ provider, providerName }: ModelRoute, question: Turn): Promise<FinishReason> {
+  ask({ provider, providerName }: ModelRoute, question: Turn): Promise<Finish> {
     const { turn, assembler } = this.dependencies;
     assembler.nameOrigin({ provider: providerName });
     return new Promise((resolve, reject) => {
@@ -92,8 +93,8 @@ export class Pass implements ModelSink {
       for (const event of batch) {
         this.look(event, 0);
         // A policy may drop the `finish`, but no event can follow it.
-        if (event.type === 'finish') this.reason ??= requireFinishReason(event.reason);
-        if (this.reason !== null) break;
+        if (event.type === 'finish') this.finish ??= readFinish(event);
+        if (this.finish !== null) break;
       }
     } catch (error) {
       this.fail(error);
@@ -101,9 +102,9 @@ export class Pass implements ModelSink {
     }
     this.accept();
     if (this.dependencies.turn.firstEventAt === 0) this.noteFirstEvent();
-    if (this.reason === null) return this.goOn();
+    if (this.finish === null) return this.goOn();
     this.close();
-    this.resolve(this.reason);
+    this.resolve(this.finish);
     return undefined;
   }
 
@@ -121,8 +122,8 @@ export class Pass implements ModelSink {
   }
 
   private take(event: ModelEvent): void {
-    if (this.reason !== null) return;
-    if (event.type === 'finish') this.reason = requireFinishReason(event.reason);
+    if (this.finish !== null) return;
+    if (event.type === 'finish') this.finish = readFinish(event);
     else if (event.type === 'metadata') this.readMetadata(event);
     else if (event.type === 'event') this.passOn(event.event);
     else this.dependencies.assembler.push(event);
@@ -130,7 +131,8 @@ export class Pass implements ModelSink {
 
   /** Passes on an event that is not part of the response, in its place if the client is not behind. */
   private passOn(event: ForeignEvent): void {
-    const { turn, delivery } = this.dependencies;
+    const { turn, assembler, delivery } = this.dependencies;
+    assembler.admit(event);
     if (turn.client.onEvent === undefined) {
       turn.droppedEvents += 1;
       return;
@@ -224,7 +226,10 @@ export class Pass implements ModelSink {
   }
 }
 
-function requireFinishReason(reason: FinishReason): FinishReason {
+function readFinish(event: Finish): Finish {
+  const { reason, incompleteReason, serviceTier } = event;
   if (!FINISH_REASONS.has(reason)) throw new ProviderContractError(`unknown finish reason ${reason}`);
-  return reason;
+  if (incompleteReason !== undefined) requireText(incompleteReason, 'the reason of an incomplete response');
+  if (serviceTier !== undefined) requireText(serviceTier, 'a service tier');
+  return toFinish(event);
 }

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
 import type { IncompleteReason, Item } from '../../protocol/index.js';
-import type { FinishReason } from '../../providers/index.js';
+import type { Finish, FinishReason } from '../../providers/index.js';
 import { Clock } from '../../time/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
@@ -55,7 +55,10 @@ export class Passes {
    */
   async run(turn: ActiveTurn, resolved: ResolvedTurn, sink: EventSink | null): Promise<Answer> {
     const writing = sink === null ? 'nothing' : sink.note === undefined ? 'events' : 'events and notes';
-    const assembler = this.assemblers.make(turn.admitted, writing, turn.run?.state);
+    const assembler = this.assemblers.make(turn.admitted, writing, {
+      state: turn.run?.state,
+      context: resolved.transcript,
+    });
     const delivery = new Delivery(turn, assembler, sink);
     if (!turn.admitted.generate) return this.warmUp(turn, resolved, assembler, delivery);
 
@@ -63,7 +66,7 @@ export class Passes {
     const { route } = resolved;
     let { question, transcript } = resolved;
     let included = 0;
-    let ended: FinishReason | null = null;
+    let ended: Finish | null = null;
     let outcome: Outcome;
     const policies = this.policies.begin(question);
     const dependencies: PassDependencies = { turn, assembler, delivery, policies, observers, clock, limits };
@@ -77,15 +80,15 @@ export class Passes {
       }
       for (;;) {
         if (ended === null) assembler.beginPass();
-        const reason: FinishReason = ended ?? (await pass.ask(route, question));
+        const finish: Finish = ended ?? (await pass.ask(route, question));
         ended = null;
-        assembler.endPass(reason);
+        assembler.endPass(finish);
         if (assembler.pass.usage === null) {
           const output = assembler.outputFrom(assembler.pass.firstIndex);
           assembler.report(await turn.until(this.meter.countPass(route.provider, question, output, turn.signal)));
         }
-        outcome = toOutcome(reason, assembler);
-        if (reason !== 'stop' || policies.length === 0 || assembler.pass.isAnswered) break;
+        outcome = toOutcome(finish, assembler);
+        if (finish.reason !== 'stop' || policies.length === 0 || assembler.pass.isAnswered) break;
 
         const catchingUp = delivery.deliver();
         if (catchingUp !== undefined) await turn.until(catchingUp);
@@ -134,7 +137,7 @@ export class Passes {
     assembler.beginPass();
     assembler.nameOrigin({ provider: route.providerName });
     assembler.report(await turn.until(this.meter.countPass(route.provider, question, [], turn.signal)));
-    return { assembler, delivery, outcome: toOutcome('stop', assembler), transcript, included: 0 };
+    return { assembler, delivery, outcome: toOutcome({ reason: 'stop' }, assembler), transcript, included: 0 };
   }
 }
 
@@ -147,7 +150,8 @@ function give(transcript: Transcript, items: readonly Item[]): Transcript {
   }
 }
 
-function toOutcome(reason: FinishReason, { usage }: ResponseAssembler): Outcome {
-  if (reason === 'stop') return { status: 'completed', usage };
-  return { status: 'incomplete', incompleteReason: INCOMPLETE_REASONS[reason], usage };
+function toOutcome({ reason, incompleteReason, serviceTier }: Finish, { usage }: ResponseAssembler): Outcome {
+  const known = { usage, ...(serviceTier === undefined ? {} : { serviceTier }) };
+  if (reason === 'stop') return { status: 'completed', ...known };
+  return { status: 'incomplete', incompleteReason: incompleteReason ?? INCOMPLETE_REASONS[reason], ...known };
 }

@@ -1,6 +1,6 @@
 import type { Transcript } from '../../context/index.js';
 import type { Item, Origin } from '../../protocol/index.js';
-import type { FinishReason, Turn } from '../../providers/index.js';
+import type { Finish, Turn } from '../../providers/index.js';
 import { interleave } from '../../state/index.js';
 import type { AssemblerState, ResponseAssembler } from '../assembler/index.js';
 import type { ResolvedTurn } from './resolve.js';
@@ -13,7 +13,7 @@ export interface Course {
   readonly transcript: Transcript;
   readonly included: number;
   /** How the model has ended the last pass, which is not asked again; null when it is to be asked. */
-  readonly ended: FinishReason | null;
+  readonly ended: Finish | null;
 }
 
 /** The question of a further pass. */
@@ -55,7 +55,7 @@ function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course
     const transcript = before.append(assembler.outputFrom(pass.firstIndex));
     if (!transcript.hasOpenCalls) return { transcript, included: state.items.length, ended: null };
     // A model is not asked again behind calls that wait for their outputs: the pass ends with them.
-    assembler.endPass('stop');
+    assembler.endPass({ reason: 'stop' });
   }
   return { transcript: before, included: pass.firstIndex, ended: pass.finish };
 }

@@ -69,6 +69,8 @@ export class EventOrder {
       requireRule(this.transport === 'ws', 'response.metadata is only allowed on sockets');
       return;
     }
+    // What is not part of the protocol may accompany a response on a socket, and has no number.
+    if (this.transport === 'ws' && !EVENT_FIELDS.has(event.type) && event['sequence_number'] === undefined) return;
     requireFields(event);
     this.requirePlace(event);
     this.requireObfuscation(event);

@@ -8,6 +8,8 @@ interface OpenText {
   readonly logprobs: unknown[];
   readonly annotations: unknown[];
   textDone: boolean;
+  /** A part that SDKs do not know, which has no events of its own. */
+  readonly whole: WireEvent | null;
   /** The part of `*_part.done`. */
   part: WireEvent | null;
 }
@@ -71,17 +73,26 @@ export class ItemOrder {
       return;
     }
     const family = [...TEXT_FAMILIES.values()].find((candidate) => candidate.part?.type === part.type);
-    requireRule(family?.part?.index === `${list}_index`, `a part of type ${part.type} does not belong here`);
-    requireRule(family.item === this.added.type, `an item of type ${this.added.type} has no part of type ${part.type}`);
+    const isUnknown = family === undefined && list === 'content' && this.added.type === 'message';
+    if (!isUnknown) {
+      requireRule(family?.part?.index === `${list}_index`, `a part of type ${part.type} does not belong here`);
+      const { type } = this.added;
+      requireRule(family.item === type, `an item of type ${type} has no part of type ${part.type}`);
+      requireRule(isSameJson(part, emptyPart(family)), `an added part must be ${show(emptyPart(family))}`);
+    }
     const parts = this.parts[list];
     requireRule(index === parts.length, `${list}_index must be ${parts.length}, not ${String(index)}`);
     requireRule(parts.at(-1)?.part !== null, 'the part before must be done first');
-    requireRule(isSameJson(part, emptyPart(family)), `an added part must be ${show(emptyPart(family))}`);
-    parts.push(newText(part.type));
+    parts.push(newText(part.type, isUnknown ? part : null));
   }
 
   private closePart(open: OpenText, part: WireEvent): void {
     requireRule(open.part === null, 'the part is done already');
+    if (open.whole !== null) {
+      requireRule(isSameJson(part, open.whole), 'a part of an unknown type must be done as it was added');
+      open.part = part;
+      return;
+    }
     requireRule(open.textDone, 'the text of a part must be done before the part');
     requireRule(part.type === open.partType, `the part must stay ${open.partType ?? ''}`);
     const text = part.type === 'refusal' ? part['refusal'] : part['text'];
@@ -159,8 +170,8 @@ export class ItemOrder {
   }
 }
 
-function newText(partType: string | null): OpenText {
-  return { partType, text: '', logprobs: [], annotations: [], textDone: false, part: null };
+function newText(partType: string | null, whole: WireEvent | null = null): OpenText {
+  return { partType, text: '', logprobs: [], annotations: [], textDone: false, whole, part: null };
 }
 
 function emptyPart({ part }: TextFamily): WireEvent {

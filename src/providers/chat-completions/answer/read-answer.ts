@@ -40,10 +40,10 @@ export async function readAnswer(
   else await chunks.end();
 }
 
-/** Throws ModelError for a compressed body: some proxies ignore `accept-encoding: identity`. */
+/** Throws ModelError for a compressed body. */
 function refuseEncoding(answer: UpstreamAnswer): void {
-  const encoding = String(answer.headers['content-encoding'] ?? 'identity');
-  if (encoding === 'identity') return;
+  const { encoding } = answer;
+  if (encoding === null) return;
   answer.abort();
   throw serverError(UNREADABLE, new Error(`the answer is encoded as ${encoding}`), { retry: 'other' });
 }

@@ -1,9 +1,9 @@
-import { Logger } from '@nestjs/common';
-
+import type { Clock } from '../../../time/index.js';
 import type { ModelInfo } from '../../model-provider.js';
-import { NoDocumentError, type UpstreamClient } from '../../upstream-http/index.js';
+import type { UpstreamClient } from '../../upstream-http/index.js';
+import { ModelList, readModels } from '../../upstream-models/index.js';
 import type { Capabilities } from '../capabilities.js';
-import { readModels } from './read-models.js';
+import { readLacking, readTextOnly, type Lacking } from './read-lacking.js';
 
 /** What a ModelLister needs to know of its server. */
 export interface ListerOptions {
@@ -15,25 +15,28 @@ export interface ListerOptions {
   readonly configured: ReadonlySet<keyof Capabilities>;
 }
 
-/** Paths that end with a version, such as `/v1` or `/v1beta`. */
-const VERSIONED = /\/v\d+\w*$/;
-
 /** Lists the models of a server, and remembers what they cannot read. */
 export class ModelLister {
-  private readonly logger = new Logger('ChatCompletionsProvider');
+  private readonly models: ModelList;
   private limited: ReadonlyMap<string, Capabilities> = new Map();
-  private hasHinted = false;
 
   constructor(
-    private readonly client: UpstreamClient,
+    client: UpstreamClient,
+    clock: Clock,
     private readonly options: ListerOptions,
-  ) {}
+  ) {
+    this.models = new ModelList(client, clock, options);
+  }
 
   /** Requests the list. Throws an Error if there is none. */
-  async list(signal: AbortSignal): Promise<readonly ModelInfo[]> {
-    const models = readModels(await this.get(signal), this.options.name);
-    const limited = models.filter(({ lacking }) => Object.keys(lacking).length > 0);
-    this.limited = new Map(limited.map(({ info, lacking }) => [info.id, this.without(lacking)]));
+  async list(): Promise<readonly ModelInfo[]> {
+    const answer = await this.models.get();
+    const models = readModels(answer, this.options.name);
+    const textOnly = readTextOnly(answer);
+    const limited = models
+      .map(({ info: { id }, entry }) => ({ id, lacking: textOnly.get(id) ?? readLacking(entry) }))
+      .filter(({ lacking }) => Object.keys(lacking).length > 0);
+    this.limited = new Map(limited.map(({ id, lacking }) => [id, this.without(lacking)]));
     return models.map(({ info }) => info);
   }
 
@@ -42,31 +45,9 @@ export class ModelLister {
     return this.limited.get(model) ?? this.options.capabilities;
   }
 
-  private without(lacking: Partial<Capabilities>): Capabilities {
+  private without(lacking: Lacking): Capabilities {
     const { capabilities, configured } = this.options;
     const unconfigured = Object.entries(lacking).filter(([name]) => !configured.has(name as keyof Capabilities));
     return { ...capabilities, ...Object.fromEntries(unconfigured) };
-  }
-
-  private async get(signal: AbortSignal): Promise<unknown> {
-    try {
-      return await this.client.getJson('/models', signal);
-    } catch (error) {
-      if (error instanceof NoDocumentError) await this.hintAtVersion(signal);
-      throw error;
-    }
-  }
-
-  /** Says once if the list is not where `base_url` leads, but below its `/v1`, which is easily forgotten. */
-  private async hintAtVersion(signal: AbortSignal): Promise<void> {
-    const { name, baseUrl } = this.options;
-    if (this.hasHinted || VERSIONED.test(new URL(baseUrl).pathname)) return;
-    try {
-      readModels(await this.client.getJson('/v1/models', signal), name);
-    } catch {
-      return;
-    }
-    this.hasHinted = true;
-    this.logger.warn(`'${name}' has no list of models at its base_url, but at /v1 below it: add /v1 to its base_url`);
   }
 }

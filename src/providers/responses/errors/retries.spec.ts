@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { FakeClock } from '../../../testing/fake-clock.js';
+import { FakeClock } from '../../../testing/index.js';
 import { UpstreamError } from '../upstream-error.js';
 import { Retries } from './retries.js';
 

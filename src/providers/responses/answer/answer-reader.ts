@@ -1,0 +1,77 @@
+import type { ForeignItem } from '../../../protocol/index.js';
+import type { ModelEvent } from '../../model-event.js';
+import type { Statistics } from '../statistics.js';
+import type { UpstreamError } from '../upstream-error.js';
+import { Answer, type AnswerOptions, type Handler } from './answer.js';
+import { BESIDE_OUTPUT, IMPLIED } from './beside-output.js';
+import { DELTAS } from './deltas.js';
+import { ENDINGS } from './endings.js';
+import { ITEMS } from './items.js';
+import { readOther } from './other-events.js';
+import { isEndMark, parseEvent } from './parse-event.js';
+
+const HANDLERS: ReadonlyMap<string, Handler> = new Map([
+  ...Object.entries({ ...DELTAS, ...ITEMS, ...ENDINGS, ...BESIDE_OUTPUT }),
+  ...IMPLIED.map((type): [string, Handler] => [type, () => undefined]),
+]);
+
+/**
+ * Turns the events of an upstream's answer into ModelEvents. What does not fit together is dropped and counted, never fatal:
+ * `events_unparsable` is no event, `events_unplaced` contradicts the others or has members of a wrong type, and `events_unknown` have a
+ * type that is not known, and are passed on.
+ */
+export class AnswerReader {
+  private readonly answer: Answer;
+
+  constructor(
+    options: AnswerOptions,
+    private readonly statistics: Statistics,
+  ) {
+    this.answer = new Answer(options, statistics);
+  }
+
+  /** Reads the JSON text of an event; `take` returns what it means. Returns whether the answer is over. */
+  read(json: string): boolean {
+    const { answer } = this;
+    if (answer.isOver) return true;
+    const event = parseEvent(json);
+    if (event !== null) (HANDLERS.get(event.type) ?? readOther)(answer, event);
+    else if (!isEndMark(json)) this.statistics.count('events_unparsable');
+    return answer.isOver;
+  }
+
+  /** The ModelEvents since the last call. */
+  take(): readonly ModelEvent[] {
+    return this.answer.take();
+  }
+
+  /** Whether `take` gave, or will give, more than headers, token counts and events beside the response. */
+  get hasOutput(): boolean {
+    return this.answer.hasOutput;
+  }
+
+  /** Whether the response is completed or incomplete. */
+  get isFinished(): boolean {
+    return this.answer.isFinished;
+  }
+
+  /** What the upstream reported instead of finishing; null once it has finished. */
+  get failure(): UpstreamError | null {
+    return this.answer.failure;
+  }
+
+  /** The upstream's id of the response; null until it is known, and empty if it has none. */
+  get responseId(): string | null {
+    return this.answer.responseId;
+  }
+
+  /** The items in their final form, in the order in which they began, which is that of the transcript. */
+  get output(): readonly ForeignItem[] {
+    return this.answer.items.finals;
+  }
+
+  /** The state of the turn that the upstream gave on a socket, where the profile takes it from events. */
+  get turnState(): string | null {
+    return this.answer.turnState;
+  }
+}

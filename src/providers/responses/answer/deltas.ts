@@ -1,0 +1,89 @@
+import { isObject } from '../../../validation/index.js';
+import type { Annotation, Logprob } from '../../../protocol/index.js';
+import type { ForeignEvent, ModelEvent } from '../../model-event.js';
+import type { Answer, Handler } from './answer.js';
+import type { UpstreamItem } from './upstream-item.js';
+
+/** The delta of an event; undefined if it is none, or empty: an empty one changes nothing. */
+function deltaOf(answer: Answer, { delta }: ForeignEvent): string | undefined {
+  if (typeof delta === 'string') return delta === '' ? undefined : delta;
+  answer.drop();
+  return undefined;
+}
+
+/** The open item that an event writes to, if it has the type. */
+function itemOf(answer: Answer, event: ForeignEvent, type: string): UpstreamItem | undefined {
+  const item = answer.items.find(event);
+  if (item?.isOpen === true && item.type === type) return item;
+  answer.drop();
+  return undefined;
+}
+
+const text: Handler = (answer, event) => {
+  const delta = deltaOf(answer, event);
+  const item = delta === undefined ? undefined : itemOf(answer, event, 'message');
+  if (delta === undefined || item === undefined) return;
+  const part = item.messagePart(event.content_index, 'output_text');
+  const { key } = item;
+  const { logprobs } = event;
+  if (part === null) answer.drop();
+  else if (!Array.isArray(logprobs) || logprobs.length === 0) answer.write({ type: 'text', delta, part, key });
+  else answer.write({ type: 'text', delta, logprobs: logprobs as readonly Logprob[], part, key });
+};
+
+const refusal: Handler = (answer, event) => {
+  const delta = deltaOf(answer, event);
+  const item = delta === undefined ? undefined : itemOf(answer, event, 'message');
+  if (delta === undefined || item === undefined) return;
+  const part = item.messagePart(event.content_index, 'refusal');
+  if (part === null) answer.drop();
+  else answer.write({ type: 'refusal', delta, part, key: item.key });
+};
+
+const annotation: Handler = (answer, event) => {
+  const item = itemOf(answer, event, 'message');
+  if (item === undefined) return;
+  const { annotation: value, content_index: part, annotation_index: index } = event;
+  if (!isObject(value) || !item.takesAnnotation(part, index)) answer.drop();
+  else answer.write({ type: 'annotation', annotation: value as unknown as Annotation, key: item.key });
+};
+
+const reasoning: Handler = (answer, event) => {
+  const delta = deltaOf(answer, event);
+  const item = delta === undefined ? undefined : itemOf(answer, event, 'reasoning');
+  if (delta === undefined || item === undefined) return;
+  const part = item.reasoningPart(event.content_index);
+  if (part === null) answer.drop();
+  else answer.write({ type: 'reasoning', delta, part, key: item.key });
+};
+
+const summary: Handler = (answer, event) => {
+  const delta = deltaOf(answer, event);
+  const item = delta === undefined ? undefined : itemOf(answer, event, 'reasoning');
+  if (delta === undefined || item === undefined) return;
+  const part = item.summaryPart(event.summary_index);
+  if (part === null) answer.drop();
+  else answer.write({ type: 'reasoning_summary', delta, part, key: item.key });
+};
+
+/** Deltas of a call's payload. */
+function payload(itemType: string, type: 'function_call_arguments' | 'custom_tool_call_input'): Handler {
+  return (answer, event) => {
+    const delta = deltaOf(answer, event);
+    const item = delta === undefined ? undefined : itemOf(answer, event, itemType);
+    if (delta !== undefined && item !== undefined) answer.write({ type, delta, key: item.key } satisfies ModelEvent);
+  };
+}
+
+/** Pieces of items with events of their own (specification §3.2). */
+export const DELTAS: Readonly<Record<string, Handler>> = {
+  'response.output_text.delta': text,
+  'response.refusal.delta': refusal,
+  'response.output_text.annotation.added': annotation,
+  'response.reasoning_text.delta': reasoning,
+  // As the Open Responses specification calls it.
+  'response.reasoning.delta': reasoning,
+  'response.reasoning_summary_text.delta': summary,
+  'response.function_call_arguments.delta': payload('function_call', 'function_call_arguments'),
+  'response.custom_tool_call_input.delta': payload('custom_tool_call', 'custom_tool_call_input'),
+};

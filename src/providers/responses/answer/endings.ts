@@ -1,0 +1,113 @@
+import { isObject } from '../../../validation/index.js';
+import type { Finish, ForeignEvent } from '../../model-event.js';
+import { classifyFailed, classifyFrame } from '../errors/index.js';
+import { UpstreamError } from '../upstream-error.js';
+import type { Answer, Handler } from './answer.js';
+import { isFinalItem } from './foreign-items.js';
+import { readUsage } from './read-usage.js';
+
+type Snapshot = Readonly<Record<string, unknown>>;
+
+/** Ignored without a response, as Codex does; without an id, or with usage that is none, it is a failure. */
+const completed: Handler = (answer, { response }) => {
+  if (!isObject(response)) answer.drop();
+  else if (typeof response.id !== 'string') answer.fail(unreadable('its response has no id'));
+  else complete(answer, response, response.id);
+};
+
+/** Until February 2026 a response could end with it, even without a response (specification §3.2). */
+const done: Handler = (answer, { response }) => {
+  if (!answer.options.profile.acceptsDone) return;
+  const snapshot = isObject(response) ? response : {};
+  complete(answer, snapshot, typeof snapshot.id === 'string' ? snapshot.id : '');
+};
+
+function complete(answer: Answer, response: Snapshot, id: string): void {
+  const { usage, flaw } = readUsage(response.usage);
+  if (flaw !== undefined) {
+    answer.fail(unreadable(flaw));
+    return;
+  }
+  readOutput(answer, response.output);
+  for (const item of answer.items.open) {
+    item.isOpen = false;
+    answer.write({ type: 'end', key: item.key });
+  }
+  if (usage !== undefined) answer.note(usage);
+  answer.nameResponse(id);
+  answer.finish({ reason: 'stop', ...tierOf(response) });
+}
+
+/** The model was stopped. Its open items stay incomplete. */
+const incomplete: Handler = (answer, { response }) => {
+  if (!isObject(response)) {
+    answer.drop();
+    return;
+  }
+  readOutput(answer, response.output);
+  noteUsage(answer, response);
+  if (typeof response.id === 'string') answer.nameResponse(response.id);
+  answer.finish({ ...reasonOf(response.incomplete_details), ...tierOf(response) });
+};
+
+const failed: Handler = (answer, { response }) => {
+  const snapshot = isObject(response) ? response : {};
+  noteUsage(answer, snapshot);
+  answer.fail(classifyFailed(snapshot.error, answer.failureContext));
+};
+
+/** Frames without an error status are ignored. Over SSE, servers send an error before `response.failed`, or in its place. */
+const error: Handler = (answer, event) => {
+  const context = answer.failureContext;
+  const failure = classifyFrame(event, context);
+  if (failure !== null) answer.fail(failure);
+  else if (answer.options.transport === 'sse') answer.failure ??= classifyFailed(errorOf(event), context);
+};
+
+/** The events that end a response (specification §3.2, §3.3, §4.3). */
+export const ENDINGS: Readonly<Record<string, Handler>> = {
+  'response.completed': completed,
+  'response.done': done,
+  'response.incomplete': incomplete,
+  'response.failed': failed,
+  error,
+};
+
+/** Takes the items of the finished output that were not closed before: some servers send them only here. */
+function readOutput(answer: Answer, output: unknown): void {
+  if (!Array.isArray(output)) return;
+  for (const [place, item] of output.entries()) {
+    if (!isFinalItem(item)) {
+      answer.drop();
+      continue;
+    }
+    const known = answer.items.atEnd(place, item);
+    if (known === undefined) answer.close(answer.open(place, item) ?? answer.open(undefined, item), item);
+    else if (known.isOpen) answer.close(known, item);
+  }
+}
+
+function noteUsage(answer: Answer, { usage: value }: Snapshot): void {
+  const { usage } = readUsage(value);
+  if (usage !== undefined) answer.note(usage);
+}
+
+function tierOf({ service_tier: tier }: Snapshot): Pick<Finish, 'serviceTier'> {
+  return typeof tier === 'string' ? { serviceTier: tier } : {};
+}
+
+function reasonOf(details: unknown): Finish {
+  const reason = isObject(details) ? details.reason : undefined;
+  if (reason === 'content_filter') return { reason };
+  if (typeof reason !== 'string' || reason === '' || reason === 'max_output_tokens') return { reason: 'length' };
+  return { reason: 'length', incompleteReason: reason };
+}
+
+/** The error of an event: flat, or in a member. */
+function errorOf(event: ForeignEvent): unknown {
+  return isObject(event.error) ? event.error : event;
+}
+
+function unreadable(flaw: string): UpstreamError {
+  return new UpstreamError(`failed to parse ResponseCompleted: ${flaw}`, { remedy: 'retry' });
+}

@@ -1,0 +1,69 @@
+import type { ForeignItem } from '../../../protocol/index.js';
+import { isObject } from '../../../validation/index.js';
+
+/** Clients cannot send longer ones back (protocol §2). */
+const LONGEST_CALL_ID = 64;
+
+/** What the final form of an item must be for a client to use it. Other types are passed on as they are. */
+const IS_FINAL: ReadonlyMap<string, (item: ForeignItem) => boolean> = new Map([
+  ['message', ({ content }: ForeignItem) => isListOf(content, isContent)],
+  [
+    'reasoning',
+    ({ summary, content, encrypted_content: encrypted }: ForeignItem) =>
+      isOptional(summary, isTexts) && isOptional(content, isTexts) && isOptional(encrypted, isText),
+  ],
+  ['function_call', ({ arguments: text }: ForeignItem) => isText(text)],
+  ['custom_tool_call', ({ input }: ForeignItem) => isText(input)],
+]);
+
+/** Whether a value is an output item that can be shown while it grows: it has a type and, if it is a call, a name and a `call_id`. */
+export function isForeignItem(value: unknown): value is ForeignItem {
+  if (!isObject(value) || !isName(value.type)) return false;
+  if (!isCall(value.type)) return true;
+  return isName(value.name) && isCallId(value.call_id) && isOptional(value.namespace, isText);
+}
+
+/** Whether a value is an output item in its final form. */
+export function isFinalItem(value: unknown): value is ForeignItem {
+  return isForeignItem(value) && IS_FINAL.get(value.type)?.(value) !== false;
+}
+
+/** Whether items of a type are calls that the client answers. */
+export function isCall(type: string): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
+}
+
+function isContent(part: unknown): boolean {
+  if (!isObject(part) || !isName(part.type)) return false;
+  if (part.type === 'refusal') return isText(part.refusal);
+  if (part.type !== 'output_text') return true;
+  return isText(part.text) && isOptional(part.annotations, isObjects) && isOptional(part.logprobs, isObjects);
+}
+
+function isTexts(parts: unknown): boolean {
+  return isListOf(parts, (part) => isObject(part) && isName(part.type) && isText(part.text));
+}
+
+function isObjects(values: unknown): boolean {
+  return isListOf(values, isObject);
+}
+
+function isListOf(values: unknown, is: (value: unknown) => boolean): boolean {
+  return Array.isArray(values) && values.every(is);
+}
+
+function isOptional(value: unknown, is: (value: unknown) => boolean): boolean {
+  return value === undefined || value === null || is(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isCallId(value: unknown): boolean {
+  return isName(value) && value.length <= LONGEST_CALL_ID;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { readHeaderEvents, toMetadata } from './index.js';
+
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'x-reasoning-included': '',
+  'x-models-etag': 'v1',
+  'x-request-id': 'req_1',
+  'x-codex-turn-state': 'ts-1',
+  'openai-model': 'other',
+  'x-ratelimit-remaining-requests': '9',
+  'x-ratelimit-reset-tokens': ['6ms'],
+  'x-codex-primary-used-percent': '42.5',
+  'x-codex-secondary-reset-at': '1900000000',
+  'x-codex-credits-has-credits': 'true',
+  'x-codex-safety-buffering-enabled': 'true',
+  'x-batch-primary-window-minutes': '60',
+  'x-batch-limit-name': 'batch',
+};
+
+describe('§3.1 the headers of an answer', () => {
+  it('say, in this order: the rate limits of each family, the etag of the models, that reasoning is included', () => {
+    expect(readHeaderEvents(HEADERS)).toEqual([
+      {
+        type: 'rate_limits',
+        headers: { 'x-ratelimit-remaining-requests': '9', 'x-ratelimit-reset-tokens': '6ms' },
+      },
+      {
+        type: 'rate_limits',
+        headers: {
+          'x-codex-primary-used-percent': '42.5',
+          'x-codex-secondary-reset-at': '1900000000',
+          'x-codex-credits-has-credits': 'true',
+        },
+      },
+      { type: 'rate_limits', headers: { 'x-batch-primary-window-minutes': '60', 'x-batch-limit-name': 'batch' } },
+      { type: 'models_etag', etag: 'v1' },
+      { type: 'server_reasoning_included' },
+    ]);
+  });
+
+  it('say nothing if there are none of these', () => {
+    expect(readHeaderEvents({ 'x-request-id': 'req_1', 'retry-after': '3' })).toEqual([]);
+  });
+
+  it('reach our client under their names, without the name of the model', () => {
+    expect(toMetadata(readHeaderEvents(HEADERS))).toEqual({
+      type: 'metadata',
+      headers: {
+        'x-ratelimit-remaining-requests': '9',
+        'x-ratelimit-reset-tokens': '6ms',
+        'x-codex-primary-used-percent': '42.5',
+        'x-codex-secondary-reset-at': '1900000000',
+        'x-codex-credits-has-credits': 'true',
+        'x-batch-primary-window-minutes': '60',
+        'x-batch-limit-name': 'batch',
+        'x-models-etag': 'v1',
+        'x-reasoning-included': 'true',
+      },
+    });
+  });
+});
+
+describe('§4.2 the headers of a handshake', () => {
+  it('say that reasoning is included', () => {
+    expect(readHeaderEvents({ 'x-reasoning-included': 'true' })).toEqual([{ type: 'server_reasoning_included' }]);
+  });
+});

@@ -1,0 +1,62 @@
+import type { ModelEvent } from '../../model-event.js';
+import type { UpstreamHeaders } from '../transport/exchange.js';
+
+/** What the headers of an upstream's answer say before its first event (specification §3.1, §4.2). */
+export type HeaderEvent =
+  /** The rate limits of one family, such as `x-ratelimit` or `x-codex`: its headers. */
+  | { readonly type: 'rate_limits'; readonly headers: Readonly<Record<string, string>> }
+  /** The version of the upstream's list of models. */
+  | { readonly type: 'models_etag'; readonly etag: string }
+  /** The upstream counts the reasoning of earlier turns in its usage. */
+  | { readonly type: 'server_reasoning_included' };
+
+const MODELS_ETAG = 'x-models-etag';
+const REASONING_INCLUDED = 'x-reasoning-included';
+
+/** Headers of rate limits: the plain ones, and those of the families that Codex reads. The groups are the family. */
+const LIMIT_HEADER =
+  /^(?:(x-ratelimit)-.+|(x-.+?)-(?:(?:primary|secondary)-.+|credits-.+|limit-name|active-limit|promo-message|rate-limit-reached-type))$/;
+
+/** The events of an answer's headers, in the specified order: rate limits, models etag, reasoning included. */
+export function readHeaderEvents(headers: UpstreamHeaders): readonly HeaderEvent[] {
+  const events: HeaderEvent[] = readRateLimits(headers);
+  const etag = firstOf(headers[MODELS_ETAG]);
+  if (etag !== undefined) events.push({ type: 'models_etag', etag });
+  if (headers[REASONING_INCLUDED] !== undefined) events.push({ type: 'server_reasoning_included' });
+  return events;
+}
+
+/** The events as headers for our client, under the names that they came with. */
+export function toMetadata(events: readonly HeaderEvent[]): Extract<ModelEvent, { type: 'metadata' }> {
+  return { type: 'metadata', headers: Object.assign({}, ...events.map(toHeaders)) as Record<string, string> };
+}
+
+function toHeaders(event: HeaderEvent): Readonly<Record<string, string>> {
+  switch (event.type) {
+    case 'rate_limits':
+      return event.headers;
+    case 'models_etag':
+      return { [MODELS_ETAG]: event.etag };
+    case 'server_reasoning_included':
+      return { [REASONING_INCLUDED]: 'true' };
+  }
+}
+
+/** One event per family, in the order of the headers. */
+function readRateLimits(headers: UpstreamHeaders): HeaderEvent[] {
+  const families = new Map<string, Record<string, string>>();
+  for (const [name, values] of Object.entries(headers)) {
+    const match = LIMIT_HEADER.exec(name);
+    const value = firstOf(values);
+    if (match === null || value === undefined) continue;
+    const family = match[1] ?? match[2] ?? '';
+    const known = families.get(family);
+    if (known === undefined) families.set(family, { [name]: value });
+    else known[name] = value;
+  }
+  return [...families.values()].map((family) => ({ type: 'rate_limits', headers: family }));
+}
+
+function firstOf(values: string | readonly string[] | undefined): string | undefined {
+  return typeof values === 'string' ? values : values?.[0];
+}

@@ -1,0 +1,2 @@
+export * from './answer-reader.js';
+export * from './header-events.js';

@@ -1,0 +1,40 @@
+import { isObject } from '../../../validation/index.js';
+import type { ModelEvent } from '../../model-event.js';
+
+/** Token counts of a response, or what is wrong with them; neither if the response has none. */
+export interface UsageReading {
+  readonly usage?: Extract<ModelEvent, { type: 'usage' }>;
+  readonly flaw?: string;
+}
+
+const COUNTS = ['input_tokens', 'output_tokens', 'total_tokens'] as const;
+
+/**
+ * Reads `usage` of a response. It may be absent or null, and so may its details; what there is must be complete: Codex takes a
+ * response with other counts for a broken one.
+ */
+export function readUsage(usage: unknown): UsageReading {
+  if (usage === undefined || usage === null) return {};
+  if (!isObject(usage)) return { flaw: 'usage is not an object' };
+  for (const name of COUNTS) if (!isCount(usage[name])) return { flaw: `usage.${name} is not a count` };
+  const { input_tokens_details: inputDetails, output_tokens_details: outputDetails } = usage;
+  const cached = detailOf(inputDetails, 'cached_tokens');
+  const reasoning = detailOf(outputDetails, 'reasoning_tokens');
+  if (cached === null) return { flaw: 'usage.input_tokens_details.cached_tokens is not a count' };
+  if (reasoning === null) return { flaw: 'usage.output_tokens_details.reasoning_tokens is not a count' };
+  // Not every server knows it.
+  const cacheWrite = detailOf(inputDetails, 'cache_write_tokens') ?? 0;
+  const [input, output] = [usage.input_tokens as number, usage.output_tokens as number];
+  return { usage: { type: 'usage', input, cached, cacheWrite, output, reasoning } };
+}
+
+/** A count in details: 0 if there are no details, null if it is missing or no count. */
+function detailOf(details: unknown, name: string): number | null {
+  if (details === undefined || details === null) return 0;
+  const count = isObject(details) ? details[name] : undefined;
+  return isCount(count) ? count : null;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

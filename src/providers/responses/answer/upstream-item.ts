@@ -1,0 +1,86 @@
+import type { ForeignItem } from '../../../protocol/index.js';
+
+/** The types of message parts that can be streamed. */
+export type PartType = 'output_text' | 'refusal';
+
+/** The part that takes text: parts come one after another, without gaps. */
+class PartCursor {
+  current = -1;
+
+  /** Moves to a part, which must be the current or the next one; without an index, the current one. Null for any other. */
+  moveTo(index: unknown): number | null {
+    const wanted = index ?? Math.max(0, this.current);
+    if (wanted === this.current + 1) this.current += 1;
+    return wanted === this.current && this.current >= 0 ? this.current : null;
+  }
+}
+
+/** An output item of an upstream, open or closed. */
+export class UpstreamItem {
+  isOpen = true;
+  /** The item in its final form; null until it is known. */
+  final: ForeignItem | null = null;
+  private readonly content = new PartCursor();
+  private readonly summary = new PartCursor();
+  /** The type of the current part of a message. */
+  private partType: PartType | null = null;
+  /** Those of the current part. */
+  private annotations = 0;
+
+  constructor(
+    /** Names the item in ModelEvents. */
+    readonly key: string,
+    private readonly head: ForeignItem,
+  ) {}
+
+  get type(): string {
+    return this.head.type;
+  }
+
+  get id(): unknown {
+    return this.head.id;
+  }
+
+  /** Whether an item can be the final form of this one (protocol §4, order rule 5). */
+  fits(item: ForeignItem): boolean {
+    const { head } = this;
+    return item.type === head.type && item.call_id === head.call_id && item.name === head.name;
+  }
+
+  /** The part of a message that takes text of a type at a `content_index`; null if none does. */
+  messagePart(index: unknown, type: PartType): number | null {
+    const { content } = this;
+    const isSameType = type === this.partType;
+    const wanted = index ?? (isSameType ? content.current : content.current + 1);
+    if (wanted === content.current && !isSameType) return null;
+    const before = content.current;
+    const part = content.moveTo(wanted);
+    if (content.current !== before) {
+      this.partType = type;
+      this.annotations = 0;
+    }
+    return part;
+  }
+
+  /** Whether the current part of a message takes an annotation as its next one, or a new part as its first. Counts it. */
+  takesAnnotation(part: unknown, index: unknown): boolean {
+    const isText = this.partType === 'output_text';
+    const isCurrent = isText && (part ?? this.content.current) === this.content.current;
+    // ModelEvents of annotations name no part: behind a text, only a text can begin another one.
+    if (isText && !isCurrent) return false;
+    const next = isCurrent ? this.annotations : 0;
+    if ((index ?? next) !== next || this.messagePart(part, 'output_text') === null) return false;
+    this.annotations = next + 1;
+    return true;
+  }
+
+  /** The part of raw reasoning that takes text at a `content_index`; null if none does. */
+  reasoningPart(index: unknown): number | null {
+    return this.content.moveTo(index);
+  }
+
+  /** The summary part that takes text at a `summary_index`; null if none does. */
+  summaryPart(index: unknown): number | null {
+    return this.summary.moveTo(index);
+  }
+}

@@ -1,0 +1,68 @@
+import type { ForeignItem } from '../../../protocol/index.js';
+import type { ForeignEvent } from '../../model-event.js';
+import { isCall } from './foreign-items.js';
+import { UpstreamItem } from './upstream-item.js';
+
+/** The output items of an answer by their index and by their id, in the order in which they began. */
+export class UpstreamItems {
+  private readonly byIndex = new Map<unknown, UpstreamItem>();
+  private readonly byId = new Map<unknown, UpstreamItem>();
+  private readonly callIds = new Set<unknown>();
+  private nextIndex = 0;
+
+  /** The item that an event names; undefined if it names none, or two. */
+  find({ output_index: index, item_id: id }: ForeignEvent): UpstreamItem | undefined {
+    return this.at(index, id);
+  }
+
+  /** The item of an index and an id, of which one may be missing. */
+  at(index: unknown, id: unknown): UpstreamItem | undefined {
+    if (index == null) return this.byId.get(id);
+    const item = this.byIndex.get(index);
+    if (id == null || item?.id === id) return item;
+    // Some servers give an item another id in each event. Only the id of another item contradicts the index.
+    return this.byId.has(id) ? undefined : item;
+  }
+
+  /** The item that stands at a place of the finished output. Servers that change ids keep the order. */
+  atEnd(place: number, { type, id }: ForeignItem): UpstreamItem | undefined {
+    const named = typeof id === 'string' ? this.byId.get(id) : undefined;
+    if (named !== undefined) return named;
+    const item = this.byIndex.get(place);
+    return item?.type === type ? item : undefined;
+  }
+
+  /** Adds an item; without an index, behind all others. Null if its index, id or `call_id` is taken, or the index is none. */
+  add(index: unknown, item: ForeignItem): UpstreamItem | null {
+    const { id, type, call_id: callId } = item;
+    const place = index ?? this.nextIndex;
+    if (!isIndex(place) || this.byIndex.has(place) || this.byId.has(id)) return null;
+    if (isCall(type)) {
+      if (this.callIds.has(callId)) return null;
+      this.callIds.add(callId);
+    }
+    this.nextIndex = Math.max(this.nextIndex, place + 1);
+    const added = new UpstreamItem(String(place), item);
+    this.byIndex.set(place, added);
+    if (typeof id === 'string') this.byId.set(id, added);
+    return added;
+  }
+
+  /** The items that are open. */
+  get open(): readonly UpstreamItem[] {
+    return this.all.filter(({ isOpen }) => isOpen);
+  }
+
+  /** The final forms of the closed items that have one. */
+  get finals(): readonly ForeignItem[] {
+    return this.all.flatMap(({ final }) => (final === null ? [] : [final]));
+  }
+
+  private get all(): readonly UpstreamItem[] {
+    return [...this.byIndex.values()];
+  }
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

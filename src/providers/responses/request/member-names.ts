@@ -1,0 +1,55 @@
+/** Request members of the API (protocol §2) that reach the upstream as the client sent them. */
+export const SENT_MEMBERS: readonly string[] = [
+  'access_programs',
+  'client_metadata',
+  'context_management',
+  'frequency_penalty',
+  'image',
+  'include',
+  'instructions',
+  'max_tool_calls',
+  'metadata',
+  'moderation',
+  'multi_agent',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'prompt',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'reasoning',
+  'safety_identifier',
+  'service_tier',
+  'stream_options',
+  'temperature',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+  'user',
+];
+
+/** Members that the service or the provider sets, and that are not the client's to pass on. */
+const OWN_MEMBERS: readonly string[] = [
+  'background',
+  'conversation',
+  'event_id',
+  'generate',
+  'input',
+  'max_output_tokens',
+  'model',
+  'previous_response_id',
+  'session_id',
+  'store',
+  'stream',
+  'stream_id',
+  'type',
+];
+
+/** Members that `forward` cannot name: they are sent anyway, or never. */
+export const RESERVED_MEMBERS: ReadonlySet<string> = new Set([...SENT_MEMBERS, ...OWN_MEMBERS]);
+
+/** Members that `omit` cannot name: every request needs them. */
+export const VITAL_MEMBERS: ReadonlySet<string> = new Set(['input', 'model', 'stream']);

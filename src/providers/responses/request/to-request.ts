@@ -1,0 +1,49 @@
+import type { Turn } from '../../turn.js';
+import type { ResponsesOptions } from '../options.js';
+import type { Conversation } from './conversation.js';
+import { SENT_MEMBERS } from './member-names.js';
+import { divideMembers, UpstreamRequest } from './upstream-request.js';
+
+const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
+
+/**
+ * Translates a turn: what the client sent, not what defaults added, so that the upstream's own defaults apply. Only the model, the cap
+ * of `max_output_tokens`, `store`, `include` and `prompt_cache_key` are the service's.
+ */
+export function toRequest(turn: Turn, conversation: Conversation, options: ResponsesOptions): UpstreamRequest {
+  const { settings, parameters } = turn;
+  const { forward, omit } = options;
+  const stores = options.storesUpstream && settings.store;
+  const given = pick(parameters, [...SENT_MEMBERS, ...forward]);
+  const include = toInclude(turn, stores);
+  const members: Record<string, unknown> = {
+    model: settings.model,
+    stream: true,
+    ...given,
+    ...(settings.max_output_tokens === null ? {} : { max_output_tokens: settings.max_output_tokens }),
+    ...(include.length === 0 ? {} : { include }),
+    prompt_cache_key: given['prompt_cache_key'] ?? conversation.id,
+    store: stores,
+  };
+  return new UpstreamRequest(turn, divideMembers(members, omit), {
+    provider: options.name,
+    keepsAll: stores,
+    takesMetadata: !omit.has('client_metadata'),
+  });
+}
+
+/** A null member is the same as none, which every server understands. */
+function pick(parameters: Turn['parameters'], names: readonly string[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const name of names) {
+    if (Object.hasOwn(parameters, name) && parameters[name] != null) picked[name] = parameters[name];
+  }
+  return picked;
+}
+
+/** An upstream that does not store must give what a continuation needs: the encrypted reasoning of models that reason. */
+function toInclude({ include, parameters, settings }: Turn, stores: boolean): readonly string[] {
+  const reasons = parameters.reasoning != null || settings.reasoning?.effort != null;
+  if (stores || !reasons || include.includes(ENCRYPTED_REASONING)) return include;
+  return [...include, ENCRYPTED_REASONING];
+}

@@ -1,0 +1,36 @@
+import { isUnreachable } from '../../upstream-errors/index.js';
+import { UpstreamTimeoutError } from '../../upstream-http/index.js';
+import { UpstreamError } from '../upstream-error.js';
+
+/** The body or the socket ended in order, but too early. */
+export const CLOSED_EARLY = 'stream closed before response.completed';
+
+/** The UpstreamError for a connection that broke; another attempt may help. */
+export function broken(message: string, cause?: unknown): UpstreamError {
+  return new UpstreamError(message, { remedy: 'retry', cause });
+}
+
+/** The UpstreamError for a connection that could not be established, or broke before its answer. */
+export function unanswered(cause: unknown): UpstreamError {
+  return new UpstreamError(wordsOf(cause), {
+    remedy: 'retry',
+    isRequestLevel: true,
+    isUnreachable: isUnreachable(cause),
+    cause,
+  });
+}
+
+/** Whether an error comes from the network and not from a program. */
+export function isNetworkError(error: unknown): boolean {
+  return error instanceof UpstreamTimeoutError || typeof codeOf(error) === 'string';
+}
+
+/** What the network says of an error: its message, or its code if it has none. */
+export function wordsOf(error: unknown): string {
+  const { message } = Object(error) as { readonly message?: unknown };
+  return typeof message === 'string' && message !== '' ? message : String(codeOf(error) ?? error);
+}
+
+function codeOf(error: unknown): unknown {
+  return (Object(error) as { readonly code?: unknown }).code;
+}

@@ -1,0 +1,54 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { openFixture } from './index.js';
+
+async function readFixture(content: string, taker: TestTaker): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'fixture-'));
+  try {
+    const path = join(folder, 'answer.sse');
+    await writeFile(path, content);
+    await (await openFixture(path)).read(taker);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('a fixture (§7)', () => {
+  it('is read as an event stream', async () => {
+    const taker = new TestTaker();
+    await readFixture(
+      ': comment\n\ndata: {"type":"a"}\n\nevent: x\ndata: {"type":"response.completed"}\n\ndata: {}\n\n',
+      taker,
+    );
+    expect(taker.batches).toEqual([['{"type":"a"}', '{"type":"response.completed"}']]);
+  });
+
+  it('is read to its last event without the blank line after it', async () => {
+    const taker = new TestTaker();
+    await readFixture('data: {"type":"response.completed"}', taker);
+    expect(taker.events).toEqual(['{"type":"response.completed"}']);
+  });
+
+  it('fails at its end if the answer is not over', async () => {
+    const taker = new TestTaker();
+    const reading = readFixture('data: {"type":"a"}\n\n', taker);
+    await expect(reading).rejects.toMatchObject({
+      message: 'stream closed before response.completed',
+      remedy: 'retry',
+    });
+    expect(taker.events).toEqual(['{"type":"a"}']);
+  });
+
+  it('says in the log which file is missing', async () => {
+    await expect(openFixture('/nowhere/answer.sse')).rejects.toMatchObject({
+      name: 'UpstreamError',
+      message: 'the fixture /nowhere/answer.sse cannot be read: ENOENT',
+      remedy: 'none',
+    });
+  });
+});

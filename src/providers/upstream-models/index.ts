@@ -1,0 +1,2 @@
+export * from './model-list.js';
+export * from './read-models.js';

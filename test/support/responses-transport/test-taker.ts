@@ -1,0 +1,46 @@
+import type { AnswerTaker } from '../../../src/providers/responses/transport/index.js';
+
+/** Keeps the events of an answer. A test says when it can take no more. */
+export class TestTaker implements AnswerTaker {
+  /** The events between two flushes. */
+  readonly batches: string[][] = [];
+  private open: string[] = [];
+  private room: PromiseWithResolvers<void> | null = null;
+  private readonly waiting: { readonly count: number; readonly wake: () => void }[] = [];
+
+  constructor(private readonly isTerminal = (json: string): boolean => json.includes('response.completed')) {}
+
+  get events(): readonly string[] {
+    return [...this.batches.flat(), ...this.open];
+  }
+
+  take(json: string): boolean {
+    this.open.push(json);
+    return this.isTerminal(json);
+  }
+
+  flush(): Promise<void> | undefined {
+    this.batches.push(this.open);
+    this.open = [];
+    const { length } = this.batches.flat();
+    for (const { count, wake } of this.waiting) if (length >= count) wake();
+    return this.room?.promise;
+  }
+
+  /** From now on every flush has to wait. */
+  fill(): void {
+    this.room = Promise.withResolvers();
+  }
+
+  /** Lets go on what waits. */
+  drain(): void {
+    this.room?.resolve();
+    this.room = null;
+  }
+
+  /** Resolves when so many events were flushed. */
+  async taken(count: number): Promise<void> {
+    if (this.batches.flat().length >= count) return;
+    await new Promise<void>((wake) => this.waiting.push({ count, wake }));
+  }
+}
