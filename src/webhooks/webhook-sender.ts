@@ -4,7 +4,7 @@ import { Environment } from '../config/index.js';
 import { OutageLog, quote } from '../logging/index.js';
 import { type Job, JobHandedBackError, JobQueue, type QueueWorker } from '../state/index.js';
 import { Clock } from '../time/index.js';
-import { WebhookClient } from './webhook-client.js';
+import type { WebhookClient } from './webhook-client.js';
 import type { WebhookEvent } from './webhook-event.js';
 
 /** Webhooks that one process sends at once. */
@@ -39,6 +39,8 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
   async onApplicationBootstrap(): Promise<void> {
     const { WEBHOOK_URL, WEBHOOK_TIMEOUT_MS, WEBHOOK_MAX_ATTEMPTS, BACKGROUND_LEASE } = this.environment;
     if (WEBHOOK_URL === '') return;
+    // Loaded on demand: the HTTP client consists of about a hundred files.
+    const { WebhookClient } = await import('./webhook-client.js');
     const client = new WebhookClient(this.environment, this.clock);
     const options = {
       concurrency: CONCURRENCY,

@@ -103,4 +103,18 @@ describe('the admission of turns', () => {
     expect(error).toBeInstanceOf(OpenAI.RateLimitError);
     expect((error as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after')).toBe('7');
   });
+
+  it.each([
+    ['hides the rate limits of an upstream behind its own', { 'x-ratelimit-limit-requests': '9' }, ['9', null, 'abc']],
+    ['leaves them where it has none', { 'x-team': 'blue' }, [null, '5', 'abc']],
+    ['leaves them where it tells nothing', undefined, [null, '5', 'abc']],
+  ])('%s', async (_, headers, expected) => {
+    const acquire = (): Lease => ({ ...(headers === undefined ? {} : { headers }), release: () => undefined });
+    service = await startService({ providers: [ScriptedProvider], overrides: [[Admission, { acquire }]] });
+    const upstream = { 'X-RateLimit-Remaining-Tokens': '5', 'x-models-etag': 'abc' };
+    service.app.get(ScriptedProvider).reply({ type: 'metadata', headers: upstream }, { type: 'text', delta: 'Hi' });
+    const { response } = await service.client().responses.create({ model: 'm', input: 'hi' }).withResponse();
+    const names = ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-tokens', 'x-models-etag'];
+    expect(names.map((name) => response.headers.get(name))).toEqual(expected);
+  });
 });

@@ -5,23 +5,32 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 const FOLDERS = ['src', 'test', 'bench'];
 
-/** A section's number, as in `protocol §6.5`; one comment may name several. */
-const CITATION = /§\s?(\d+(?:\.\d+)*)/g;
+/** A section's number, as in `protocol §6.5`; one comment may name several. The word before it names the page. */
+const CITATION = /(?:(protocol|upstreams) )?§\s?(\d+(?:\.\d+)*)/g;
 
 const HEADING = /^#+ (\d+(?:\.\d+)*) /gm;
 
-describe('docs/protocol.md', () => {
+/** Where sections without a page's name are those of docs/upstreams.md. */
+const ABOUT_UPSTREAMS = /providers\/responses\/|responses-upstream|responses-transport/;
+
+/** The pages with numbered sections, and how many of them the code cites at least. */
+const PAGES = [
+  ['protocol', 15],
+  ['upstreams', 12],
+] as const;
+
+describe.each(PAGES)('docs/%s.md', (page, least) => {
   let headings: readonly string[];
   /** The files that cite each section. */
   let citations: ReadonlyMap<string, readonly string[]>;
 
   beforeAll(async () => {
-    headings = numbersIn(await readFile('docs/protocol.md', 'utf8'), HEADING);
-    citations = await readCitations();
+    headings = [...(await readFile(`docs/${page}.md`, 'utf8')).matchAll(HEADING)].map(([, number = '']) => number);
+    citations = await readCitations(page);
   });
 
   it('has a heading for every section that the code cites', () => {
-    expect(citations.size).toBeGreaterThan(15);
+    expect(citations.size).toBeGreaterThan(least);
     const missing = [...citations].filter(([section]) => !headings.includes(section));
     expect(missing).toEqual([]);
   });
@@ -31,10 +40,10 @@ describe('docs/protocol.md', () => {
   });
 });
 
-async function readCitations(): Promise<ReadonlyMap<string, readonly string[]>> {
+async function readCitations(page: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const paths = await Promise.all(FOLDERS.map(filesIn));
   const cited = await Promise.all(
-    paths.flat().map(async (path) => [path, numbersIn(await readFile(path, 'utf8'), CITATION)] as const),
+    paths.flat().map(async (path) => [path, sectionsIn(await readFile(path, 'utf8'), path, page)] as const),
   );
   const citations = new Map<string, string[]>();
   for (const [path, sections] of cited) {
@@ -43,11 +52,20 @@ async function readCitations(): Promise<ReadonlyMap<string, readonly string[]>> 
   return citations;
 }
 
+/** The sections of a page that a file cites. A list such as `protocol §2, §5` names its page once. */
+function sectionsIn(text: string, path: string, page: string): readonly string[] {
+  const usual = ABOUT_UPSTREAMS.test(path) ? 'upstreams' : 'protocol';
+  let named = usual;
+  let end = 0;
+  return [...text.matchAll(CITATION)].flatMap(({ 0: whole, 1: name, 2: number = '', index }) => {
+    const goesOn = /^(?:, | and |, and )$/.test(text.slice(end, index));
+    named = name ?? (goesOn ? named : usual);
+    end = index + whole.length;
+    return named === page ? [number] : [];
+  });
+}
+
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true });
   return entries.filter((name) => name.endsWith('.ts') || name.endsWith('.sql')).map((name) => join(folder, name));
-}
-
-function numbersIn(text: string, pattern: RegExp): readonly string[] {
-  return [...text.matchAll(pattern)].map(([, number = '']) => number);
 }

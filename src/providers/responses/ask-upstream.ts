@@ -109,7 +109,7 @@ class Question {
     }
   }
 
-  /** Specification §1.1: the provider supports WebSockets, and the session has not fallen back to HTTP. */
+  /** Upstreams §1.1: the provider supports WebSockets, and the session has not fallen back to HTTP. */
   private usesSocket(): boolean {
     const { sockets, clock, options } = this.upstream;
     return sockets !== null && options.fixture === null && !this.session.hasFallenBack(clock.now());
@@ -223,7 +223,7 @@ class Question {
     throw error;
   }
 
-  /** Prepares another attempt and waits for its time. Returns whether there is one (specification §5). */
+  /** Prepares another attempt and waits for its time. Returns whether there is one (upstreams §5). */
   private async recover(failure: UpstreamError, usesSocket: boolean): Promise<boolean> {
     const { clock } = this.upstream;
     const { signal } = this.sink;

@@ -20,7 +20,7 @@ export class Session {
     return false;
   }
 
-  /** Switches to HTTP. Returns whether it was this call that did: of several at once, only the first (specification §1.2). */
+  /** Switches to HTTP. Returns whether it was this call that did: of several at once, only the first (upstreams §1.2). */
   fallBack(now: number): boolean {
     if (this.hasFallenBack(now)) return false;
     this.fellBackAt = now;

@@ -70,7 +70,7 @@ describe('the options of an entry', () => {
   });
 });
 
-describe('transport specification 1.1: WebSockets are used', () => {
+describe('upstreams §1.1: WebSockets are used', () => {
   it.each<readonly [what: string, entry: Partial<ResponsesEntry>, isUsed: boolean]>([
     ['not without supports_websockets', {}, false],
     ['with it', { supports_websockets: true }, true],
@@ -106,13 +106,13 @@ describe('transport specification 1.1: WebSockets are used', () => {
   });
 });
 
-describe('transport specification 2.4: compression', () => {
+describe('upstreams §2.4: compression', () => {
   it.each([true, false])('is the feature enable_request_compression: %p', (enable_request_compression) => {
     expect(optionsOf({ features: { enable_request_compression } }).compressesRequests).toBe(enable_request_compression);
   });
 });
 
-describe('transport specification 7: the SSE fixture', () => {
+describe('upstreams §7: the SSE fixture', () => {
   it.each<readonly [what: string, url: string, variable: string | null, fixture: string | null]>([
     ['is the path of base_url', 'fixture:test/a.sse', null, 'test/a.sse'],
     ['is that of CODEX_RS_SSE_FIXTURE', SERVER.base_url, '/tmp/b.sse', '/tmp/b.sse'],

@@ -230,8 +230,9 @@ export class SocketTurn implements LaneTask, EventSink {
     if (typeof previousResponseId === 'string') this.handler.cache.evict(this.lane, previousResponseId);
   }
 
+  /** The first value of a header counts: those of the service come before those of a provider. */
   private addHeaders(headers: Readonly<Record<string, string>>): void {
-    if (Object.keys(headers).length > 0) this.headers = { ...this.headers, ...headers };
+    if (Object.keys(headers).length > 0) this.headers = { ...headers, ...this.headers };
   }
 
   /** An event that is not part of the response has no number of its own: those of the upstream are not ours. */

@@ -23,6 +23,8 @@ import type { TurnObservers } from './turn-observer.js';
 /** Batches taken before the event loop gets a turn, so that a fast provider does not block it. */
 const BATCHES_PER_LOOP_TURN = 32;
 
+const RATE_LIMIT = /^x-ratelimit-/i;
+
 const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>(['stop', 'length', 'content_filter']);
 
 /** The dependencies that the passes of a turn share. */
@@ -144,7 +146,7 @@ export class Pass implements ModelSink {
   /** Records the origin of the answer, from which the next turn of the transcript may continue. */
   private readMetadata({ headers, upstreamId, provider, model }: Extract<ModelEvent, { type: 'metadata' }>): void {
     const { turn, assembler } = this.dependencies;
-    if (headers !== undefined) turn.client.onHeaders?.(headers);
+    if (headers !== undefined) turn.client.onHeaders?.(isLimited(turn) ? withoutLimits(headers) : headers);
     if (provider !== undefined) turn.chose(provider);
     if (upstreamId === undefined && provider === undefined && model === undefined) return;
     const known = assembler.pass.origin;
@@ -232,4 +234,14 @@ function readFinish(event: Finish): Finish {
   if (incompleteReason !== undefined) requireText(incompleteReason, 'the reason of an incomplete response');
   if (serviceTier !== undefined) requireText(serviceTier, 'a service tier');
   return toFinish(event);
+}
+
+/** Whether the service has told the client a rate limit of its own. */
+function isLimited({ lease }: ActiveTurn): boolean {
+  return Object.keys(lease?.headers ?? {}).some((name) => RATE_LIMIT.test(name));
+}
+
+/** Two rate limits in one answer would be taken for one. */
+function withoutLimits(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !RATE_LIMIT.test(name)));
 }

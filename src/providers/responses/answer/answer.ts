@@ -107,7 +107,7 @@ export class Answer {
     this.isOver = true;
   }
 
-  /** Notes a failure. Over SSE it is reported when the stream ends, on a socket at once (specification §3.3, §4.3). */
+  /** Notes a failure. Over SSE it is reported when the stream ends, on a socket at once (upstreams §3.3, §4.3). */
   fail(error: UpstreamError): void {
     this.failure = error;
     this.isOver = this.options.transport === 'websocket';

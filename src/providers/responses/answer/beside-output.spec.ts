@@ -29,7 +29,7 @@ describe('what lies beside the output', () => {
     ]);
   });
 
-  it('§8 never passes on the name of the model, nor headers about our own request', () => {
+  it('never passes on the name of the model, nor headers about our own request', () => {
     const headers = {
       'OpenAI-Model': 'other',
       'X-OpenAI-Model': 'other',

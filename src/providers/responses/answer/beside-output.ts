@@ -35,7 +35,7 @@ export function passOn(answer: Answer, event: ForeignEvent): void {
 
 const ignored: Handler = () => undefined;
 
-/** Events beside the output (§7 of what Codex does with them). */
+/** Events beside the output (upstreams §3.2). */
 export const BESIDE_OUTPUT: Readonly<Record<string, Handler>> = {
   'response.created': created,
   'response.metadata': metadata,

@@ -75,7 +75,7 @@ function payload(itemType: string, type: 'function_call_arguments' | 'custom_too
   };
 }
 
-/** Pieces of items with events of their own (specification §3.2). */
+/** Pieces of items with events of their own (upstreams §3.2). */
 export const DELTAS: Readonly<Record<string, Handler>> = {
   'response.output_text.delta': text,
   'response.refusal.delta': refusal,

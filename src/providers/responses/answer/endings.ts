@@ -15,7 +15,7 @@ const completed: Handler = (answer, { response }) => {
   else complete(answer, response, response.id);
 };
 
-/** Until February 2026 a response could end with it, even without a response (specification §3.2). */
+/** Until February 2026 a response could end with it, even without a response (upstreams §3.2). */
 const done: Handler = (answer, { response }) => {
   if (!answer.options.profile.acceptsDone) return;
   const snapshot = isObject(response) ? response : {};
@@ -64,7 +64,7 @@ const error: Handler = (answer, event) => {
   else if (answer.options.transport === 'sse') answer.failure ??= classifyFailed(errorOf(event), context);
 };
 
-/** The events that end a response (specification §3.2, §3.3, §4.3). */
+/** The events that end a response (upstreams §3.2, §3.3, §4.3). */
 export const ENDINGS: Readonly<Record<string, Handler>> = {
   'response.completed': completed,
   'response.done': done,

@@ -1,7 +1,7 @@
 import type { ModelEvent } from '../../model-event.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
 
-/** What the headers of an upstream's answer say before its first event (specification §3.1, §4.2). */
+/** What the headers of an upstream's answer say before its first event (upstreams §3.1, §4.2). */
 export type HeaderEvent =
   /** The rate limits of one family, such as `x-ratelimit` or `x-codex`: its headers. */
   | { readonly type: 'rate_limits'; readonly headers: Readonly<Record<string, string>> }

@@ -17,7 +17,7 @@ const done: Handler = (answer, { output_index: index, item }) => {
   else answer.drop();
 };
 
-/** The events that open and close items (specification §3.2). */
+/** The events that open and close items (upstreams §3.2). */
 export const ITEMS: Readonly<Record<string, Handler>> = {
   'response.output_item.added': added,
   'response.output_item.done': done,

@@ -39,7 +39,7 @@ export function classifyHttp(
   return refused(status, { ...options, isRequestLevel: transport === 'sse' && status >= 500 });
 }
 
-/** `error` of `response.failed` (specification §6). */
+/** `error` of `response.failed` (upstreams §6). */
 export function classifyFailed(error: unknown, context: FailureContext): UpstreamError {
   const { profile } = context;
   const failure = describeFailure(error);

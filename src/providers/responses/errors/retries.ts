@@ -13,7 +13,7 @@ export interface Repetition {
 }
 
 /**
- * Counts the repetitions of a turn's request (specification §5.1). One HTTP request may be repeated `requestMaxRetries` times, a
+ * Counts the repetitions of a turn's request (upstreams §5.1). One HTTP request may be repeated `requestMaxRetries` times, a
  * stream `streamMaxRetries` times, all of it within one budget of time from the first failure.
  */
 export class Retries {

@@ -8,7 +8,7 @@ import { CONVERSATION_HEADERS, conversationOf, turnStateOf } from './conversatio
 const THREAD = '0199aaaa-0000-7000-8000-000000000001';
 const SESSION = '0199aaaa-0000-7000-8000-000000000002';
 
-describe('transport specification 2.1: prompt_cache_key and conversation_id', () => {
+describe('upstreams §2.1: prompt_cache_key and conversation_id', () => {
   it.each<readonly [what: string, traits: TurnTraits, id: string, sessionId: string]>([
     ['the thread', { headers: { 'thread-id': THREAD, 'session-id': SESSION } }, THREAD, SESSION],
     ['the session, without a thread', { headers: { 'session-id': SESSION } }, SESSION, SESSION],
@@ -68,7 +68,7 @@ describe('headers of Codex', () => {
     [{ 'x-codex-turn-state': 'state-1' }, 'state-1'],
     [{ 'x-codex-turn-state': '' }, null],
     [{}, null],
-  ])('transport specification 4.1: carry the turn state of the client: %j', (headers, state) => {
+  ])('upstreams §4.1: carry the turn state of the client: %j', (headers, state) => {
     expect(turnStateOf(upstreamTurn({ headers }))).toBe(state);
   });
 });

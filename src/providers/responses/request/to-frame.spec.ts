@@ -65,7 +65,7 @@ function frame(
 
 const textsOf = (items: readonly Item[]): readonly string[] => items.map(({ type }) => type);
 
-describe('transport specification 4.4: the profile of February 2026', () => {
+describe('upstreams §4.4: the profile of February 2026', () => {
   const baseline = answered(FEBRUARY, [CALL], { parameters: { instructions: 'Be brief.' } });
   const next = (context: readonly Item[]): Frame & { isIncremental: boolean } =>
     frame(request(context, { parameters: { instructions: 'Be brief.' } }), baseline, FEBRUARY);
@@ -102,7 +102,7 @@ describe('transport specification 4.4: the profile of February 2026', () => {
   });
 });
 
-describe('transport specification 4.4: the profile of today', () => {
+describe('upstreams §4.4: the profile of today', () => {
   const parent = { upstreamId: 'resp_u1' };
   const baseline = answered(TODAY, [CALL]);
 
@@ -236,7 +236,7 @@ describe('transport specification 4.4: the profile of today', () => {
   });
 });
 
-describe('transport specification 4.1: the turn state', () => {
+describe('upstreams §4.1: the turn state', () => {
   const textWith = (profile: Profile, traits: TurnTraits = {}): Frame =>
     JSON.parse(toFrame(request([FIRST], traits), null, { profile, turnState: 'state-1' }).text) as Frame;
 

@@ -22,7 +22,7 @@ function bodyOf(traits: TurnTraits, entry: Partial<ResponsesEntry> = {}, previou
 
 const bodyWith = (parameters: Body, entry: Partial<ResponsesEntry> = {}): Body => bodyOf({ parameters }, entry);
 
-describe('transport specification 2: the request', () => {
+describe('upstreams §2: the request', () => {
   it('has only what every request needs if the client sent nothing else', () => {
     expect(bodyWith({})).toEqual({ model: 'gpt-5', stream: true, store: false, prompt_cache_key: 'resp_1', input: [] });
   });
@@ -74,7 +74,7 @@ describe('transport specification 2: the request', () => {
   });
 });
 
-describe('transport specification 2.1: prompt_cache_key', () => {
+describe('upstreams §2.1: prompt_cache_key', () => {
   it('is the conversation, unless the client sent one', () => {
     const headers = { 'thread-id': 'thread-1' };
     expect(bodyOf({ headers })['prompt_cache_key']).toBe('thread-1');
@@ -82,7 +82,7 @@ describe('transport specification 2.1: prompt_cache_key', () => {
   });
 });
 
-describe('transport specification 2.2: text controls', () => {
+describe('upstreams §2.2: text controls', () => {
   it.each([
     [{ verbosity: 'low' }],
     [{ format: { type: 'json_schema', name: 'codex_output_schema', strict: true, schema: { type: 'object' } } }],
@@ -95,7 +95,7 @@ describe('transport specification 2.2: text controls', () => {
   });
 });
 
-describe('transport specification 2.3: reasoning and include', () => {
+describe('upstreams §2.3: reasoning and include', () => {
   it.each<readonly [what: string, traits: TurnTraits, include: unknown]>([
     ['the client asks for reasoning', { parameters: { reasoning: { summary: 'auto' } } }, [ENCRYPTED]],
     ['the model has an effort', { effort: 'medium' }, [ENCRYPTED]],
