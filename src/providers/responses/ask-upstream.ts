@@ -76,6 +76,8 @@ class Question {
   private needsWhole = false;
   /** Whether output has reached the sink: from now on nothing can be repeated. */
   private hasBegun = false;
+  /** That of the latest attempt. */
+  private transport: Exchange['transport'] = 'sse';
   private attempts = 0;
   /** `x-request-id` of the latest answer, for the log. */
   private requestId: string | undefined;
@@ -94,44 +96,40 @@ class Question {
 
   async ask(): Promise<void> {
     for (;;) {
-      const usesSocket = this.usesSocket();
       try {
         this.attempts += 1;
-        const attempt = (usesSocket ? await this.openOnSocket() : null) ?? (await this.openOverHttp());
-        await this.read(attempt);
+        await this.read((await this.openOnSocket()) ?? (await this.openOverHttp()));
         return;
       } catch (error) {
         this.sink.signal.throwIfAborted();
-        const failure = this.classify(error, usesSocket);
-        if (this.hasBegun || !(await this.recover(failure, usesSocket))) throw this.explain(failure);
+        const failure = this.classify(error);
+        if (this.hasBegun || !(await this.recover(failure))) throw this.explain(failure);
         this.sink.signal.throwIfAborted();
       }
     }
   }
 
-  /** Upstreams §1.1: the provider supports WebSockets, and the session has not fallen back to HTTP. */
-  private usesSocket(): boolean {
-    const { sockets, clock, options } = this.upstream;
-    return sockets !== null && options.fixture === null && !this.session.hasFallenBack(clock.now());
-  }
-
-  /** Sends the request on a socket of the conversation; null if all sockets are busy, because a turn does not wait for one. */
+  /**
+   * Sends the request on a socket of the conversation. Null if the provider has no WebSockets, if the session has fallen back to HTTP
+   * (upstreams §1.1), or if all sockets are busy, because a turn does not wait for one.
+   */
   private async openOnSocket(): Promise<Attempt | null> {
-    const { sockets, statistics, options } = this.upstream;
+    const { sockets, statistics, options, clock } = this.upstream;
+    if (sockets === null || options.fixture !== null || this.session.hasFallenBack(clock.now())) return null;
+    this.transport = 'websocket';
     const { profile } = options;
     const { signal } = this.sink;
-    const turnState = this.turnState;
-    const socket =
-      (await sockets?.take({
-        conversation: this.conversation.key,
-        headers: { ...connectionHeaders(this.conversation, profile), 'openai-beta': profile.websocketBeta },
-        turnHeaders: {
-          ...forwardedHeaders(this.turn),
-          ...(profile.turnStateTo === 'handshake' ? toHeader(turnState) : {}),
-        },
-        responseId: this.turn.parent?.origin?.upstreamId,
-        signal,
-      })) ?? null;
+    const { turnState } = this;
+    const socket = await sockets.take({
+      conversation: this.conversation.key,
+      headers: { ...connectionHeaders(this.conversation, profile), 'openai-beta': profile.websocketBeta },
+      turnHeaders: {
+        ...forwardedHeaders(this.turn),
+        ...(profile.turnStateTo === 'handshake' ? toHeader(turnState) : {}),
+      },
+      responseId: this.request.parentId ?? undefined,
+      signal,
+    });
     if (socket === null) return null;
     const { text, isIncremental } = toFrame(this.request, this.needsWhole ? null : socket.baseline, {
       profile,
@@ -149,6 +147,7 @@ class Question {
   /** Sends the request over HTTP. */
   private async openOverHttp(): Promise<Attempt> {
     const { client, options, statistics, clock } = this.upstream;
+    this.transport = 'sse';
     if (options.fixture !== null) return { exchange: await openFixture(options.fixture), socket: null };
     statistics.count('http_requests');
     const exchange = await openSse(client, {
@@ -213,18 +212,15 @@ class Question {
     socket.release();
   }
 
-  private classify(error: unknown, usesSocket: boolean): UpstreamError {
+  private classify(error: unknown): UpstreamError {
     if (error instanceof UpstreamError) return error;
+    if (!(error instanceof AnswerRefusedError)) throw error;
     const { options, clock } = this.upstream;
-    const transport = usesSocket ? 'websocket' : 'sse';
-    if (error instanceof AnswerRefusedError) {
-      return classifyHttp(error, transport, { profile: options.profile, now: clock.now() });
-    }
-    throw error;
+    return classifyHttp(error, this.transport, { profile: options.profile, now: clock.now() });
   }
 
   /** Prepares another attempt and waits for its time. Returns whether there is one (upstreams §5). */
-  private async recover(failure: UpstreamError, usesSocket: boolean): Promise<boolean> {
+  private async recover(failure: UpstreamError): Promise<boolean> {
     const { clock } = this.upstream;
     const { signal } = this.sink;
     switch (failure.remedy) {
@@ -246,7 +242,7 @@ class Question {
           return true;
         }
         const waitMs = Math.max(0, (failure.options.retryAt ?? 0) - clock.now());
-        if (!usesSocket || !this.retries.allows(waitMs)) return false;
+        if (this.transport === 'sse' || !this.retries.allows(waitMs)) return false;
         await clock.sleep(waitMs, signal);
         this.fallBack(failure, 'with a warning');
         return true;
@@ -317,10 +313,7 @@ class Question {
 
   /** The upstream's id of the response that the turn continues, if the upstream has stored it; null to send the whole context. */
   private get parentId(): string | null {
-    const { options } = this.upstream;
-    const origin = this.turn.parent?.origin;
-    if (!options.storesUpstream || this.needsWhole || origin?.provider !== options.name) return null;
-    return origin.upstreamId ?? null;
+    return this.upstream.options.storesUpstream && !this.needsWhole ? this.request.parentId : null;
   }
 }
 
