@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { useFreshService } from '../support/describe-service.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
-import { answering, preceded, type Responder, streaming } from '../support/responses-upstream/reply.js';
+import { answering, cutting, preceded, type Responder, streaming } from '../support/responses-upstream/reply.js';
 import {
   MODEL,
   type ResponsesServiceOptions,
@@ -173,16 +173,29 @@ describe('§4.1 the state of a turn on a socket', () => {
     });
   });
 
-  it('comes in the handshake, and goes back in the next one of the turn (codex-2026-02)', async () => {
+  describe('in codex-2026-02', () => {
     const entry = { supports_websockets: true, profile: 'codex-2026-02', features: { responses_websockets: true } };
-    await using service = await startWithTool({ entry });
-    service.upstream.onUpgrade({ 'x-codex-turn-state': 'of the handshake' }).respond(saying('of an event'));
-    const first = await ask(service, { tools: [TOOL] });
-    await ask(service, { previous_response_id: first.response.id });
-    const states = service.upstream.sockets.map(({ headers }) => headers['x-codex-turn-state']);
-    expect(states[0]).toBeUndefined();
-    expect(states).toContain('of the handshake');
-    const last = service.upstream.lastCall;
-    expect(last.headers['x-codex-turn-state']).toBeUndefined();
+    const service = useFreshService(() => startResponsesService({ entry }));
+    const ONE = { prompt_cache_key: 'conversation-one' };
+
+    const states = (): readonly unknown[] =>
+      service.upstream.sockets.map(({ headers }) => headers['x-codex-turn-state']);
+
+    it('comes in the handshake, and goes back in the next one of the turn', async () => {
+      service.upstream.onEveryUpgrade({ 'x-codex-turn-state': 'of the handshake' });
+      service.upstream.respond(cutting([], 1, 'eof'), saying('of an event'));
+      await ask(service, ONE);
+      expect(states()).toEqual([undefined, 'of the handshake']);
+    });
+
+    it('is not of a later turn, also on the same socket', async () => {
+      service.upstream.onUpgrade({ 'x-codex-turn-state': 'of the first turn' });
+      const first = await service.api.post('responses', { model: MODEL, input: 'Hi', ...ONE });
+      expect(first.headers.get('x-codex-turn-state')).toBe('of the first turn');
+      service.upstream.respond(cutting([], 1, 'eof'));
+      const second = await service.api.post('responses', { model: MODEL, input: 'Hi', ...ONE });
+      expect(second.headers.get('x-codex-turn-state')).toBeNull();
+      expect(states()).toEqual([undefined, undefined]);
+    });
   });
 });

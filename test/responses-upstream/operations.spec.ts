@@ -46,7 +46,7 @@ describe('rate limits of the upstream', () => {
     ['WebSocket', WEBSOCKET],
   ] as const)('are on our answers, of refusals over %s too', async (_, entry) => {
     await using service = await startTimedService({ entry: { ...entry, stream_max_retries: 0 } });
-    service.upstream.respond(
+    service.upstream.always(
       refusing(429, { code: 'rate_limit_exceeded', message: 'Slow down.' }, { 'retry-after': '3' }),
     );
     const { status, headers } = await service.api.post('responses', TURN);

@@ -16,8 +16,13 @@ export async function ask(
     { model: MODEL, input: 'Hi', ...body },
     { headers },
   );
-  checkEventOrder(events, { transport: 'sse' });
+  const { stream_options: { include_obfuscation: obfuscated = true } = {} } = body as ObfuscatedBody;
+  checkEventOrder(events, { transport: 'sse', obfuscated });
   return { events, response: events.at(-1)?.['response'] as WireResponse };
+}
+
+interface ObfuscatedBody {
+  readonly stream_options?: { readonly include_obfuscation?: boolean };
 }
 
 /** The texts in items, of which models see nothing else here. */
