@@ -172,7 +172,8 @@ class Question {
     const { transport, headers } = exchange;
     this.noteRequestId(headers['x-request-id']);
     const reader = new AnswerReader({ profile, transport, now: () => clock.now() }, statistics);
-    const hasTurnState = transport === 'sse' || profile.turnStateFrom === 'handshake';
+    // The state in the handshake of a socket belongs to the turn that opened it.
+    const hasTurnState = transport === 'sse' || (profile.turnStateFrom === 'handshake' && socket?.isNew === true);
     if (hasTurnState) this.keepTurnState(headers[TURN_STATE]);
     const head = [toMetadata(readHeaderEvents(headers)), ...(hasTurnState ? [this.turnStateForClient] : [])];
     try {
