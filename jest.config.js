@@ -1,5 +1,5 @@
 /** Nest 12 is ESM only, so jest runs with Node's VM modules; SWC strips the types and keeps decorator metadata. */
-const base = {
+export const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
@@ -46,7 +46,7 @@ export default {
     {
       ...withPostgres,
       displayName: 'e2e',
-      testMatch: ['<rootDir>/{test/!(cluster),examples}/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
+      testMatch: ['<rootDir>/{test/!(cluster|codex),examples}/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
     },
     // What runs the built service as several processes, and databases that crash.
     { ...withPostgres, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.spec.ts'] },

@@ -1,5 +1,8 @@
 /** The traffic of a coding agent: a long system prompt, some tools, outputs of a few kilobytes. */
 
+/** The name of the model that calls a tool in every turn. */
+export const AGENT_MODEL = 'bench-agent';
+
 const SYSTEM_PROMPT =
   'You are a coding agent. You work in the repository of the user, and only there. Read before you write, change as little as the ' +
   'task needs, run the tests that cover what you changed, and say what you did in two sentences. Never print secrets.\n';

@@ -21,14 +21,20 @@ export function toChatBody(model: string, input: string): string {
   });
 }
 
-/** Bodies of requests for this traffic: to the upstream, and to the servers in front of it. */
-export function toBodies({ deltas, burst, gapMs }: UpstreamTraffic): {
-  readonly chat: string;
-  readonly responses: string;
-} {
-  const model = `${MODEL_PREFIX}${deltas}-${burst}-${gapMs}`;
-  const responses = { model, input: INPUT, stream: true, stream_options: { include_obfuscation: false } };
-  return { chat: toChatBody(model, INPUT), responses: JSON.stringify(responses) };
+/** The body of a Chat Completions request for this traffic. */
+export function toUpstreamChatBody(traffic: UpstreamTraffic): string {
+  return toChatBody(toModel(traffic), INPUT);
+}
+
+/** The body of a Responses request for this traffic, of one conversation for all turns if it has a key. */
+export function toResponsesBody(traffic: UpstreamTraffic, conversation?: string): string {
+  const model = toModel(traffic);
+  const stream = { stream: true, stream_options: { include_obfuscation: false } };
+  return JSON.stringify({ model, input: INPUT, prompt_cache_key: conversation, ...stream });
+}
+
+function toModel({ deltas, burst, gapMs }: UpstreamTraffic): string {
+  return `${MODEL_PREFIX}${deltas}-${burst}-${gapMs}`;
 }
 
 /** The traffic that a model name encodes. */

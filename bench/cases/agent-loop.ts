@@ -6,13 +6,13 @@ import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts
 import { startService } from './programs.ts';
 
 /** Calls that each agent answers. */
-const TURNS = 20;
+export const AGENT_TURNS = 20;
 
 /** Context items in the last turn: two at the start, and a call with its output for each earlier turn. */
-const LAST_ITEMS = 2 + 2 * (TURNS - 1);
+export const LAST_AGENT_ITEMS = 2 + 2 * (AGENT_TURNS - 1);
 
 const CPU_PER_TURN = 'server CPU per turn, µs';
-const LAST_BYTES = `bytes sent at turn ${TURNS}`;
+const LAST_BYTES = `bytes sent at turn ${AGENT_TURNS}`;
 
 /** Transports to compare with an agent that sends the full history over HTTP without saving responses. */
 const TRANSPORTS: readonly {
@@ -55,13 +55,14 @@ async function runRound(
 ): Promise<Sample> {
   const cpuBefore = await server.cpuMicroseconds();
   const { origin } = server;
-  const outcome = await load.run({ type: 'agent', origin, transport, agents, turns: TURNS });
+  const outcome = await load.run({ type: 'agent', origin, transport, agents, turns: AGENT_TURNS });
   const cpu = (await server.cpuMicroseconds()) - cpuBefore;
   const { turns, sentBytes, lastSentBytes, lastItems } = outcome;
-  if (lastItems !== LAST_ITEMS) throw new Error(`the model saw ${lastItems} items in the last turn, not ${LAST_ITEMS}`);
+  if (lastItems !== LAST_AGENT_ITEMS)
+    throw new Error(`the model saw ${lastItems} items in the last turn, not ${LAST_AGENT_ITEMS}`);
   return {
     [CPU_PER_TURN]: cpu / turns,
     [LAST_BYTES]: lastSentBytes,
-    [`bytes sent in ${TURNS} turns`]: sentBytes,
+    [`bytes sent in ${AGENT_TURNS} turns`]: sentBytes,
   };
 }

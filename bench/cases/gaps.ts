@@ -2,6 +2,7 @@ import { compare, type Sample } from '../measure.ts';
 import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
 import { type RelayedTraffic, type RelaySetting, runRelayed, withRelay } from './relayed-streams.ts';
+import { CHAT_COMPLETIONS } from './upstream-kinds.ts';
 
 /** Time between deltas of a fast model, ms. */
 const GAP_MS = 20;
@@ -18,7 +19,7 @@ const LOST_AFTER_MS = 1000;
 /** Gaps between deltas, and the number of streams without lost events, with a model that writes at a steady pace. */
 export const gapsCase: BenchmarkCase = {
   name: 'gaps',
-  run: (sizes: Sizes) => withRelay((setting) => compareGaps(setting, sizes)),
+  run: (sizes: Sizes) => withRelay(CHAT_COMPLETIONS, (setting) => compareGaps(setting, sizes)),
 };
 
 async function compareGaps(setting: RelaySetting, sizes: Sizes): Promise<readonly Comparison[]> {

@@ -7,12 +7,13 @@ import { gapsCase } from './gaps.ts';
 import { hostileCase } from './hostile.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
 import { jsonCase } from './json.ts';
-import { relayCase } from './relay.ts';
+import { relayCase, responsesRelayCase } from './relay.ts';
 import { savesCase } from './saves.ts';
 import { simulatorCase } from './simulator.ts';
 import { soakCase } from './soak.ts';
 import { sseCase } from './sse.ts';
 import { turnCostCase } from './turn-cost.ts';
+import { upstreamLoopCase } from './upstream-loop.ts';
 import { validationCase } from './validation.ts';
 import { wsCase } from './ws.ts';
 
@@ -25,8 +26,10 @@ export const CASES: readonly BenchmarkCase[] = [
   validationCase,
   simulatorCase,
   relayCase,
+  responsesRelayCase,
   gapsCase,
   agentLoopCase,
+  upstreamLoopCase,
   chainsCase,
   savesCase,
   backgroundCase,

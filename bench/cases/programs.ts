@@ -9,9 +9,6 @@ import { MODEL_PREFIX } from '../upstream-traffic.ts';
 /** Database connections of a saver: the service's default. */
 const DATABASE_POOL_SIZE = '10';
 
-/** Connections to an upstream: more than streams, as in the relay. */
-const CONNECTIONS = 4096;
-
 /** Starts the built service, with the simulator by default. */
 export function startBuiltService(environment?: Readonly<Record<string, string>>): Promise<Server> {
   return Server.start('the service', new URL('../../dist/main.js', import.meta.url), environment);
@@ -54,25 +51,28 @@ export function startCounted(program: 'service' | FloorProgram): Promise<Server>
   return Server.startCounted(program, new URL(`../servers/${program}.ts`, import.meta.url));
 }
 
-/** Starts a Chat Completions server. */
+/** Starts a server of Chat Completions and of the Responses API. */
 export function startUpstream(): Promise<Server> {
   return Server.start('the upstream', new URL('../servers/upstream.ts', import.meta.url));
 }
 
+/** A bare relay: before Chat Completions, and before the Responses API over SSE or WebSocket. */
+export type RelayProgram = 'relay' | 'responses-relay' | 'socket-relay';
+
 /** Starts the floor in front of an upstream. */
-export function startRelay(upstream: Server): Promise<Server> {
-  return Server.start('the relay', new URL('../servers/relay.ts', import.meta.url), { UPSTREAM: upstream.origin });
+export function startRelay(upstream: Server, program: RelayProgram): Promise<Server> {
+  return Server.start('the relay', new URL(`../servers/${program}.ts`, import.meta.url), { UPSTREAM: upstream.origin });
 }
 
-/** Starts the built service in front of an upstream. */
-export async function startServiceBefore(upstream: Server): Promise<Server> {
+/** Starts the built service in front of an upstream, with these settings of the provider. */
+export async function startServiceBefore(upstream: Server, provider: object): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
   const file = join(folder, 'providers.json');
   try {
     await writeFile(
       file,
       JSON.stringify({
-        providers: { upstream: { base_url: `${upstream.origin}/v1`, discover: false, connections: CONNECTIONS } },
+        providers: { upstream: { base_url: `${upstream.origin}/v1`, discover: false, ...provider } },
         models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }],
       }),
     );

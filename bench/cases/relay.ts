@@ -9,6 +9,7 @@ import {
   THROUGHPUT,
   withRelay,
 } from './relayed-streams.ts';
+import { CHAT_COMPLETIONS, RESPONSES_OVER_SSE, RESPONSES_OVER_WEBSOCKET } from './upstream-kinds.ts';
 
 /** Concurrent streams. */
 const STREAMS = [1, 32, 256] as const;
@@ -24,6 +25,12 @@ const PACED = {
 const PACED_GOALS: readonly Goal[] = [{ figure: FIRST_DELTA, of: 'added', atMost: 1 }];
 const FLAT_OUT_GOALS: readonly Goal[] = [{ figure: THROUGHPUT, of: 'ratio', atLeast: 0.6 }];
 
+/** Names of the comparisons by upstream. */
+const RESPONSES = [
+  ['responses over SSE', RESPONSES_OVER_SSE],
+  ['responses over WebSocket', RESPONSES_OVER_WEBSOCKET],
+] as const;
+
 /** Warm-up: short answers at full speed, until the code is compiled. */
 const WARM_UP = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spreadMs: 0 };
 
@@ -33,21 +40,32 @@ const WARM_UP = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spre
  */
 export const relayCase: BenchmarkCase = {
   name: 'relay',
-  run: (sizes: Sizes) => withRelay((setting) => compareRelays(setting, sizes)),
+  run: (sizes: Sizes) => withRelay(CHAT_COMPLETIONS, (setting) => compareRelays('relay', setting, sizes)),
 };
 
-async function compareRelays(setting: RelaySetting, sizes: Sizes): Promise<readonly Comparison[]> {
+/** The same before an upstream with the Responses API, over SSE and over WebSocket. Direct requests go over SSE in both. */
+export const responsesRelayCase: BenchmarkCase = {
+  name: 'responses-relay',
+  async run(sizes: Sizes): Promise<readonly Comparison[]> {
+    const comparisons: Comparison[] = [];
+    for (const [name, kind] of RESPONSES)
+      comparisons.push(...(await withRelay(kind, (setting) => compareRelays(name, setting, sizes))));
+    return comparisons;
+  },
+};
+
+async function compareRelays(name: string, setting: RelaySetting, sizes: Sizes): Promise<readonly Comparison[]> {
   await compare(compareThroughput(setting, { ...WARM_UP, turns: 10 * sizes.requests }), { rounds: 0, warmUps: 1 });
   const rounds = { rounds: sizes.longRounds, warmUps: 0 };
   const comparisons: Comparison[] = [];
   const counts = STREAMS.filter((one) => one <= sizes.mostStreams);
   for (const streams of counts) {
     const figures = await compare(compareLatency(setting, toPaced(streams, sizes)), rounds);
-    comparisons.push({ name: `relay, paced, ${streams} at once`, figures, goals: PACED_GOALS });
+    comparisons.push({ name: `${name}, paced, ${streams} at once`, figures, goals: PACED_GOALS });
   }
   for (const streams of counts) {
     const figures = await compare(compareThroughput(setting, toFlatOut(streams, sizes)), rounds);
-    comparisons.push({ name: `relay, flat out, ${streams} at once`, figures, goals: FLAT_OUT_GOALS });
+    comparisons.push({ name: `${name}, flat out, ${streams} at once`, figures, goals: FLAT_OUT_GOALS });
   }
   return comparisons;
 }

@@ -3,11 +3,9 @@ import type { Contest, Sample } from '../measure.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 import { FRAMING_EVENTS } from '../traffic.ts';
-import { toBodies, type UpstreamTraffic } from '../upstream-traffic.ts';
+import type { UpstreamTraffic } from '../upstream-traffic.ts';
 import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
-
-/** Chunks of an upstream's answer besides deltas, including `[DONE]`. */
-const FRAMING_CHUNKS = 4;
+import type { UpstreamKind } from './upstream-kinds.ts';
 
 /** The figures with goals. */
 export const FIRST_DELTA = 'time to first delta, p50, ms';
@@ -15,6 +13,7 @@ export const THROUGHPUT = 'deltas per second';
 
 /** The upstream, the servers in front of it, and the load generator. */
 export interface RelaySetting {
+  readonly kind: UpstreamKind;
   readonly upstream: Server;
   readonly service: Server;
   readonly floor: Server;
@@ -22,12 +21,15 @@ export interface RelaySetting {
 }
 
 /** Runs a case with these processes and stops them afterwards. */
-export async function withRelay<Result>(run: (setting: RelaySetting) => Promise<Result>): Promise<Result> {
+export async function withRelay<Result>(
+  kind: UpstreamKind,
+  run: (setting: RelaySetting) => Promise<Result>,
+): Promise<Result> {
   await using upstream = await startUpstream();
-  await using service = await startServiceBefore(upstream);
-  await using floor = await startRelay(upstream);
+  await using service = await startServiceBefore(upstream, kind.provider);
+  await using floor = await startRelay(upstream, kind.relay);
   await using load = new LoadGenerator();
-  return await run({ upstream, service, floor, load });
+  return await run({ kind, upstream, service, floor, load });
 }
 
 /** The traffic of a round. */
@@ -99,13 +101,13 @@ function toContest(
 export async function runRelayed(server: Server, setting: RelaySetting, relayed: RelayedTraffic): Promise<Cost> {
   const { traffic, ...job } = relayed;
   const isDirect = server === setting.upstream;
-  const bodies = toBodies(traffic);
-  const [path, body] = isDirect ? ['/v1/chat/completions', bodies.chat] : ['/v1/responses', bodies.responses];
+  const { direct, toBody } = setting.kind;
+  const [path, body] = isDirect ? [direct.path, direct.toBody(traffic)] : ['/v1/responses', toBody(traffic)];
   const cpuBefore = await server.cpuMicroseconds();
   const url = server.origin + path;
   const outcome = await setting.load.run({ type: 'timed', url, body, deltas: traffic.deltas, ...job });
   const cpuMicroseconds = (await server.cpuMicroseconds()) - cpuBefore;
-  const expected = outcome.turns * (traffic.deltas + (isDirect ? FRAMING_CHUNKS : FRAMING_EVENTS + 1));
+  const expected = outcome.turns * (traffic.deltas + (isDirect ? direct.framing : FRAMING_EVENTS + 1));
   if (outcome.frames !== expected)
     throw new Error(`${outcome.frames} frames came in ${outcome.turns} turns, not ${expected}`);
   return { ...outcome, cpuMicroseconds };

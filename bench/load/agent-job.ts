@@ -25,4 +25,6 @@ export interface AgentOutcome {
   readonly lastSentBytes: number;
   /** Context items of the last turn. */
   readonly lastItems: number;
+  /** Arguments of the call that ended the last turn, JSON. */
+  readonly lastArguments: string;
 }

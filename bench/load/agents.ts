@@ -1,16 +1,16 @@
-import { AGENT_QUESTION, AGENT_TOOLS, toToolOutput } from '../agent-traffic.ts';
+import { AGENT_MODEL, AGENT_QUESTION, AGENT_TOOLS, toToolOutput } from '../agent-traffic.ts';
 import type { AgentJob, AgentOutcome } from './agent-job.ts';
 import { openLine } from './agent-lines.ts';
 
 /** The members of a response that are read. */
 interface AgentResponse {
   readonly id: string;
-  readonly output: readonly { readonly type: string; readonly call_id?: string }[];
+  readonly output: readonly { readonly type: string; readonly call_id?: string; readonly arguments?: string }[];
   readonly usage: { readonly input_tokens: number };
 }
 
 /** The outcome of one agent. */
-type Work = Pick<AgentOutcome, 'sentBytes' | 'lastSentBytes' | 'lastItems'>;
+type Work = Pick<AgentOutcome, 'sentBytes' | 'lastSentBytes' | 'lastItems' | 'lastArguments'>;
 
 /** Runs agents that answer calls until each has made its turns. Rejects if an answer is not exactly one call. */
 export async function runAgents(job: AgentJob): Promise<AgentOutcome> {
@@ -24,9 +24,9 @@ async function runAgent(job: AgentJob): Promise<Work> {
   await using line = await openLine(job);
   let items = AGENT_QUESTION;
   let members = '';
-  let work: Work = { sentBytes: 0, lastSentBytes: 0, lastItems: 0 };
+  let work: Work = { sentBytes: 0, lastSentBytes: 0, lastItems: 0, lastArguments: '' };
   for (let turn = 0; turn < job.turns; turn++) {
-    const request = `{"model":"bench-agent","tools":${AGENT_TOOLS},${members}"input":[${items.join()}]`;
+    const request = `{"model":"${AGENT_MODEL}","tools":${AGENT_TOOLS},${members}"input":[${items.join()}]`;
     const { text, sentBytes } = await line.ask(request);
     const { response } = JSON.parse(text) as { readonly response: AgentResponse };
     const [call] = response.output;
@@ -36,7 +36,8 @@ async function runAgent(job: AgentJob): Promise<Work> {
     items = isWhole ? [...items, JSON.stringify(call), answer] : [answer];
     members = isWhole ? '' : `"previous_response_id":"${response.id}",`;
     const lastItems = response.usage.input_tokens;
-    work = { sentBytes: work.sentBytes + sentBytes, lastSentBytes: sentBytes, lastItems };
+    const lastArguments = call.arguments ?? '';
+    work = { sentBytes: work.sentBytes + sentBytes, lastSentBytes: sentBytes, lastItems, lastArguments };
   }
   return work;
 }

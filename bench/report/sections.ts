@@ -50,10 +50,13 @@ export const SECTIONS: readonly Section[] = [
     title: 'Conversations',
     words:
       'In `agent-loop` eight agents make twenty tool turns each. Over one WebSocket per agent, the service receives only the new items. ' +
-      'The floor is the same service over HTTP, with `previous_response_id` or the full history in each turn. In `chains` the floor is ' +
+      'The floor is the same service over HTTP, with `previous_response_id` or the full history in each turn. `upstream-loop` is the ' +
+      'same loop before an upstream with the Responses API: what the service sends there, over a WebSocket and, as the floor, over ' +
+      'HTTP. In `chains` the floor is ' +
       'the fifth turn of the same conversation on the same transport. In `saves` it is one prepared statement that inserts the same rows.',
     cases: [
       { name: 'agent-loop' },
+      { name: 'upstream-loop', figures: ['server CPU per turn, µs'] },
       { name: 'chains', figures: ['server CPU per turn, µs', 'database round trips per turn'] },
       { name: 'saves', figures: ['saves per second'] },
     ],
@@ -82,13 +85,15 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'In front of an upstream',
     words:
-      'The service as it is built, in front of a Chat Completions server. The floor is a bare relay: `node:http`, a keep-alive agent, ' +
-      'every chunk parsed, every event built and serialised, one write per read. *service − direct* is the time that the service adds to ' +
+      'The service as it is built, in front of a Chat Completions server (`relay`), and of a server with the Responses API over SSE and ' +
+      'over WebSocket (`responses-relay`). The floor is a bare relay: `node:http`, a keep-alive agent or open sockets of bare `ws`, every ' +
+      'chunk parsed, every event built and serialised, one write per read. *service − direct* is the time that the service adds to ' +
       'a direct request in the same round. *Paced* streams arrive at the speed of a model, *flat out* as fast as possible. In `gaps` a ' +
       'model writes every 20 ms; the figures are the added time between two deltas, and the largest number of streams without a delta ' +
       'that is late by a second.',
     cases: [
       { name: 'relay', figures: ['delay of a delta, p50, ms', 'server CPU per delta, µs'] },
+      { name: 'responses-relay', figures: ['delay of a delta, p50, ms', 'server CPU per delta, µs'] },
       { name: 'gaps', figures: ['added gap between deltas, p99, ms', 'most streams without a lost event'] },
     ],
   },

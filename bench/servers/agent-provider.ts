@@ -1,6 +1,6 @@
 import { type ModelEvent, type ModelInfo, type ModelSink, PushingProvider, type Turn } from 'antiphon';
 
-import { CALL_ARGUMENTS } from '../agent-traffic.ts';
+import { AGENT_MODEL, CALL_ARGUMENTS } from '../agent-traffic.ts';
 
 /** The events of every call, precomputed. */
 const CALL: readonly ModelEvent[] = [
@@ -11,7 +11,7 @@ const CALL: readonly ModelEvent[] = [
 /** Calls a tool in every turn. Reads the whole context, as a model would. */
 export class AgentProvider extends PushingProvider {
   override async models(): Promise<readonly ModelInfo[]> {
-    return [{ id: 'bench-agent', ownedBy: 'bench', created: 0, reasoningEfforts: [] }];
+    return [{ id: AGENT_MODEL, ownedBy: 'bench', created: 0, reasoningEfforts: [] }];
   }
 
   override push({ context }: Turn, sink: ModelSink): Promise<void> {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 
+import type { PacedAnswer } from './send-paced.ts';
+
 /** The end of a stream of chunks. */
 export const CHAT_DONE = 'data: [DONE]\n\n';
 
 /** The chunks of one chat completion as SSE frames. */
-export class ChatChunks {
+export class ChatChunks implements PacedAnswer {
   private readonly beforeDelta: string;
   private readonly afterDelta: string;
 
@@ -15,8 +17,8 @@ export class ChatChunks {
   }
 
   /** The first chunk of an answer. */
-  open(): string {
-    return this.toFrame('{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}');
+  open(): readonly string[] {
+    return [this.toFrame('{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}')];
   }
 
   /** A chunk with a delta of text that needs no escapes. */
@@ -25,12 +27,12 @@ export class ChatChunks {
   }
 
   /** The chunks with finish reason and usage, and `[DONE]`. */
-  close(outputTokens: number): string {
+  close(outputTokens: number): readonly string[] {
     const usage = { prompt_tokens: 8, completion_tokens: outputTokens, total_tokens: 8 + outputTokens };
-    return (
-      this.toFrame('{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}') +
-      `${this.beforeDelta}],"usage":${JSON.stringify(usage)}}\n\n${CHAT_DONE}`
-    );
+    return [
+      this.toFrame('{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}'),
+      `${this.beforeDelta}],"usage":${JSON.stringify(usage)}}\n\n${CHAT_DONE}`,
+    ];
   }
 
   private toFrame(choice: string): string {

@@ -1,7 +1,7 @@
 const FRAME_END = '\n\n';
 const PREFIX = 'data: ';
 
-/** Parses a stream of SSE frames with one data line each. */
+/** Parses a stream of SSE frames with one data line each, which is the last one. */
 export class SseData {
   private rest = '';
 
@@ -10,7 +10,7 @@ export class SseData {
     const all = this.rest + text;
     let start = 0;
     for (let end = all.indexOf(FRAME_END); end !== -1; end = all.indexOf(FRAME_END, start)) {
-      take(all.slice(start + PREFIX.length, end));
+      take(all.slice(all.indexOf(PREFIX, start) + PREFIX.length, end));
       start = end + FRAME_END.length;
     }
     this.rest = all.slice(start);

@@ -12,6 +12,9 @@ const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
 /** A built program: the service, or the one that only brings the schema up to date. */
 export type Program = 'main.js' | 'migrate.js';
 
+/** What is found in all that a process wrote. */
+export type Wanted = RegExp | ((output: string) => boolean);
+
 /** How a process ended, and all it wrote. */
 export interface Exit {
   readonly code: number | null;
@@ -26,8 +29,8 @@ export interface ServiceProcess {
   readonly port: number;
   readonly origin: string;
   readonly client: RawClient;
-  /** Resolves once it has written something that fits; rejects when it ends without. */
-  readonly written: (wanted: RegExp) => Promise<void>;
+  /** Resolves once all that it has written fits; rejects when it ends without. */
+  readonly written: (wanted: Wanted) => Promise<void>;
   /** All that it has written so far, on both streams. */
   readonly output: () => string;
   /** Resolves when the process is gone, and all that write where it wrote. */
@@ -143,18 +146,24 @@ export function beginProcess(environment: Readonly<Record<string, string>>): Beg
 }
 
 /** Gives what the group of the pattern holds, or the whole match. */
-function written({ child, output, exited }: Running, wanted: RegExp): Promise<string> {
+function written({ child, output, exited }: Running, wanted: Wanted): Promise<string> {
   return new Promise((resolve, reject) => {
     const look = (): void => {
-      const match = wanted.exec(output());
-      if (match === null) return;
+      const found = find(wanted, output());
+      if (found === undefined) return;
       child.stdout.off('data', look);
       child.stderr.off('data', look);
-      resolve(match[1] ?? match[0]);
+      resolve(found);
     };
     child.stdout.on('data', look);
     child.stderr.on('data', look);
     look();
     void exited.then(() => reject(new Error(`the program ended before it wrote ${String(wanted)}:\n${output()}`)));
   });
+}
+
+function find(wanted: Wanted, text: string): string | undefined {
+  if (typeof wanted === 'function') return wanted(text) ? text : undefined;
+  const match = wanted.exec(text);
+  return match?.[1] ?? match?.[0];
 }

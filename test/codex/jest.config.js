@@ -1,0 +1,12 @@
+import { fileURLToPath } from 'node:url';
+
+import config, { base } from '../../jest.config.js';
+
+const rootDir = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The tests with the real Codex, which `npm test` leaves out: `npm run test:codex` installs it first. */
+export default {
+  ...config,
+  rootDir,
+  projects: [{ ...base, rootDir, displayName: 'codex', testMatch: ['<rootDir>/test/codex/**/*.spec.ts'] }],
+};
