@@ -83,6 +83,15 @@ export function streaming(steps: readonly Step[], delivery: Delivery = {}): Stre
   return { end: 'done', headers: {}, packing: 'each', ...delivery, steps };
 }
 
+/** A whole correct answer with these items, its events changed by the test. */
+export function changing(
+  items: readonly UpstreamItem[],
+  change: (events: readonly UpstreamEvent[]) => readonly Step[],
+  delivery: Delivery = {},
+): Responder {
+  return ({ responseId }) => streaming(change(toEvents(responseId, items)), delivery);
+}
+
 /** A stream that breaks off behind its first `count` events. */
 export function cutting(items: readonly UpstreamItem[], count: number, end: AnswerEnd): Responder {
   return ({ responseId }) => streaming(toEvents(responseId, items).slice(0, count), { end });
