@@ -6,6 +6,7 @@ import { ACME_SECRET, AcmeUpstream, ASK_TO_FAIL, ASK_TO_HANG } from '../support/
 import { AcmeProvider } from '../../examples/provider/acme.provider.js';
 import { ListeningProvider } from '../support/listening.provider.js';
 import { ChatSubject } from './provider-chat-subject.js';
+import { ResponsesSubject } from './provider-responses-subject.js';
 
 const simulate = (what: string): TurnRequest => ({ body: { client_metadata: { 'x-simulate': what } } });
 
@@ -41,14 +42,26 @@ const chatCompletions = ChatSubject.describe(() => {
   return chat;
 });
 
+const servers: ResponsesSubject[] = [];
+
+/** A Responses server that is there while tests run, by its place in the list of those that are started. */
+const responses = (position: number): ProviderSubject =>
+  ResponsesSubject.describe(() => {
+    const server = servers[position];
+    if (server === undefined) throw new Error('it has not been started');
+    return server;
+  });
+
 beforeAll(async () => {
   process.env['ACME_URL'] = await upstream.start();
   chat = await ChatSubject.start();
+  servers.push(await ResponsesSubject.start({}), await ResponsesSubject.start({ supports_websockets: true }));
 });
 
 afterAll(async () => {
   await upstream[Symbol.asyncDispose]();
   await chat?.[Symbol.asyncDispose]();
+  for (const server of servers) await server[Symbol.asyncDispose]();
 });
 
 describe.each([
@@ -56,6 +69,8 @@ describe.each([
   ['a script', scripted],
   ['the provider of docs/extending.md', acme],
   ['any chat completions server', chatCompletions],
+  ['any Responses server over SSE', responses(0)],
+  ['any Responses server over WebSocket', responses(1)],
 ] as const)('%s as a provider', (_, subject) => {
   for (const { name, run } of providerContract(subject)) it(name, run);
 

@@ -1,0 +1,186 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { CollectedLog } from '../support/collected-log.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
+import { useFreshService } from '../support/describe-service.js';
+import { ask } from '../support/responses-upstream/ask.js';
+import { message } from '../support/responses-upstream/items.js';
+import {
+  changing,
+  cutting,
+  type Reply,
+  type Responder,
+  type Step,
+  streaming,
+} from '../support/responses-upstream/reply.js';
+import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
+import type { UpstreamEvent } from '../support/responses-upstream/to-events.js';
+import { textOf } from '../support/say.js';
+
+const use = (entry: Readonly<Record<string, unknown>>): ReturnType<typeof useFreshService<TimedService>> =>
+  useFreshService(() => startTimedService({ entry: { stream_max_retries: 0, request_max_retries: 0, ...entry } }));
+
+const SSE = {};
+const WEBSOCKET = { supports_websockets: true };
+
+const created = (id: string): UpstreamEvent => ({ type: 'response.created', response: { id } });
+
+/** A whole answer with the text `Hello`, its events changed by the test. */
+const saying = (change: Parameters<typeof changing>[1], delivery: object = {}): Responder =>
+  changing([message('Hello')], change, delivery);
+
+/** How an answer may go wrong before its first output, and what the log says then. */
+const BREAKS: readonly (readonly [
+  section: string,
+  entry: Readonly<Record<string, unknown>>,
+  reply: Reply | Responder,
+  message: string,
+])[] = [
+  ['§3.3 SSE ends early', SSE, cutting([], 1, 'done'), 'stream closed before response.completed'],
+  ['§3.3 SSE ends behind response.failed', SSE, failedThenQuiet('done'), 'rate_limit_exceeded: Slow down.'],
+  [
+    '§3.3 SSE ends behind a failure without an error',
+    SSE,
+    () => streaming([{ type: 'response.failed', response: {} }]),
+    'response.failed event received',
+  ],
+  [
+    '§3.2 the end of a response has no id',
+    SSE,
+    () => streaming([{ type: 'response.completed', response: {} }]),
+    'failed to parse ResponseCompleted',
+  ],
+  ['§4.3 a socket says response.failed', WEBSOCKET, failedThenQuiet('silence'), 'rate_limit_exceeded: Slow down.'],
+  [
+    '§4.3 a socket is closed',
+    WEBSOCKET,
+    cutting([], 1, { close: 1011 }),
+    'websocket closed by server before response.completed',
+  ],
+  [
+    '§4.3 a socket ends without a close frame',
+    WEBSOCKET,
+    cutting([], 1, 'eof'),
+    'stream closed before response.completed',
+  ],
+  ['§4.3 a socket is reset', WEBSOCKET, cutting([], 1, 'reset'), 'Connection reset without closing handshake'],
+  [
+    '§4.3 a socket says something binary',
+    WEBSOCKET,
+    () => streaming([{ binary: 'x' }], { end: 'silence' }),
+    'unexpected binary websocket event',
+  ],
+];
+
+function failedThenQuiet(end: 'done' | 'silence'): Responder {
+  return ({ responseId }) =>
+    streaming(
+      [
+        created(responseId),
+        {
+          type: 'response.failed',
+          response: { id: responseId, error: { code: 'rate_limit_exceeded', message: 'Slow down.' } },
+        },
+      ],
+      { end },
+    );
+}
+
+describe('an answer that breaks off before its first output', () => {
+  it.each(BREAKS)('%s: the log has the words of the specification', async (_, entry, reply, words) => {
+    await using service = await startTimedService({
+      entry: { stream_max_retries: 0, request_max_retries: 0, ...entry },
+    });
+    using log = CollectedLog.begin();
+    service.upstream.respond(reply);
+    // A turn over WebSocket goes on over HTTP.
+    const outcome = await ask(service).catch((error: unknown) => String(error));
+    expect(typeof outcome === 'string' ? outcome : textOf(outcome.response)).toMatch(
+      entry === SSE ? /HTTP [45]/ : /ok/,
+    );
+    expect(log.complaints.join('\n')).toContain(words);
+  });
+
+  it.each(BREAKS)('%s: it is asked for again', async (_, entry, reply) => {
+    await using service = await startTimedService({ entry });
+    service.upstream.respond(reply);
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.upstream.calls).toHaveLength(2);
+  });
+});
+
+describe('§3.3 response.failed over SSE', () => {
+  const service = use(SSE);
+
+  it('is reported at the end of the stream, and not before', async () => {
+    const held = Promise.withResolvers<undefined>();
+    service.upstream.respond((call) => {
+      const { steps } = failedThenQuiet('done')(call) as { readonly steps: readonly Step[] };
+      return streaming([...steps, { until: held.promise }, { type: 'response.in_progress' }]);
+    });
+    let isOver = false;
+    const turn = ask(service).catch(() => undefined);
+    void turn.then(() => (isOver = true));
+    await service.upstream.nextCall();
+    await whenStill(() => service.clock.pending);
+    expect(isOver).toBe(false);
+    held.resolve(undefined);
+    await turn;
+  });
+
+  it('is forgotten when the answer completes behind it', async () => {
+    service.upstream.respond(
+      saying((events) => [{ type: 'response.failed', response: { error: { code: 'x', message: 'y' } } }, ...events]),
+    );
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+  });
+});
+
+describe.each([
+  ['SSE', SSE, 'idle timeout waiting for SSE'],
+  ['WebSocket', WEBSOCKET, 'idle timeout waiting for websocket'],
+] as const)('§3.4, §4.3 the idle timeout over %s', (_, transport, words) => {
+  // The service's own patience with models has the same default; here only the provider's counts.
+  const service = useFreshService(() =>
+    startTimedService({
+      entry: { ...transport, stream_max_retries: 0, request_max_retries: 0 },
+      environment: { MODEL_IDLE_TIMEOUT_MS: 0 },
+    }),
+  );
+
+  it('ends an answer during which nothing comes, and is said in its words', async () => {
+    using log = CollectedLog.begin();
+    service.upstream.respond(({ responseId }) => streaming([created(responseId)], { end: 'silence' }));
+    const turn = ask(service);
+    const { closed } = await service.upstream.nextCall();
+    await whenStill(() => service.clock.pending);
+    service.clock.advance(299_999);
+    expect(log.complaints).toEqual([]);
+    service.clock.advance(1);
+    await closed;
+    expect((await turn).response.status).toBe(transport === SSE ? 'failed' : 'completed');
+    expect(log.complaints.join('\n')).toContain(words);
+  });
+
+  it('begins anew with every event, unparsable ones included, and not with comments or pings', async () => {
+    using log = CollectedLog.begin();
+    const gates = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()] as const;
+    const [event, comment] = gates.map(({ promise }) => ({ until: promise })) as [Step, Step];
+    service.upstream.respond(({ responseId }) =>
+      streaming([created(responseId), event, { raw: 'no JSON' }, comment, { comment: 'hm' }], { end: 'silence' }),
+    );
+    const turn = ask(service);
+    await service.upstream.nextCall();
+    for (const gate of gates) {
+      await whenStill(() => service.clock.pending);
+      service.clock.advance(200_000);
+      gate.resolve(undefined);
+    }
+    await whenStill(() => service.clock.pending);
+    service.clock.advance(99_999);
+    expect(log.complaints).toEqual([]);
+    service.clock.advance(1);
+    await turn;
+    expect(log.complaints.join('\n')).toContain(words);
+  });
+});

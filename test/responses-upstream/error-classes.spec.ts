@@ -1,0 +1,159 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { useFreshService } from '../support/describe-service.js';
+import { ask } from '../support/responses-upstream/ask.js';
+import { message } from '../support/responses-upstream/items.js';
+import { answering, failing, preceded, refusing } from '../support/responses-upstream/reply.js';
+import { MODEL } from '../support/responses-upstream/start-responses-service.js';
+import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
+import { textOf } from '../support/say.js';
+import { SocketClient } from '../support/socket-client.js';
+
+const SSE = {};
+const WEBSOCKET = { supports_websockets: true };
+const FEBRUARY = { profile: 'codex-2026-02', features: { responses_websockets: true } };
+
+const TURN = { model: MODEL, input: 'Hi' };
+
+const FATAL = ['context_length_exceeded', 'insufficient_quota', 'usage_not_included', 'invalid_prompt'];
+const FATAL_TODAY = [
+  ...FATAL,
+  'credit_balance_exhausted',
+  'organization_spend_limit_exceeded',
+  'project_spend_limit_exceeded',
+  'cyber_policy',
+  'bio_policy',
+  'misalignment_policy_violation',
+  'content_policy_violation',
+  'model_not_found',
+  'flex_unavailable',
+  'budget_reached',
+  'inference_hook_denied',
+  'access_program_not_enabled',
+  'unsupported_access_program',
+  'policy_capacity_unavailable',
+  'invalid_audio',
+  'audio_too_large',
+  'server_is_overloaded',
+];
+const RETRYABLE = ['rate_limit_exceeded', 'slow_down', 'server_error', 'vector_store_timeout', 'anything_else'];
+
+describe.each<[profile: string, entry: object, fatal: readonly string[], retryable: readonly string[]]>([
+  ['codex-2026-11', {}, FATAL_TODAY, RETRYABLE],
+  ['codex-2026-02', FEBRUARY, FATAL, [...RETRYABLE, 'server_is_overloaded', 'cyber_policy']],
+])('§6 the codes of response.failed in %s', (_, entry, fatal, retryable) => {
+  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+
+  it.each(fatal)('%s is fatal, and the client gets it with the words of the upstream', async (code) => {
+    service.upstream.respond(failing({ code, message: `About ${code}.` }));
+    const { status, body } = await service.api.post('responses', TURN);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(body).toMatchObject({ error: { code, message: `About ${code}.` } });
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
+  it.each(retryable)('%s is retried', async (code) => {
+    service.upstream.respond(failing({ code, message: 'Hm.' }));
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.upstream.calls).toHaveLength(2);
+  });
+});
+
+describe.each([
+  ['an HTTP status', SSE],
+  ['an error frame', WEBSOCKET],
+] as const)('§6 the class of %s', (_, entry) => {
+  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+
+  it.each<[status: number, error: object]>([
+    [400, { code: 'invalid_value', param: 'input[0]', message: 'Bad.', type: 'invalid_request_error' }],
+    [400, { code: 'invalid_prompt', message: 'Bad.', type: 'invalid_request_error' }],
+    [413, { code: 'too_large', message: 'Bad.', type: 'invalid_request_error' }],
+    [422, { code: 'unprocessable', message: 'Bad.', type: 'invalid_request_error' }],
+    [429, { code: 'insufficient_quota', type: 'insufficient_quota', message: 'Pay.' }],
+    [429, { code: 'rate_limit_exceeded', message: 'Slow down.' }],
+    [503, { code: 'server_is_overloaded', message: 'Busy.' }],
+  ])('%d %j is fatal, and reaches the client', async (status, error) => {
+    service.upstream.refuse(status, error);
+    const answer = await service.api.post('responses', TURN);
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ error });
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
+  it.each([401, 402, 403, 404])('%d is the business of this service, and fatal', async (status) => {
+    service.upstream.refuse(status, { code: 'secret_code', message: 'The key of acme is wrong.' });
+    const { status: shown, body } = await service.api.post('responses', TURN);
+    expect(shown).toBeGreaterThanOrEqual(404);
+    expect(JSON.stringify(body)).not.toMatch(/acme|secret_code/);
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
+  it.each<[status: number, error: object, headers: object]>([
+    [408, {}, {}],
+    [409, {}, {}],
+    [500, {}, {}],
+    [502, {}, {}],
+    [503, { code: 'slow_down', message: 'Slow down.' }, {}],
+    [503, { code: 'server_is_overloaded' }, { 'retry-after': '1' }],
+    [429, { code: 'rate_limit_exceeded' }, { 'retry-after': '1' }],
+    [529, {}, {}],
+  ])('%d %j %j is retried', async (status, error, headers) => {
+    service.upstream.refuse(status, error, headers);
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.upstream.calls).toHaveLength(2);
+  });
+});
+
+describe('§6 error frames of a socket', () => {
+  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET } }));
+
+  it.each<[name: string, frame: object]>([
+    ['without a status', { type: 'error', error: { code: 'x', message: 'y' } }],
+    ['with a status that is none of errors', { type: 'error', status: 200, error: { code: 'x', message: 'y' } }],
+  ])('%s are ignored', async (_, frame) => {
+    service.upstream.respond(preceded(answering([message('Hello')]), { raw: JSON.stringify(frame) }));
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+  });
+
+  it.each([
+    ['websocket_connection_limit_reached', 1],
+    ['previous_response_not_found', 0],
+  ])('with the code %s are retryable whatever their status is', async (code, pauses) => {
+    service.upstream.refuse(400, { code, message: 'Gone.' });
+    expect(textOf((await ask(service)).response)).toBe('ok');
+    expect(service.clock.take()).toHaveLength(pauses);
+  });
+});
+
+describe('§6 statuses of a refused upgrade', () => {
+  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET, stream_max_retries: 1 } }));
+
+  it.each([
+    [500, 2, 'ok'],
+    [503, 2, 'ok'],
+    [426, 1, 'ok'],
+  ])('%d is tried %d times, and then HTTP', async (status, times, text) => {
+    service.upstream.onEveryUpgrade(refusing(status));
+    expect(textOf((await ask(service)).response)).toBe(text);
+    expect(service.upstream.upgrades).toHaveLength(times);
+  });
+
+  it.each([400, 401, 429])('%d is fatal', async (status) => {
+    service.upstream.onEveryUpgrade(refusing(status, { code: 'no_way', message: 'No.' }));
+    expect((await service.api.post('responses', TURN)).status).toBeGreaterThanOrEqual(400);
+    expect(service.upstream.upgrades).toHaveLength(1);
+    expect(service.upstream.calls).toHaveLength(0);
+  });
+});
+
+describe('a failure of the upstream for a socket client', () => {
+  const service = useFreshService(() => startTimedService({ entry: { ...WEBSOCKET, stream_max_retries: 0 } }));
+
+  it('before the first output is an error frame with its delay', async () => {
+    await using client = await SocketClient.open(service);
+    service.upstream.refuse(429, { code: 'insufficient_quota', message: 'Pay.', type: 'insufficient_quota' });
+    const frame = await client.refusal(TURN);
+    expect(frame).toMatchObject({ status: 429, error: { code: 'insufficient_quota', message: 'Pay.' } });
+  });
+});

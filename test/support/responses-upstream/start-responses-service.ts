@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { ApiClient } from '../api-client.js';
+import { type Service, type ServiceOptions, startService } from '../service.js';
+import { ResponsesUpstream } from './responses-upstream.js';
+
+/** The model name that tests ask for when nothing else is said. */
+export const MODEL = 'tested';
+
+/** The key of the upstream, which nobody else may see. */
+export const UPSTREAM_KEY = 'sk-key-of-the-upstream-1234';
+
+/** What a test decides about service and upstream. */
+export interface ResponsesServiceOptions extends ServiceOptions {
+  /** Members of the provider in the providers file, such as `supports_websockets`. */
+  readonly entry?: Readonly<Record<string, unknown>>;
+  /** The `models` of the providers file; without them `tested` goes to the upstream's model `upstream-model`. */
+  readonly models?: readonly object[];
+  /** An upstream that is there already; the test closes it. */
+  readonly upstream?: ResponsesUpstream;
+}
+
+/** The service in front of a fake upstream with the Responses API. */
+export interface ResponsesService extends Service {
+  readonly upstream: ResponsesUpstream;
+  /** A bare HTTP client of the service. */
+  readonly api: ApiClient;
+}
+
+/** Starts an upstream, writes a providers file whose provider `upstream` it is, and starts the service with that. */
+export async function startResponsesService(options: ResponsesServiceOptions = {}): Promise<ResponsesService> {
+  const { entry, models = DEFAULT_MODELS, environment, ...rest } = options;
+  const upstream = options.upstream ?? (await ResponsesUpstream.start());
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-providers-'));
+  const dispose = async (): Promise<void> => {
+    if (options.upstream === undefined) await upstream.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+  const file = join(directory, 'providers.json');
+  const provider = { kind: 'responses', base_url: upstream.baseUrl, api_key: UPSTREAM_KEY, ...entry };
+  try {
+    await writeFile(file, JSON.stringify({ providers: { upstream: provider }, models }, null, 2));
+    const service = await startService({ ...rest, environment: { PROVIDERS_FILE: file, ...environment } });
+    const close = async (): Promise<void> => {
+      await service.close();
+      await dispose();
+    };
+    return { ...service, upstream, api: new ApiClient(service.baseURL), close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+const DEFAULT_MODELS = [{ name: MODEL, provider: 'upstream', model: 'upstream-model' }];
