@@ -87,11 +87,14 @@ export abstract class ModelProviderBase {
     return undefined;
   }
 
-  /**
-   * Releases resources such as connections. Called at shutdown for the providers of the current PROVIDERS_FILE; those of a file
-   * that was replaced may still have turns and must release what is idle themselves.
-   */
+  /** Releases resources such as connections. Called at shutdown for the providers of the current PROVIDERS_FILE. */
   destroy?(): Promise<void>;
+
+  /**
+   * Releases what is idle, now and from now on. Called when another PROVIDERS_FILE has replaced that of the provider; its turns go
+   * on.
+   */
+  retire?(): void;
 
   /**
    * What it has counted since it was created, such as reconnections and dropped events; shown in `/readyz?verbose`. The names say

@@ -107,7 +107,9 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   async reload(): Promise<void> {
     const { PROVIDERS_FILE: path } = this.environment;
     try {
+      const replaced = this.current;
       this.current = await this.load();
+      replaced?.retire();
       this.logger.log(`reloaded ${path}`);
     } catch (error) {
       const reason = error instanceof EnvironmentError ? error.message : String(error);

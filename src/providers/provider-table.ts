@@ -85,6 +85,11 @@ export class ProviderTable {
     return conditions.filter(({ name }) => this.serving.has(name) || !this.dependencies.classes.has(name));
   }
 
+  /** The providers of the file get no new turns. */
+  retire(): void {
+    this.dependencies.configuration?.retire();
+  }
+
   /** Closes the connections of the file's providers. */
   async destroy(): Promise<void> {
     await this.dependencies.configuration?.destroy();

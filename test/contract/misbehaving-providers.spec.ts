@@ -120,6 +120,20 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     expect(rounds).toBeLessThan(400);
   });
 
+  it('drops events beyond the protocol that exceed the output limit, and goes on', async () => {
+    const odd = { type: 'event', event: { type: 'codex.odd', by: 'x'.repeat(MOST_CHARACTERS / 4) } } as const;
+    const response = await expectEnd(
+      async function* () {
+        yield [odd, odd, odd, odd, odd];
+        yield [{ type: 'text', delta: 'all' }, { type: 'finish', reason: 'stop' }];
+      },
+      'completed',
+      null,
+    );
+    expect(response['output']).toMatchObject([{ content: [{ text: 'all' }] }]);
+    expect(observer.records.at(-1)?.droppedEvents).toBeGreaterThan(0);
+  });
+
   it.each([
     ['throws', (): never => fail()],
     ['rejects', () => Promise.reject(new Error('secret'))],

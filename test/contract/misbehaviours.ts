@@ -185,7 +185,6 @@ export const ENDLESS: readonly (readonly [what: string, batch: (round: number) =
     ],
   ],
   ['members of messages', (round) => [{ type: 'item.open', key: `${round}`, item: { type: 'message', by: FILLER } }]],
-  ['events beyond the protocol', () => [{ type: 'event', event: { type: 'codex.odd', by: FILLER } }]],
   [
     'passed deltas',
     (round) => [...(round === 0 ? opened('mcp_call') : []), event('mcp_call_arguments.delta', { delta: FILLER })],

@@ -64,12 +64,12 @@ describe.each([
   });
 
   it('gives the same refusals', async () => {
-    for (const code of ['rate_limit_exceeded', 'context_length_exceeded', 'insufficient_quota']) {
+    for (const code of ['usage_not_included', 'context_length_exceeded', 'invalid_prompt']) {
       const answers: unknown[] = [];
       for (const service of [inner, outer]) {
         inner.provider.otherwise(async function* () {
           throw new ModelError(code, `About ${code}.`, {
-            status: code.startsWith('context') ? 400 : 429,
+            status: code.startsWith('usage') ? 429 : 400,
             param: 'input',
           });
         });

@@ -6,6 +6,7 @@ import type { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import type { Random } from '../routing/random.js';
+import { redact } from '../redact.js';
 import { scrub } from '../scrub.js';
 import type { Turn } from '../turn.js';
 import type { UpstreamClient } from '../upstream-http/index.js';
@@ -207,7 +208,7 @@ class Question {
   private readHeaders({ transport, headers }: Exchange): readonly ModelEvent[] {
     this.noteRequestId(headers['x-request-id']);
     this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId}`);
-    const metadata = toMetadata(readHeaderEvents(headers));
+    const metadata = this.toMetadata(headers);
     if (transport === 'websocket' && this.upstream.options.profile.turnStateFrom === 'event') return [metadata];
     this.keepTurnState(headers[TURN_STATE]);
     return [
@@ -217,8 +218,16 @@ class Question {
   }
 
   /** What the handshake of a socket that was used before says of every answer: limits and states were those of earlier turns. */
-  private lastingHeaders(headers: UpstreamHeaders): ModelEvent {
-    return toMetadata(readHeaderEvents(headers).filter(({ type }) => type === 'server_reasoning_included'));
+  private lastingHeaders({ 'x-reasoning-included': value }: UpstreamHeaders): ModelEvent {
+    return this.toMetadata({ 'x-reasoning-included': value });
+  }
+
+  /** Headers that quote a secret are left out. */
+  private toMetadata(headers: UpstreamHeaders): ModelEvent {
+    const { secrets } = this.upstream.options;
+    const isSafe = (value: unknown): boolean => redact(String(value), secrets) === String(value);
+    const safe = Object.fromEntries(Object.entries(headers).filter(([, value]) => isSafe(value)));
+    return toMetadata(readHeaderEvents(safe));
   }
 
   /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
@@ -286,10 +295,11 @@ class Question {
     }
   }
 
-  /** Not every server has a code for a parent that it does not know. */
+  /** The whole context helps only where it was not sent. Not every server has a code for a parent that it does not know. */
   private remedyFor({ remedy, options: { status, failure } }: UpstreamError): Remedy {
-    const isForgotten = this.isContinuation && (status === 404 || failure?.param === 'previous_response_id');
-    return isForgotten && !this.needsWhole ? 'whole_context' : remedy;
+    const isForgotten = remedy === 'whole_context' || status === 404 || failure?.param === 'previous_response_id';
+    if (this.isContinuation && isForgotten) return 'whole_context';
+    return remedy === 'whole_context' ? 'retry' : remedy;
   }
 
   /** Switches the conversation to HTTP. Another turn of it may have done so already; then there is nothing to say. */

@@ -11,6 +11,8 @@ export interface Configuration {
   readonly secrets: readonly string[];
   /** Additional request members that any provider forwards. */
   readonly forwarded: ReadonlySet<string>;
+  /** Another file has replaced this one. */
+  retire(): void;
   /** Closes all connections. */
   destroy(): Promise<void>;
 }

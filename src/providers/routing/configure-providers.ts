@@ -32,6 +32,9 @@ export async function configureProviders(
     attempts: file.attempts ?? DEFAULT_ATTEMPTS,
     secrets,
     forwarded: new Set(entries.flatMap(([, { forward = [] }]) => forward)),
+    retire: () => {
+      for (const { provider } of destinations.values()) provider.retire?.();
+    },
     destroy: async () => {
       await Promise.all([...destinations.values()].map(async ({ provider }) => provider.destroy?.()));
     },

@@ -11,7 +11,7 @@ import {
   toUsage,
   type Usage,
 } from '../../protocol/index.js';
-import type { Finish, ForeignEvent, ModelEvent } from '../../providers/index.js';
+import type { Finish, ModelEvent } from '../../providers/index.js';
 import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
@@ -126,11 +126,11 @@ export class ResponseAssembler {
     if (fitsBudget(characters - built, event, this.options.maxOutputCharacters)) reduceEvent(this.items, event);
   }
 
-  /** Counts an event that is not part of the response as output. False if it would exceed the output limit. */
-  admit(event: ForeignEvent): boolean {
-    const characters = this.state.characters + OVERHEAD_CHARACTERS + JSON.stringify(event).length;
-    if (characters > this.options.maxOutputCharacters) return false;
-    this.state.characters = characters;
+  /** Counts an event that is not part of the response as output, by its characters. False if it would exceed the output limit. */
+  admit(characters: number): boolean {
+    const all = this.state.characters + OVERHEAD_CHARACTERS + characters;
+    if (all > this.options.maxOutputCharacters) return false;
+    this.state.characters = all;
     return true;
   }
 

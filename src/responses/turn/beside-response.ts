@@ -8,10 +8,14 @@ const RATE_LIMITS_EVENT = 'codex.rate_limits';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Throws ProviderContractError unless an event that is not part of the response has a type that only a provider sends. */
-export function requireForeign({ type }: ForeignEvent): void {
-  requireText(type, 'the type of an event');
-  if (isProtocolEvent(type)) throw new ProviderContractError(`a provider cannot send the event ${type}`);
+/**
+ * The characters of an event that is not part of the response. Throws ProviderContractError unless it has a type that only a
+ * provider sends, TypeError if it is not JSON.
+ */
+export function requireForeign(event: ForeignEvent): number {
+  requireText(event.type, 'the type of an event');
+  if (isProtocolEvent(event.type)) throw new ProviderContractError(`a provider cannot send the event ${event.type}`);
+  return JSON.stringify(event).length;
 }
 
 /** Whether an event states rate limits of a provider to a client that was told those of the service: two would be taken for one. */

@@ -135,9 +135,9 @@ export class Pass implements ModelSink {
   /** Passes on an event that is not part of the response, in its place if the client is not behind. */
   private passOn(event: ForeignEvent): void {
     const { turn, assembler, delivery } = this.dependencies;
-    requireForeign(event);
+    const characters = requireForeign(event);
     const { onEvent } = turn.client;
-    if (onEvent === undefined || isForeignLimit(event, turn) || !assembler.admit(event)) {
+    if (onEvent === undefined || isForeignLimit(event, turn) || !assembler.admit(characters)) {
       turn.droppedEvents += 1;
       return;
     }

@@ -91,6 +91,7 @@ describe('the delay in a text', () => {
     ['try again in 2 seconds', 2000],
     ['try again in 1 second', 1000],
     ['try again in 5s, or later', 5000],
+    ['try again in 99999999s', 86_400_000],
     ['try again in 1m', undefined],
     ['try again later', undefined],
     ['in 3s', undefined],

@@ -27,11 +27,14 @@ export interface DelaySources {
 /** A delay in the text of an error: `Please try again in 1.2s`, `300ms`, `2 seconds`. */
 const ADVICE = /try again in\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|seconds?|s)\b/i;
 
-/** The delay in the text of an error, ms. */
+/** Upper bound of a delay, as of those in headers: 24 hours. */
+const LONGEST_MS = 24 * 60 * 60 * 1000;
+
+/** The delay in the text of an error, ms, at most a day. */
 export function readAdvice(message: string): number | undefined {
   const [, amount, unit] = ADVICE.exec(message) ?? [];
   if (amount === undefined) return undefined;
-  return Number(amount) * (unit?.toLowerCase() === 'ms' ? 1 : 1000);
+  return Math.min(Number(amount) * (unit?.toLowerCase() === 'ms' ? 1 : 1000), LONGEST_MS);
 }
 
 /**

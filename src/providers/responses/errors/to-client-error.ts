@@ -36,7 +36,10 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
 };
 
 /** Statuses that concern the account or the address of this service at the upstream: their words are not shown. */
-const OWN_STATUSES = new Set([401, 402, 403, 404, 429]);
+const OWN_STATUSES = new Set([401, 402, 403, 404]);
+
+/** Codes of limits of this service's account. Other codes with status 429, such as `flex_unavailable`, are about the request. */
+const OWN_LIMITS: ReadonlySet<string | null> = new Set([null, 'rate_limit_exceeded', 'slow_down']);
 
 const CODE = /^[a-z][a-z0-9_]{2,63}$/;
 /** A place in a request, such as `input[3].content[0].text`. */
@@ -52,10 +55,13 @@ export function toClientError(error: UpstreamError, { secrets, now, wasRepeated 
   const { failure, status: given = null, statedAt, remedy, isUnreachable = false } = error.options;
   const shouldRetry = wasRepeated ? { shouldRetry: false } : {};
   if (isUnreachable) return withOptions(unreachable(error), shouldRetry);
-  if (failure === undefined) return serverError(brokenMessage(error), error, { retry: 'other', ...shouldRetry });
+  // A parent that is not the client's, or was not sent: nothing that the client can change.
+  if (failure === undefined || remedy === 'whole_context')
+    return serverError(brokenMessage(error), error, { retry: 'other', ...shouldRetry });
   const status = given ?? statusOfCode(failure.code);
   const retryAfterMs = statedAt === undefined ? undefined : Math.max(0, statedAt - now);
-  if (OWN_STATUSES.has(status) || status < 400) {
+  const isOwnLimit = status === 429 && [failure.code, failure.type].some(isQuotaCode);
+  if (OWN_STATUSES.has(status) || status < 400 || isOwnLimit || (status === 429 && OWN_LIMITS.has(failure.code))) {
     return withOptions(toModelError(status, failure, { secrets, retryAfterMs }), { retry: 'other', ...shouldRetry });
   }
   const { message } = failure;

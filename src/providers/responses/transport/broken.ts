@@ -21,12 +21,16 @@ export function unanswered(cause: unknown): UpstreamError {
 }
 
 /** Codes of errors that are a program's fault, such as an invalid header. */
-const OWN_FAULT = /INVALID/;
+const OWN_FAULT = /^(?:UND_ERR|ERR(?:_HTTP)?)_INVALID/;
 
-/** Whether an error comes from the network and not from a program. */
+/** Names of errors for an answer that is no HTTP, or whose events are too long. */
+const UNREADABLE: ReadonlySet<unknown> = new Set(['HTTPParserError', 'ParseError']);
+
+/** Whether an error comes from the network or the other side, and not from a program. */
 export function isNetworkError(error: unknown): boolean {
-  const code = codeOf(error);
-  return error instanceof UpstreamTimeoutError || (typeof code === 'string' && !OWN_FAULT.test(code));
+  const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
+  if (error instanceof UpstreamTimeoutError || UNREADABLE.has(name)) return true;
+  return typeof code === 'string' && !OWN_FAULT.test(code);
 }
 
 /** What the network says of an error: its message, or its code if it has none. */

@@ -11,6 +11,9 @@ import { SocketExchange } from './socket-exchange.js';
 /** Code of a socket that ended without a close frame. */
 const NO_CLOSE_FRAME = 1006;
 
+/** Answers to pings that the server has not read. Requests are larger, but pings during their sending are rare. */
+const MOST_UNSENT_BYTES = 1024 * 1024;
+
 /** Who keeps a socket between its requests. */
 export interface SocketOwner {
   /** The socket is free for another request. */
@@ -121,6 +124,10 @@ export class UpstreamSocket {
   }
 
   private answerPing(data: Buffer): void {
+    if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) {
+      this.lose(broken('websocket ping failed', new Error('the server does not read the answers to its pings')));
+      return;
+    }
     this.socket.pong(data, true, (error?: Error | null) => {
       if (error != null) this.lose(broken('websocket ping failed', error));
     });
