@@ -1,9 +1,12 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
+/** Token counts of a response. */
+export type Usage = Required<Extract<ModelEvent, { type: 'usage' }>>;
+
 /** Token counts of a response, or what is wrong with them; neither if the response has none. */
 export interface UsageReading {
-  readonly usage?: Extract<ModelEvent, { type: 'usage' }>;
+  readonly usage?: Usage;
   readonly flaw?: string;
 }
 

@@ -5,12 +5,14 @@ import type { ResponsesEntry } from '../../routing/index.js';
 import { type TurnTraits, upstreamOptions, upstreamTurn } from '../../../../test/support/upstream-turn.js';
 import { conversationOf } from './conversation.js';
 import { SENT_MEMBERS } from './member-names.js';
-import { toHttpBody } from './to-http-body.js';
-import { toRequest } from './to-request.js';
+import { toHttpBody, toRequest } from './to-request.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
-const HEX = '0123456789abcdef0123456789abcdef';
+/** Of an id that this service made. */
+const HEX = '0199aaaabbbb7ccc8ddd000000000001';
+/** Of an id that another server made, such as vLLM. */
+const FOREIGN_HEX = '0199aaaabbbb4ccc8ddd000000000001';
 /** Members with tests of their own. */
 const SPECIAL: ReadonlySet<string> = new Set(['include', 'prompt_cache_key', 'reasoning', 'tools']);
 const ENCRYPTED = 'reasoning.encrypted_content';

@@ -15,6 +15,7 @@ import {
 } from '../../../../test/support/responses-transport/start-server.js';
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
 import { FakeClock } from '../../../testing/index.js';
+import type { Baseline } from '../request/index.js';
 import type { UpstreamError } from '../upstream-error.js';
 import { AnswerRefusedError, SocketPool, type UpstreamSocket, type WantedSocket } from './index.js';
 
@@ -62,6 +63,10 @@ async function withPool(script: ServerScript = ANSWERING, port?: number): Promis
   return { server, clock, pool, controller, take, tryTake };
 }
 
+function baselineOf(responseId: string): Baseline {
+  return { responseId, members: '', count: 0, items: '', returned: { count: 0, items: '' } };
+}
+
 /** Runs a turn on a socket, without giving it back. */
 async function useOnce(socket: UpstreamSocket): Promise<void> {
   const { signal } = new AbortController();
@@ -97,7 +102,7 @@ describe('the sockets to an upstream', () => {
       [first, 'resp_1'],
       [second, 'resp_2'],
     ] as const) {
-      socket.baseline = { responseId, members: '', count: 0, items: '' };
+      socket.baseline = baselineOf(responseId);
       socket.release();
     }
     expect(await take('c', { responseId: 'resp_1' })).toBe(first);
@@ -105,6 +110,33 @@ describe('the sockets to an upstream', () => {
     expect(await take('c', { responseId: 'resp_2' })).toBe(second);
     second.release();
     expect(await take('c', { responseId: 'resp_3' })).toBe(second);
+  });
+
+  it('are preferred in the order of their last use by a turn that continues no response', async () => {
+    const { take } = await withPool();
+    const [first, second] = await Promise.all([take('c'), take('c')]);
+    first.release();
+    second.baseline = baselineOf('resp_2');
+    second.release();
+    expect(await take('c')).toBe(second);
+  });
+
+  it('make room for others first if they have served one turn only', async () => {
+    const { take } = await withPool();
+    const warm = await take('warm');
+    warm.release();
+    (await take('warm')).release();
+    for (const unnamed of ['one', 'two', 'three']) (await take(unnamed)).release();
+    expect(await take('warm')).toBe(warm);
+  });
+
+  it('make room after several turns too, if there are no others', async () => {
+    const { take, pool } = await withPool();
+    const warm = await Promise.all([take('one'), take('two')]);
+    for (const socket of warm) socket.release();
+    for (const name of ['one', 'two']) (await take(name)).release();
+    await take('three');
+    expect([warm.map(({ isOpen }) => isOpen), pool.size]).toEqual([[false, true], 2]);
   });
 
   it('are bounded: no turn waits, and the longest idle one makes room', async () => {
