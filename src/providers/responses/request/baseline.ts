@@ -1,13 +1,7 @@
 import type { ForeignItem, Item } from '../../../protocol/index.js';
 import type { Profile } from '../profile.js';
-import { digestItems, NO_ITEMS } from './item-digest.js';
+import { digestItems, type ItemList, NO_ITEMS } from './item-digest.js';
 import type { UpstreamRequest } from './upstream-request.js';
-
-/** A list of items: their number, and their digest. */
-interface ItemList {
-  readonly count: number;
-  readonly items: string;
-}
 
 /** What a socket's server knows after an answer: what the next request may extend. Digests only, whatever the conversation's length. */
 export interface Baseline extends ItemList {

@@ -14,6 +14,12 @@ const digests = new WeakMap<ForeignItem, string>();
 /** The digest of no items. */
 export const NO_ITEMS = '';
 
+/** A list of items: their number, and their digest. */
+export interface ItemList {
+  readonly count: number;
+  readonly items: string;
+}
+
 /**
  * The digest of a list of items, from that of its beginning and the items after it. Items are equal if they differ only in what
  * clients change when they replay them: ids, statuses, null members, empty lists, the order of members.

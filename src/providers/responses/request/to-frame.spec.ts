@@ -98,7 +98,7 @@ describe('upstreams §4.4: the profile of today', () => {
     ['tool_choice', 'none', false],
     ['parallel_tool_calls', false, false],
     ['reasoning', { effort: 'low' }, false],
-    ['include', ['reasoning.encrypted_content'], false],
+    ['include', ['web_search_call.results'], false],
     ['service_tier', 'flex', false],
     ['prompt_cache_key', 'else', false],
     ['text', { verbosity: 'low' }, false],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 import type { ForeignItem, Item } from '../../../protocol/index.js';
 import type { Turn } from '../../turn.js';
-import type { Baseline } from './baseline.js';
+import type { ItemList } from './item-digest.js';
 import { isSendable, toUpstreamItem } from './to-upstream-item.js';
 
 /** Members that may differ between a request and the incremental one that continues it. */
@@ -23,8 +23,8 @@ export class UpstreamRequest {
   /** The JSON of the fixed members, without braces. */
   private readonly fixedJson: string;
   readonly incidental: Readonly<Record<string, unknown>>;
-  /** The baseline that the last frame continued without a look at the whole context; null if it had a look. */
-  extended: Baseline | null = null;
+  /** The items before the new ones, if the last frame left them out without a digest of each; else null. */
+  extended: ItemList | null = null;
   private digest: string | null = null;
 
   constructor(
