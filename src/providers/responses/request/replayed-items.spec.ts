@@ -54,6 +54,7 @@ describe('upstreams §4.4: items that a client replays', () => {
     ['another number', { ...ANSWER, weight: 2 }],
     ['a text in place of a number', { ...ANSWER, weight: '1' }],
     ['members of one part in another', { ...ANSWER, content: [{ type: 'output_text' }, { text: 'The sea.' }] }],
+    ['two members as one', { ...ANSWER, content: [{ text: 'The sea.typeoutput_text' }] }],
     ['half of a surrogate pair', { ...ANSWER, name: '\ud800' }],
   ])('are others with %s', (_, replayed) => {
     const known = { ...ANSWER, weight: 1, name: '\udfff' };
