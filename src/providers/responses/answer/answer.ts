@@ -7,7 +7,7 @@ import type { UpstreamError } from '../upstream-error.js';
 import { isForeignItem } from './foreign-items.js';
 import type { ItemProgress } from './item-progress.js';
 import { AnswerItems } from './answer-items.js';
-import type { Usage } from './read-usage.js';
+import { differenceOf, type Usage } from './read-usage.js';
 
 /** How an answer is read. */
 export interface AnswerOptions {
@@ -149,16 +149,4 @@ export class Answer {
   get failureContext(): FailureContext {
     return { profile: this.options.profile, now: this.options.now() };
   }
-}
-
-function differenceOf(usage: Usage, before: Usage): Usage {
-  const more = (name: Exclude<keyof Usage, 'type'>): number => Math.max(0, usage[name] - before[name]);
-  return {
-    type: 'usage',
-    input: more('input'),
-    cached: more('cached'),
-    cacheWrite: more('cacheWrite'),
-    output: more('output'),
-    reasoning: more('reasoning'),
-  };
 }

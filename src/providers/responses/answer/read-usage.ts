@@ -31,6 +31,19 @@ export function readUsage(usage: unknown): UsageReading {
   return { usage: { type: 'usage', input, cached, cacheWrite, output, reasoning } };
 }
 
+/** What later token counts add to those before them. */
+export function differenceOf(usage: Usage, before: Usage): Usage {
+  const more = (name: Exclude<keyof Usage, 'type'>): number => Math.max(0, usage[name] - before[name]);
+  return {
+    type: 'usage',
+    input: more('input'),
+    cached: more('cached'),
+    cacheWrite: more('cacheWrite'),
+    output: more('output'),
+    reasoning: more('reasoning'),
+  };
+}
+
 /** A count in details: 0 if there are no details, null if it is missing or no count. */
 function detailOf(details: unknown, name: string): number | null {
   if (details === undefined || details === null) return 0;
