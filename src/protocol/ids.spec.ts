@@ -32,6 +32,8 @@ describe('ids of the items of an upstream', () => {
     ['msg_AbCdEfGh-jK_mNoP'],
     [`fc_${'a'.repeat(61)}`],
     ['mcp_0123456789abcdefg'],
+    ['msg_d9b2d63d0c4e4b6f8a1e7c5f3b2a1908'],
+    ['msg_d9b2d63d0c4e4b6f8a1e7c5f3b2a1908_1'],
   ])('stay as they are if they look unique: %s', (id) => {
     expect(toClientItemId(id, 'message', ids)).toBe(id);
     expect(toUpstreamItemId(id)).toBe(id);
@@ -59,7 +61,7 @@ describe('ids of the items of an upstream', () => {
     ['one that is too long', `msg_${'a'.repeat(61)}`],
     ['one with quotes', 'msg_"1"'],
     ['one with spaces', 'msg 1'],
-    ['one of this service behind this service', `msg_${'0'.repeat(32)}_msg_1`],
+    ['one of this service behind this service', 'msg_0199aaaabbbb7ccc8ddd000000000001_msg_1'],
   ])('are new for %s', (_, id) => {
     const ours = toClientItemId(id, 'message', ids);
     expect(ours).toMatch(new RegExp(`^msg_${digits}$`));

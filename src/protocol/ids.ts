@@ -7,7 +7,10 @@ export type IdPrefix = 'resp' | 'msg' | 'rs' | 'fc' | 'fco' | 'ctc' | 'ctco' | '
 
 /** Generates ids; replaceable, so that tests and recordings have reproducible ids. */
 export abstract class IdGenerator {
-  /** Returns `<prefix>_<32 hex characters>`, never the same twice. */
+  /**
+   * Returns `<prefix>_<32 hex characters>`, never the same twice. The characters are a UUIDv7, by which ids of this service are told from
+   * those of upstreams.
+   */
   abstract next(prefix: IdPrefix): string;
 }
 
@@ -88,8 +91,8 @@ const LONGEST_ITEM_ID = 64;
 /** An id that an upstream will not give to another item. */
 const UNIQUE_ID = /^[A-Za-z][A-Za-z0-9]*_[\w-]{16,}$/;
 
-/** An id that this service made, with the upstream's own one behind it if there is one. */
-const OWN_ID = /^[a-z]+_[0-9a-f]{32}(?:_(?<upstream>.+))?$/;
+/** An id that this service made, with the upstream's own one behind it if there is one. Others make theirs of a UUIDv4, such as vLLM. */
+const OWN_ID = /^[a-z]+_[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}(?:_(?<upstream>.+))?$/;
 
 /** Ids that need no escaping in JSON and in paths. */
 const PLAIN_ID = /^[\w.:-]+$/;

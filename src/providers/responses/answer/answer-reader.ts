@@ -1,19 +1,21 @@
 import type { ForeignItem } from '../../../protocol/index.js';
-import type { ModelEvent } from '../../model-event.js';
+import { isObject, parseJson } from '../../../validation/index.js';
+import type { ForeignEvent, ModelEvent } from '../../model-event.js';
 import type { Statistics } from '../statistics.js';
 import type { UpstreamError } from '../upstream-error.js';
 import { Answer, type AnswerOptions, type Handler } from './answer.js';
 import { BESIDE_OUTPUT, IMPLIED } from './beside-output.js';
 import { DELTAS } from './deltas.js';
 import { ENDINGS } from './endings.js';
-import { ITEMS } from './items.js';
-import { readOther } from './other-events.js';
-import { isEndMark, parseEvent } from './parse-event.js';
+import { ITEMS, readOther } from './items.js';
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map([
   ...Object.entries({ ...DELTAS, ...ITEMS, ...ENDINGS, ...BESIDE_OUTPUT }),
   ...IMPLIED.map((type): [string, Handler] => [type, () => undefined]),
 ]);
+
+/** Ends the stream of some servers; carries nothing. */
+const END_MARK = '[DONE]';
 
 /**
  * Turns the events of an upstream's answer into ModelEvents. What does not fit together is dropped and counted, never fatal:
@@ -36,7 +38,7 @@ export class AnswerReader {
     if (answer.isOver) return true;
     const event = parseEvent(json);
     if (event !== null) (HANDLERS.get(event.type) ?? readOther)(answer, event);
-    else if (!isEndMark(json)) this.statistics.count('events_unparsable');
+    else if (json.trim() !== END_MARK) this.dropUnparsable();
     return answer.isOver;
   }
 
@@ -60,6 +62,14 @@ export class AnswerReader {
     return this.answer.failure;
   }
 
+  /**
+   * Whether the upstream's context is now its last one and `output`: the response is completed, every item has its final form, and none was
+   * dropped.
+   */
+  get isContinuable(): boolean {
+    return this.answer.isContinuable;
+  }
+
   /** The upstream's id of the response; null until it is known, and empty if it has none. */
   get responseId(): string | null {
     return this.answer.responseId;
@@ -74,4 +84,15 @@ export class AnswerReader {
   get turnState(): string | null {
     return this.answer.turnState;
   }
+  /** It may have been an item. */
+  private dropUnparsable(): void {
+    this.statistics.count('events_unparsable');
+    this.answer.hasLostItem = true;
+  }
+}
+
+/** An event, whose members besides `type` may be of any type. Null for text that is none: invalid JSON, or no object with a `type`. */
+function parseEvent(json: string): ForeignEvent | null {
+  const event = parseJson(json);
+  return isObject(event) && typeof event.type === 'string' ? (event as ForeignEvent) : null;
 }

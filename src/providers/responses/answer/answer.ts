@@ -1,12 +1,13 @@
-import type { ForeignItem } from '../../../protocol/index.js';
+import { type ForeignItem, jsonLength } from '../../../protocol/index.js';
 import type { Finish, ForeignEvent, ModelEvent } from '../../model-event.js';
 import type { FailureContext } from '../errors/index.js';
 import type { Profile } from '../profile.js';
 import type { Statistics } from '../statistics.js';
 import type { UpstreamError } from '../upstream-error.js';
 import { isForeignItem } from './foreign-items.js';
-import type { UpstreamItem } from './upstream-item.js';
-import { UpstreamItems } from './upstream-items.js';
+import type { ItemProgress } from './item-progress.js';
+import { AnswerItems } from './answer-items.js';
+import { differenceOf, type Usage } from './read-usage.js';
 
 /** How an answer is read. */
 export interface AnswerOptions {
@@ -22,14 +23,14 @@ export type Handler = (answer: Answer, event: ForeignEvent) => void;
 /** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
 const LONGEST_ID = 256;
 
-/** Events before the first output. An answer that has more of them has begun, so that they need not be kept. */
-const MOST_BEFORE_OUTPUT = 256;
+/** Events before the first output, and their characters. An answer that has more of them has begun, so that they need not be kept. */
+const MOST_BEFORE_OUTPUT = { events: 256, characters: 256 * 1024 };
 
 const NONE: readonly ModelEvent[] = [];
 
 /** What was read of an answer so far: the ModelEvents that wait to be taken, and the state that handlers read and change. */
 export class Answer {
-  readonly items = new UpstreamItems();
+  readonly items = new AnswerItems();
   hasOutput = false;
   isFinished = false;
   /** Whether later events belong to no one. */
@@ -37,7 +38,14 @@ export class Answer {
   failure: UpstreamError | null = null;
   responseId: string | null = null;
   turnState: string | null = null;
+  isContinuable = false;
+  /** Whether the upstream may have an item that `items` does not have. */
+  hasLostItem = false;
   private events: ModelEvent[] = [];
+  /** Of the events before the first output. */
+  private characters = 0;
+  /** The token counts so far. */
+  private used: Usage | null = null;
 
   constructor(
     readonly options: AnswerOptions,
@@ -53,7 +61,25 @@ export class Answer {
   /** Adds an event beside the output: as long as there is no other, the request can still be repeated. */
   note(event: ModelEvent): void {
     this.events.push(event);
-    if (this.events.length > MOST_BEFORE_OUTPUT) this.hasOutput = true;
+    if (this.hasOutput) return;
+    const { events, characters } = MOST_BEFORE_OUTPUT;
+    this.characters += jsonLength(event, { limit: characters });
+    this.hasOutput = this.events.length > events || this.characters > characters;
+  }
+
+  /** Notes token counts. Those of a later event take the place of the earlier ones: noted is what they add to them. */
+  noteUsage(usage: Usage): void {
+    const { used } = this;
+    this.used = usage;
+    this.note(used === null ? usage : differenceOf(usage, used));
+  }
+
+  /** Keeps the state of the turn, the first one, if the upstream gives it in events. Returns it if this is it. */
+  takeTurnState(state: string | null): string | null {
+    const { profile, transport } = this.options;
+    if (this.turnState !== null || transport !== 'websocket' || profile.turnStateFrom !== 'event') return null;
+    this.turnState = state;
+    return state;
   }
 
   /** The events since the last call. */
@@ -69,22 +95,28 @@ export class Answer {
     this.statistics.count('events_unplaced');
   }
 
+  /** Drops the item of an event. */
+  dropItem(): void {
+    this.hasLostItem = true;
+    this.drop();
+  }
+
   /** Counts an event of a type that is not known. */
   countUnknown(): void {
     this.statistics.count('events_unknown');
   }
 
   /** Opens an item; null if it cannot be one of this answer. */
-  open(index: unknown, item: ForeignItem): UpstreamItem | null {
+  open(index: unknown, item: ForeignItem): ItemProgress | null {
     const opened = isForeignItem(item) ? this.items.add(index, item) : null;
     if (opened !== null) this.write({ type: 'item.open', key: opened.key, item });
     return opened;
   }
 
   /** Closes an open item with its final form; drops a form that does not fit. */
-  close(open: UpstreamItem | null, item: ForeignItem): void {
+  close(open: ItemProgress | null, item: ForeignItem): void {
     if (open?.isOpen !== true || !open.fits(item)) {
-      this.drop();
+      this.dropItem();
       return;
     }
     open.isOpen = false;
@@ -103,6 +135,7 @@ export class Answer {
   finish(finish: Finish): void {
     this.write({ type: 'finish', ...finish });
     this.failure = null;
+    this.isContinuable = finish.reason === 'stop' && !this.hasLostItem && this.items.areFinal;
     this.isFinished = true;
     this.isOver = true;
   }

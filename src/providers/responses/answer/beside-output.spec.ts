@@ -18,29 +18,56 @@ describe('what lies beside the output', () => {
     },
   );
 
-  it('gives headers in events to clients over HTTP, before the output, and to sockets', () => {
-    const etag = { type: 'codex.response.metadata', headers: { 'x-models-etag': 'v1' } };
+  it.each<readonly [state: unknown, kept: string | null]>([
+    ['x'.repeat(4096), 'x'.repeat(4096)],
+    ['x'.repeat(4097), null],
+    ['a\r\nb', null],
+    ['é', null],
+    ['', null],
+    [7, null],
+  ])('takes only a turn state that can be sent back in a header: %.60j', (value, kept) => {
+    const event = { type: 'response.metadata', headers: { 'x-codex-turn-state': value } };
+    const { reader, events } = readUpstreamAnswer([event, state], { transport: 'websocket' });
+    expect(reader.turnState).toBe(kept ?? 'ts-1');
+    expect(events).toEqual([{ type: 'metadata', headers: { 'x-codex-turn-state': kept ?? 'ts-1' } }]);
+  });
+
+  it('gives the turn state to the client too, if it keeps it', () => {
+    const given = (over: Parameters<typeof readUpstreamAnswer>[1]) => readUpstreamAnswer([state, state], over).events;
+    expect(given({ transport: 'websocket' })).toEqual([
+      { type: 'metadata', headers: { 'x-codex-turn-state': 'ts-1' } },
+    ]);
+    expect(given({ transport: 'sse' })).toEqual([]);
+  });
+
+  it('gives headers in events once, as metadata: the service makes an event for sockets of them', () => {
+    const etag = { type: 'codex.response.metadata', headers: { 'X-Models-Etag': ['v1'] }, sequence_number: 3 };
     const { events } = readUpstreamAnswer([etag, added(message('')), etag]);
     expect(events).toEqual([
       { type: 'metadata', headers: { 'x-models-etag': 'v1' } },
-      { type: 'event', event: etag },
       { type: 'item.open', key: '0', item: message('') },
-      { type: 'event', event: etag },
+      { type: 'metadata', headers: { 'x-models-etag': 'v1' } },
     ]);
   });
 
-  it('never passes on the name of the model, nor headers about our own request', () => {
-    const headers = {
-      'OpenAI-Model': 'other',
-      'X-OpenAI-Model': 'other',
-      'x-request-id': 'r',
-      authorization: 'secret',
-    };
-    for (const type of ['response.metadata', 'codex.response.metadata', 'news_of_2027']) {
-      const { events } = readUpstreamAnswer([{ type, headers }]);
-      expect(events).toEqual([{ type: 'event', event: { type, headers: {} } }]);
-    }
+  it('passes on what such an event says beside its headers', () => {
+    const verified = { type: 'response.metadata', metadata: { openai_verification_recommendation: ['trusted'] } };
+    const { events } = readUpstreamAnswer([{ ...verified, headers: { 'x-ratelimit-limit-tokens': '9' } }]);
+    expect(events).toEqual([
+      { type: 'metadata', headers: { 'x-ratelimit-limit-tokens': '9' } },
+      { type: 'event', event: verified },
+    ]);
   });
+
+  it.each(['response.metadata', 'codex.response.metadata', 'news_of_2027'])(
+    'gives no other headers of %s: not the name of the model, nor those about our own request or account',
+    (type) => {
+      const others = ['OpenAI-Model', 'x-openai-model', 'x-request-id', 'x-should-retry', 'x-api-key', 'x-azure-key'];
+      const headers = Object.fromEntries(['authorization', ...others].map((name) => [name, 'secret']));
+      const { events } = readUpstreamAnswer([{ type, headers, note: 1 }]);
+      expect(events).toEqual([{ type: 'event', event: { type, note: 1 } }]);
+    },
+  );
 
   it('passes on rate limits of Codex', () => {
     const limits = { type: 'codex.rate_limits', plan_type: 'plus', rate_limits: { primary: { used_percent: 42 } } };
@@ -58,8 +85,19 @@ describe('what lies beside the output', () => {
     expect(reader.hasOutput).toBe(true);
   });
 
-  it('is not kept without end: very many such events begin the answer', () => {
-    const many = Array.from({ length: 300 }, () => ({ type: 'news_of_2027' }));
-    expect(readUpstreamAnswer(many).reader.hasOutput).toBe(true);
+  it.each([
+    ['events', Array.from({ length: 256 }, () => ({ type: 'news_of_2027' }))],
+    [
+      'characters',
+      [
+        { type: 'news_of_2027', note: 'x'.repeat(250_000) },
+        { type: 'codex.rate_limits', note: 'y'.repeat(12_000) },
+      ],
+    ],
+    ['characters of headers', [{ type: 'response.metadata', headers: { 'x-models-etag': 'x'.repeat(262_000) } }]],
+  ])('is not kept without end: many %s begin the answer', (_, many) => {
+    expect(readUpstreamAnswer(many).reader.hasOutput).toBe(false);
+    const { reader, events } = readUpstreamAnswer([...many, { type: 'news_of_2027', note: 'z'.repeat(200) }]);
+    expect([reader.hasOutput, events.length]).toEqual([true, many.length + 1]);
   });
 });

@@ -1,36 +1,44 @@
 import { isObject } from '../../../validation/index.js';
 import type { ForeignEvent } from '../../model-event.js';
+import type { UpstreamHeaders } from '../transport/exchange.js';
+import { readTurnState, TURN_STATE } from '../turn-state.js';
 import type { Answer, Handler } from './answer.js';
-
-const TURN_STATE = 'x-codex-turn-state';
+import { readHeaderEvents, toMetadata } from './header-events.js';
 
 /**
- * Headers in events that are not for our client: Codex warns its user when the model is named otherwise than in the request, and
- * the others are about the request that this service made.
+ * Members that number and name things as the upstream does, not as this service; and headers, of which those for our client are
+ * metadata.
  */
-const NOT_FORWARDED: ReadonlySet<string> = new Set(['x-openai-model', 'x-request-id', 'x-should-retry']);
-
-/** Members that number and name things as the upstream does, not as this service. */
-const OF_UPSTREAM: ReadonlySet<string> = new Set(['response_id', 'output_index', 'sequence_number', 'stream_id']);
+const OF_UPSTREAM: ReadonlySet<string> = new Set([
+  'headers',
+  'output_index',
+  'response_id',
+  'sequence_number',
+  'stream_id',
+]);
 
 const created: Handler = (answer, { response }) => {
   if (isObject(response) && typeof response.id === 'string') answer.nameResponse(response.id);
 };
 
-/** Headers that a socket's server sends after its handshake. They also reach clients over HTTP, if there is no output yet. */
+/**
+ * Headers that a server sends after those of its answer. They reach clients over HTTP if there is no output yet; on sockets, this service
+ * makes an event of its own of them. What else the event says is passed on.
+ */
 const metadata: Handler = (answer, event) => {
   const headers = headersOf(event);
-  const { profile, transport } = answer.options;
-  if (transport === 'websocket' && profile.turnStateFrom === 'event') answer.turnState ??= headers[TURN_STATE] ?? null;
-  if (!answer.hasOutput && Object.keys(headers).length > 0) answer.note({ type: 'metadata', headers });
-  passOn(answer, event);
+  const known = toMetadata(readHeaderEvents(headers)).headers;
+  const turnState = answer.takeTurnState(readTurnState(headers[TURN_STATE]));
+  const forClient = turnState === null ? known : { ...known, [TURN_STATE]: turnState };
+  if (forClient !== undefined && Object.keys(forClient).length > 0)
+    answer.note({ type: 'metadata', headers: forClient });
+  if (Object.keys(event).some((name) => name !== 'type' && !OF_UPSTREAM.has(name))) passOn(answer, event);
 };
 
 /** Passes on an event for clients on sockets. */
 export function passOn(answer: Answer, event: ForeignEvent): void {
   const members = Object.entries(event).filter(([name]) => !OF_UPSTREAM.has(name));
-  const passed = { ...Object.fromEntries(members), type: event.type };
-  answer.note({ type: 'event', event: 'headers' in passed ? { ...passed, headers: headersOf(event) } : passed });
+  answer.note({ type: 'event', event: { ...Object.fromEntries(members), type: event.type } });
 }
 
 const ignored: Handler = () => undefined;
@@ -65,14 +73,14 @@ export const IMPLIED: readonly string[] = [
   'response.custom_tool_call_input.done',
 ];
 
-/** The headers in an event that may reach our client, names in lower case. */
-function headersOf({ headers }: ForeignEvent): Readonly<Record<string, string>> {
+/** The headers in an event, names in lower case. */
+function headersOf({ headers }: ForeignEvent): UpstreamHeaders {
   if (!isObject(headers)) return {};
-  const forwarded: Record<string, string> = {};
-  for (const [name, values] of Object.entries(headers)) {
-    const key = name.toLowerCase();
-    const value: unknown = Array.isArray(values) ? values[0] : values;
-    if (key.startsWith('x-') && !NOT_FORWARDED.has(key) && typeof value === 'string') forwarded[key] = value;
-  }
-  return forwarded;
+  const first = (values: unknown): unknown => (Array.isArray(values) ? values[0] : values);
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, values]) => {
+      const value = first(values);
+      return typeof value === 'string' ? [[name.toLowerCase(), value]] : [];
+    }),
+  );
 }

@@ -2,7 +2,7 @@ import { isObject } from '../../../validation/index.js';
 import type { Annotation, Logprob } from '../../../protocol/index.js';
 import type { ForeignEvent, ModelEvent } from '../../model-event.js';
 import type { Answer, Handler } from './answer.js';
-import type { UpstreamItem } from './upstream-item.js';
+import type { ItemProgress } from './item-progress.js';
 
 /** The delta of an event; undefined if it is none, or empty: an empty one changes nothing. */
 function deltaOf(answer: Answer, { delta }: ForeignEvent): string | undefined {
@@ -12,7 +12,7 @@ function deltaOf(answer: Answer, { delta }: ForeignEvent): string | undefined {
 }
 
 /** The open item that an event writes to, if it has the type. */
-function itemOf(answer: Answer, event: ForeignEvent, type: string): UpstreamItem | undefined {
+function itemOf(answer: Answer, event: ForeignEvent, type: string): ItemProgress | undefined {
   const item = answer.items.find(event);
   if (item?.isOpen === true && item.type === type) return item;
   answer.drop();

@@ -143,6 +143,14 @@ describe('§3.3 response.failed over SSE', () => {
     expect([again.reader.failure, again.reader.isFinished]).toEqual([null, true]);
   });
 
+  it('is counted once if the response is completed after all', () => {
+    const { reader, events } = readUpstreamAnswer([ending('failed', { usage: { ...USAGE, output_tokens: 3 } })]);
+    reader.read(JSON.stringify(ending('completed', { id: 'resp_u', usage: USAGE })));
+    const counts = [...events, ...reader.take()].filter((event) => event.type === 'usage');
+    const sum = (name: 'input' | 'output' | 'cached') => counts.reduce((total, event) => total + (event[name] ?? 0), 0);
+    expect([sum('input'), sum('output'), sum('cached')]).toEqual([COUNTED.input, COUNTED.output, COUNTED.cached]);
+  });
+
   it.each([undefined, null, 7, {}])('survives a response that is none: %j', (response) => {
     const { failure } = readUpstreamAnswer([ending('failed', response)]).reader;
     expect(causeOf(failure)).toEqual(['response.failed event received', 'retry']);

@@ -33,7 +33,7 @@ function complete(answer: Answer, response: Snapshot, id: string): void {
     item.isOpen = false;
     answer.write({ type: 'end', key: item.key });
   }
-  if (usage !== undefined) answer.note(usage);
+  if (usage !== undefined) answer.noteUsage(usage);
   answer.nameResponse(id);
   answer.finish({ reason: 'stop', ...tierOf(response) });
 }
@@ -78,7 +78,7 @@ function readOutput(answer: Answer, output: unknown): void {
   if (!Array.isArray(output)) return;
   for (const [place, item] of output.entries()) {
     if (!isFinalItem(item)) {
-      answer.drop();
+      answer.dropItem();
       continue;
     }
     const known = answer.items.atEnd(place, item);
@@ -89,7 +89,7 @@ function readOutput(answer: Answer, output: unknown): void {
 
 function noteUsage(answer: Answer, { usage: value }: Snapshot): void {
   const { usage } = readUsage(value);
-  if (usage !== undefined) answer.note(usage);
+  if (usage !== undefined) answer.noteUsage(usage);
 }
 
 function tierOf({ service_tier: tier }: Snapshot): Pick<Finish, 'serviceTier'> {

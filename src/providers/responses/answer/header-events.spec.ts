@@ -35,8 +35,8 @@ describe('§3.1 the headers of an answer', () => {
         },
       },
       { type: 'rate_limits', headers: { 'x-batch-primary-window-minutes': '60', 'x-batch-limit-name': 'batch' } },
-      { type: 'models_etag', etag: 'v1' },
-      { type: 'server_reasoning_included' },
+      { type: 'models_etag', headers: { 'x-models-etag': 'v1' } },
+      { type: 'server_reasoning_included', headers: { 'x-reasoning-included': 'true' } },
     ]);
   });
 
@@ -44,10 +44,11 @@ describe('§3.1 the headers of an answer', () => {
     expect(readHeaderEvents({ 'x-request-id': 'req_1', 'retry-after': '3' })).toEqual([]);
   });
 
-  it('reach our client under their names, without the name of the model', () => {
-    expect(toMetadata(readHeaderEvents(HEADERS))).toEqual({
-      type: 'metadata',
-      headers: {
+  it('reach our client under their names and in this order, without the name of the model', () => {
+    const { type, headers = {} } = toMetadata(readHeaderEvents(HEADERS));
+    expect([type, Object.entries(headers)]).toEqual([
+      'metadata',
+      Object.entries({
         'x-ratelimit-remaining-requests': '9',
         'x-ratelimit-reset-tokens': '6ms',
         'x-codex-primary-used-percent': '42.5',
@@ -57,13 +58,15 @@ describe('§3.1 the headers of an answer', () => {
         'x-batch-limit-name': 'batch',
         'x-models-etag': 'v1',
         'x-reasoning-included': 'true',
-      },
-    });
+      }),
+    ]);
   });
 });
 
 describe('§4.2 the headers of a handshake', () => {
   it('say that reasoning is included', () => {
-    expect(readHeaderEvents({ 'x-reasoning-included': 'true' })).toEqual([{ type: 'server_reasoning_included' }]);
+    expect(readHeaderEvents({ 'x-reasoning-included': 'true' })).toEqual([
+      { type: 'server_reasoning_included', headers: { 'x-reasoning-included': 'true' } },
+    ]);
   });
 });

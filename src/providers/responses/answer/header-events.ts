@@ -1,14 +1,15 @@
 import type { ModelEvent } from '../../model-event.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
 
-/** What the headers of an upstream's answer say before its first event (upstreams §3.1, §4.2). */
-export type HeaderEvent =
-  /** The rate limits of one family, such as `x-ratelimit` or `x-codex`: its headers. */
-  | { readonly type: 'rate_limits'; readonly headers: Readonly<Record<string, string>> }
-  /** The version of the upstream's list of models. */
-  | { readonly type: 'models_etag'; readonly etag: string }
-  /** The upstream counts the reasoning of earlier turns in its usage. */
-  | { readonly type: 'server_reasoning_included' };
+/**
+ * What the headers of an upstream's answer say before its first event (upstreams §3.1, §4.2): the rate limits of one family, such as
+ * `x-ratelimit` or `x-codex`; the version of its list of models; that its usage counts the reasoning of earlier turns.
+ */
+export interface HeaderEvent {
+  readonly type: 'rate_limits' | 'models_etag' | 'server_reasoning_included';
+  /** The headers that say so, for our client. */
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 const MODELS_ETAG = 'x-models-etag';
 const REASONING_INCLUDED = 'x-reasoning-included';
@@ -19,27 +20,18 @@ const LIMIT_HEADER =
 
 /** The events of an answer's headers, in the specified order: rate limits, models etag, reasoning included. */
 export function readHeaderEvents(headers: UpstreamHeaders): readonly HeaderEvent[] {
-  const events: HeaderEvent[] = readRateLimits(headers);
+  const events = readRateLimits(headers);
   const etag = firstOf(headers[MODELS_ETAG]);
-  if (etag !== undefined) events.push({ type: 'models_etag', etag });
-  if (headers[REASONING_INCLUDED] !== undefined) events.push({ type: 'server_reasoning_included' });
+  if (etag !== undefined) events.push({ type: 'models_etag', headers: { [MODELS_ETAG]: etag } });
+  if (headers[REASONING_INCLUDED] !== undefined) {
+    events.push({ type: 'server_reasoning_included', headers: { [REASONING_INCLUDED]: 'true' } });
+  }
   return events;
 }
 
 /** The events as headers for our client, under the names that they came with. */
 export function toMetadata(events: readonly HeaderEvent[]): Extract<ModelEvent, { type: 'metadata' }> {
-  return { type: 'metadata', headers: Object.assign({}, ...events.map(toHeaders)) as Record<string, string> };
-}
-
-function toHeaders(event: HeaderEvent): Readonly<Record<string, string>> {
-  switch (event.type) {
-    case 'rate_limits':
-      return event.headers;
-    case 'models_etag':
-      return { [MODELS_ETAG]: event.etag };
-    case 'server_reasoning_included':
-      return { [REASONING_INCLUDED]: 'true' };
-  }
+  return { type: 'metadata', headers: Object.fromEntries(events.flatMap(({ headers }) => Object.entries(headers))) };
 }
 
 /** One event per family, in the order of the headers. */

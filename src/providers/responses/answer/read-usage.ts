@@ -1,9 +1,12 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
+/** Token counts of a response. */
+export type Usage = Required<Extract<ModelEvent, { type: 'usage' }>>;
+
 /** Token counts of a response, or what is wrong with them; neither if the response has none. */
 export interface UsageReading {
-  readonly usage?: Extract<ModelEvent, { type: 'usage' }>;
+  readonly usage?: Usage;
   readonly flaw?: string;
 }
 
@@ -26,6 +29,19 @@ export function readUsage(usage: unknown): UsageReading {
   const cacheWrite = detailOf(inputDetails, 'cache_write_tokens') ?? 0;
   const [input, output] = [usage.input_tokens as number, usage.output_tokens as number];
   return { usage: { type: 'usage', input, cached, cacheWrite, output, reasoning } };
+}
+
+/** What later token counts add to those before them. */
+export function differenceOf(usage: Usage, before: Usage): Usage {
+  const more = (name: Exclude<keyof Usage, 'type'>): number => Math.max(0, usage[name] - before[name]);
+  return {
+    type: 'usage',
+    input: more('input'),
+    cached: more('cached'),
+    cacheWrite: more('cacheWrite'),
+    output: more('output'),
+    reasoning: more('reasoning'),
+  };
 }
 
 /** A count in details: 0 if there are no details, null if it is missing or no count. */

@@ -67,8 +67,12 @@ describe('headers of Codex', () => {
   it.each([
     [{ 'x-codex-turn-state': 'state-1' }, 'state-1'],
     [{ 'x-codex-turn-state': '' }, null],
+    [{ 'x-codex-turn-state': 'a\nb' }, null],
+    [{ 'x-codex-turn-state': 'é' }, null],
+    [{ 'x-codex-turn-state': 'x'.repeat(4096) }, 'x'.repeat(4096)],
+    [{ 'x-codex-turn-state': 'x'.repeat(4097) }, null],
     [{}, null],
-  ])('upstreams §4.1: carry the turn state of the client: %j', (headers, state) => {
+  ])('upstreams §4.1: carry the turn state of the client: %.60j', (headers, state) => {
     expect(turnStateOf(upstreamTurn({ headers }))).toBe(state);
   });
 });

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 
 import type { Turn } from '../../turn.js';
+import { readTurnState, TURN_STATE } from '../turn-state.js';
 
 /** Headers with which a client names its conversation, in the forms of Codex of today and of February 2026. */
 const NAMING_HEADERS = { thread: ['thread-id', 'thread_id'], session: ['session-id', 'session_id'] } as const;
@@ -15,9 +16,6 @@ export const FORWARDED_HEADERS = [
   'x-openai-internal-codex-responses-lite',
   'x-openai-subagent',
 ] as const;
-
-/** The header, and the member of `client_metadata`, with an upstream's token that belongs to one turn of a client. */
-export const TURN_STATE = 'x-codex-turn-state';
 
 /** The request headers that the provider reads. */
 export const CONVERSATION_HEADERS: readonly string[] = [
@@ -60,7 +58,7 @@ export function conversationOf(turn: Turn): Conversation {
 
 /** The turn state that the client sends back: it belongs to the same turn of its own as the request before. */
 export function turnStateOf({ headers }: Turn): string | null {
-  return nonEmpty(headers[TURN_STATE]) ?? null;
+  return readTurnState(headers[TURN_STATE]);
 }
 
 function nonEmpty(value: string | null | undefined): string | undefined {

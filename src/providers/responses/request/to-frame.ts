@@ -1,8 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import type { Profile } from '../profile.js';
-import type { Baseline } from './baseline.js';
-import { TURN_STATE } from './conversation.js';
-import { planIncrement } from './plan-increment.js';
+import { TURN_STATE } from '../turn-state.js';
+import { type Baseline, planIncrement } from './baseline.js';
 import type { UpstreamRequest } from './upstream-request.js';
 
 /** What a frame depends on besides its request. */
@@ -23,7 +22,7 @@ export interface Frame {
 export function toFrame(request: UpstreamRequest, baseline: Baseline | null, options: FrameOptions): Frame {
   const { profile } = options;
   const increment = planIncrement(request, baseline, profile);
-  request.extended = increment?.isKnown === true ? baseline : null;
+  request.extended = increment?.isContinuation === true ? baseline : null;
   if (baseline === null || increment === null) {
     const members = { type: 'response.create', ...metadataOf(request, options) };
     return { text: request.toJson(members, request.context), isIncremental: false };

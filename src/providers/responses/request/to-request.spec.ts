@@ -1,16 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { Item } from '../../../protocol/index.js';
 import type { ResponsesEntry } from '../../routing/index.js';
 import { type TurnTraits, upstreamOptions, upstreamTurn } from '../../../../test/support/upstream-turn.js';
 import { conversationOf } from './conversation.js';
 import { SENT_MEMBERS } from './member-names.js';
-import { toHttpBody } from './to-http-body.js';
-import { toRequest } from './to-request.js';
+import { toHttpBody, toRequest } from './to-request.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
-const HEX = '0123456789abcdef0123456789abcdef';
+/** Of an id that this service made. */
+const HEX = '0199aaaabbbb7ccc8ddd000000000001';
 /** Members with tests of their own. */
 const SPECIAL: ReadonlySet<string> = new Set(['include', 'prompt_cache_key', 'reasoning', 'tools']);
 const ENCRYPTED = 'reasoning.encrypted_content';
@@ -24,7 +23,14 @@ const bodyWith = (parameters: Body, entry: Partial<ResponsesEntry> = {}): Body =
 
 describe('upstreams §2: the request', () => {
   it('has only what every request needs if the client sent nothing else', () => {
-    expect(bodyWith({})).toEqual({ model: 'gpt-5', stream: true, store: false, prompt_cache_key: 'resp_1', input: [] });
+    expect(bodyWith({})).toEqual({
+      model: 'gpt-5',
+      stream: true,
+      store: false,
+      include: [ENCRYPTED],
+      prompt_cache_key: 'resp_1',
+      input: [],
+    });
   });
 
   it.each(SENT_MEMBERS.filter((name) => !SPECIAL.has(name)))('has %s as the client sent it', (name) => {
@@ -96,13 +102,22 @@ describe('upstreams §2.2: text controls', () => {
 });
 
 describe('upstreams §2.3: reasoning and include', () => {
+  it('includes encrypted reasoning, as Codex does today', () => {
+    expect(bodyWith({})['include']).toEqual([ENCRYPTED]);
+    expect(bodyWith({ include: [ENCRYPTED] })['include']).toEqual([ENCRYPTED]);
+  });
+
+  it('does not where the server refuses it for models that do not reason', () => {
+    expect(bodyWith({ include: [ENCRYPTED] }, { omit: ['include'] })).not.toHaveProperty('include');
+  });
+
   it.each<readonly [what: string, traits: TurnTraits, include: unknown]>([
     ['the client asks for reasoning', { parameters: { reasoning: { summary: 'auto' } } }, [ENCRYPTED]],
     ['the model has an effort', { effort: 'medium' }, [ENCRYPTED]],
     ['the client includes it', { parameters: { include: [ENCRYPTED] }, effort: 'low' }, [ENCRYPTED]],
     ['nothing is known to reason', {}, undefined],
-  ])('includes encrypted reasoning if %s', (_, traits, include) => {
-    expect(bodyOf(traits)['include']).toEqual(include);
+  ])('in February 2026 includes encrypted reasoning if %s', (_, traits, include) => {
+    expect(bodyOf(traits, { profile: 'codex-2026-02' })['include']).toEqual(include);
   });
 
   it('keeps what the client includes', () => {
@@ -112,61 +127,6 @@ describe('upstreams §2.3: reasoning and include', () => {
 
   it('does not need it where the upstream stores', () => {
     expect(bodyWith({ reasoning: { effort: 'low' } }, { passthrough: 'store' })).not.toHaveProperty('include');
-  });
-});
-
-describe('items', () => {
-  const sent = (item: Item, entry: Partial<ResponsesEntry> = {}): unknown =>
-    (bodyOf({ context: [item] }, entry)['input'] as readonly unknown[])[0];
-
-  it.each<readonly [what: string, id: string, expected: string | undefined]>([
-    [
-      'an id of the upstream',
-      'msg_68af00112233445566778899aabbccddeeff00112233445566',
-      'msg_68af00112233445566778899aabbccddeeff00112233445566',
-    ],
-    ['the upstream id within an id made here', `msg_${HEX}_msg_1`, 'msg_1'],
-    ['no id that was made here', `msg_${HEX}`, undefined],
-    ['no id that is none of the API', 'abc', undefined],
-  ])('have %s', (_, id, expected) => {
-    expect(sent({ type: 'function_call', id, call_id: 'c', name: 'f', arguments: '{}' })).toEqual({
-      ...(expected === undefined ? {} : { id: expected }),
-      type: 'function_call',
-      call_id: 'c',
-      name: 'f',
-      arguments: '{}',
-    });
-  });
-
-  it.each(['user', 'assistant'])('of messages by %s lose the status that this service adds', (role) => {
-    const message = { type: 'message', role, content: [] };
-    expect(sent({ ...message, id: `msg_${HEX}`, status: 'completed' })).toEqual(message);
-    const replayed = { ...message, id: 'msg_0199aaaa-0000-7000', status: 'completed' };
-    expect(sent(replayed)).toEqual(replayed);
-    const incomplete = { ...message, id: `msg_${HEX}`, status: 'incomplete' };
-    expect(sent(incomplete)).toEqual({ ...message, status: 'incomplete' });
-  });
-
-  it('of unknown types are unchanged', () => {
-    const item = {
-      type: 'hologram_call',
-      id: 'holo_0123456789abcdef',
-      status: 'completed',
-      shape: { edges: [1, null] },
-    };
-    expect(sent(item)).toEqual(item);
-  });
-
-  it.each<readonly [what: string, members: object, isSent: boolean]>([
-    ['encrypted_content', { encrypted_content: 'gAAAA' }, true],
-    ['its text', { content: [{ type: 'reasoning_text', text: 'I look.' }] }, true],
-    ['null for both', { content: null, encrypted_content: null }, false],
-    ['a summary only', {}, false],
-    ['empty ones', { content: [], encrypted_content: '' }, false],
-  ])('of reasoning with %s', (_, members, isSent) => {
-    const item = { type: 'reasoning', id: 'rs_0123456789abcdef', summary: [], ...members };
-    expect(sent(item)).toEqual(isSent ? item : undefined);
-    expect(sent(item, { passthrough: 'store' })).toEqual(item);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Turn } from '../../turn.js';
 import type { ResponsesOptions } from '../options.js';
+import type { Profile } from '../profile.js';
 import type { Conversation } from './conversation.js';
 import { SENT_MEMBERS } from './member-names.js';
 import { divideMembers, UpstreamRequest } from './upstream-request.js';
@@ -12,10 +13,10 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
  */
 export function toRequest(turn: Turn, conversation: Conversation, options: ResponsesOptions): UpstreamRequest {
   const { settings, parameters } = turn;
-  const { forward, omit } = options;
+  const { forward, omit, profile } = options;
   const stores = options.storesUpstream && settings.store;
   const given = pick(parameters, [...SENT_MEMBERS, ...forward]);
-  const include = toInclude(turn, stores);
+  const include = stores ? turn.include : toInclude(turn, profile);
   const members: Record<string, unknown> = {
     model: settings.model,
     stream: true,
@@ -32,6 +33,15 @@ export function toRequest(turn: Turn, conversation: Conversation, options: Respo
   });
 }
 
+/**
+ * The JSON of `POST /responses`: the whole context, or the new items only if the upstream keeps the conversation and
+ * `previousResponseId` is its name of the parent.
+ */
+export function toHttpBody(request: UpstreamRequest, previousResponseId: string | null): string {
+  if (previousResponseId === null) return request.toJson({}, request.context);
+  return request.toJson({ previous_response_id: previousResponseId }, request.newItems);
+}
+
 /** A null member is the same as none, which every server understands. */
 function pick(parameters: Turn['parameters'], names: readonly string[]): Record<string, unknown> {
   const picked: Record<string, unknown> = {};
@@ -41,9 +51,12 @@ function pick(parameters: Turn['parameters'], names: readonly string[]): Record<
   return picked;
 }
 
-/** An upstream that does not store must give what a continuation needs: the encrypted reasoning of models that reason. */
-function toInclude({ include, parameters, settings }: Turn, stores: boolean): readonly string[] {
+/**
+ * An upstream that does not store must give what a continuation needs: the encrypted reasoning. Whether a model reasons is only known
+ * if the client or the model's entry says so.
+ */
+function toInclude({ include, parameters, settings }: Turn, { includesReasoning }: Profile): readonly string[] {
   const reasons = parameters.reasoning != null || settings.reasoning?.effort != null;
-  if (stores || !reasons || include.includes(ENCRYPTED_REASONING)) return include;
+  if (include.includes(ENCRYPTED_REASONING) || (includesReasoning === 'if it is known' && !reasons)) return include;
   return [...include, ENCRYPTED_REASONING];
 }

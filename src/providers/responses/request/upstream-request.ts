@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 
 import type { ForeignItem, Item } from '../../../protocol/index.js';
 import type { Turn } from '../../turn.js';
-import type { Baseline } from './baseline.js';
-import { isSendable, toUpstreamItem } from './upstream-items.js';
+import type { ItemList } from './item-digest.js';
+import { isSendable, toUpstreamItem } from './to-upstream-item.js';
 
 /** Members that may differ between a request and the incremental one that continues it. */
 const INCIDENTAL_MEMBERS: ReadonlySet<string> = new Set(['client_metadata', 'stream_options', 'access_programs']);
@@ -23,8 +23,8 @@ export class UpstreamRequest {
   /** The JSON of the fixed members, without braces. */
   private readonly fixedJson: string;
   readonly incidental: Readonly<Record<string, unknown>>;
-  /** The baseline that the last frame extended without looking at the context; null if it had the whole context or was compared. */
-  extended: Baseline | null = null;
+  /** The items before the new ones, if the last frame left them out without a digest of each; else null. */
+  extended: ItemList | null = null;
   private digest: string | null = null;
 
   constructor(
@@ -39,9 +39,12 @@ export class UpstreamRequest {
     this.incidental = incidental;
   }
 
-  /** Whether the context surely begins with the parent's: with `truncation: "auto"` either may have lost its oldest items. */
-  get hasWholeContext(): boolean {
-    return this.turn.settings.truncation !== 'auto';
+  /**
+   * Whether it continues a response of the upstream, and its context surely begins with that of the response: with `truncation: "auto"`
+   * either may have lost its oldest items.
+   */
+  continues(responseId: string): boolean {
+    return this.parentId === responseId && this.turn.settings.truncation !== 'auto';
   }
 
   /** The digest of the fixed members. */

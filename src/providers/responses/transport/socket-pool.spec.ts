@@ -1,77 +1,13 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
-import { closedPort } from '../../../../test/support/chat-upstream/closed-port.js';
-import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
-import {
-  addressOf,
-  type ServerScript,
-  type StartedServer,
-  startServer,
-} from '../../../../test/support/responses-transport/start-server.js';
-import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
-import { FakeClock } from '../../../testing/index.js';
-import type { UpstreamError } from '../upstream-error.js';
-import { AnswerRefusedError, SocketPool, type UpstreamSocket, type WantedSocket } from './index.js';
+import { LIMITS, serverHas, useOnce, withPool } from '../../../../test/support/responses-transport/with-pool.js';
+import type { Baseline } from '../request/index.js';
 
-const LIMITS = { connectTimeoutMs: 15_000, connections: 2, idleMs: 60_000, maxAgeMs: 1_000_000 };
-const COMPLETED = '{"type":"response.completed"}';
-
-/** Answers every request at once. */
-const ANSWERING: ServerScript = {
-  onSocket: (socket) => socket.on('message', () => socket.send(COMPLETED)),
-};
-
-interface Pooled {
-  readonly server: StartedServer;
-  readonly clock: FakeClock;
-  readonly pool: SocketPool;
-  readonly controller: AbortController;
-  readonly take: (conversation: string, changes?: Partial<WantedSocket>) => Promise<UpstreamSocket>;
-  readonly tryTake: (conversation: string, changes?: Partial<WantedSocket>) => Promise<UpstreamSocket | null>;
-}
-
-const cleanUps: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
-});
-
-async function withPool(script: ServerScript = ANSWERING, port?: number): Promise<Pooled> {
-  const server = await startServer(script);
-  const clock = new FakeClock();
-  const websockets = { ...LIMITS, healAfterMs: null, compresses: false };
-  const pool = new SocketPool({ address: addressOf(port ?? server.port), websockets, clock });
-  cleanUps.push(async () => {
-    await pool.destroy();
-    await server[Symbol.asyncDispose]();
-  });
-  const controller = new AbortController();
-  const { signal } = controller;
-  const tryTake: Pooled['tryTake'] = (conversation, changes) =>
-    pool.take({ conversation, headers: {}, responseId: undefined, signal, ...changes });
-  const take: Pooled['take'] = async (...wanted) => {
-    const socket = await tryTake(...wanted);
-    if (socket === null) throw new Error('no room');
-    return socket;
-  };
-  return { server, clock, pool, controller, take, tryTake };
-}
-
-/** Runs a turn on a socket, without giving it back. */
-async function useOnce(socket: UpstreamSocket): Promise<void> {
-  const { signal } = new AbortController();
-  await (await socket.send('{}', signal)).read(new TestTaker());
-}
-
-/** Resolves when the server has no more open sockets than this. */
-async function serverHas(server: StartedServer, count: number): Promise<void> {
-  await whenStill(() => server.sockets.size);
-  expect(server.sockets.size).toBe(count);
+function baselineOf(responseId: string): Baseline {
+  return { responseId, members: '', count: 0, items: '', returned: { count: 0, items: '' } };
 }
 
 describe('the sockets to an upstream', () => {
@@ -97,7 +33,7 @@ describe('the sockets to an upstream', () => {
       [first, 'resp_1'],
       [second, 'resp_2'],
     ] as const) {
-      socket.baseline = { responseId, members: '', count: 0, items: '' };
+      socket.baseline = baselineOf(responseId);
       socket.release();
     }
     expect(await take('c', { responseId: 'resp_1' })).toBe(first);
@@ -105,6 +41,33 @@ describe('the sockets to an upstream', () => {
     expect(await take('c', { responseId: 'resp_2' })).toBe(second);
     second.release();
     expect(await take('c', { responseId: 'resp_3' })).toBe(second);
+  });
+
+  it('are preferred in the order of their last use by a turn that continues no response', async () => {
+    const { take } = await withPool();
+    const [first, second] = await Promise.all([take('c'), take('c')]);
+    first.release();
+    second.baseline = baselineOf('resp_2');
+    second.release();
+    expect(await take('c')).toBe(second);
+  });
+
+  it('make room for others first if they have served one turn only', async () => {
+    const { take } = await withPool();
+    const warm = await take('warm');
+    warm.release();
+    (await take('warm')).release();
+    for (const unnamed of ['one', 'two', 'three']) (await take(unnamed)).release();
+    expect(await take('warm')).toBe(warm);
+  });
+
+  it('make room after several turns too, if there are no others', async () => {
+    const { take, pool } = await withPool();
+    const warm = await Promise.all([take('one'), take('two')]);
+    for (const socket of warm) socket.release();
+    for (const name of ['one', 'two']) (await take(name)).release();
+    await take('three');
+    expect([warm.map(({ isOpen }) => isOpen), pool.size]).toEqual([[false, true], 2]);
   });
 
   it('are bounded: no turn waits, and the longest idle one makes room', async () => {
@@ -231,87 +194,5 @@ describe('the sockets to an upstream', () => {
     socket.drop();
     socket.drop();
     expect(pool.size).toBe(0);
-  });
-});
-
-describe('a handshake', () => {
-  it.each([
-    [426, 'Upgrade Required', ''],
-    [503, 'Busy', '{"error":{"message":"busy"}}'],
-  ])('that is refused with %d is reported with headers and text (§4.1)', async (status, words, text) => {
-    const { tryTake, pool, clock } = await withPool({
-      onUpgrade: (_request, transport) => {
-        transport.end(`HTTP/1.1 ${status} ${words}\r\nretry-after: 3\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
-      },
-    });
-    const refused = await tryTake('c').catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(AnswerRefusedError);
-    expect(refused).toMatchObject({ status, headers: { 'retry-after': '3' }, text });
-    expect(pool.size).toBe(0);
-    expect(clock.pending).toBe(0);
-  });
-
-  it('that is refused at length is read up to 64 KB', async () => {
-    const { tryTake } = await withPool({
-      onUpgrade: (_request, transport) => {
-        transport.write(`HTTP/1.1 500 No\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(100_000)}`);
-      },
-    });
-    await expect(tryTake('c')).rejects.toMatchObject({ status: 500, text: 'x'.repeat(65_536) });
-  });
-
-  it.each<readonly [what: string, onUpgrade: (request: IncomingMessage, transport: Socket) => void, message: string]>([
-    ['is not answered', () => undefined, 'the WebSocket handshake took more than 15000 ms'],
-    [
-      'is refused without an end',
-      (_request, transport) => transport.write('HTTP/1.1 500 No\r\ncontent-length: 9\r\n\r\n'),
-      'the WebSocket handshake took more than 15000 ms',
-    ],
-  ])('that %s ends in time', async (_what, onUpgrade, message) => {
-    const asked = Promise.withResolvers<undefined>();
-    const { tryTake, clock, pool } = await withPool({
-      onUpgrade: (request, transport) => {
-        onUpgrade(request, transport);
-        asked.resolve(undefined);
-      },
-    });
-    const taking = expect(tryTake('c')).rejects.toMatchObject({ name: 'UpstreamError', message, remedy: 'retry' });
-    await asked.promise;
-    await whenStill(() => 0);
-    clock.advance(LIMITS.connectTimeoutMs);
-    await taking;
-    expect(pool.size).toBe(0);
-    expect(clock.pending).toBe(0);
-  });
-
-  it('that breaks, or is no WebSocket handshake, is reported', async () => {
-    for (const answer of ['', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n']) {
-      const { tryTake, clock } = await withPool({ onUpgrade: (_request, transport) => transport.end(answer) });
-      await expect(tryTake('c')).rejects.toMatchObject({ name: 'UpstreamError', remedy: 'retry' });
-      expect(clock.pending).toBe(0);
-    }
-  });
-
-  it('with nobody says that the server cannot be reached', async () => {
-    const { tryTake, clock } = await withPool(ANSWERING, await closedPort());
-    const error = (await tryTake('c').catch((reason: unknown) => reason)) as UpstreamError;
-    expect(error.options).toMatchObject({ remedy: 'retry', isUnreachable: true });
-    expect(clock.pending).toBe(0);
-  });
-
-  it.each(['signal', 'destroy'])('ends at once by its %s', async (way) => {
-    const asked = Promise.withResolvers<{ readonly whenEnded: Promise<unknown> }>();
-    const { tryTake, pool, controller, clock } = await withPool({
-      onUpgrade: (_request, transport) => asked.resolve({ whenEnded: once(transport.resume(), 'end') }),
-    });
-    const taking = expect(tryTake('c')).rejects.toThrow(way === 'signal' ? 'stopped' : 'the connection was closed');
-    const { whenEnded } = await asked.promise;
-    if (way === 'signal') controller.abort(new Error('stopped'));
-    else await pool.destroy();
-    await taking;
-    await whenEnded;
-    expect(pool.size).toBe(0);
-    expect(clock.pending).toBe(0);
-    if (way === 'signal') await expect(tryTake('c')).rejects.toThrow('stopped');
   });
 });

@@ -9,7 +9,7 @@ const CLOSE_MS = 1000;
 
 /** The WebSockets to one upstream. */
 export class SocketPool {
-  private readonly idle = new IdleSockets<PoolPlace>();
+  private readonly idle = new IdleSockets();
   /** Sockets that are used or being opened. */
   private readonly busy = new Set<PoolPlace>();
   /** Sockets under way to their end. */
@@ -61,15 +61,18 @@ export class SocketPool {
       if (!isUsable) this.retire(place);
       return isUsable;
     });
-    return places.find(({ socket }) => socket.baseline?.responseId === responseId) ?? places.at(-1);
+    const continuing = places.find(
+      ({ socket: { baseline } }) => baseline !== null && baseline.responseId === responseId,
+    );
+    return continuing ?? places.at(-1);
   }
 
-  /** Whether there is room for one more socket; the longest idle one is closed for it. */
+  /** Whether there is room for one more socket; an idle one is closed for it. */
   private makeRoom(): boolean {
     if (this.size < this.options.websockets.connections) return true;
-    const { longestIdle } = this.idle;
-    if (longestIdle === undefined) return false;
-    this.retire(longestIdle);
+    const { leastUseful } = this.idle;
+    if (leastUseful === undefined) return false;
+    this.retire(leastUseful);
     return true;
   }
 

@@ -16,7 +16,7 @@ class PartCursor {
 }
 
 /** An output item of an upstream, open or closed. */
-export class UpstreamItem {
+export class ItemProgress {
   isOpen = true;
   /** The item in its final form; null until it is known. */
   final: ForeignItem | null = null;

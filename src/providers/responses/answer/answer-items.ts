@@ -1,22 +1,22 @@
 import type { ForeignItem } from '../../../protocol/index.js';
 import type { ForeignEvent } from '../../model-event.js';
 import { isCall } from './foreign-items.js';
-import { UpstreamItem } from './upstream-item.js';
+import { ItemProgress } from './item-progress.js';
 
 /** The output items of an answer by their index and by their id, in the order in which they began. */
-export class UpstreamItems {
-  private readonly byIndex = new Map<unknown, UpstreamItem>();
-  private readonly byId = new Map<unknown, UpstreamItem>();
+export class AnswerItems {
+  private readonly byIndex = new Map<unknown, ItemProgress>();
+  private readonly byId = new Map<unknown, ItemProgress>();
   private readonly callIds = new Set<unknown>();
   private nextIndex = 0;
 
   /** The item that an event names; undefined if it names none, or two. */
-  find({ output_index: index, item_id: id }: ForeignEvent): UpstreamItem | undefined {
+  find({ output_index: index, item_id: id }: ForeignEvent): ItemProgress | undefined {
     return this.at(index, id);
   }
 
   /** The item of an index and an id, of which one may be missing. */
-  at(index: unknown, id: unknown): UpstreamItem | undefined {
+  at(index: unknown, id: unknown): ItemProgress | undefined {
     if (index == null) return this.byId.get(id);
     const item = this.byIndex.get(index);
     if (id == null || item?.id === id) return item;
@@ -25,7 +25,7 @@ export class UpstreamItems {
   }
 
   /** The item that stands at a place of the finished output. Servers that change ids keep the order. */
-  atEnd(place: number, { type, id }: ForeignItem): UpstreamItem | undefined {
+  atEnd(place: number, { type, id }: ForeignItem): ItemProgress | undefined {
     const named = typeof id === 'string' ? this.byId.get(id) : undefined;
     if (named !== undefined) return named;
     const item = this.byIndex.get(place);
@@ -33,7 +33,7 @@ export class UpstreamItems {
   }
 
   /** Adds an item; without an index, behind all others. Null if its index, id or `call_id` is taken, or the index is none. */
-  add(index: unknown, item: ForeignItem): UpstreamItem | null {
+  add(index: unknown, item: ForeignItem): ItemProgress | null {
     const { id, type, call_id: callId } = item;
     const place = index ?? this.nextIndex;
     if (!isIndex(place) || this.byIndex.has(place) || this.byId.has(id)) return null;
@@ -42,14 +42,14 @@ export class UpstreamItems {
       this.callIds.add(callId);
     }
     this.nextIndex = Math.max(this.nextIndex, place + 1);
-    const added = new UpstreamItem(String(place), item);
+    const added = new ItemProgress(String(place), item);
     this.byIndex.set(place, added);
     if (typeof id === 'string') this.byId.set(id, added);
     return added;
   }
 
   /** The items that are open. */
-  get open(): readonly UpstreamItem[] {
+  get open(): readonly ItemProgress[] {
     return this.all.filter(({ isOpen }) => isOpen);
   }
 
@@ -58,7 +58,12 @@ export class UpstreamItems {
     return this.all.flatMap(({ final }) => (final === null ? [] : [final]));
   }
 
-  private get all(): readonly UpstreamItem[] {
+  /** Whether every item is in its final form. */
+  get areFinal(): boolean {
+    return this.all.every(({ final }) => final !== null);
+  }
+
+  private get all(): readonly ItemProgress[] {
     return [...this.byIndex.values()];
   }
 }
