@@ -21,6 +21,7 @@ import {
   forwardedHeaders,
   toFrame,
   toHttpBody,
+  readTurnState,
   toRequest,
   TURN_STATE,
   turnStateOf,
@@ -243,7 +244,7 @@ class Question {
   /** Gives a socket back, with what the next request of its conversation can build on. */
   private release(socket: UpstreamSocket, reader: AnswerReader): void {
     const { responseId, output } = reader;
-    const isKnown = responseId !== null && responseId !== '';
+    const isKnown = reader.isContinuable && responseId !== null && responseId !== '';
     socket.baseline = isKnown ? baselineAfter(this.request, responseId, output, this.upstream.options.profile) : null;
     socket.release();
   }
@@ -353,7 +354,8 @@ class Question {
   }
 
   private keepTurnState(state: string | readonly string[] | null | undefined): void {
-    if (typeof state === 'string') this.upstream.sessions.keepTurnState(this.turn.responseId, state);
+    const token = readTurnState(state);
+    if (token !== null) this.upstream.sessions.keepTurnState(this.turn.responseId, token);
   }
 
   /** The upstream's id of the response that the turn continues, if the upstream has stored it; null to send the whole context. */

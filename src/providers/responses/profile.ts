@@ -35,11 +35,6 @@ export interface Profile {
   /** Headers of a connection that carry the conversation's id. */
   readonly conversationHeaders: readonly string[];
   /**
-   * When an upstream that does not store is asked for encrypted reasoning: with every request, or if the client asks for reasoning or
-   * the model is known to have an effort.
-   */
-  readonly includesReasoning: 'always' | 'if it is known';
-  /**
    * The frame of an incremental request: `response.append` with the new items only, or `response.create` with
    * `previous_response_id`.
    */
@@ -70,7 +65,6 @@ const CODEX_2026_11: Profile = {
   gatesWebsockets: false,
   websocketBeta: 'responses_websockets=2026-02-06',
   conversationHeaders: ['session-id', 'thread-id', 'x-client-request-id'],
-  includesReasoning: 'always',
   incremental: 'previous_response_id',
   baseline: 'input and output',
   allowsEmptySuffix: true,
@@ -89,7 +83,6 @@ const CODEX_2026_02: Profile = {
   gatesWebsockets: true,
   websocketBeta: 'responses_websockets=2026-02-04',
   conversationHeaders: ['session_id'],
-  includesReasoning: 'if it is known',
   incremental: 'append',
   baseline: 'input',
   allowsEmptySuffix: false,

@@ -71,6 +71,11 @@ export class ResponsesProvider extends PushingProvider {
     return { ...statistics.counts, ...(sockets === null ? {} : { websockets_open: sockets.size }) };
   }
 
+  /** HTTP connections close when they are idle. */
+  override retire(): void {
+    this.upstream.sockets?.retire();
+  }
+
   /** Closes all connections. */
   override async destroy(): Promise<void> {
     await Promise.all([this.upstream.client.destroy(), this.upstream.sockets?.destroy()]);

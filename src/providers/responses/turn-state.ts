@@ -2,7 +2,7 @@
 export const TURN_STATE = 'x-codex-turn-state';
 
 /** What every server and client can send back in a header. */
-const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+const TOKEN = /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/;
 
 /** A turn state from an upstream or a client; null for what cannot be sent back in a header, and for none. */
 export function readTurnState(value: unknown): string | null {

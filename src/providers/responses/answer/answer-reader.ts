@@ -17,6 +17,14 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map([
 /** Ends the stream of some servers; carries nothing. */
 const END_MARK = '[DONE]';
 
+const OBJECT = /^\s*\{/;
+
+/** Levels of an event, as of a client's request by default. */
+const MOST_LEVELS = 256;
+
+/** Characters in which so many levels do not fit. */
+const SHORT = 2 * MOST_LEVELS;
+
 /**
  * Turns the events of an upstream's answer into ModelEvents. What does not fit together is dropped and counted, never fatal:
  * `events_unparsable` is no event, `events_unplaced` contradicts the others or has members of a wrong type, and `events_unknown` have a
@@ -84,6 +92,7 @@ export class AnswerReader {
   get turnState(): string | null {
     return this.answer.turnState;
   }
+
   /** It may have been an item. */
   private dropUnparsable(): void {
     this.statistics.count('events_unparsable');
@@ -93,6 +102,21 @@ export class AnswerReader {
 
 /** An event, whose members besides `type` may be of any type. Null for text that is none: invalid JSON, or no object with a `type`. */
 function parseEvent(json: string): ForeignEvent | null {
+  // Other texts are recognised without the parser, whose errors are expensive.
+  if (!OBJECT.test(json)) return null;
   const event = parseJson(json);
-  return isObject(event) && typeof event.type === 'string' ? (event as ForeignEvent) : null;
+  if (!isObject(event) || typeof event.type !== 'string') return null;
+  return json.length > SHORT && isDeep(event) ? null : (event as ForeignEvent);
+}
+
+/** Whether a value has more levels than can be written again without exhausting the stack. */
+function isDeep(value: object): boolean {
+  let level: readonly object[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MOST_LEVELS) return true;
+    level = level.flatMap((parent) =>
+      Object.values(parent).filter((child) => typeof child === 'object' && child !== null),
+    );
+  }
+  return false;
 }

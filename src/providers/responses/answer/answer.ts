@@ -3,7 +3,7 @@ import type { Finish, ForeignEvent, ModelEvent } from '../../model-event.js';
 import type { FailureContext } from '../errors/index.js';
 import type { Profile } from '../profile.js';
 import type { Statistics } from '../statistics.js';
-import type { UpstreamError } from '../upstream-error.js';
+import { UpstreamError } from '../upstream-error.js';
 import { isForeignItem } from './foreign-items.js';
 import type { ItemProgress } from './item-progress.js';
 import { AnswerItems } from './answer-items.js';
@@ -41,6 +41,7 @@ export class Answer {
   isContinuable = false;
   /** Whether the upstream may have an item that `items` does not have. */
   hasLostItem = false;
+  private hasLostCall = false;
   private events: ModelEvent[] = [];
   /** Of the events before the first output. */
   private characters = 0;
@@ -101,6 +102,12 @@ export class Answer {
     this.drop();
   }
 
+  /** Drops a call. Without it the answer would be taken for the end of the work. */
+  loseCall(): void {
+    this.dropItem();
+    this.hasLostCall = true;
+  }
+
   /** Counts an event of a type that is not known. */
   countUnknown(): void {
     this.statistics.count('events_unknown');
@@ -133,6 +140,11 @@ export class Answer {
 
   /** Ends the answer. A failure before it did not matter. */
   finish(finish: Finish): void {
+    if (this.hasLostCall) {
+      this.fail(new UpstreamError('the upstream sent a call without a name or a usable call_id', { remedy: 'retry' }));
+      this.isOver = true;
+      return;
+    }
     this.write({ type: 'finish', ...finish });
     this.failure = null;
     this.isContinuable = finish.reason === 'stop' && !this.hasLostItem && this.items.areFinal;

@@ -19,8 +19,14 @@ const IS_FINAL: ReadonlyMap<string, (item: ForeignItem) => boolean> = new Map([
 /** Whether a value is an output item that can be shown while it grows: it has a type and, if it is a call, a name and a `call_id`. */
 export function isForeignItem(value: unknown): value is ForeignItem {
   if (!isObject(value) || !isName(value.type)) return false;
+  if (value.type === 'message') return value.role === undefined || value.role === null || value.role === 'assistant';
   if (!isCall(value.type)) return true;
   return isName(value.name) && isCallId(value.call_id) && isOptional(value.namespace, isText);
+}
+
+/** Whether a value is a call that no client can answer, because it has no name or no usable `call_id`. */
+export function isUselessCall(value: unknown): boolean {
+  return isObject(value) && typeof value.type === 'string' && isCall(value.type) && !isForeignItem(value);
 }
 
 /** Whether a value is an output item in its final form. */

@@ -2,7 +2,7 @@ import { isEventOf, isProtocolEvent } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { Handler } from './answer.js';
 import { passOn } from './beside-output.js';
-import { isFinalItem, isForeignItem } from './foreign-items.js';
+import { isFinalItem, isForeignItem, isUselessCall } from './foreign-items.js';
 
 /** Some servers change the `call_id` of such an item while it is open, so it opens when it is final. */
 const OPENS_LATE = 'tool_search_call';
@@ -20,6 +20,7 @@ const added: Handler = (answer, { output_index: index, item }) => {
 /** Minimal servers announce no item: it is opened and closed. */
 const done: Handler = (answer, { output_index: index, item }) => {
   if (isFinalItem(item)) answer.close(answer.items.at(index, item.id) ?? answer.open(index, item), item);
+  else if (isUselessCall(item)) answer.loseCall();
   else answer.dropItem();
 };
 

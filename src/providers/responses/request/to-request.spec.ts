@@ -27,7 +27,6 @@ describe('upstreams §2: the request', () => {
       model: 'gpt-5',
       stream: true,
       store: false,
-      include: [ENCRYPTED],
       prompt_cache_key: 'resp_1',
       input: [],
     });
@@ -102,12 +101,7 @@ describe('upstreams §2.2: text controls', () => {
 });
 
 describe('upstreams §2.3: reasoning and include', () => {
-  it('includes encrypted reasoning, as Codex does today', () => {
-    expect(bodyWith({})['include']).toEqual([ENCRYPTED]);
-    expect(bodyWith({ include: [ENCRYPTED] })['include']).toEqual([ENCRYPTED]);
-  });
-
-  it('does not where the server refuses it for models that do not reason', () => {
+  it('sends no include where the entry omits it', () => {
     expect(bodyWith({ include: [ENCRYPTED] }, { omit: ['include'] })).not.toHaveProperty('include');
   });
 
@@ -116,8 +110,8 @@ describe('upstreams §2.3: reasoning and include', () => {
     ['the model has an effort', { effort: 'medium' }, [ENCRYPTED]],
     ['the client includes it', { parameters: { include: [ENCRYPTED] }, effort: 'low' }, [ENCRYPTED]],
     ['nothing is known to reason', {}, undefined],
-  ])('in February 2026 includes encrypted reasoning if %s', (_, traits, include) => {
-    expect(bodyOf(traits, { profile: 'codex-2026-02' })['include']).toEqual(include);
+  ])('includes encrypted reasoning if the model reasons: %s', (_, traits, include) => {
+    expect(bodyOf(traits)['include']).toEqual(include);
   });
 
   it('keeps what the client includes', () => {

@@ -1,6 +1,5 @@
 import type { Turn } from '../../turn.js';
 import type { ResponsesOptions } from '../options.js';
-import type { Profile } from '../profile.js';
 import type { Conversation } from './conversation.js';
 import { SENT_MEMBERS } from './member-names.js';
 import { divideMembers, UpstreamRequest } from './upstream-request.js';
@@ -13,10 +12,10 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
  */
 export function toRequest(turn: Turn, conversation: Conversation, options: ResponsesOptions): UpstreamRequest {
   const { settings, parameters } = turn;
-  const { forward, omit, profile } = options;
+  const { forward, omit } = options;
   const stores = options.storesUpstream && settings.store;
   const given = pick(parameters, [...SENT_MEMBERS, ...forward]);
-  const include = stores ? turn.include : toInclude(turn, profile);
+  const include = stores ? turn.include : toInclude(turn);
   const members: Record<string, unknown> = {
     model: settings.model,
     stream: true,
@@ -52,11 +51,10 @@ function pick(parameters: Turn['parameters'], names: readonly string[]): Record<
 }
 
 /**
- * An upstream that does not store must give what a continuation needs: the encrypted reasoning. Whether a model reasons is only known
- * if the client or the model's entry says so.
+ * An upstream that does not store must give what a continuation needs: the encrypted reasoning. It is requested only where the client or
+ * the model's list says that the model reasons: servers refuse it for others.
  */
-function toInclude({ include, parameters, settings }: Turn, { includesReasoning }: Profile): readonly string[] {
+function toInclude({ include, parameters, settings }: Turn): readonly string[] {
   const reasons = parameters.reasoning != null || settings.reasoning?.effort != null;
-  if (include.includes(ENCRYPTED_REASONING) || (includesReasoning === 'if it is known' && !reasons)) return include;
-  return [...include, ENCRYPTED_REASONING];
+  return include.includes(ENCRYPTED_REASONING) || !reasons ? include : [...include, ENCRYPTED_REASONING];
 }

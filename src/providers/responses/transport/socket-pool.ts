@@ -14,6 +14,7 @@ export class SocketPool {
   private readonly busy = new Set<PoolPlace>();
   /** Sockets under way to their end. */
   private readonly closing = new Set<Promise<void>>();
+  private isRetired = false;
   private isDestroyed = false;
 
   constructor(private readonly options: SocketPoolOptions) {}
@@ -42,14 +43,20 @@ export class SocketPool {
 
   /** Closes the idle sockets of a conversation; those in use are closed when they are given back. */
   drop(conversation: string): void {
-    for (const place of this.idle.of(conversation)) this.retire(place);
+    for (const place of this.idle.of(conversation)) this.close(place);
     for (const place of this.busy) if (place.conversation === conversation) place.isLast = true;
+  }
+
+  /** Closes the idle sockets, and those in use when they are given back. */
+  retire(): void {
+    this.isRetired = true;
+    for (const place of this.idle) this.close(place);
   }
 
   /** Closes all sockets, and waits a moment for it. */
   async destroy(): Promise<void> {
     this.isDestroyed = true;
-    for (const place of [...this.idle, ...this.busy]) this.retire(place);
+    for (const place of [...this.idle, ...this.busy]) this.close(place);
     await this.options.clock.within(Promise.all(this.closing), CLOSE_MS);
   }
 
@@ -58,7 +65,7 @@ export class SocketPool {
     const now = this.options.clock.now();
     const places = this.idle.of(conversation).filter((place) => {
       const isUsable = place.isUsable(now, headers);
-      if (!isUsable) this.retire(place);
+      if (!isUsable) this.close(place);
       return isUsable;
     });
     const continuing = places.find(
@@ -72,7 +79,7 @@ export class SocketPool {
     if (this.size < this.options.websockets.connections) return true;
     const { leastUseful } = this.idle;
     if (leastUseful === undefined) return false;
-    this.retire(leastUseful);
+    this.close(leastUseful);
     return true;
   }
 
@@ -80,7 +87,7 @@ export class SocketPool {
     const place: PoolPlace = new PoolPlace(wanted, this.options, {
       onReleased: () => this.keep(place),
       onGone: () => this.forget(place),
-      onExpired: () => this.retire(place),
+      onExpired: () => this.close(place),
     });
     this.busy.add(place);
     try {
@@ -93,15 +100,15 @@ export class SocketPool {
 
   private keep(place: PoolPlace): void {
     this.busy.delete(place);
-    if (place.isLast) {
-      this.retire(place);
+    if (place.isLast || this.isRetired) {
+      this.close(place);
       return;
     }
     this.idle.add(place);
     place.rest();
   }
 
-  private retire(place: PoolPlace): void {
+  private close(place: PoolPlace): void {
     this.forget(place);
     const closed = place.close();
     this.closing.add(closed);
