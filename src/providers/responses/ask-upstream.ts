@@ -1,18 +1,11 @@
-import type { Logger } from '@nestjs/common';
-
-import type { OutageLog } from '../../logging/index.js';
-import type { Clock } from '../../time/index.js';
 import type { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
-import type { Random } from '../routing/random.js';
 import { redact } from '../redact.js';
 import { scrub } from '../scrub.js';
 import type { Turn } from '../turn.js';
-import type { UpstreamClient } from '../upstream-http/index.js';
 import { AnswerReader, readHeaderEvents, toMetadata } from './answer/index.js';
 import { classifyHandshake, classifyHttp, type Repetition, Retries, toClientError } from './errors/index.js';
-import type { ResponsesOptions } from './options.js';
 import {
   baselineAfter,
   connectionHeaders,
@@ -27,32 +20,17 @@ import {
   turnStateOf,
   type UpstreamRequest,
 } from './request/index.js';
-import type { Session, Sessions } from './sessions.js';
-import type { Statistics } from './statistics.js';
+import type { Session } from './sessions.js';
 import {
   AnswerRefusedError,
   type Exchange,
   openFixture,
   openSse,
-  type SocketPool,
   type UpstreamHeaders,
   type UpstreamSocket,
 } from './transport/index.js';
+import type { Upstream } from './upstream.js';
 import { type Remedy, UpstreamError } from './upstream-error.js';
-
-/** A server with the Responses API, and what is kept for it between turns. */
-export interface Upstream {
-  readonly options: ResponsesOptions;
-  readonly client: UpstreamClient;
-  /** Null if WebSockets are not used. */
-  readonly sockets: SocketPool | null;
-  readonly sessions: Sessions;
-  readonly statistics: Statistics;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly outages: OutageLog;
-}
 
 /**
  * Asks an upstream to answer a turn, and writes its answer into the sink. Failed requests are repeated, as the upstream's error and

@@ -9,12 +9,13 @@ import type { Random } from '../routing/random.js';
 import type { Turn } from '../turn.js';
 import { UpstreamClient } from '../upstream-http/index.js';
 import { ModelList, readModels } from '../upstream-models/index.js';
-import { askUpstream, type Upstream } from './ask-upstream.js';
+import { askUpstream } from './ask-upstream.js';
 import type { ResponsesOptions } from './options.js';
 import { CONVERSATION_HEADERS } from './request/index.js';
 import { Sessions } from './sessions.js';
 import { Statistics } from './statistics.js';
 import { SocketPool } from './transport/index.js';
+import type { Upstream } from './upstream.js';
 
 /** Dependencies of ResponsesProvider. */
 export interface ResponsesDependencies {

@@ -114,9 +114,10 @@ function isDeep(value: object): boolean {
   let level: readonly object[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > MOST_LEVELS) return true;
-    level = level.flatMap((parent) =>
-      Object.values(parent).filter((child) => typeof child === 'object' && child !== null),
-    );
+    level = level.flatMap((parent) => {
+      const children: readonly unknown[] = Object.values(parent);
+      return children.filter((child) => typeof child === 'object' && child !== null);
+    });
   }
   return false;
 }

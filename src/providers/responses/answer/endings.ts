@@ -3,7 +3,7 @@ import type { Finish, ForeignEvent } from '../../model-event.js';
 import { classifyFailed, classifyFrame } from '../errors/index.js';
 import { UpstreamError } from '../upstream-error.js';
 import type { Answer, Handler } from './answer.js';
-import { isFinalItem } from './foreign-items.js';
+import { isFinalItem, isUselessCall } from './foreign-items.js';
 import { readUsage } from './read-usage.js';
 
 type Snapshot = Readonly<Record<string, unknown>>;
@@ -78,7 +78,8 @@ function readOutput(answer: Answer, output: unknown): void {
   if (!Array.isArray(output)) return;
   for (const [place, item] of output.entries()) {
     if (!isFinalItem(item)) {
-      answer.dropItem();
+      if (isUselessCall(item)) answer.loseCall();
+      else answer.dropItem();
       continue;
     }
     const known = answer.items.atEnd(place, item);

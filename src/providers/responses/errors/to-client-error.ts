@@ -14,7 +14,7 @@ export interface ClientErrorContext {
 }
 
 /** The HTTP status of an error that the upstream reported in its stream; 500 for others. */
-const STATUS_OF_CODE: Readonly<Record<string, number>> = {
+const STATUS_OF_CODE: Readonly<Partial<Record<string, number>>> = {
   context_length_exceeded: 400,
   invalid_prompt: 400,
   invalid_image: 400,

@@ -86,6 +86,22 @@ describe('the end of an answer over a WebSocket', () => {
     expect(pool.size).toBe(0);
   });
 
+  it('fails when its server floods it with pings and does not read the answers (§4.3)', async () => {
+    const { ask, server, pool, socket } = await openSocket((peer, transport) => {
+      transport.pause();
+      const flood = (): void => {
+        if (peer.readyState !== peer.OPEN) return;
+        for (let ping = 0; ping < 1000; ping += 1) peer.ping('x'.repeat(100));
+        setImmediate(flood);
+      };
+      flood();
+    });
+    await expect((await ask()).read(new TestTaker())).rejects.toThrow('websocket ping failed');
+    socket.release();
+    expect(pool.size).toBe(0);
+    for (const peer of server.sockets) peer.terminate();
+  });
+
   it('fails when it cannot be sent in time', async () => {
     const { ask, server, clock } = await openSocket(sendAll(COMPLETED));
     for (const peer of server.sockets) peer.pause();

@@ -164,6 +164,19 @@ describe('the sockets to an upstream', () => {
     expect(pool.size).toBe(0);
   });
 
+  it('are closed when the provider was replaced, those in use after their turn, also those opened since', async () => {
+    const { take, server, pool } = await withPool();
+    const [idle, busy] = await Promise.all([take('a'), take('b')]);
+    idle.release();
+    pool.retire();
+    await serverHas(server, 1);
+    await useOnce(busy);
+    busy.release();
+    (await take('c')).release();
+    await serverHas(server, 0);
+    expect(pool.size).toBe(0);
+  });
+
   it('are closed with the provider', async () => {
     const { take, server, pool, clock } = await withPool();
     const [idle] = await Promise.all([take('a'), take('b')]);

@@ -11,8 +11,8 @@ import { SocketExchange } from './socket-exchange.js';
 /** Code of a socket that ended without a close frame. */
 const NO_CLOSE_FRAME = 1006;
 
-/** Answers to pings that the server has not read. Requests are larger, but pings during their sending are rare. */
-const MOST_UNSENT_BYTES = 1024 * 1024;
+/** Answers to pings that wait to be sent, because the server does not read. */
+const MOST_PONGS = 1024;
 
 /** Who keeps a socket between its requests. */
 export interface SocketOwner {
@@ -40,6 +40,8 @@ export class UpstreamSocket {
   private isUsed = false;
   private isHeld = true;
   private wasReset = false;
+  /** Answers to pings under way. */
+  private pongs = 0;
   /** Why the socket is lost. */
   private loss: Error | null = null;
 
@@ -124,11 +126,13 @@ export class UpstreamSocket {
   }
 
   private answerPing(data: Buffer): void {
-    if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) {
+    if (this.pongs >= MOST_PONGS) {
       this.lose(broken('websocket ping failed', new Error('the server does not read the answers to its pings')));
       return;
     }
+    this.pongs += 1;
     this.socket.pong(data, true, (error?: Error | null) => {
+      this.pongs -= 1;
       if (error != null) this.lose(broken('websocket ping failed', error));
     });
   }
