@@ -29,7 +29,7 @@ const CODE = /^[a-z][a-z0-9_]{2,63}$/;
 const QUOTA = /^(?:insufficient_quota|credit_balance_exhausted|\w+_spend_limit_exceeded|\w+_usage_limit_exceeded)$/;
 
 /** Whether a code or a type says that a quota is exhausted. */
-export function isQuotaCode(name: string | null): name is string {
+export function isQuotaCode(name: string | null): boolean {
   return name !== null && QUOTA.test(name);
 }
 
@@ -74,7 +74,7 @@ export function serverError(message: string, cause: unknown, options: ModelError
 
 function rateLimit({ code, type }: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
   const quota = [code, type].find(isQuotaCode);
-  if (quota !== undefined) {
+  if (quota != null) {
     const message = 'You exceeded your current quota.';
     return new ModelError(quota, message, { status: 429, type: 'insufficient_quota', retry: 'other', cause });
   }
