@@ -196,7 +196,7 @@ export class Environment {
 
   /**
    * File with server-sent events that answers in place of every server of the kind `responses`, for tests without a network; see
-   * [upstreams.md](upstreams.md#7-fixtures). Empty: the servers answer.
+   * docs/upstreams.md. Empty: the servers answer.
    */
   @Text()
   readonly CODEX_RS_SSE_FIXTURE: string = '';

@@ -138,6 +138,10 @@ describe(redactSteps, () => {
     expect(JSON.stringify(redactEvents(events, ['correct-horse']))).not.toMatch(/correct|horse|99,111/);
   });
 
+  it('ends with an empty secret, which is everywhere', () => {
+    expect(redact('some text', ['', 'text'])).toBe('some [redacted]');
+  });
+
   it('preserves the members that link events', () => {
     const key = 'sk-abcdefghijklmnop1234';
     const events: readonly ModelEvent[] = [

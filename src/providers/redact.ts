@@ -77,6 +77,8 @@ function findRanges(text: string, secrets: readonly string[]): readonly Range[] 
 
 function* findPlain(text: string, secrets: readonly string[]): Generator<Range> {
   for (const secret of secrets) {
+    // An empty text is found everywhere, without end.
+    if (secret === '') continue;
     for (let start = text.indexOf(secret); start !== -1; start = text.indexOf(secret, start + secret.length)) {
       yield { start, end: start + secret.length };
     }

@@ -23,6 +23,8 @@ export interface Turn {
   readonly include: readonly Includable[];
   /** The request headers that providers declare in `requestHeaders`. */
   readonly headers: TurnHeaders;
+  /** Whether another upstream is asked if this one fails before its output: then a provider need not repeat its request. */
+  readonly hasOthers?: boolean;
   /** The response that this turn continues: `previous_response_id` or, in a further pass, the response itself. */
   readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;
 }

@@ -125,7 +125,10 @@ describe.each(TRANSPORTS)('a misbehaving provider, over $name', (transport) => {
     const response = await expectEnd(
       async function* () {
         yield [odd, odd, odd, odd, odd];
-        yield [{ type: 'text', delta: 'all' }, { type: 'finish', reason: 'stop' }];
+        yield [
+          { type: 'text', delta: 'all' },
+          { type: 'finish', reason: 'stop' },
+        ];
       },
       'completed',
       null,

@@ -18,7 +18,7 @@ const BLOCKS = PAGES.flatMap(blocksOf);
 const ORIGIN = 'http://127.0.0.1:8080';
 const PATIENCE_MS = 60_000;
 /** The keys that files refer to. */
-const KEYS = ['CLOUD_KEY', 'GPU_KEY', 'OPENAI_KEY'];
+const KEYS = ['AZURE_KEY', 'CLOUD_KEY', 'GPU_KEY', 'OPENAI_KEY'];
 
 /** Blocks under names that tell where they are. */
 function named(wanted: (block: CodeBlock) => boolean): readonly (readonly [where: string, block: CodeBlock])[] {

@@ -148,12 +148,15 @@ describe('§7 a fixture', () => {
     expect(await service.api.post('responses', TURN)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it('that is missing names no path to clients', async () => {
+  it('that is gone names no path to clients', async () => {
     using log = new WholeLog();
+    const file = join(await write([]), '..', 'secret-name');
+    await writeFile(file, '');
     await using service = await startResponsesService({
-      entry: { base_url: 'fixture:/nowhere/secret-name.sse' },
+      entry: { base_url: `fixture:${file}` },
       imports: [log.asModule()],
     });
+    await rm(file);
     const { status, body } = await service.api.post('responses', TURN);
     expect(status).toBe(500);
     expect(JSON.stringify(body)).not.toContain('secret-name');

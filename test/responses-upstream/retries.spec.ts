@@ -40,6 +40,18 @@ describe.each([
     expect([...log.complaints, ...log.notes].join('\n')).toContain('Reconnecting... 1/5');
   });
 
+  it('are left to another upstream of the model, if there is one; the last one repeats', async () => {
+    const upstreams = ['one', 'two'].map((model) => ({ provider: 'upstream', model }));
+    await using routed = await startTimedService({ entry: { ...entry }, models: [{ name: MODEL, upstreams }] });
+    routed.upstream.respond(BROKEN, BROKEN);
+    expect(textOf((await ask(routed)).response)).toBe('ok');
+    expect(routed.clock.take()).toEqual([200]);
+    const [first, second, third] = routed.upstream.calls.map(({ body }) => body.model);
+    expect(first).not.toBe(second);
+    expect(third).toBe(second);
+    expect(new Set(routed.upstream.calls.map(({ transport }) => transport)).size).toBe(1);
+  });
+
   it('repeat the same request', async () => {
     service.upstream.respond(BROKEN, BROKEN);
     await ask(service, { instructions: 'Be kind.' });

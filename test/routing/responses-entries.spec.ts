@@ -53,6 +53,25 @@ describe('an entry of the kind responses that cannot be', () => {
     expect(await lineOf(members)).toContain(place);
   });
 
+  it.each([
+    ['headers: { content-length }', { headers: { 'content-length': '5' } }, 'headers'],
+    ['an empty header', { headers: { 'x-a': '', 'content-length': '5' } }, 'headers'],
+    ['omit: [model]', { omit: ['model'] }, 'omit[0]'],
+  ])('without a key, with %s', async (_, members, place) => {
+    for (const kind of ['responses', 'chat-completions']) {
+      const { message } = await faultOfFile({
+        content: { providers: { up: { kind, base_url: entry.base_url, ...members } } },
+      });
+      expect(message).toContain(`providers.up.${place}`);
+    }
+  });
+
+  it('with a fixture that is not there', async () => {
+    const line = await lineOf({ base_url: 'fixture:/nowhere/secret-name.sse' });
+    expect(line).toContain('providers.up: the fixture of base_url cannot be read');
+    expect(line).not.toContain('secret-name');
+  });
+
   it.each([...RESERVED_MEMBERS].filter((_, index) => index % 8 === 0))('that forwards %s', async (name) => {
     expect(await lineOf({ forward: ['top_k', name] })).toContain(
       `providers.up.forward[1] is a reserved name (${name})`,
@@ -94,7 +113,7 @@ describe('an entry of the kind responses', () => {
   });
 
   it('asks no server when CODEX_RS_SSE_FIXTURE answers in its place', async () => {
-    const { requests, models } = await listWith({ CODEX_RS_SSE_FIXTURE: 'answer.sse' });
+    const { requests, models } = await listWith({ CODEX_RS_SSE_FIXTURE: 'package.json' });
     expect(models).toMatchObject({ data: [] });
     expect(requests).toEqual([]);
   });

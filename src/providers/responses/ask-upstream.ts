@@ -5,7 +5,14 @@ import { redact } from '../redact.js';
 import { scrub } from '../scrub.js';
 import type { Turn } from '../turn.js';
 import { AnswerReader, readHeaderEvents, toMetadata } from './answer/index.js';
-import { classifyHandshake, classifyHttp, type Repetition, Retries, toClientError } from './errors/index.js';
+import {
+  classifyHandshake,
+  classifyHttp,
+  NO_RETRIES,
+  type Repetition,
+  Retries,
+  toClientError,
+} from './errors/index.js';
 import {
   baselineAfter,
   connectionHeaders,
@@ -75,7 +82,8 @@ class Question {
     this.conversation = conversationOf(turn);
     this.session = sessions.of(this.conversation.key);
     this.request = toRequest(turn, this.conversation, options);
-    this.retries = new Retries(options.retries, clock, random);
+    // With another upstream to ask, a client need not wait for this one.
+    this.retries = new Retries(turn.hasOthers === true ? NO_RETRIES : options.retries, clock, random);
   }
 
   async ask(): Promise<void> {
@@ -266,7 +274,7 @@ class Question {
           return true;
         }
         const waitMs = Math.max(0, (failure.options.retryAt ?? 0) - clock.now());
-        if (this.transport === 'sse' || !this.retries.allows(waitMs)) return false;
+        if (this.transport === 'sse' || this.turn.hasOthers === true || !this.retries.allows(waitMs)) return false;
         await clock.sleep(waitMs, signal);
         this.fallBack(failure, 'with a warning');
         return true;
@@ -306,10 +314,13 @@ class Question {
 
   /** The error for the client; logs its cause. */
   private explain(failure: UpstreamError): ModelError {
-    const { options, clock, outages } = this.upstream;
-    outages.warn(this.name, `failed: ${this.reasonOf(failure)}`);
+    const { options, clock, logger, outages } = this.upstream;
     const wasRepeated = this.retries.hasTried;
-    return toClientError(failure, { secrets: options.secrets, now: clock.now(), wasRepeated });
+    const error = toClientError(failure, { secrets: options.secrets, now: clock.now(), wasRepeated });
+    // A request that every upstream would refuse says nothing of this one.
+    if (error.retry === 'nowhere') logger.log(`${this.name}: refused: ${this.reasonOf(failure)}`);
+    else outages.warn(this.name, `failed: ${this.reasonOf(failure)}`);
+    return error;
   }
 
   private noteRequestId(id: string | readonly string[] | undefined): void {
@@ -323,7 +334,7 @@ class Question {
   /** For the log. The request id is no reason: lines are grouped by that. */
   private get name(): string {
     const { name } = this.upstream.options;
-    return this.requestId === undefined ? `'${name}'` : `'${name}' (request ${this.requestId})`;
+    return this.requestId === undefined ? `'${name}'` : `'${name}' (its request ${this.requestId})`;
   }
 
   /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */

@@ -9,7 +9,7 @@ import type { Target } from './target.js';
 export interface AnswerOptions extends RoutingDependencies {
   /** In order of preference. */
   readonly targets: readonly Target[];
-  readonly ask: (target: Target, sink: ModelSink) => Promise<void>;
+  readonly ask: (target: Target, sink: ModelSink, hasOthers: boolean) => Promise<void>;
   /** The requested model name. */
   readonly model: string;
 }
@@ -27,7 +27,7 @@ export async function answerByTargets(options: AnswerOptions, sink: ModelSink): 
     if (sink.isClosed) return;
     const opening = new Opening(sink, target, model, health);
     try {
-      await ask(target, opening);
+      await ask(target, opening, attempts.hasOthers);
       if (opening.hasBegun || isClosed(sink)) return;
       throw ModelError.endedEarly();
     } catch (error) {

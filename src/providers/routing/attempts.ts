@@ -53,6 +53,11 @@ export class Attempts {
     return { target, pauseMs };
   }
 
+  /** Whether another target follows the one of the latest attempt, if that fails. */
+  get hasOthers(): boolean {
+    return this.made < this.options.attempts && this.waiting.length > 0;
+  }
+
   /** Records a failed attempt. Throws its error if no retry can help. */
   failed(target: Target, error: unknown): void {
     const hint = hintOf(error);

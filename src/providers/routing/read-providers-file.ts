@@ -25,7 +25,7 @@ export async function readProvidersFile(path: string, kinds: ReadonlyMap<string,
       own.push(...(kind.secretsOf?.(entry) ?? []));
     }
     checkModels(file);
-    const secrets = [...substitutes, ...own].filter(({ length }) => length >= SHORTEST_SECRET);
+    const secrets = [...substitutes, ...own].filter(isSecret);
     return { file, secrets };
   } catch (error) {
     throw new EnvironmentError([`PROVIDERS_FILE: ${path}: ${firstLineOf(error)}.`]);
@@ -55,7 +55,7 @@ function checkEntry(name: string, entry: ProviderEntry, kind: ProviderKind, subs
   try {
     kind.check?.(entry);
   } catch (error) {
-    const secrets = [...substitutes, ...secretsOfInvalid(entry, kind)];
+    const secrets = [...substitutes, ...secretsOfInvalid(entry, kind)].filter(isSecret);
     throw new Error(`providers.${name}.${redact(firstLineOf(error), secrets)}`);
   }
 }
@@ -80,4 +80,9 @@ function checkModels({ models = [] }: ProvidersFile): void {
     if (target.alias !== undefined) throw new Error(`${place}.alias must not be an alias itself`);
   }
   if (models.filter((entry) => entry.default === true).length > 1) throw new Error('models has more than one default');
+}
+
+/** Shorter texts are parts of many others. */
+function isSecret({ length }: string): boolean {
+  return length >= SHORTEST_SECRET;
 }

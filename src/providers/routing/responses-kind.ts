@@ -1,3 +1,7 @@
+import { access, constants } from 'node:fs/promises';
+
+import { Logger } from '@nestjs/common';
+
 import type { ModelProviderBase } from '../model-provider.js';
 import { type ProviderEntry, ProviderKind } from '../provider-kind.js';
 import type { ResponsesDependencies } from '../responses/index.js';
@@ -10,6 +14,7 @@ export class ResponsesKind extends ProviderKind {
   override readonly required = ['base_url'];
   /** The provider retries itself. */
   override readonly retries = 0;
+  private readonly logger = new Logger('ResponsesProvider');
 
   /** `fixture`: the path of a file that answers in place of every server; null for none. */
   constructor(
@@ -23,7 +28,19 @@ export class ResponsesKind extends ProviderKind {
     // Loaded for files that have such an entry only.
     const { ResponsesProvider } = await import('../responses/index.js');
     const options = toResponsesOptions(name, entry as ResponsesEntry, { secrets, fixture: this.fixture });
+    if (options.fixture !== null) await this.useFixture(name, options.fixture);
     return new ResponsesProvider(options, this.dependencies);
+  }
+
+  /** Throws an Error if the fixture cannot be read. */
+  private async useFixture(name: string, path: string): Promise<void> {
+    const source = this.fixture === null ? 'base_url' : 'CODEX_RS_SSE_FIXTURE';
+    try {
+      await access(path, constants.R_OK);
+    } catch {
+      throw new Error(`the fixture of ${source} cannot be read`);
+    }
+    this.logger.warn(`'${name}' answers from the fixture of ${source}, not from a server`);
   }
 
   override check(entry: ProviderEntry): void {

@@ -46,8 +46,8 @@ export class RoutedProvider extends PushingProvider {
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
     const targets = orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
-    const ask = (target: Target, opening: ModelSink): Promise<void> =>
-      askProvider(target.provider, this.turnFor(target, turn), opening);
+    const ask = (target: Target, opening: ModelSink, hasOthers: boolean): Promise<void> =>
+      askProvider(target.provider, this.turnFor(target, turn, hasOthers), opening);
     return answerByTargets({ ...this.dependencies, targets, ask, model: turn.settings.model }, sink);
   }
 
@@ -63,8 +63,8 @@ export class RoutedProvider extends PushingProvider {
     return this.first.provider.countOutputTokens(output, options);
   }
 
-  private turnFor(target: Target, turn: Turn): Turn {
-    return new RoutedTurn(turn, target.toModel(turn.settings.model), this.mostOutputTokens);
+  private turnFor(target: Target, turn: Turn, hasOthers = false): Turn {
+    return new RoutedTurn(turn, target.toModel(turn.settings.model), this.mostOutputTokens, hasOthers);
   }
 }
 

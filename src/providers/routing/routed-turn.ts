@@ -17,6 +17,7 @@ export class RoutedTurn implements Turn {
     private readonly turn: Turn,
     model: string,
     mostOutputTokens: number | undefined,
+    readonly hasOthers = false,
   ) {
     const { settings } = turn;
     const limit = Math.min(settings.max_output_tokens ?? Infinity, mostOutputTokens ?? Infinity);

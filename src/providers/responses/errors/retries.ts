@@ -4,6 +4,9 @@ import type { Random } from '../../routing/random.js';
 import type { RetryOptions } from '../options.js';
 import type { UpstreamError } from '../upstream-error.js';
 
+/** Nothing is repeated. */
+export const NO_RETRIES: RetryOptions = { requestMaxRetries: 0, streamMaxRetries: 0, budgetMs: 0 };
+
 /** A repetition of a request. */
 export interface Repetition {
   readonly pauseMs: number;

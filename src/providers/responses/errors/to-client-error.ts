@@ -1,6 +1,7 @@
 import { ModelError, type RetryHint } from '../../model-error.js';
 import { scrub } from '../../scrub.js';
 import { isQuotaCode, serverError, toModelError, unreachable } from '../../upstream-errors/index.js';
+import { UpstreamTimeoutError } from '../../upstream-http/index.js';
 import type { UpstreamError } from '../upstream-error.js';
 
 /** What the client's error depends on besides the upstream's. */
@@ -94,8 +95,8 @@ function codeOf(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-function brokenMessage({ message }: UpstreamError): string {
-  return message.startsWith('idle timeout')
+function brokenMessage({ message, cause }: UpstreamError): string {
+  return message.startsWith('idle timeout') || cause instanceof UpstreamTimeoutError
     ? 'The model did not answer in time. Please retry your request.'
     : 'The connection to the model broke. Please retry your request.';
 }
