@@ -90,6 +90,7 @@ class Question {
     for (;;) {
       try {
         this.requestId = undefined;
+        this.isContinuation = false;
         await this.read((await this.openOnSocket()) ?? (await this.openOverHttp()));
         return;
       } catch (error) {
@@ -220,9 +221,8 @@ class Question {
   /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
   private write(head: readonly ModelEvent[], reader: AnswerReader): Promise<void> | undefined {
     const events = reader.hasOutput ? reader.take() : [];
-    // Nothing yet, but the upstream is alive.
-    if (events.length === 0) return this.sink.write(events);
-    if (this.hasBegun) return this.sink.write(events);
+    // Without events it is a sign of life.
+    if (this.hasBegun || events.length === 0) return this.sink.write(events);
     this.hasBegun = true;
     return this.sink.write([...head, ...events]);
   }
