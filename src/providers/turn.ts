@@ -4,7 +4,7 @@ import type { TurnHeaders } from './turn-headers.js';
 /** A turn for a provider to answer. */
 export interface Turn {
   readonly responseId: string;
-  /** Who asks. What a provider keeps of a turn must never reach another tenant. */
+  /** The tenant of the client. Data of a turn that a provider keeps must never reach another tenant. */
   readonly tenant: string;
   /** The session of the response: the named one, or the id of the first response of its chain. */
   readonly sessionId: string;

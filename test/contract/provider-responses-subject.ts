@@ -1,62 +1,41 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import type { ProviderSubject } from '../../src/testing/index.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
 import { answering, refusing, type Responder, streaming } from '../support/responses-upstream/reply.js';
 import { ResponsesUpstream } from '../support/responses-upstream/responses-upstream.js';
 import { itemEvents, toEvents } from '../support/responses-upstream/to-events.js';
 import type { UpstreamCall } from '../support/responses-upstream/upstream-call.js';
+import { ASK_TO_FAIL, ASK_TO_HANG, describeFileSubject, FileSubject } from './file-subject.js';
 
 const KEY = 'sk-of-the-responses-upstream';
-const ASK_TO_FAIL = 'Fail.';
-const ASK_TO_HANG = 'Say nothing more.';
 
 /** The provider of the kind `responses`, as a file configures it, in front of a fake upstream. */
 export class ResponsesSubject implements AsyncDisposable {
-  private hung = Promise.withResolvers<UpstreamCall>();
-
   private constructor(
     private readonly upstream: ResponsesUpstream,
-    private readonly folder: string,
+    private readonly files: FileSubject<UpstreamCall>,
   ) {}
 
   static async start(entry: object): Promise<ResponsesSubject> {
     const upstream = await ResponsesUpstream.start();
-    const subject = new ResponsesSubject(upstream, await mkdtemp(join(tmpdir(), 'antiphon-providers-')));
+    const files = await FileSubject.write<UpstreamCall>({
+      kind: 'responses',
+      base_url: upstream.baseUrl,
+      api_key: KEY,
+      ...entry,
+    });
+    const subject = new ResponsesSubject(upstream, files);
     upstream.always(subject.respond);
-    const providers = { upstream: { kind: 'responses', base_url: upstream.baseUrl, api_key: KEY, ...entry } };
-    const models = [{ name: 'tested', provider: 'upstream', model: 'upstream-model' }];
-    await writeFile(subject.file, JSON.stringify({ providers, models }));
     return subject;
-  }
-
-  get file(): string {
-    return join(this.folder, 'providers.json');
   }
 
   /** What the contract needs to know of it; `subject` gives the one that runs. */
   static describe(subject: () => ResponsesSubject): ProviderSubject {
-    return {
-      options: () => ({ environment: { PROVIDERS_FILE: subject().file } }),
-      model: 'tested',
-      deterministic: true,
-      hanging: () => subject().hang(),
-      failing: { body: { input: ASK_TO_FAIL } },
-      secrets: [KEY, 'upstream-model is out'],
-    };
+    return describeFileSubject(() => subject().files, KEY);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.upstream.close();
-    await rm(this.folder, { recursive: true });
-  }
-
-  private hang(): ReturnType<NonNullable<ProviderSubject['hanging']>> {
-    this.hung = Promise.withResolvers();
-    const reached = this.hung.promise;
-    return { body: { input: ASK_TO_HANG }, reached, released: reached.then(({ closed }) => closed) };
+    await this.files[Symbol.asyncDispose]();
   }
 
   /** Answers each request by what it says. */
@@ -66,7 +45,7 @@ export class ResponsesSubject implements AsyncDisposable {
     const content = JSON.stringify(last);
     if (content.includes(ASK_TO_FAIL)) return refusing(401, { message: `upstream-model is out for the key ${KEY}` });
     if (content.includes(ASK_TO_HANG)) {
-      this.hung.resolve(call);
+      this.files.reached(call);
       const [created] = toEvents(call.responseId, []);
       const begun = itemEvents(message('One two'), 0).slice(0, 3);
       return streaming(created === undefined ? begun : [created, ...begun], { end: 'silence' });

@@ -213,9 +213,9 @@ class Question {
   /** Headers that quote a secret are left out. */
   private toMetadata(headers: UpstreamHeaders): ModelEvent {
     const { secrets } = this.upstream.options;
-    const isSafe = (value: unknown): boolean => redact(String(value), secrets) === String(value);
-    const safe = Object.fromEntries(Object.entries(headers).filter(([, value]) => isSafe(value)));
-    return toMetadata(readHeaderEvents(safe));
+    const { type, headers: told = {} } = toMetadata(readHeaderEvents(headers));
+    const isSafe = (value: string): boolean => redact(value, secrets) === value;
+    return { type, headers: Object.fromEntries(Object.entries(told).filter(([, value]) => isSafe(value))) };
   }
 
   /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */

@@ -11,8 +11,9 @@ const HTTP_DATE = /^[A-Z][a-z]{2,8}, [\w\s:-]{10,30} GMT$/;
  * the past is no wait. Undefined if there is none that can be understood: negative numbers and other texts are ignored.
  */
 export function readRetryAfter(headers: Headers, now: number): number | undefined {
-  const text = first(headers['retry-after']).trim();
-  const asked = toNumber(first(headers['retry-after-ms'])) ?? toMilliseconds(toNumber(text)) ?? untilDate(text, now);
+  const text = (firstValue(headers['retry-after']) ?? '').trim();
+  const asked =
+    toNumber(firstValue(headers['retry-after-ms']) ?? '') ?? toMilliseconds(toNumber(text)) ?? untilDate(text, now);
   return asked === undefined ? undefined : Math.min(asked, LONGEST_MS);
 }
 
@@ -29,6 +30,7 @@ function untilDate(text: string, now: number): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-function first(value: string | readonly string[] | undefined): string {
-  return (typeof value === 'string' ? value : value?.[0]) ?? '';
+/** The value of a header that may stand several times: the first one. */
+export function firstValue(values: Headers[string]): string | undefined {
+  return typeof values === 'string' ? values : values?.[0];
 }

@@ -23,7 +23,8 @@ const TOO_LONG =
 const UNREADABLE =
   /\b(?:images?|audio|video|vision|multimodal)\b.{0,40}\bnot supported\b|does not support (?:images?|audio|video|vision|multimodal)\b|not a multimodal model|failed to load image or audio/i;
 
-const CODE = /^[a-z][a-z0-9_]{2,63}$/;
+/** The form of error codes, which has no room for addresses. */
+export const ERROR_CODE = /^[a-z][a-z0-9_]{2,63}$/;
 
 /** Codes of exhausted quotas, for which a retry does not help (protocol §7). */
 const QUOTA = /^(?:insufficient_quota|credit_balance_exhausted|\w+_spend_limit_exceeded|\w+_usage_limit_exceeded)$/;
@@ -104,7 +105,7 @@ function unsupported(failure: UpstreamFailure, context: FailureContext, cause: E
 }
 
 function badRequest(status: number, failure: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
-  const code = failure.code !== null && CODE.test(failure.code) ? failure.code : 'invalid_value';
+  const code = failure.code !== null && ERROR_CODE.test(failure.code) ? failure.code : 'invalid_value';
   return new ModelError(code, rejection(failure, context), {
     status: status === 413 ? 413 : 400,
     param: paramOf(failure),

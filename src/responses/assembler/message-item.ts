@@ -1,5 +1,6 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
-import { emptyPart, isObject, isOwnPart, isPart, listOf, withLists } from './message-parts.js';
+import { isObject } from '../../validation/index.js';
+import { emptyPart, isOwnPart, isPart, listOf, withLists } from './message-parts.js';
 import {
   foldDelta,
   type ItemOptions,

@@ -1,4 +1,5 @@
 import type { ContentPart } from '../../protocol/index.js';
+import { isObject } from '../../validation/index.js';
 import type { PartState } from './state.js';
 
 /** A part that begins. */
@@ -30,9 +31,4 @@ export function withLists(part: unknown): unknown {
 /** A list; empty for anything else. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-/** Whether a value is an object, and no list. */
-export function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

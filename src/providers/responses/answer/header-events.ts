@@ -1,4 +1,6 @@
+import { rateLimitFamilyOf } from '../../../protocol/index.js';
 import type { ModelEvent } from '../../model-event.js';
+import { firstValue } from '../../upstream-errors/index.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
 
 /**
@@ -14,14 +16,10 @@ export interface HeaderEvent {
 const MODELS_ETAG = 'x-models-etag';
 const REASONING_INCLUDED = 'x-reasoning-included';
 
-/** Headers of rate limits: the plain ones, and those of the families that Codex reads. The groups are the family. */
-const LIMIT_HEADER =
-  /^(?:(x-ratelimit)-.+|(x-.+?)-(?:(?:primary|secondary)-.+|credits-.+|limit-name|active-limit|promo-message|rate-limit-reached-type))$/;
-
 /** The events of an answer's headers, in the specified order: rate limits, models etag, reasoning included. */
 export function readHeaderEvents(headers: UpstreamHeaders): readonly HeaderEvent[] {
   const events = readRateLimits(headers);
-  const etag = firstOf(headers[MODELS_ETAG]);
+  const etag = firstValue(headers[MODELS_ETAG]);
   if (etag !== undefined) events.push({ type: 'models_etag', headers: { [MODELS_ETAG]: etag } });
   if (headers[REASONING_INCLUDED] !== undefined) {
     events.push({ type: 'server_reasoning_included', headers: { [REASONING_INCLUDED]: 'true' } });
@@ -38,17 +36,12 @@ export function toMetadata(events: readonly HeaderEvent[]): Extract<ModelEvent, 
 function readRateLimits(headers: UpstreamHeaders): HeaderEvent[] {
   const families = new Map<string, Record<string, string>>();
   for (const [name, values] of Object.entries(headers)) {
-    const match = LIMIT_HEADER.exec(name);
-    const value = firstOf(values);
-    if (match === null || value === undefined) continue;
-    const family = match[1] ?? match[2] ?? '';
+    const family = rateLimitFamilyOf(name);
+    const value = firstValue(values);
+    if (family === undefined || value === undefined) continue;
     const known = families.get(family);
     if (known === undefined) families.set(family, { [name]: value });
     else known[name] = value;
   }
   return [...families.values()].map((family) => ({ type: 'rate_limits', headers: family }));
-}
-
-function firstOf(values: string | readonly string[] | undefined): string | undefined {
-  return typeof values === 'string' ? values : values?.[0];
 }

@@ -20,7 +20,7 @@ export interface Repetition {
  * stream `streamMaxRetries` times, all of it within one budget of time from the first failure.
  */
 export class Retries {
-  /** Whether there was a repetition, or none fitted into the budget: then nobody else is to repeat the request at once. */
+  /** Whether the request was repeated, or a repetition did not fit into the budget: then clients must not repeat it at once. */
   hasTried = false;
   private requests = 0;
   private streams = 0;

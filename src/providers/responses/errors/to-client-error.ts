@@ -1,6 +1,6 @@
 import { ModelError, type RetryHint } from '../../model-error.js';
 import { scrub } from '../../scrub.js';
-import { isQuotaCode, serverError, toModelError, unreachable } from '../../upstream-errors/index.js';
+import { ERROR_CODE, isQuotaCode, serverError, toModelError, unreachable } from '../../upstream-errors/index.js';
 import { UpstreamTimeoutError } from '../../upstream-http/index.js';
 import type { UpstreamError } from '../upstream-error.js';
 
@@ -42,7 +42,6 @@ const OWN_STATUSES = new Set([401, 402, 403, 404]);
 /** Codes of limits of this service's account. Other codes with status 429, such as `flex_unavailable`, are about the request. */
 const OWN_LIMITS: ReadonlySet<string | null> = new Set([null, 'rate_limit_exceeded', 'slow_down']);
 
-const CODE = /^[a-z][a-z0-9_]{2,63}$/;
 /** A place in a request, such as `input[3].content[0].text`. */
 const PARAM = /^[A-Za-z_][\w.[\]-]{0,127}$/;
 
@@ -50,7 +49,7 @@ const FAILED = 'The model failed. Please retry your request.';
 
 /**
  * The error for the client: the code and the words of the upstream, which speaks the same protocol, without addresses and credentials.
- * What concerns the account of this service at the upstream, its limits included, is told in our own words.
+ * Errors of this service's own account at the upstream, such as its rate limits, have messages of this service.
  */
 export function toClientError(error: UpstreamError, { secrets, now, wasRepeated }: ClientErrorContext): ModelError {
   const { failure, status: given = null, statedAt, remedy, isUnreachable = false } = error.options;
@@ -69,8 +68,8 @@ export function toClientError(error: UpstreamError, { secrets, now, wasRepeated 
   const words = scrub(message, secrets);
   const plain = (pattern: RegExp, text: string | null): string | undefined =>
     text !== null && pattern.test(text) && scrub(text, secrets) === text ? text : undefined;
-  const type = plain(CODE, failure.type);
-  return new ModelError(plain(CODE, failure.code) ?? codeOf(status), words === '' ? FAILED : words, {
+  const type = plain(ERROR_CODE, failure.type);
+  return new ModelError(plain(ERROR_CODE, failure.code) ?? codeOf(status), words === '' ? FAILED : words, {
     status,
     ...(type === undefined ? {} : { type }),
     param: plain(PARAM, failure.param) ?? null,

@@ -68,7 +68,7 @@ describe('a handshake', () => {
     }
   });
 
-  it('with nobody says that the server cannot be reached', async () => {
+  it('to a port without a server says that it cannot be reached', async () => {
     const { tryTake, clock } = await withPool(ANSWERING, await closedPort());
     const error = (await tryTake('c').catch((reason: unknown) => reason)) as UpstreamError;
     expect(error.options).toMatchObject({ remedy: 'retry', isUnreachable: true });

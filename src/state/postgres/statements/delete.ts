@@ -1,5 +1,5 @@
 import { adHoc, prepared } from '../statement.js';
-import { notifyReplicas, type Viewer, VISIBLE } from './visible.js';
+import { notifyReplicas, SUBTREE, type Viewer, VISIBLE } from './visible.js';
 
 /** Responses that were visible and no longer are. */
 export interface GoneRow {
@@ -9,13 +9,7 @@ export interface GoneRow {
 /** Hides a response and, with `$5`, all visible responses that continue it. Rows stay until they are freed. */
 export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade: boolean], GoneRow>(
   'delete',
-  `WITH RECURSIVE subtree AS (
-    SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
-    UNION ALL
-    SELECT r.id FROM subtree CROSS JOIN LATERAL (
-      SELECT id FROM antiphon.responses WHERE $5 AND owner = $1 AND parent_id = subtree.id OFFSET 0
-    ) r
-  ), gone AS (
+  `WITH RECURSIVE ${SUBTREE}, gone AS (
     UPDATE antiphon.responses r SET expires_at = '-infinity' FROM subtree
     WHERE r.id = subtree.id AND ${VISIBLE}
     RETURNING r.id

@@ -1,7 +1,7 @@
 import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../statement.js';
 import type { BatchColumns, BatchRow } from '../log-columns.js';
-import { type Viewer, VISIBLE } from './visible.js';
+import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
 
 type Names = readonly [tenant: string, responseId: string];
 
@@ -282,13 +282,7 @@ export const UNFINISHED_OF = prepared<
   { readonly response_id: string }
 >(
   'unfinished_of',
-  `WITH RECURSIVE subtree AS (
-    SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
-    UNION ALL
-    SELECT r.id FROM subtree CROSS JOIN LATERAL (
-      SELECT id FROM antiphon.responses WHERE $5 AND owner = $1 AND parent_id = subtree.id OFFSET 0
-    ) r
-  )
+  `WITH RECURSIVE ${SUBTREE}
   SELECT b.response_id FROM subtree CROSS JOIN LATERAL (
     SELECT response_id FROM antiphon.background_runs
     WHERE owner = $1 AND response_id = subtree.id AND log_expires_at IS NULL OFFSET 0

@@ -10,6 +10,15 @@ export const VISIBLE = `r.owner = $1 AND r.expires_at > $2 AND ($3::text IS NULL
 /** The values that VISIBLE refers to. */
 export type Viewer = readonly [tenant: string, now: Date, within: string | null];
 
+/** The table `subtree` of a recursive query: the visible response `$4` and, with `$5`, all responses that continue it. */
+export const SUBTREE = `subtree AS (
+    SELECT r.id FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4
+    UNION ALL
+    SELECT r.id FROM subtree CROSS JOIN LATERAL (
+      SELECT id FROM antiphon.responses WHERE $5 AND owner = $1 AND parent_id = subtree.id OFFSET 0
+    ) r
+  )`;
+
 /** The output items of response `r` as comma-separated JSON texts; null when there are none. */
 export const OUTPUT_OF_RESPONSE = `(SELECT string_agg(i.body, ',' ORDER BY i.position) FROM antiphon.items i
     WHERE i.owner = r.owner AND i.response_id = r.id AND i.kind = 'output')`;
