@@ -13,12 +13,20 @@ export async function serveAsWorker(serve: () => Promise<string>, describe: (err
     worker.exitedAfterDisconnect = true;
     process.kill(process.pid, 'SIGTERM');
   });
+  // Node writes to the primary with every connection that it gets from it; when the primary is gone, that fails before
+  // the worker is disconnected. The connection is served all the same.
+  process.on('error', ignoreLostPrimary);
   try {
     await tell({ type: 'antiphon.listening', url: await serve() });
   } catch (error) {
     await tell({ type: 'antiphon.failed', reason: describe(error) });
     process.exit(1);
   }
+}
+
+/** Errors of `process` are those of its channel to the primary; a disconnect follows. */
+function ignoreLostPrimary(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error;
 }
 
 /** Resolves when the message is sent, which an earlier exit would prevent, or cannot be sent. */

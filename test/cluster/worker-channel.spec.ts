@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+import { expect, it } from '@jest/globals';
+
+const SERVE_AS_WORKER = new URL('../../dist/workers/serve-as-worker.js', import.meta.url).href;
+
+/** A worker that writes to a primary that is gone, as Node does with a connection that it got just before. */
+const PROGRAM = `
+  import { serveAsWorker } from '${SERVE_AS_WORKER}';
+  await serveAsWorker(async () => 'http://127.0.0.1', String);
+  process.disconnect();
+  process.send({ accepted: true });
+  setImmediate(() => console.log('served'));
+`;
+
+it('a worker survives that its primary is killed before it has confirmed a connection', async () => {
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const [written, complaints, ended] = await Promise.all([
+    text(worker.stdout!),
+    text(worker.stderr!),
+    once(worker, 'close'),
+  ]);
+  expect({ written, complaints, ended }).toEqual({ written: 'served\n', complaints: '', ended: [0, null] });
+});
