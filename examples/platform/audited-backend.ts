@@ -24,6 +24,14 @@ export class AuditedBackend extends StateBackend {
     return this.memory.sessions;
   }
 
+  override get conversations() {
+    return this.memory.conversations;
+  }
+
+  override get secrets() {
+    return this.memory.secrets;
+  }
+
   override get locks() {
     return this.memory.locks;
   }

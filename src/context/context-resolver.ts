@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ResponseObject } from '../protocol/index.js';
-import { ResponseStore } from '../state/index.js';
+import { type ConversationPlace, ResponseStore } from '../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
+import type { ReadConversation } from './conversation-gate.js';
 import { Transcript } from './transcript.js';
 
 /** The context of a turn: the transcript including its own input, and the response it continues, if any. */
@@ -13,6 +14,8 @@ export interface TurnContext {
   readonly input: readonly Item[];
   readonly transcript: Transcript;
   readonly parent: Continuation | null;
+  /** The conversation that the turn belongs to, as it was read. */
+  readonly conversation: ConversationPlace | null;
 }
 
 /** Where to look for a turn's context. */
@@ -23,7 +26,10 @@ export interface ContextScope {
   readonly remembered?: Continuations | undefined;
 }
 
-/** Resolves the context of a turn: the chain behind `previous_response_id`, then the input (protocol §9). */
+/** What a turn continues: a response, a conversation that was read, or nothing. */
+export type History = string | ReadConversation | null;
+
+/** Resolves the context of a turn: a chain of responses or a conversation, then the input (protocol §9). */
 @Injectable()
 export class ContextResolver {
   constructor(
@@ -38,11 +44,15 @@ export class ContextResolver {
    */
   resolve(
     tenant: Tenant,
-    previousResponseId: string | null,
+    history: History,
     items: readonly Item[],
     scope: ContextScope = {},
   ): MaybePromise<TurnContext> {
-    const parent = previousResponseId === null ? null : this.parent(tenant, previousResponseId, scope);
+    if (history !== null && typeof history !== 'string') {
+      if (!items.some(isReference)) return inConversation(history, items);
+      return this.resolveReferences(tenant, items, scope.within).then((found) => inConversation(history, found));
+    }
+    const parent = history === null ? null : this.parent(tenant, history, scope);
     if (isPromise(parent) || items.some(isReference)) return this.wait(tenant, parent, items, scope);
     return toContext(parent, items);
   }
@@ -65,7 +75,7 @@ export class ContextResolver {
     const chain = await this.store.chain(tenant, responseId, within);
     if (chain !== undefined) {
       const { items, origin, sessionId, expiresAt } = chain;
-      return { responseId, transcript: Transcript.of(items), origin, sessionId, expiresAt };
+      return { responseId, transcript: Transcript.of(items), origin, conversation: null, sessionId, expiresAt };
     }
     const response = await this.store.get(tenant, responseId, within);
     throw unusableParent(responseId, response?.status);
@@ -95,7 +105,11 @@ export class ContextResolver {
 }
 
 function toContext(parent: Continuation | null, input: readonly Item[]): TurnContext {
-  return { input, transcript: (parent?.transcript ?? Transcript.of([])).accept(input), parent };
+  return { input, transcript: (parent?.transcript ?? Transcript.of([])).accept(input), parent, conversation: null };
+}
+
+function inConversation({ id, version, transcript, parent }: ReadConversation, input: readonly Item[]): TurnContext {
+  return { input, transcript: transcript.accept(input), parent, conversation: { id, version } };
 }
 
 function isReference({ type }: Item): boolean {

@@ -33,7 +33,8 @@ export class ContinuationCache {
   /** The cache for the turns of one lane. */
   lane(name: string): Continuations {
     return {
-      find: (responseId) => this.find(name, responseId),
+      find: (responseId) => this.find(name, (known) => known.responseId === responseId),
+      findConversation: (id) => this.find(name, ({ conversation }) => conversation?.id === id),
       beginSave: (responseId) => {
         if (this.limits.remembersStored()) this.saving.add(responseId);
       },
@@ -94,9 +95,10 @@ export class ContinuationCache {
     return this.items.bytes + this.requestBytes;
   }
 
-  private find(name: string, responseId: string): Continuation | undefined {
-    for (const [lane, continuation] of this.latest) {
-      if (continuation.responseId !== responseId) continue;
+  /** Looks among the responses used last first: an earlier one of the same conversation is outdated. */
+  private find(name: string, isWanted: (known: Continuation) => boolean): Continuation | undefined {
+    for (const [lane, continuation] of [...this.latest].reverse()) {
+      if (!isWanted(continuation)) continue;
       this.latest.delete(lane);
       this.latest.set(lane, continuation);
       if (lane === name) return continuation;

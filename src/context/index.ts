@@ -1,5 +1,7 @@
 export * from './context.module.js';
+export * from './compacted-context.js';
 export * from './context-resolver.js';
+export * from './conversation-gate.js';
 export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';

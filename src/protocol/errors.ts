@@ -17,6 +17,8 @@ export const ERROR_CODES = {
   array_above_max_length: { status: 400, type: 'invalid_request_error' },
   /** The context is longer than the model's window, or than CONTEXT_MAX_BYTES. */
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  /** Another turn runs in the conversation. Sent with `retry-after`. */
+  conversation_locked: { status: 400, type: 'invalid_request_error' },
   /** A number is too large. */
   decimal_above_max_value: { status: 400, type: 'invalid_request_error' },
   /** A number is too small. */
@@ -200,7 +202,7 @@ export class ApiError extends Error {
   }
 
   /** A 404 without a code: what is missing and what is another tenant's look the same (protocol §7). */
-  static notFound(kind: 'Response' | 'Item' | 'Session' | 'Connection', id: string): ApiError {
+  static notFound(kind: 'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection', id: string): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }
 

@@ -51,6 +51,8 @@ export interface ResponseObject extends Required<
   readonly store: boolean;
   readonly frequency_penalty: number;
   readonly presence_penalty: number;
+  /** Only of a response that was made in a conversation. */
+  readonly conversation?: OpenAI.Response.Conversation;
   readonly image?: OpenAI.Response.Image;
   readonly prompt_cache_options?: OpenAI.Response['prompt_cache_options'];
 }
@@ -60,6 +62,7 @@ export type ResponseSettings = Pick<
   ResponseObject,
   | 'access_programs'
   | 'background'
+  | 'conversation'
   | 'frequency_penalty'
   | 'image'
   | 'instructions'

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 
 import { HttpModule } from '../http/index.js';
+import { LocksModule } from '../locks/index.js';
 import { StateModule } from '../state/index.js';
 import { SessionGate } from './session-gate.js';
 import { SessionsController } from './sessions.controller.js';
@@ -8,7 +9,7 @@ import { SessionsService } from './sessions.service.js';
 
 /** Sessions, to which responses belong, and their locks. */
 @Module({
-  imports: [HttpModule, StateModule],
+  imports: [HttpModule, LocksModule, StateModule],
   controllers: [SessionsController],
   providers: [SessionGate, SessionsService],
   exports: [SessionGate],

@@ -52,7 +52,10 @@ export interface UnfinishedResponse {
 }
 
 /** The end of a background response. */
-export interface Ending extends Pick<ResponseRecord, 'response' | 'given' | 'origin' | 'fence' | 'expiresAt'> {
+export interface Ending extends Pick<
+  ResponseRecord,
+  'response' | 'given' | 'origin' | 'conversation' | 'fence' | 'expiresAt'
+> {
   /** The last events, up to the terminal one. */
   readonly log: LogBatch;
   /** Until when the events are stored, milliseconds since the epoch. */

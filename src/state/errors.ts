@@ -15,12 +15,22 @@ export class StoreUnavailableError extends StateError {
   }
 }
 
-/** The session lock of a turn expired and another turn acquired it: its response would be saved out of order. */
-export class SessionLockLostError extends StoreUnavailableError {
-  override readonly name = 'SessionLockLostError';
+/** The lock of a turn expired and another turn acquired it: its response would be saved out of order. */
+export class WriteLockLostError extends StoreUnavailableError {
+  override readonly name = 'WriteLockLostError';
 
-  constructor(sessionId: string) {
-    super(`the lock on session ${sessionId} was lost`);
+  /** `name`: of a session, or as `conversationLock` makes it. */
+  constructor(name: string) {
+    super(`the lock on ${name} was lost`);
+  }
+}
+
+/** A conversation was changed or deleted while a turn of it ran, which its lock could not prevent: nothing is saved. */
+export class ConversationChangedError extends StoreUnavailableError {
+  override readonly name = 'ConversationChangedError';
+
+  constructor(conversationId: string) {
+    super(`the conversation ${conversationId} was changed while a turn of it ran`);
   }
 }
 
@@ -75,7 +85,7 @@ export class ContextTooLargeError extends StateError {
 
   constructor(
     private readonly limit: number,
-    private readonly param: 'previous_response_id' | 'input',
+    private readonly param: 'previous_response_id' | 'conversation' | 'input',
   ) {
     super('the stored context is too large');
   }

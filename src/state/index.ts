@@ -1,4 +1,5 @@
 export * from './background-record.js';
+export * from './conversation-store.js';
 export * from './deletion-notices.js';
 export * from './errors.js';
 export * from './event-log.js';
@@ -11,7 +12,9 @@ export * from './response-graph.js';
 export * from './response-record.js';
 export * from './response-store.js';
 export * from './run-notices.js';
-export * from './session-lock.js';
+export * from './write-lock.js';
+export * from './secret-store.js';
 export * from './session-store.js';
 export * from './state-backend.js';
 export * from './state.module.js';
+export * from './write-lock.js';

@@ -1,4 +1,5 @@
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
+import type { ConversationPlace } from './conversation-store.js';
 import type { GivenItems } from './given-items.js';
 
 /** A response to store: its body, its input, and its place in the chain. */
@@ -20,9 +21,14 @@ export interface ResponseRecord {
    */
   readonly inherited: readonly Item[];
   readonly origin: Origin | null;
+  /**
+   * The conversation of the response. Its input, output and given items are appended to it in the same transaction; the
+   * items of the conversation so far are its context, and `inherited` is empty.
+   */
+  readonly conversation: ConversationPlace | null;
   /** The session of the response. */
   readonly sessionId: string;
-  /** The fence of the session's lock; null when it was not locked. */
+  /** The fence of the lock of the conversation or, without one, of the session; null when there was none. */
   readonly fence: number | null;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;

@@ -44,7 +44,7 @@ export abstract class ResponseStore {
 
   /**
    * Saves a response; once it resolves, or has returned no promise, every replica can read and continue it. Throws
-   * SessionLockLostError, and saves nothing, when the session lock was lost.
+   * WriteLockLostError, and saves nothing, when the session lock was lost.
    */
   abstract save(tenant: Tenant, record: ResponseRecord): void | Promise<void>;
 
@@ -65,7 +65,7 @@ export abstract class ResponseStore {
 
   /**
    * Ends a response that is running, with its last events and further jobs: all or nothing, and once. Throws
-   * RunLostError when it has ended otherwise, was deleted, or another attempt has started; SessionLockLostError.
+   * RunLostError when it has ended otherwise, was deleted, or another attempt has started; WriteLockLostError.
    */
   abstract finish(run: Run, ending: Ending): Promise<void>;
 

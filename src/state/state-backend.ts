@@ -1,18 +1,22 @@
+import type { ConversationStore } from './conversation-store.js';
 import type { DeletionNotices } from './deletion-notices.js';
 import type { EventLog } from './event-log.js';
 import type { JobQueue } from './job-queue.js';
 import type { ResponseGraph } from './response-graph.js';
 import type { ResponseStore } from './response-store.js';
 import type { RunNotices } from './run-notices.js';
-import type { SessionLock } from './session-lock.js';
+import type { SecretStore } from './secret-store.js';
 import type { SessionStore } from './session-store.js';
+import type { WriteLock } from './write-lock.js';
 
 /** The implementations of the state contracts over one storage. */
 export abstract class StateBackend {
   abstract readonly responses: ResponseStore;
   abstract readonly graph: ResponseGraph;
   abstract readonly sessions: SessionStore;
-  abstract readonly locks: SessionLock;
+  abstract readonly conversations: ConversationStore;
+  abstract readonly locks: WriteLock;
+  abstract readonly secrets: SecretStore;
   abstract readonly notices: DeletionNotices;
   abstract readonly log: EventLog;
   abstract readonly jobs: JobQueue;

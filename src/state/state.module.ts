@@ -1,5 +1,6 @@
 import { Injectable, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
+import { ConversationStore } from './conversation-store.js';
 import { DeletionNotices } from './deletion-notices.js';
 import { EventLog } from './event-log.js';
 import { JobQueue } from './job-queue.js';
@@ -7,9 +8,10 @@ import { ResponseGraph } from './response-graph.js';
 import { ResponseStore } from './response-store.js';
 import { Retention } from './retention.js';
 import { RunNotices } from './run-notices.js';
-import { SessionLock } from './session-lock.js';
+import { SecretStore } from './secret-store.js';
 import { SessionStore } from './session-store.js';
 import { StateBackend } from './state-backend.js';
+import { WriteLock } from './write-lock.js';
 
 /** Starts the backend before the first request, and stops it after the last turn. */
 @Injectable()
@@ -31,7 +33,13 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
     { provide: ResponseStore, inject: [StateBackend], useFactory: ({ responses }: StateBackend) => responses },
     { provide: ResponseGraph, inject: [StateBackend], useFactory: ({ graph }: StateBackend) => graph },
     { provide: SessionStore, inject: [StateBackend], useFactory: ({ sessions }: StateBackend) => sessions },
-    { provide: SessionLock, inject: [StateBackend], useFactory: ({ locks }: StateBackend) => locks },
+    {
+      provide: ConversationStore,
+      inject: [StateBackend],
+      useFactory: ({ conversations }: StateBackend) => conversations,
+    },
+    { provide: SecretStore, inject: [StateBackend], useFactory: ({ secrets }: StateBackend) => secrets },
+    { provide: WriteLock, inject: [StateBackend], useFactory: ({ locks }: StateBackend) => locks },
     { provide: DeletionNotices, inject: [StateBackend], useFactory: ({ notices }: StateBackend) => notices },
     { provide: EventLog, inject: [StateBackend], useFactory: ({ log }: StateBackend) => log },
     { provide: JobQueue, inject: [StateBackend], useFactory: ({ jobs }: StateBackend) => jobs },
@@ -39,6 +47,17 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
     StateLifecycle,
     Retention,
   ],
-  exports: [ResponseStore, ResponseGraph, SessionStore, SessionLock, DeletionNotices, EventLog, JobQueue, RunNotices],
+  exports: [
+    ResponseStore,
+    ResponseGraph,
+    SessionStore,
+    ConversationStore,
+    SecretStore,
+    WriteLock,
+    DeletionNotices,
+    EventLog,
+    JobQueue,
+    RunNotices,
+  ],
 })
 export class StateModule {}

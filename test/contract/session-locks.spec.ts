@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ConflictError } from 'openai';
 
-import { SessionLock } from '../../src/index.js';
+import { WriteLock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { RecordingObserver } from '../support/recording-observer.js';
@@ -145,7 +145,7 @@ describe.each(STATES)('two turns that name one session in $state', ({ open }) =>
     // While the first one still runs.
     expect(await observer.whenSettled(1)).toMatchObject([{ status: 'disconnected' }]);
     expect(held.running).toBe(1);
-    const tries = jest.spyOn(service.app.get(SessionLock), 'tryAcquire');
+    const tries = jest.spyOn(service.app.get(WriteLock), 'tryAcquire');
     held.letGo('first');
     await first;
     await mine.create({ input: 'third' });

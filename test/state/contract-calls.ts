@@ -5,7 +5,7 @@ import {
   type ResponseStore,
   type Run,
   RunLostError,
-  type SessionLock,
+  type WriteLock,
   type SessionStore,
   type StateBackend,
   StateError,
@@ -123,7 +123,7 @@ const SESSIONS: Calls<SessionStore> = {
   hasAtLeast: [({ sessions }, tenant) => sessions.hasAtLeast(tenant, 'session', 1)],
 };
 
-const LOCKS: Calls<SessionLock> = {
+const LOCKS: Calls<WriteLock> = {
   tryAcquire: [
     async ({ locks }, tenant) => {
       const lease = await locks.tryAcquire(tenant, 'session', 60_000);

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { Tenant } from '../../src/access/index.js';
 import {
   type ResponseStore,
-  type SessionLease,
-  SessionLockLostError,
+  type WriteLease,
+  WriteLockLostError,
   StoreUnavailableError,
 } from '../../src/state/index.js';
 import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
@@ -14,9 +14,9 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
   let opened: OpenedBackend;
   let store: ResponseStore;
   let tenant: Tenant;
-  let lease: SessionLease;
+  let lease: WriteLease;
 
-  const acquire = async (sessionId = 'session', of = tenant): Promise<SessionLease> => {
+  const acquire = async (sessionId = 'session', of = tenant): Promise<WriteLease> => {
     const granted = await opened.backend.locks.tryAcquire(of, sessionId, LEASE_MS);
     if (granted === undefined) throw new Error('the session is not free');
     return granted;
@@ -25,7 +25,7 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     store.save(tenant, recordOf(id, { sessionId, fence }));
   const expectRefused = async (id: string, fence?: number, sessionId?: string): Promise<void> => {
     const before = await opened.content();
-    await expect(save(id, fence, sessionId)).rejects.toBeInstanceOf(SessionLockLostError);
+    await expect(save(id, fence, sessionId)).rejects.toBeInstanceOf(WriteLockLostError);
     expect(await store.get(tenant, id)).toBeUndefined();
     expect(await opened.content()).toBe(before);
   };
@@ -79,7 +79,7 @@ describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
     await opened.expireLeases();
     await acquire();
     const record = recordOf('late', { sessionId: 'session', fence: lease.fence, parentId: 'gone' });
-    await expect(store.save(tenant, record)).rejects.toBeInstanceOf(SessionLockLostError);
+    await expect(store.save(tenant, record)).rejects.toBeInstanceOf(WriteLockLostError);
     expect(await store.get(tenant, 'late')).toBeUndefined();
   });
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
-import { type SessionLock, SessionLockLostError } from '../../src/state/index.js';
+import { type WriteLock, WriteLockLostError } from '../../src/state/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { newTenant, purge, recordOf } from './records.js';
 
 describe('session locks of replicas over one PostgreSQL', () => {
   let opened: OpenedPostgres;
-  let one: SessionLock;
-  let other: SessionLock;
+  let one: WriteLock;
+  let other: WriteLock;
   let tenant: Tenant;
 
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe('session locks of replicas over one PostgreSQL', () => {
     expect(lease.fence).toBeGreaterThan(lost?.fence ?? Infinity);
     expect(await lost?.renew()).toBe(false);
     const late = recordOf('late', { sessionId: 'session', fence: lost?.fence ?? 0 });
-    await expect(opened.backend.responses.save(tenant, late)).rejects.toBeInstanceOf(SessionLockLostError);
+    await expect(opened.backend.responses.save(tenant, late)).rejects.toBeInstanceOf(WriteLockLostError);
   });
 
   it('refuse a save whose lease is lost after it was found that the parent is gone', async () => {
@@ -58,7 +58,7 @@ describe('session locks of replicas over one PostgreSQL', () => {
       'CREATE TRIGGER take_over AFTER INSERT ON antiphon.responses FOR EACH STATEMENT EXECUTE FUNCTION take_over()',
     );
     const late = recordOf('late', { sessionId: 'session', fence: lease?.fence ?? 0, parentId: 'gone' });
-    await expect(backend.responses.save(tenant, late)).rejects.toBeInstanceOf(SessionLockLostError);
+    await expect(backend.responses.save(tenant, late)).rejects.toBeInstanceOf(WriteLockLostError);
     await database.query('DROP TRIGGER take_over ON antiphon.responses');
     expect(await backend.responses.get(tenant, 'late')).toBeUndefined();
   });

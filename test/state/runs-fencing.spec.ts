@@ -5,7 +5,7 @@ import {
   type ResponseStore,
   type Run,
   RunLostError,
-  SessionLockLostError,
+  WriteLockLostError,
   type StateBackend,
 } from '../../src/state/index.js';
 import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
@@ -236,7 +236,7 @@ describe.each(BACKENDS)('who may write of a background response in $name', ({ na
       const next = await backend.locks.tryAcquire(tenant, sessionId, LEASE_MS);
       const before = await stateOf('a');
       const late = store.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
-      await expect(late).rejects.toBeInstanceOf(SessionLockLostError);
+      await expect(late).rejects.toBeInstanceOf(WriteLockLostError);
       expect(await stateOf('a')).toEqual(before);
       await store.finish(run, endingOf('a', { at: 3, fence: next?.fence ?? -1 }));
       expect(await store.get(tenant, 'a')).toMatchObject({ status: 'completed' });
@@ -250,7 +250,7 @@ describe.each(BACKENDS)('who may write of a background response in $name', ({ na
       ];
       for (const lease of others) {
         const late = store.finish(run, endingOf('a', { at: 3, fence: lease?.fence ?? -1 }));
-        await expect(late).rejects.toBeInstanceOf(SessionLockLostError);
+        await expect(late).rejects.toBeInstanceOf(WriteLockLostError);
       }
       expect(await store.get(tenant, 'a')).toMatchObject({ status: 'in_progress' });
     });

@@ -84,12 +84,12 @@ export interface EndingParts extends RecordParts {
 /** The end of a response, completed with one output message unless a test says otherwise. */
 export function endingOf(id: string, parts: EndingParts = {}): Ending {
   const { at = 2, status = 'completed', logExpiresAt = START + LOG_TTL_MS, jobs = [] } = parts;
-  const { response, given, origin, fence, expiresAt } = recordOf(id, {
+  const { response, given, origin, conversation, fence, expiresAt } = recordOf(id, {
     ...parts,
     members: { background: true, store: true, ...parts.members },
   });
   const log = parts.log ?? batch(at, terminal(at, status, response));
-  return { response, given, origin, fence, expiresAt, log, logExpiresAt, jobs };
+  return { response, given, origin, conversation, fence, expiresAt, log, logExpiresAt, jobs };
 }
 
 /** Stores a queued response. */

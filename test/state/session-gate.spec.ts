@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { Environment } from '../../src/config/index.js';
+import { WriteGate } from '../../src/locks/index.js';
 import { SessionGate } from '../../src/sessions/index.js';
 import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
 import { FakeClock } from '../../src/testing/index.js';
@@ -14,7 +15,7 @@ describe('the gate of sessions', () => {
     const [clock, environment] = [new FakeClock(), Object.assign(new Environment(), { SESSION_MAX_RESPONSES })];
     const { locks, sessions, responses } = new MemoryBackend(environment, clock);
     void responses.save(tenant, recordOf('a', { sessionId: 'full' }));
-    return new SessionGate(locks, sessions, clock, environment);
+    return new SessionGate(new WriteGate(clock, environment), locks, sessions, environment);
   };
 
   it('refuses a full session', async () => {

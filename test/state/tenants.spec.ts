@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
-import type { SessionLease } from '../../src/state/index.js';
+import type { WriteLease } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { CALLS, outcomeOf } from './contract-calls.js';
 import { append, newTenant } from './records.js';
@@ -18,7 +18,7 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
   afterAll(() => opened.close());
 
   /** Root, target, its sibling and its child, and two in the background, all in one session, which is held. */
-  const fill = async (tenant: Tenant): Promise<SessionLease | undefined> => {
+  const fill = async (tenant: Tenant): Promise<WriteLease | undefined> => {
     const { responses, locks } = opened.backend;
     const parts = { sessionId: 'session', metadata: { kind: 'secret' } };
     await append(responses, tenant, 'root', parts);
@@ -47,7 +47,7 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
 
   describe.each(CALLS)('$name', ({ call }) => {
     let tenant: Tenant;
-    let lease: SessionLease | undefined;
+    let lease: WriteLease | undefined;
 
     beforeEach(async () => {
       tenant = newTenant();

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 
-import { SessionLock } from '../../src/index.js';
+import { WriteLock } from '../../src/index.js';
 import { SessionGate } from '../../src/sessions/index.js';
 import type { Service } from './service.js';
 
@@ -20,7 +20,7 @@ export function whenAsked({ app }: Service): Promise<void> {
 
 /** Makes giving a session back take as long as some requests: who does not wait for it is found out. */
 export function slowDownReleases({ app, origin }: Service): void {
-  const locks = app.get(SessionLock);
+  const locks = app.get(WriteLock);
   const tryAcquire = locks.tryAcquire.bind(locks);
   jest.spyOn(locks, 'tryAcquire').mockImplementation(async (...names) => {
     const lease = await tryAcquire(...names);

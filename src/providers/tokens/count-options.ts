@@ -4,4 +4,6 @@ export interface CountOptions {
   readonly signal?: AbortSignal | undefined;
   /** A count beyond `limit` may stop: anything above it is enough. */
   readonly limit?: number | undefined;
+  /** Asks the upstream, if it can count; otherwise the count is local, and may be an estimate. */
+  readonly exact?: boolean | undefined;
 }

@@ -46,14 +46,14 @@ export class BackgroundEndings {
   /** The end of a response as it is stored. */
   toEnding(
     { settings, ttlSeconds, caller }: AdmittedTurn,
-    { response, given, origin, fence }: Omit<BackgroundEnding, 'events' | 'notes'>,
+    { response, given, origin, conversation, fence }: Omit<BackgroundEnding, 'events' | 'notes'>,
     log: LogBatch,
   ): Ending {
     const now = this.clock.now();
     const ttlMs = settings.store ? ttlSeconds * 1000 : UNSTORED_TTL_MS;
     const logExpiresAt = now + this.environment.EVENT_LOG_TTL * 1000;
     const jobs = this.webhooks.announcing(caller.tenant, response);
-    return { response, given, origin, fence, log, expiresAt: now + ttlMs, logExpiresAt, jobs };
+    return { response, given, origin, conversation, fence, log, expiresAt: now + ttlMs, logExpiresAt, jobs };
   }
 
   /**
@@ -108,7 +108,7 @@ export class BackgroundEndings {
     const origin = state.passes.at(-1)?.origin ?? null;
     const ending = this.toEnding(
       admitted,
-      { response, given: state.given, origin, fence: null },
+      { response, given: state.given, origin, conversation: null, fence: null },
       { ...place, events: assembler.takeEvents(), notes: assembler.takeNotes() },
     );
     const record: TurnRecord = {

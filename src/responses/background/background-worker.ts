@@ -210,9 +210,9 @@ export class BackgroundWorker implements OnApplicationBootstrap {
   }
 }
 
-/** Refusals that may be over soon: quotas, limits, a locked session, a shutdown. */
+/** Refusals that may be over soon: quotas, limits, a locked session or conversation, a shutdown. */
 function isTemporary({ status, code }: ApiError): boolean {
-  return status === 429 || status === 503 || code === 'session_locked';
+  return status === 429 || status === 503 || code === 'session_locked' || code === 'conversation_locked';
 }
 
 function toErrorBody({ code, message }: ApiError): ResponseErrorBody {

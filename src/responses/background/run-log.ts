@@ -8,7 +8,7 @@ import {
   RunLostError,
   type StartedRun,
   StoreUnavailableError,
-  SessionLockLostError,
+  WriteLockLostError,
 } from '../../state/index.js';
 import { Backoff, type Clock, type Pauses } from '../../time/index.js';
 import { type AssemblerNote, type AssemblerState, foldEvents } from '../assembler/index.js';
@@ -169,7 +169,7 @@ export class RunLog implements EventSink, BackgroundRun {
         await write();
         return;
       } catch (error) {
-        if (!(error instanceof StoreUnavailableError) || error instanceof SessionLockLostError) throw error;
+        if (!(error instanceof StoreUnavailableError) || error instanceof WriteLockLostError) throw error;
         // The end of a turn that was stopped for its time is stored too, however long that takes.
         if (isUnanswered(turn.stopReason)) signal.throwIfAborted();
         await clock.sleep(backoff.failed(), signal.aborted ? undefined : signal);

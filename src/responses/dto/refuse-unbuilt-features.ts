@@ -6,7 +6,6 @@ const PREWARM = 'prompt_cache_options.prewarm';
 
 /** Unsupported features: ignoring them would change the meaning of the request (docs/decisions/2026-11-21-protocol-choices.md). */
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
-  { param: 'conversation', isUsed: ({ conversation }) => conversation != null },
   { param: 'prompt', isUsed: ({ prompt }) => prompt != null },
   { param: 'context_management', isUsed: ({ context_management }) => context_management != null },
   { param: 'moderation', isUsed: ({ moderation }) => moderation != null },

@@ -1,7 +1,7 @@
-import type { Continuations } from '../../context/index.js';
+import type { Continuations, HeldConversation } from '../../context/index.js';
 import type { ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
 import type { ForeignEvent } from '../../providers/index.js';
-import { type HeldSession, NO_SESSION } from '../../sessions/index.js';
+import { type HeldLock, NO_LOCK } from '../../locks/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
 import type { AssemblerNote, AssemblerState } from '../assembler/index.js';
@@ -39,12 +39,12 @@ export interface BackgroundRun {
   readonly begunAt: number;
   /** Whether another process can go on with it. */
   readonly isDurable: boolean;
-  /** Stores the end of the response. Rejects with RunLostError, or SessionLockLostError. */
+  /** Stores the end of the response. Rejects with RunLostError, or WriteLockLostError. */
   finish(ending: BackgroundEnding): Promise<void>;
 }
 
 /** The end of a background response, as its turn knows it. */
-export interface BackgroundEnding extends Pick<Ending, 'response' | 'given' | 'origin' | 'fence'> {
+export interface BackgroundEnding extends Pick<Ending, 'response' | 'given' | 'origin' | 'conversation' | 'fence'> {
   readonly events: readonly StreamEvent[];
   readonly notes: readonly AssemblerNote[];
 }
@@ -62,7 +62,10 @@ export class ActiveTurn {
   droppedEvents = 0;
   /** The lease of the Admission, released exactly once. */
   lease: Lease | null = null;
-  session: HeldSession = NO_SESSION;
+  /** The lock of its conversation or session. */
+  lock: HeldLock = NO_LOCK;
+  /** The conversation that it has locked and read; null without one. */
+  conversation: HeldConversation | null = null;
   /** Ends the turn after MAX_TURN_MS; null without a limit. */
   timeLimit: Timer | null = null;
   private readonly aborter = new AbortController();
@@ -166,9 +169,9 @@ export class ActiveTurn {
     this.known.errorCode = error?.code ?? null;
   }
 
-  /** Releases the session for the next turn; undefined when it holds none. Never rejects. */
-  leaveSession(): Promise<void> | undefined {
-    return this.session === NO_SESSION ? undefined : this.session.release();
+  /** Releases its lock for the next turn; undefined when it holds none. Never rejects. */
+  releaseLock(): Promise<void> | undefined {
+    return this.lock === NO_LOCK ? undefined : this.lock.release();
   }
 
   /** Ends the turn and stops remaining work. False when it was already over. */

@@ -1,16 +1,19 @@
 import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
+import { ConversationGate } from '../../context/index.js';
 import type { Usage } from '../../protocol/index.js';
-import { type HeldSession, NO_SESSION, SessionGate } from '../../sessions/index.js';
+import { type HeldLock, NO_LOCK } from '../../locks/index.js';
+import { SessionGate } from '../../sessions/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { Admission, type Lease } from './admission.js';
+import type { AdmittedTurn } from './admit.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnEstimate } from './turn-estimate.js';
 import { TurnObservers } from './turn-observer.js';
 
-/** Begins and ends turns: admission, sessions, the list of running turns, and observers. */
+/** Begins and ends turns: admission, locks, the list of running turns, and observers. */
 @Injectable()
 export class Entrance {
   private readonly logger = new Logger(Entrance.name);
@@ -18,6 +21,7 @@ export class Entrance {
   constructor(
     private readonly admission: Admission,
     private readonly sessions: SessionGate,
+    private readonly conversations: ConversationGate,
     private readonly runningTurns: RunningTurns,
     private readonly observers: TurnObservers,
     private readonly clock: Clock,
@@ -25,7 +29,7 @@ export class Entrance {
   ) {}
 
   /**
-   * Acquires the lease of a turn and the session that it names; undefined when no waiting was needed. From now on the
+   * Acquires the lease of a turn and the lock of its conversation or session; undefined when no waiting was needed. From now on the
    * turn is stopped after MAX_TURN_MS. Throws the refusals of the Admission and the session, and 503 during shutdown.
    * Always call `leave` afterwards.
    */
@@ -38,7 +42,7 @@ export class Entrance {
     this.runningTurns.begin(turn);
     turn.throwIfStopped();
     const lease = this.admission.acquire(turn.admitted, new TurnEstimate(turn.admitted), turn.signal);
-    if (isPromise(lease) || turn.admitted.session !== null) return this.wait(turn, lease);
+    if (isPromise(lease) || mayLock(turn.admitted)) return this.wait(turn, lease);
     this.hold(turn, lease);
     return undefined;
   }
@@ -49,7 +53,7 @@ export class Entrance {
     turn.timeLimit?.cancel();
     const { lease, startedAt, firstEventAt, droppedEvents, ending } = turn;
     this.runningTurns.end(turn);
-    void turn.leaveSession();
+    void turn.releaseLock();
     // Who goes on with a background turn counts the tokens so far too.
     if (lease !== null) this.release(lease, goesOn(turn) ? null : ending.usage);
     // Who ends a background response reports its end, which may be another process.
@@ -65,18 +69,20 @@ export class Entrance {
 
   private async wait(turn: ActiveTurn, lease: MaybePromise<Lease>): Promise<void> {
     this.hold(turn, isPromise(lease) ? await acquire(turn, lease, (late) => this.release(late, null)) : lease);
-    turn.session = await acquire(turn, this.enterSession(turn), (late) => void late.release());
+    turn.lock = await acquire(turn, this.takeLock(turn), (late) => void late.release());
   }
 
-  private async enterSession(turn: ActiveTurn): Promise<HeldSession> {
+  /** Takes the lock of the conversation or, without one, of the session that the turn names. */
+  private async takeLock(turn: ActiveTurn): Promise<HeldLock> {
     const { run } = turn;
     const { session, caller, settings } = turn.admitted;
-    if (session === null) return NO_SESSION;
+    if (settings.conversation != null) return this.openConversation(turn, settings.conversation.id);
+    if (session === null) return NO_LOCK;
     const { param } = session;
-    const onLost = (): void => turn.stop('session_lost');
+    const onLost = (): void => turn.stop('lock_lost');
     // A background turn waits in its queue, where it takes no place of others.
     const waiter = { param, signal: turn.signal, onLost, ...(run === null ? {} : { waitMs: 0 }) };
-    const held = session.locks ? await this.sessions.hold(caller.tenant, session.id, waiter) : NO_SESSION;
+    const held = session.locks ? await this.sessions.hold(caller.tenant, session.id, waiter) : NO_LOCK;
     try {
       // Checked under the lock, so that two turns cannot both take the last place. A background response has its place.
       if (settings.store && run === null) await this.sessions.refuseWhenFull(caller.tenant, session.id, param);
@@ -85,6 +91,25 @@ export class Entrance {
       throw error;
     }
     return held;
+  }
+
+  /** One lock is enough: turns of a conversation are in order, also in their session. */
+  private async openConversation(turn: ActiveTurn, id: string): Promise<HeldLock> {
+    const { run, client, signal } = turn;
+    const { session, caller, settings } = turn.admitted;
+    const known = client.continuations?.findConversation(id);
+    const onLost = (): void => turn.stop('lock_lost');
+    const conversation = await this.conversations.open(caller.tenant, id, { known, signal, onLost });
+    try {
+      if (session !== null && settings.store && run === null) {
+        await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
+      }
+    } catch (error) {
+      await conversation.release();
+      throw error;
+    }
+    turn.conversation = conversation;
+    return conversation;
   }
 
   private hold(turn: ActiveTurn, lease: Lease): void {
@@ -101,6 +126,10 @@ export class Entrance {
       onError(error);
     }
   }
+}
+
+function mayLock({ session, settings }: AdmittedTurn): boolean {
+  return session !== null || settings.conversation != null;
 }
 
 function goesOn({ stopReason }: ActiveTurn): boolean {

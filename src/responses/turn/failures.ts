@@ -4,7 +4,7 @@ import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
 import { BreakConnectionError, ModelError } from '../../providers/index.js';
-import { SessionLockLostError, StateError, StoreUnavailableError } from '../../state/index.js';
+import { WriteLockLostError, StateError, StoreUnavailableError } from '../../state/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
@@ -18,7 +18,7 @@ const STOP_MESSAGES = {
   cancel: 'The response was cancelled.',
   hand_over: 'The server is shutting down. Please retry your request.',
   lost: 'Another server goes on with the response.',
-  session_lost: 'Another request took over the session. Please retry your request.',
+  lock_lost: 'Another request took over the session. Please retry your request.',
   over: 'The turn is over.',
 } as const satisfies Record<Exclude<StopReason, 'time_limit'>, string>;
 
@@ -68,7 +68,7 @@ export class TurnFailures {
   /** The error of a finished response that could not be saved. */
   toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     this.log(error, turn);
-    const message = error instanceof SessionLockLostError ? STOP_MESSAGES.session_lost : NOT_SAVED;
+    const message = error instanceof WriteLockLostError ? STOP_MESSAGES.lock_lost : NOT_SAVED;
     return { code: 'server_error', message };
   }
 

@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 
 import { Environment } from '../../config/index.js';
 import { type ForeignItem, IdGenerator, type Item, itemIdPrefix } from '../../protocol/index.js';
-import type { ModelEvent, Turn } from '../../providers/index.js';
+import type { ModelEvent, ModelRoute, Turn } from '../../providers/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import type { ResponseAssembler } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
@@ -21,8 +21,35 @@ export interface FinishedPass {
   readonly signal: AbortSignal;
 }
 
+/** A pass that is about to begin. */
+export interface NextPass {
+  /** From 1. */
+  readonly number: number;
+  /** What the model will be asked. */
+  readonly question: Turn;
+  readonly route: ModelRoute;
+  /** Aborts when the turn is stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** A pass that a policy answers in place of the model. */
+export interface OwnPass {
+  /**
+   * Its events, up to `finish`, with the tokens that it used. They become output of the response. An error fails the turn; an empty batch is a sign of life.
+   */
+  generate(): AsyncIterable<ModelEvent | readonly ModelEvent[]>;
+  /** Whether the response ends with it; otherwise the model is asked next, with this output in its context. */
+  readonly isLast: boolean;
+}
+
 /** A policy for one turn. */
 export interface TurnPolicy {
+  /**
+   * Called before each pass of the model, but not directly after a pass of a policy. Returns a pass that comes first, or
+   * undefined. The first policy that returns one wins.
+   */
+  ahead?(next: NextPass): MaybePromise<OwnPass | undefined>;
+
   /**
    * Maps an event of a model before the response receives it: to itself, another event, several, or none. Events that
    * are held back may be returned with a later one, at the latest with `finish`. An error fails the turn. A call begins
@@ -77,6 +104,16 @@ export class PassPolicies implements OnModuleInit {
   /** The policies that apply to a turn. */
   begin(turn: Turn): readonly TurnPolicy[] {
     return this.policies.map((policy) => policy.begin(turn)).filter((policy) => policy != null);
+  }
+
+  /** The pass that a policy answers before the model is asked; undefined for none. */
+  async ahead(policies: readonly TurnPolicy[], next: NextPass): Promise<OwnPass | undefined> {
+    if (next.number > this.environment.MAX_PASSES) return undefined;
+    for (const policy of policies) {
+      const own = await policy.ahead?.(next);
+      if (own !== undefined) return own;
+    }
+    return undefined;
   }
 
   /**

@@ -11,6 +11,7 @@ import {
   type ModelEvent,
   type ModelRoute,
   type ModelSink,
+  pumpStream,
   type Turn,
 } from '../../providers/index.js';
 import type { Clock, Timer } from '../../time/index.js';
@@ -18,7 +19,7 @@ import { ProviderContractError, requireText, type ResponseAssembler, toFinish } 
 import type { ActiveTurn } from './active-turn.js';
 import { isForeignLimit, requireForeign, withoutForeignLimits } from './beside-response.js';
 import type { Delivery } from './delivery.js';
-import type { TurnPolicy } from './pass-policy.js';
+import type { OwnPass, TurnPolicy } from './pass-policy.js';
 import type { TurnObservers } from './turn-observer.js';
 
 /** Batches taken before the event loop gets a turn, so that a fast provider does not block it. */
@@ -69,15 +70,23 @@ export class Pass implements ModelSink {
    * `finish`, ProviderContractError for invalid events, and TurnStoppedError when the turn is stopped.
    */
   ask({ provider, providerName }: ModelRoute, question: Turn): Promise<Finish> {
-    const { turn, assembler } = this.dependencies;
-    assembler.nameOrigin({ provider: providerName });
+    this.dependencies.assembler.nameOrigin({ provider: providerName });
+    return this.read(() => askProvider(provider, question, this));
+  }
+
+  /** Runs a pass that a policy answers, and waits for its `finish`. Throws the same errors. */
+  run(pass: OwnPass): Promise<Finish> {
+    return this.read(() => pumpStream(() => pass.generate(), this));
+  }
+
+  private read(write: () => Promise<void>): Promise<Finish> {
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
-      turn.whenStopped(this.fail);
+      this.dependencies.turn.whenStopped(this.fail);
       if (this.isClosed) return;
       try {
-        askProvider(provider, question, this).then(this.onEnd, this.fail);
+        write().then(this.onEnd, this.fail);
       } catch (error) {
         this.fail(error);
       }

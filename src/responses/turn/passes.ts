@@ -12,7 +12,7 @@ import { Delivery } from './delivery.js';
 import type { EventSink } from './event-sink.js';
 import { TurnFailures } from './failures.js';
 import { Pass, type PassDependencies } from './pass.js';
-import { PassPolicies } from './pass-policy.js';
+import { type OwnPass, PassPolicies } from './pass-policy.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
 import { endsUnanswered } from './stop-reason.js';
 import { type Course, takeOver } from './take-over.js';
@@ -70,6 +70,8 @@ export class Passes {
     let outcome: Outcome;
     const policies = this.policies.begin(question);
     const dependencies: PassDependencies = { turn, assembler, delivery, policies, observers, clock, limits };
+    const canLookAhead = policies.some((policy) => policy.ahead !== undefined);
+    let looksAhead = canLookAhead;
     let pass = new Pass(dependencies, turn.run !== null);
     assembler.start();
     try {
@@ -79,16 +81,33 @@ export class Passes {
         void delivery.deliver();
       }
       for (;;) {
+        let own: OwnPass | undefined;
+        if (ended === null && looksAhead) {
+          const next = { number: assembler.state.passes.length + 1, question, route, signal: turn.signal };
+          own = await turn.until(this.policies.ahead(policies, next));
+        }
         if (ended === null) assembler.beginPass();
-        const finish: Finish = ended ?? (await pass.ask(route, question));
+        const finish: Finish = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own)));
         ended = null;
         assembler.endPass(finish);
+        if (own !== undefined && finish.reason === 'stop' && !own.isLast) {
+          // Noted together with its end, so that another attempt goes on with the model.
+          assembler.give([]);
+          transcript = transcript.append(assembler.outputFrom(included));
+          included = assembler.state.items.length;
+          void delivery.deliver();
+          question = await turn.until(this.resolver.resolveNext(turn, resolved, [], transcript, null));
+          pass = new Pass(dependencies, true);
+          looksAhead = false;
+          continue;
+        }
+        looksAhead = canLookAhead;
         if (assembler.pass.usage === null) {
           const output = assembler.outputFrom(assembler.pass.firstIndex);
           assembler.report(await turn.until(this.meter.countPass(route.provider, question, output, turn.signal)));
         }
         outcome = toOutcome(finish, assembler);
-        if (finish.reason !== 'stop' || policies.length === 0 || assembler.pass.isAnswered) break;
+        if (own !== undefined || finish.reason !== 'stop' || policies.length === 0 || assembler.pass.isAnswered) break;
 
         const catchingUp = delivery.deliver();
         if (catchingUp !== undefined) await turn.until(catchingUp);

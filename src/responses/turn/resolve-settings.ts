@@ -36,11 +36,18 @@ export function resolveSettings(request: CreateResponseRequest, defaultEffort: s
     truncation: request.truncation ?? 'disabled',
     user: request.user ?? null,
     // Echoed only when the request has them.
+    ...(request.conversation == null ? {} : { conversation: toConversation(request.conversation) }),
     ...(request.image == null ? {} : { image: request.image as ResponseSettings['image'] }),
     ...(request.prompt_cache_options == null
       ? {}
       : { prompt_cache_options: request.prompt_cache_options as ResponseSettings['prompt_cache_options'] }),
   };
+}
+
+function toConversation(
+  conversation: NonNullable<CreateResponseRequest['conversation']>,
+): NonNullable<ResponseSettings['conversation']> {
+  return { id: typeof conversation === 'string' ? conversation : conversation.id };
 }
 
 /** `auto` leaves the context to the model. A provider is given the reasoning of all turns. */

@@ -1,9 +1,16 @@
 import { Injectable } from '@nestjs/common';
 
-import { ContextResolver, type Continuation, Transcript, type TurnContext } from '../../context/index.js';
+import {
+  ContextResolver,
+  type Continuation,
+  ConversationGate,
+  type ReadConversation,
+  Transcript,
+  type TurnContext,
+} from '../../context/index.js';
 import { ApiError, type Item, type Origin, type ResponseSettings } from '../../protocol/index.js';
 import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Turn } from '../../providers/index.js';
-import { ResponseStore, type StartedRun } from '../../state/index.js';
+import { type ConversationPlace, ResponseStore, type StartedRun } from '../../state/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
@@ -17,6 +24,8 @@ export interface ResolvedTurn {
   /** The transcript before the answer. */
   readonly transcript: Transcript;
   readonly parent: Continuation | null;
+  /** The conversation that the response is appended to, as it was read. */
+  readonly conversation: ConversationPlace | null;
   /** The session of the response. */
   readonly sessionId: string;
 }
@@ -28,6 +37,7 @@ export class TurnResolver {
     private readonly providers: ProviderRegistry,
     private readonly store: ResponseStore,
     private readonly contexts: ContextResolver,
+    private readonly conversations: ConversationGate,
     private readonly window: ContextWindow,
     private readonly hostedTools: HostedTools,
   ) {}
@@ -61,12 +71,18 @@ export class TurnResolver {
   private resolveContext(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
     const { admitted, client, run } = turn;
     // Resolved when the response was created; its references may be deleted since.
-    if (run !== null) return this.toResolved(turn, route, toContext(run.started));
+    if (run !== null && turn.conversation === null) return this.toResolved(turn, route, toContext(run.started));
     const { caller, settings, session, input } = admitted;
-    const scope = { within: session?.id, remembered: client.continuations };
-    const context = this.contexts.resolve(caller.tenant, settings.previous_response_id, input, scope);
-    if (isPromise(context)) return context.then((found) => this.toResolved(turn, route, found));
-    return this.toResolved(turn, route, context);
+    const resolveFrom = (history: string | ReadConversation | null): MaybePromise<ResolvedTurn> => {
+      const scope = { within: session?.id, remembered: client.continuations };
+      const context = this.contexts.resolve(caller.tenant, history, input, scope);
+      if (isPromise(context)) return context.then((found) => this.toResolved(turn, route, found));
+      return this.toResolved(turn, route, context);
+    };
+    if (settings.conversation == null) return resolveFrom(settings.previous_response_id);
+    if (turn.conversation !== null) return resolveFrom(turn.conversation);
+    // It does not run yet: only its request is checked.
+    return this.conversations.read(caller.tenant, settings.conversation.id).then(resolveFrom);
   }
 
   private toResolved(
@@ -75,11 +91,12 @@ export class TurnResolver {
     context: TurnContext,
   ): MaybePromise<ResolvedTurn> {
     refuseUnsupportedEffort(admitted.settings, route.model);
-    const { transcript, parent } = context;
-    const sessionId = run?.started.sessionId ?? admitted.session?.id ?? parent?.sessionId ?? admitted.responseId;
+    const { transcript, parent, conversation } = context;
+    const own = conversation?.id ?? parent?.sessionId ?? admitted.responseId;
+    const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
     const question = toQuestion(admitted, sessionId, context);
     this.hostedTools.check(route, question);
-    const resolved = { route, question, transcript, parent, sessionId };
+    const resolved = { route, question, transcript, parent, conversation, sessionId };
     if (route.model.contextWindow === undefined) return resolved;
     return this.fit(question, route, signal).then((fitting) => ({ ...resolved, question: fitting }));
   }
@@ -96,7 +113,8 @@ function toContext({ context, input, parent, sessionId }: StartedRun): TurnConte
   return {
     input,
     transcript: transcript.append(input),
-    parent: parent && { ...parent, transcript, sessionId },
+    parent: parent && { ...parent, transcript, conversation: null, sessionId },
+    conversation: null,
   };
 }
 

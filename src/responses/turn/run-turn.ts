@@ -45,9 +45,9 @@ export class TurnRunner {
       const ending = this.saver.end(turn, resolved, answer);
       const ended = isPromise(ending) ? await ending : ending;
 
-      // Released first too, so that the client's next turn finds the lease and the session free.
-      const leaving = turn.leaveSession();
-      if (leaving !== undefined) await leaving;
+      // Released first too, so that the client's next turn finds the lease and the lock free.
+      const releasing = turn.releaseLock();
+      if (releasing !== undefined) await releasing;
       this.entrance.leave(turn);
       const catchingUp = answer.delivery.deliver();
       if (catchingUp !== undefined) await catchingUp;
@@ -62,7 +62,7 @@ export class TurnRunner {
       }
       const refusal = this.failures.toRefusal(error, turn.admitted);
       turn.refused(refusal.code);
-      await turn.leaveSession();
+      await turn.releaseLock();
       throw refusal;
     } finally {
       this.entrance.leave(turn);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { ApiError, estimateBytes } from '../../protocol/index.js';
-import { type ResponseRecord, ResponseStore, SessionLockLostError } from '../../state/index.js';
+import { type ResponseRecord, ResponseStore, WriteLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
 import type { ActiveTurn, BackgroundRun } from './active-turn.js';
@@ -34,7 +34,7 @@ export class TurnSaver {
    * cannot be saved and there is no stream; the errors of BackgroundRun.
    */
   end(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<EndedTurn> {
-    if (turn.run !== null) return this.finish(turn, turn.run, answer);
+    if (turn.run !== null) return this.finish(turn, turn.run, resolved, answer);
     const saving = this.save(turn, resolved, answer);
     const terminate = (response: FinalResponse): EndedTurn => ({
       response,
@@ -43,14 +43,19 @@ export class TurnSaver {
     return isPromise(saving) ? saving.then(terminate) : terminate(saving);
   }
 
-  private async finish(turn: ActiveTurn, run: BackgroundRun, { assembler, outcome }: Answer): Promise<EndedTurn> {
+  private async finish(
+    turn: ActiveTurn,
+    run: BackgroundRun,
+    resolved: ResolvedTurn,
+    { assembler, outcome }: Answer,
+  ): Promise<EndedTurn> {
     const response = assembler.conclude(outcome, this.clock.nowInSeconds());
     const json = assembler.terminate(response);
     await run.finish({
       response,
       given: assembler.state.given,
       origin: assembler.pass.origin,
-      fence: turn.session.fence,
+      ...placeOf(turn, resolved, response),
       events: assembler.takeEvents(),
       notes: assembler.takeNotes(),
     });
@@ -82,20 +87,24 @@ export class TurnSaver {
 
   private saveAndRemember(
     turn: ActiveTurn,
-    { question, parent, sessionId }: ResolvedTurn,
+    resolved: ResolvedTurn,
     { assembler, transcript, included }: Answer,
     response: FinalResponse,
   ): MaybePromise<void> {
+    const { question, parent, sessionId } = resolved;
     const { settings, parameters, caller, ttlSeconds } = turn.admitted;
+    const place = placeOf(turn, resolved, response);
     const { origin } = assembler.pass;
-    if (turn.stopReason === 'session_lost') throw new SessionLockLostError(sessionId);
+    if (turn.stopReason === 'lock_lost') throw new WriteLockLostError(sessionId);
     // A failed response cannot be continued.
     const memory = response.status === 'failed' ? undefined : turn.client.continuations;
     const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
     const remember = (): void => {
       if (memory === undefined) return;
       const whole = transcript.append(assembler.outputFrom(included));
-      memory.remember({ responseId: response.id, transcript: whole, origin, sessionId, expiresAt }, parent);
+      const conversation = place.conversation && { ...place.conversation, version: place.conversation.version + 1 };
+      const continuation = { responseId: response.id, transcript: whole, origin, conversation, sessionId, expiresAt };
+      memory.remember(continuation, parent);
     };
     if (expiresAt === null) {
       remember();
@@ -105,10 +114,10 @@ export class TurnSaver {
       response,
       input: question.input,
       given: assembler.state.given,
-      parentId: parent?.responseId ?? null,
+      parentId: resolved.conversation === null ? (parent?.responseId ?? null) : null,
       origin,
       sessionId,
-      fence: turn.session.fence,
+      ...place,
       expiresAt,
       // Computed on access: a database measures the size itself.
       get settingsBytes() {
@@ -116,7 +125,7 @@ export class TurnSaver {
       },
       // Computed on access: a store that has the parent does not need it.
       get inherited() {
-        return parent?.transcript.items ?? [];
+        return place.conversation === null ? (parent?.transcript.items ?? []) : [];
       },
     };
     // Another client may delete it before the save is confirmed.
@@ -136,4 +145,15 @@ export class TurnSaver {
     if (!delivery.isStream) throw ApiError.retryLater(reason.message);
     return response;
   }
+}
+
+/** A response that has failed, or is not stored, is not appended to its conversation: nothing of it needs the lock. */
+function placeOf(
+  { lock, admitted }: ActiveTurn,
+  { conversation }: ResolvedTurn,
+  { status }: FinalResponse,
+): Pick<ResponseRecord, 'conversation' | 'fence'> {
+  if (conversation === null) return { conversation, fence: lock.fence };
+  const isAppended = status !== 'failed' && admitted.settings.store;
+  return isAppended ? { conversation, fence: lock.fence } : { conversation: null, fence: null };
 }

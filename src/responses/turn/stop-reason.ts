@@ -21,7 +21,7 @@ export type StopReason =
   /** Another process goes on with the background turn already. */
   | 'lost'
   /** Another turn took over the session, because its lock could not be renewed. */
-  | 'session_lost'
+  | 'lock_lost'
   /** The turn is over without the model's own end; remaining work is stopped. */
   | 'over';
 

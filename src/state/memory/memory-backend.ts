@@ -2,13 +2,15 @@ import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
+import { MemoryConversationStore } from './memory-conversation-store.js';
 import { MemoryJobQueue } from './memory-job-queue.js';
 import { MemoryResponseGraph } from './memory-response-graph.js';
 import { type MemoryLimits, MemoryResponseStore } from './memory-response-store.js';
 import { MemoryRuns } from './memory-runs.js';
-import { MemorySessionLock } from './memory-session-lock.js';
 import { MemorySessionStore } from './memory-session-store.js';
+import { MemorySecretStore } from './memory-secret-store.js';
 import { MemoryState } from './memory-state.js';
+import { MemoryWriteLock } from './memory-write-lock.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {
@@ -17,17 +19,20 @@ export class MemoryBackend extends StateBackend {
   override readonly responses: MemoryResponseStore;
   override readonly graph: MemoryResponseGraph;
   override readonly sessions: MemorySessionStore;
-  override readonly locks: MemorySessionLock;
+  override readonly conversations: MemoryConversationStore;
+  override readonly locks: MemoryWriteLock;
+  override readonly secrets = new MemorySecretStore();
   override readonly log: MemoryRuns;
   override readonly jobs: MemoryJobQueue;
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
     const state = new MemoryState(clock, this.notices);
-    this.locks = new MemorySessionLock(clock);
+    this.locks = new MemoryWriteLock(clock);
+    this.conversations = new MemoryConversationStore(this.locks);
     this.log = new MemoryRuns(state, this.runNotices, clock, limits.MEMORY_MAX_BYTES);
     this.jobs = new MemoryJobQueue(clock);
-    this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, clock, limits);
+    this.responses = new MemoryResponseStore(state, this.locks, this.conversations, this.log, this.jobs, clock, limits);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { append, contextFrom, contextOf, message, newTenant, recordOf } from '../../../test/state/records.js';
 import { FakeClock } from '../../testing/index.js';
-import { SessionLockLostError, StoreUnavailableError } from '../errors.js';
+import { WriteLockLostError, StoreUnavailableError } from '../errors.js';
 import { MemoryBackend } from './memory-backend.js';
 import { MemoryResponseStore } from './memory-response-store.js';
 
@@ -40,7 +40,7 @@ describe(MemoryResponseStore.name, () => {
     const calls = [() => store.expectSave(), () => store.save(tenant, recordOf('a'))];
     expect(calls.map((call) => call())).toEqual([undefined, undefined]);
     expect(await found(store, 'a')).toEqual(['a']);
-    await expect(store.save(tenant, recordOf('b', { fence: 1 }))).rejects.toBeInstanceOf(SessionLockLostError);
+    await expect(store.save(tenant, recordOf('b', { fence: 1 }))).rejects.toBeInstanceOf(WriteLockLostError);
     expect(await found(store, 'b')).toEqual([]);
   });
 

@@ -10,14 +10,17 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
-import { SessionLockLostError, StoreUnavailableError, UnknownCursorError } from '../errors.js';
+import { ConversationChangedError, StoreUnavailableError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { Page, PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
+import { conversationLock } from '../write-lock.js';
+import { turnEntries } from './memory-conversation.js';
+import type { MemoryConversationStore } from './memory-conversation-store.js';
 import type { MemoryJobQueue } from './memory-job-queue.js';
 import type { MemoryRuns } from './memory-runs.js';
-import type { MemorySessionLock } from './memory-session-lock.js';
+import type { MemoryWriteLock } from './memory-write-lock.js';
 import type { MemoryState } from './memory-state.js';
 import {
   belongsTo,
@@ -29,6 +32,7 @@ import {
   subtreeOf,
   transcriptOf,
 } from './node.js';
+import { pageOfItems } from './page-of-items.js';
 
 /** Most responses freed at once, so that purging does not delay running turns. */
 const PURGE_BATCH = 100;
@@ -43,7 +47,8 @@ export type MemoryLimits = Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RE
 export class MemoryResponseStore extends ResponseStore {
   constructor(
     private readonly state: MemoryState,
-    private readonly locks: MemorySessionLock,
+    private readonly locks: MemoryWriteLock,
+    private readonly conversations: MemoryConversationStore,
     private readonly runs: MemoryRuns,
     private readonly jobs: MemoryJobQueue,
     private readonly clock: Clock,
@@ -57,13 +62,12 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override save(tenant: Tenant, record: ResponseRecord): void | Promise<void> {
-    const { response, sessionId, fence } = record;
-    if (fence !== null && !this.locks.isHeld(tenant, sessionId, fence)) {
-      return Promise.reject(new SessionLockLostError(sessionId));
-    }
-    if (this.state.has(tenant, response.id)) return;
+    if (this.state.has(tenant, record.response.id)) return;
     try {
-      this.add(tenant, record, null);
+      this.requireLock(tenant, record);
+      const place = this.placeOf(tenant, record.conversation);
+      this.add(tenant, record, null, place);
+      place?.conversation.append(turnEntries(record));
     } catch (error) {
       return rejected(error);
     }
@@ -71,7 +75,7 @@ export class MemoryResponseStore extends ResponseStore {
 
   override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
     this.runs.admit(tenant, bounds);
-    const whole = { ...record, given: [], origin: null, fence: null, expiresAt: Infinity };
+    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: Infinity };
     const node = this.add(tenant, whole, this.runs.toRun(record));
     this.runs.enter(node, record.opening);
     this.jobs.add([record.job]);
@@ -87,10 +91,13 @@ export class MemoryResponseStore extends ResponseStore {
 
   override async finish(run: Run, ending: Ending): Promise<void> {
     const node = this.state.find(run.tenant, run.responseId);
-    if (ending.fence !== null && node !== undefined && !this.locks.isHeld(run.tenant, node.sessionId, ending.fence)) {
-      throw new SessionLockLostError(node.sessionId);
-    }
+    if (node !== undefined) this.requireLock(run.tenant, { ...ending, sessionId: node.sessionId });
+    const place = this.placeOf(run.tenant, ending.conversation);
     this.runs.finish(run, ending);
+    if (node !== undefined && place !== null) {
+      node.place = place;
+      place.conversation.append(turnEntries({ ...ending, input: node.input }));
+    }
     this.jobs.add(ending.jobs);
     this.dropUntilItFits();
   }
@@ -197,8 +204,25 @@ export class MemoryResponseStore extends ResponseStore {
     // Always available.
   }
 
+  /** Throws WriteLockLostError when the lock of a turn was lost. */
+  private requireLock(
+    tenant: Tenant,
+    { fence, conversation, sessionId }: Pick<ResponseRecord, 'fence' | 'conversation' | 'sessionId'>,
+  ): void {
+    const name = conversation === null ? sessionId : conversationLock(conversation.id);
+    if (fence !== null && !this.locks.isHeld(tenant, name, fence)) throw new WriteLockLostError(name);
+  }
+
+  /** Where the response stands in its conversation. Throws ConversationChangedError. */
+  private placeOf(tenant: Tenant, place: ResponseRecord['conversation']): Node['place'] {
+    if (place === null) return null;
+    const conversation = this.conversations.find(tenant, place.id);
+    if (conversation?.version !== place.version) throw new ConversationChangedError(place.id);
+    return { conversation, before: conversation.end };
+  }
+
   /** Throws StoreUnavailableError for a response that does not fit. */
-  private add(tenant: Tenant, record: ResponseRecord, run: NodeRun | null): Node {
+  private add(tenant: Tenant, record: ResponseRecord, run: NodeRun | null, place: Node['place'] = null): Node {
     const { response, input, given, origin, parentId, sessionId, expiresAt } = record;
     const parent = parentId === null ? null : (this.state.find(tenant, parentId) ?? null);
     const inherited = parent === null ? record.inherited : [];
@@ -217,6 +241,7 @@ export class MemoryResponseStore extends ResponseStore {
       origin,
       parent,
       inherited,
+      place,
       bytes,
       sessionId,
       expiresAt,
@@ -242,21 +267,6 @@ export class MemoryResponseStore extends ResponseStore {
 function bytesOf({ response, settingsBytes, input, given }: ResponseRecord, inherited: readonly Item[]): number {
   const measured = settingsBytes === undefined ? response : response.output;
   return (settingsBytes ?? 0) + estimateBytes([measured, input, given, inherited]);
-}
-
-/** A page of items that are stored oldest first. Throws UnknownCursorError. */
-function pageOfItems(items: readonly Item[], page: PageRequest): Page<Item> {
-  const { after, before, limit, order } = page;
-  const ordered = order === 'asc' ? items : items.toReversed();
-  const cursor = after ?? before;
-  const position = ordered.findIndex(({ id }) => id === cursor);
-  if (cursor !== undefined && position < 0) throw new UnknownCursorError(page);
-  if (before !== undefined) {
-    const start = Math.max(0, position - limit);
-    return { data: ordered.slice(start, position), hasMore: start > 0 };
-  }
-  const end = position + 1 + limit;
-  return { data: ordered.slice(position + 1, end), hasMore: end < ordered.length };
 }
 
 /** The session of a response or, if it left that one, another session that shares it. */

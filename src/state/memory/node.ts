@@ -3,6 +3,7 @@ import type { Item, StreamEvent } from '../../protocol/index.js';
 import type { LogNote } from '../event-log.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-record.js';
+import type { MemoryConversation } from './memory-conversation.js';
 import { entriesOf, type SmallList } from './small-list.js';
 import type { Sortable } from './sorted-list.js';
 
@@ -37,6 +38,8 @@ export interface Node extends Sortable, Pick<ResponseRecord, 'input' | 'sessionI
   readonly parent: Node | null;
   /** The transcript before the input when the parent is not stored; else empty. */
   readonly inherited: readonly Item[];
+  /** Its conversation, whose items before the place are its context. */
+  place: { readonly conversation: MemoryConversation; readonly before: number } | null;
   /** Responses that continue it, including tombstones. */
   children: SmallList<Node>;
   /** Its sessions; undefined while that is only `sessionId`. */
@@ -66,8 +69,8 @@ export function transcriptOf(node: Node): readonly Item[] {
   for (let current: Node | null = node; current !== null; current = current.parent) path.push(current);
   return path
     .reverse()
-    .flatMap(({ inherited, input, response, given }) => [
-      ...inherited,
+    .flatMap(({ inherited, place, input, response, given }) => [
+      ...(place?.conversation.itemsBefore(place.before) ?? inherited),
       ...input,
       ...interleave(response.output, given),
     ]);

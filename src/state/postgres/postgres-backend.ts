@@ -11,12 +11,14 @@ import { describe, isPassing } from './database-errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { NoticeListener } from './notice-listener.js';
 import { PAUSES } from './pauses.js';
+import { PostgresConversationStore } from './postgres-conversation-store.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJobQueue } from './postgres-job-queue.js';
 import { PostgresResponseGraph } from './postgres-response-graph.js';
 import { PostgresResponseStore } from './postgres-response-store.js';
 import { PostgresRuns } from './postgres-runs.js';
-import { PostgresSessionLock } from './postgres-session-lock.js';
+import { PostgresWriteLock } from './postgres-write-lock.js';
+import { PostgresSecretStore } from './postgres-secret-store.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
 import { Tombstones } from './tombstones.js';
 
@@ -27,7 +29,9 @@ export class PostgresBackend extends StateBackend {
   override readonly responses: PostgresResponseStore;
   override readonly graph: PostgresResponseGraph;
   override readonly sessions: PostgresSessionStore;
-  override readonly locks: PostgresSessionLock;
+  override readonly conversations: PostgresConversationStore;
+  override readonly locks: PostgresWriteLock;
+  override readonly secrets: PostgresSecretStore;
   override readonly log: PostgresEventLog;
   override readonly jobs: PostgresJobQueue;
   private readonly logger = new Logger('Database');
@@ -56,7 +60,9 @@ export class PostgresBackend extends StateBackend {
     );
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
-    this.locks = new PostgresSessionLock(this.database);
+    this.conversations = new PostgresConversationStore(this.database);
+    this.locks = new PostgresWriteLock(this.database);
+    this.secrets = new PostgresSecretStore(this.database);
   }
 
   /** Throws StateStartError for permanent errors, such as a wrong password, and for an outdated schema. */

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { ContextTooLargeError, SessionLockLostError, UnknownCursorError } from '../errors.js';
+import { ContextTooLargeError, WriteLockLostError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import type {
   ConcludeOptions,
@@ -51,7 +51,7 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    const whole = { ...record, given: [], origin: null, fence: null, expiresAt: NEVER };
+    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
     await this.runs.create(tenant, record, bounds, (run) => this.insertWhole(run, tenant, whole));
   }
 
@@ -169,7 +169,7 @@ export class PostgresResponseStore extends ResponseStore {
     if (!isSaved) await this.insert(run, tenant, record, null);
   }
 
-  /** False, and nothing is saved, when the parent is not stored. Throws SessionLockLostError. */
+  /** False, and nothing is saved, when the parent is not stored. Throws WriteLockLostError. */
   private async insert(
     run: RunStatement,
     tenant: Tenant,
@@ -185,7 +185,7 @@ export class PostgresResponseStore extends ResponseStore {
       toKey(record.sessionId),
       ...columns,
     ]);
-    if (row?.leased !== true) throw new SessionLockLostError(record.sessionId);
+    if (row?.leased !== true) throw new WriteLockLostError(record.sessionId);
     return row.linked;
   }
 }

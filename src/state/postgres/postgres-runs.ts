@@ -9,7 +9,7 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
-import { ContextTooLargeError, QueueFullError, RunLostError, SessionLockLostError } from '../errors.js';
+import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
 import type { DeleteOptions } from '../response-store.js';
@@ -106,7 +106,7 @@ export class PostgresRuns {
     await this.database.query(HAND_BACK, [...namesOf(run), this.now(), run.attempt]);
   }
 
-  /** Ends a running response. Throws RunLostError and SessionLockLostError. */
+  /** Ends a running response. Throws RunLostError and WriteLockLostError. */
   async finish(run: Run, ending: Ending): Promise<void> {
     const values = this.toValues(namesOf(run), run.attempt, ending);
     if (ending.jobs.length === 0) await this.end(this.database.repeatable, run.responseId, values);
@@ -187,7 +187,7 @@ export class PostgresRuns {
     return { responseId: parentId, origin, expiresAt: Number(parent.expires_at) };
   }
 
-  /** False when the same end is stored already. Throws RunLostError and SessionLockLostError. */
+  /** False when the same end is stored already. Throws RunLostError and WriteLockLostError. */
   private async end(run: RunStatement, responseId: string, values: EndValues): Promise<boolean> {
     const [row] = await run(END, values);
     if (row?.is_ours === true) return true;
@@ -195,7 +195,7 @@ export class PostgresRuns {
     const [tenant, id, , , firstEvent, firstNote, events] = values;
     const [same] = await run(IS_LOGGED, [tenant, id, firstEvent, firstNote, events]);
     if (same?.is_logged === true) return false;
-    throw row?.leased === false ? new SessionLockLostError(responseId) : new RunLostError(responseId);
+    throw row?.leased === false ? new WriteLockLostError(responseId) : new RunLostError(responseId);
   }
 
   private toValues(names: Names, attempt: number | null, ending: Ending): EndValues {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';
-import type { SessionLease } from '../../src/state/index.js';
+import type { WriteLease } from '../../src/state/index.js';
 import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
 import { newTenant } from './records.js';
 
@@ -17,9 +17,9 @@ describe.each(BACKENDS)('the lock on a session in $name', ({ open }) => {
   });
   afterAll(() => opened.close());
 
-  const tryAcquire = (sessionId = 'session', of = tenant): Promise<SessionLease | undefined> =>
+  const tryAcquire = (sessionId = 'session', of = tenant): Promise<WriteLease | undefined> =>
     opened.backend.locks.tryAcquire(of, sessionId, LEASE_MS);
-  const acquire = async (sessionId?: string): Promise<SessionLease> => {
+  const acquire = async (sessionId?: string): Promise<WriteLease> => {
     const lease = await tryAcquire(sessionId);
     if (lease === undefined) throw new Error('the session is not free');
     return lease;

@@ -1,6 +1,6 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
-import { type SessionLease, SessionLock } from '../session-lock.js';
+import { type WriteLease, WriteLock } from '../write-lock.js';
 
 interface Holding {
   readonly fence: number;
@@ -8,8 +8,8 @@ interface Holding {
   expiresAt: number;
 }
 
-/** Session locks within this process. */
-export class MemorySessionLock extends SessionLock {
+/** Locks within this process. */
+export class MemoryWriteLock extends WriteLock {
   private readonly holdings = new Map<string, Holding>();
   private lastFence = 0;
 
@@ -17,8 +17,8 @@ export class MemorySessionLock extends SessionLock {
     super();
   }
 
-  override async tryAcquire(tenant: Tenant, sessionId: string, ttlMs: number): Promise<SessionLease | undefined> {
-    const key = tenantKey(tenant, sessionId);
+  override async tryAcquire(tenant: Tenant, name: string, ttlMs: number): Promise<WriteLease | undefined> {
+    const key = tenantKey(tenant, name);
     const held = this.holdings.get(key);
     if (held !== undefined && held.expiresAt > this.clock.now()) return undefined;
     const fence = (this.lastFence += 1);
@@ -28,16 +28,21 @@ export class MemorySessionLock extends SessionLock {
       fence,
       renew: async () => {
         holding.expiresAt = this.clock.now() + ttlMs;
-        return this.isHeld(tenant, sessionId, fence);
+        return this.isHeld(tenant, name, fence);
       },
       release: async () => {
-        if (this.isHeld(tenant, sessionId, fence)) this.holdings.delete(key);
+        if (this.isHeld(tenant, name, fence)) this.holdings.delete(key);
       },
     };
   }
 
+  /** Whether a lease has not expired. */
+  isLocked(tenant: Tenant, name: string): boolean {
+    return (this.holdings.get(tenantKey(tenant, name))?.expiresAt ?? 0) > this.clock.now();
+  }
+
   /** Whether a lease is still the latest one. An expired lease is, until another one is acquired. */
-  isHeld(tenant: Tenant, sessionId: string, fence: number): boolean {
-    return this.holdings.get(tenantKey(tenant, sessionId))?.fence === fence;
+  isHeld(tenant: Tenant, name: string, fence: number): boolean {
+    return this.holdings.get(tenantKey(tenant, name))?.fence === fence;
   }
 }

@@ -1,0 +1,2 @@
+export * from './locks.module.js';
+export * from './write-gate.js';

@@ -1,0 +1,2 @@
+export * from './key-ring.js';
+export * from './seals.js';

@@ -1,0 +1,11 @@
+import type { MaybePromise } from '../time/index.js';
+import type { KeyRing } from './key-ring.js';
+
+/** The keys of the service. */
+export abstract class Seals {
+  /**
+   * The key ring: from SEAL_KEYS or, without it, with a key that all replicas share through their state, which is read
+   * once. Rejects with StoreUnavailableError.
+   */
+  abstract ring(): MaybePromise<KeyRing>;
+}

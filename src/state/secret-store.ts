@@ -1,0 +1,8 @@
+/** Secrets of the service that all replicas share, such as a key that it made itself. */
+export abstract class SecretStore {
+  /**
+   * The secret with a name. The first caller of all replicas stores its `proposal`; the others get that one. Throws
+   * StoreUnavailableError.
+   */
+  abstract getOrCreate(name: string, proposal: string): Promise<string>;
+}
