@@ -10,7 +10,7 @@ import {
 } from '../conversation-store.js';
 import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
-import { MemoryConversation } from './memory-conversation.js';
+import { MemoryConversation, seen } from './memory-conversation.js';
 import type { MemoryWriteLock } from './memory-write-lock.js';
 import { pageOfItems } from './page-of-items.js';
 
@@ -29,7 +29,7 @@ export class MemoryConversationStore extends ConversationStore {
 
   override async create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
     const conversation = new MemoryConversation(record);
-    conversation.append(items.map(seen));
+    conversation.append(seen(items));
     this.conversations.set(tenantKey(tenant, record.id), conversation);
   }
 
@@ -77,18 +77,18 @@ export class MemoryConversationStore extends ConversationStore {
     const conversation = this.find(tenant, conversationId);
     if (conversation === undefined) return { refused: 'not_found' };
     if (this.locks.isLocked(tenant, conversationLock(conversationId))) return { refused: 'locked' };
-    const ids = new Set(conversation.entries.map(({ item }) => item.id));
+    const added = new Set<string>();
     for (const { id: itemId } of items) {
-      if (ids.has(itemId)) return { refused: 'duplicate_item', itemId };
-      ids.add(itemId);
+      if (conversation.has(itemId) || added.has(itemId)) return { refused: 'duplicate_item', itemId };
+      added.add(itemId);
     }
-    conversation.append(items.map(seen));
+    conversation.append(seen(items));
     return undefined;
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
     const conversation = this.find(tenant, conversationId);
-    return conversation && pageOfItems(visibleItems(conversation), page);
+    return conversation && pageOfItems(conversation.visibleItems, page);
   }
 
   override async item(
@@ -98,7 +98,7 @@ export class MemoryConversationStore extends ConversationStore {
   ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
     const conversation = this.find(tenant, conversationId);
     if (conversation === undefined) return { refused: 'not_found' };
-    return visibleItems(conversation).find(({ id }) => id === itemId) ?? { refused: 'item_not_found' };
+    return conversation.find(itemId) ?? { refused: 'item_not_found' };
   }
 
   override async deleteItem(
@@ -109,7 +109,7 @@ export class MemoryConversationStore extends ConversationStore {
     const conversation = this.find(tenant, conversationId);
     if (conversation === undefined) return { refused: 'not_found' };
     if (this.locks.isLocked(tenant, conversationLock(conversationId))) return { refused: 'locked' };
-    if (!visibleItems(conversation).some(({ id }) => id === itemId)) return { refused: 'item_not_found' };
+    if (conversation.find(itemId) === undefined) return { refused: 'item_not_found' };
     conversation.remove(itemId);
     return conversation.record;
   }
@@ -118,12 +118,4 @@ export class MemoryConversationStore extends ConversationStore {
 function contextOf(conversation: MemoryConversation, knownVersion?: number): ConversationContext {
   const { version, end } = conversation;
   return { version, items: version === knownVersion ? null : conversation.itemsBefore(end) };
-}
-
-function visibleItems({ entries }: MemoryConversation): readonly Item[] {
-  return entries.filter(({ isGiven }) => !isGiven).map(({ item }) => item);
-}
-
-function seen(item: Item): { readonly item: Item; readonly isGiven: false } {
-  return { item, isGiven: false };
 }
