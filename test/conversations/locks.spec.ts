@@ -7,6 +7,7 @@ import { useFreshService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { startServiceIn, STATES } from '../support/states.js';
+import type { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const LOCKED = {
@@ -35,17 +36,17 @@ describe.each(STATES)('while a turn runs in a conversation in $state', ({ open }
     await first;
   };
 
-  it.each(TRANSPORTS)('another one is refused at once over $name, and nothing else breaks', async ({ run }) => {
+  it.each(TRANSPORTS)('another one is refused at once over $name, and nothing else breaks', async (transport) => {
     const second = { model: 'scripted', input: 'second', conversation: conversation.id };
     const refusal = { status: 400, body: { error: { ...LOCKED, param: 'conversation' } } };
-    await expect(run(service, second)).rejects.toMatchObject(refusal);
+    await expect(transport.run(service, second)).rejects.toMatchObject(refusal);
     const other = await TestConversation.create(service.api);
     for (const elsewhere of [{ conversation: other.id }, { conversation: null }]) {
-      const { response } = await run(service, { ...second, ...elsewhere });
+      const { response } = await transport.run(service, { ...second, ...elsewhere });
       expect(response.status).toBe('completed');
     }
     await end();
-    expect((await run(service, second)).response.status).toBe('completed');
+    expect((await transport.run(service, second)).response.status).toBe('completed');
     expect(await conversation.transcript()).toEqual([
       'user: first',
       'assistant: re first',
@@ -125,10 +126,10 @@ describe('a turn that lost its conversation', () => {
     overrides: [[Clock, clock]],
   });
 
-  it.each(TRANSPORTS)('fails over $name, and appends nothing', async ({ run }) => {
+  it.each(TRANSPORTS)('fails over $name, and appends nothing', async (transport) => {
     const conversation = await TestConversation.create(service.api);
     const held = new HeldTurns(service.provider).hold();
-    const running = run(service, { model: 'scripted', input: 'slow', conversation: conversation.id });
+    const running = transport.run(service, { model: 'scripted', input: 'slow', conversation: conversation.id });
     await held.whenBegun(1);
     // Its process hangs until the lock has expired, and another one takes it.
     const later = jest.spyOn(clock, 'now').mockReturnValue(clock.now() + TTL_MS + 1);
@@ -140,7 +141,7 @@ describe('a turn that lost its conversation', () => {
     held.letGo('slow');
     const error = await running.then(
       ({ response }) => response['error'],
-      ({ body }: { readonly body: { readonly error: unknown } }) => body.error,
+      (refusal: unknown) => (refusal as Refusal).error,
     );
     expect(error).toMatchObject({ message: TAKEN_OVER });
     expect(await conversation.items()).toEqual([]);

@@ -11,7 +11,7 @@ import { SocketClient } from '../support/socket-client.js';
 import { transcript } from '../support/socket-transcript.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
-import type { TurnResult } from '../support/transport.js';
+import type { Refusal, TurnResult } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const say = (delta: string): ModelEvent => ({ type: 'text', delta });
@@ -38,9 +38,9 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
   const itemsOf = (responseId: string): Promise<readonly string[]> =>
     service.api.idsOf(`responses/${responseId}/input_items`);
 
-  describe.each(TRANSPORTS)('over $name', ({ run }) => {
+  describe.each(TRANSPORTS)('over $name', (transport) => {
     const turn = (body: object): Promise<TurnResult> =>
-      run(service, { model: 'scripted', conversation: conversation.id, ...body });
+      transport.run(service, { model: 'scripted', conversation: conversation.id, ...body });
 
     it('have the input and output of those before them', async () => {
       await conversation.add('Before');
@@ -151,14 +151,14 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       const left = ['assistant: ok', 'user: Next', 'assistant: ok'];
       await turn({ input: 'What?' });
       expect(seen()).toEqual([...left, 'user: What?']);
-      await run(service, { model: 'scripted', input: 'Branch', previous_response_id: response.id });
+      await transport.run(service, { model: 'scripted', input: 'Branch', previous_response_id: response.id });
       expect(seen()).toEqual([...left, 'user: Branch']);
     });
 
     it('can be branched from, which leaves the conversation as it is', async () => {
       const { response } = await turn({ input: 'One' });
       await turn({ input: 'Two' });
-      await run(service, { model: 'scripted', input: 'Branch', previous_response_id: response.id });
+      await transport.run(service, { model: 'scripted', input: 'Branch', previous_response_id: response.id });
       expect(seen()).toEqual(['user: One', 'assistant: ok', 'user: Branch']);
       expect(await conversation.items()).toHaveLength(4);
     });
@@ -168,7 +168,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       await service.api.delete(conversation.path);
       const error = { code: null, param: null, message: `Conversation with id '${conversation.id}' not found.` };
       await expect(turn({ input: 'Two' })).rejects.toMatchObject({ status: 404, body: { error } });
-      await run(service, { model: 'scripted', input: 'Three', previous_response_id: response.id });
+      await transport.run(service, { model: 'scripted', input: 'Three', previous_response_id: response.id });
       expect(seen()).toEqual(['user: One', 'assistant: ok', 'user: Three']);
     });
 
@@ -181,7 +181,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       const message = /^The conversation was changed or deleted while the response was made\./;
       const failed = await running.then(
         ({ response }) => response['error'],
-        ({ body }: { readonly body: { readonly error: unknown } }) => body.error,
+        (refusal: unknown) => (refusal as Refusal).error,
       );
       expect(failed).toMatchObject({ message: expect.stringMatching(message) });
     });
