@@ -76,7 +76,8 @@ export async function openPostgres(serverUrl?: string): Promise<OpenedPostgres> 
     database,
     replica: start,
     saveMany: (tenant, records) => insertResponses(database, tenant, records),
-    content: () => countRows(database, 'responses', 'items', 'background_runs', 'event_log'),
+    content: () =>
+      countRows(database, 'responses', 'items', 'background_runs', 'event_log', 'conversations', 'conversation_items'),
     expireLeases: async () => {
       // By the clock of the database, which nobody can move.
       await database.query("UPDATE antiphon.session_locks SET expires_at = clock_timestamp() - interval '1 second'");
@@ -138,7 +139,14 @@ export async function insertResponses(
 export async function countRows(
   database: TestDatabase,
   ...tables: readonly (
-    'responses' | 'items' | 'session_responses' | 'session_locks' | 'background_runs' | 'event_log'
+    | 'responses'
+    | 'items'
+    | 'session_responses'
+    | 'session_locks'
+    | 'background_runs'
+    | 'event_log'
+    | 'conversations'
+    | 'conversation_items'
   )[]
 ): Promise<number> {
   const counts = tables.map((table) => `(SELECT count(*) FROM antiphon.${table})`);

@@ -5,11 +5,11 @@ import { StateBackend } from '../state-backend.js';
 import { MemoryConversationStore } from './memory-conversation-store.js';
 import { MemoryJobQueue } from './memory-job-queue.js';
 import { MemoryResponseGraph } from './memory-response-graph.js';
-import { type MemoryLimits, MemoryResponseStore } from './memory-response-store.js';
+import { MemoryResponseStore } from './memory-response-store.js';
 import { MemoryRuns } from './memory-runs.js';
 import { MemorySessionStore } from './memory-session-store.js';
 import { MemorySecretStore } from './memory-secret-store.js';
-import { MemoryState } from './memory-state.js';
+import { type MemoryLimits, MemoryState } from './memory-state.js';
 import { MemoryWriteLock } from './memory-write-lock.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
@@ -27,12 +27,12 @@ export class MemoryBackend extends StateBackend {
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
-    const state = new MemoryState(clock, this.notices);
+    const state = new MemoryState(clock, this.notices, limits);
     this.locks = new MemoryWriteLock(clock);
-    this.conversations = new MemoryConversationStore(this.locks);
+    this.conversations = new MemoryConversationStore(state, this.locks);
     this.log = new MemoryRuns(state, this.runNotices, clock, limits.MEMORY_MAX_BYTES);
     this.jobs = new MemoryJobQueue(clock);
-    this.responses = new MemoryResponseStore(state, this.locks, this.conversations, this.log, this.jobs, clock, limits);
+    this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, clock);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);
   }

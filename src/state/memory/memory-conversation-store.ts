@@ -1,4 +1,4 @@
-import { type Tenant, tenantKey } from '../../access/index.js';
+import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import {
   type ConversationContext,
@@ -10,27 +10,24 @@ import {
 } from '../conversation-store.js';
 import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
-import { MemoryConversation, seen } from './memory-conversation.js';
+import { MemoryConversation, seenEntries } from './memory-conversation.js';
+import type { MemoryState } from './memory-state.js';
 import type { MemoryWriteLock } from './memory-write-lock.js';
-import { pageOfItems } from './page-of-items.js';
 
-/** Conversations in memory. */
+/** Conversations in memory, bounded together with the responses. */
 export class MemoryConversationStore extends ConversationStore {
-  private readonly conversations = new Map<string, MemoryConversation>();
-
-  constructor(private readonly locks: MemoryWriteLock) {
+  constructor(
+    private readonly state: MemoryState,
+    private readonly locks: MemoryWriteLock,
+  ) {
     super();
   }
 
-  /** A conversation that was not deleted. */
-  find(tenant: Tenant, conversationId: string): MemoryConversation | undefined {
-    return this.conversations.get(tenantKey(tenant, conversationId));
-  }
-
   override async create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
-    const conversation = new MemoryConversation(record);
-    conversation.append(seen(items));
-    this.conversations.set(tenantKey(tenant, record.id), conversation);
+    if (this.find(tenant, record.id) !== undefined) return;
+    const conversation = new MemoryConversation(tenant, record);
+    conversation.append(seenEntries(items));
+    this.state.addConversation(conversation);
   }
 
   override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
@@ -44,12 +41,14 @@ export class MemoryConversationStore extends ConversationStore {
   ): Promise<ConversationRecord | undefined> {
     const conversation = this.find(tenant, conversationId);
     if (conversation === undefined) return undefined;
-    conversation.record = { ...conversation.record, metadata };
+    this.state.updateConversation(conversation, { ...conversation.record, metadata });
     return conversation.record;
   }
 
   override async delete(tenant: Tenant, conversationId: string): Promise<boolean> {
-    return this.conversations.delete(tenantKey(tenant, conversationId));
+    const conversation = this.find(tenant, conversationId);
+    if (conversation !== undefined) this.state.dropConversation(conversation);
+    return conversation !== undefined;
   }
 
   override async open(
@@ -76,19 +75,20 @@ export class MemoryConversationStore extends ConversationStore {
   ): Promise<ConversationRefusal | undefined> {
     const conversation = this.find(tenant, conversationId);
     if (conversation === undefined) return { refused: 'not_found' };
-    if (this.locks.isLocked(tenant, conversationLock(conversationId))) return { refused: 'locked' };
-    const added = new Set<string>();
+    const lock = conversationLock(conversationId);
+    if (this.locks.isLocked(tenant, lock)) return { refused: 'locked' };
+    const ids = new Set<string>();
     for (const { id: itemId } of items) {
-      if (conversation.has(itemId) || added.has(itemId)) return { refused: 'duplicate_item', itemId };
-      added.add(itemId);
+      if (conversation.has(itemId) || ids.has(itemId)) return { refused: 'duplicate_item', itemId };
+      ids.add(itemId);
     }
-    conversation.append(seen(items));
+    this.state.appendTo(conversation, seenEntries(items));
+    this.locks.revoke(tenant, lock);
     return undefined;
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
-    const conversation = this.find(tenant, conversationId);
-    return conversation && pageOfItems(conversation.visibleItems, page);
+    return this.find(tenant, conversationId)?.page(page);
   }
 
   override async item(
@@ -108,10 +108,16 @@ export class MemoryConversationStore extends ConversationStore {
   ): Promise<ConversationRecord | ConversationRefusal> {
     const conversation = this.find(tenant, conversationId);
     if (conversation === undefined) return { refused: 'not_found' };
-    if (this.locks.isLocked(tenant, conversationLock(conversationId))) return { refused: 'locked' };
+    const lock = conversationLock(conversationId);
+    if (this.locks.isLocked(tenant, lock)) return { refused: 'locked' };
     if (conversation.find(itemId) === undefined) return { refused: 'item_not_found' };
-    conversation.remove(itemId);
+    this.state.removeFrom(conversation, itemId);
+    this.locks.revoke(tenant, lock);
     return conversation.record;
+  }
+
+  private find(tenant: Tenant, conversationId: string): MemoryConversation | undefined {
+    return this.state.conversations.find(tenant, conversationId);
   }
 }
 

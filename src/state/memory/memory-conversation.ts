@@ -1,7 +1,14 @@
-import type { Item } from '../../protocol/index.js';
+import type { Tenant } from '../../access/index.js';
+import { estimateBytes, type Item } from '../../protocol/index.js';
 import type { ConversationRecord } from '../conversation-store.js';
+import { UnknownCursorError } from '../errors.js';
 import { interleave } from '../given-items.js';
+import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
+import type { Sortable } from './sorted-list.js';
+
+/** Estimated bytes of an entry beyond its item: its places in the indexes. */
+const ENTRY_BYTES = 200;
 
 /** An item of a conversation. */
 export interface ConversationEntry {
@@ -10,65 +17,135 @@ export interface ConversationEntry {
   readonly isGiven: boolean;
   /** Its place, which it keeps when others are deleted. */
   readonly position: number;
+  /** Estimated. */
+  readonly bytes: number;
 }
 
-/** An item that is to be appended. */
-export type NewEntry = Pick<ConversationEntry, 'item' | 'isGiven'>;
+/** An item that is about to be appended. */
+export type NewEntry = Omit<ConversationEntry, 'position'>;
 
-/**
- * A conversation in memory. Responses that were made in it keep it, also when it is deleted. Appending costs only the new
- * items, however many there are.
- */
-export class MemoryConversation {
-  private held: ConversationEntry[] = [];
-  private readonly ids = new Set<string>();
+/** A conversation in memory. Responses that were made in it keep it, also when it is deleted. */
+export class MemoryConversation implements Sortable {
+  readonly id: string;
+  readonly createdAt: number;
+  /** Estimated bytes, its items included. */
+  bytes: number;
   version = 0;
   /** The place of the next item. */
   end = 0;
+  /** False once deleted or evicted: it is only stored for the responses that were made in it. */
+  alive = true;
+  /** How many of these are stored. */
+  responses = 0;
+  /** By position. */
+  private readonly entries: ConversationEntry[] = [];
+  private readonly ids = new Set<string>();
+  /** The latest entries that clients see, by the id of their item. */
+  private readonly shown = new Map<string, ConversationEntry>();
 
-  constructor(public record: ConversationRecord) {}
-
-  /** The items before a place, as a model sees them. */
-  itemsBefore(position: number): readonly Item[] {
-    return this.held.filter((entry) => entry.position < position).map(({ item }) => item);
+  constructor(
+    readonly tenant: Tenant,
+    private about: ConversationRecord,
+  ) {
+    this.id = about.id;
+    this.createdAt = about.createdAt;
+    this.bytes = ENTRY_BYTES + estimateBytes(about);
   }
 
-  /** The items that clients see, oldest first. */
-  get visibleItems(): readonly Item[] {
-    return this.held.filter(({ isGiven }) => !isGiven).map(({ item }) => item);
+  get record(): ConversationRecord {
+    return this.about;
   }
 
-  /** Whether it has an item with this id. */
+  /** Replaces the record. */
+  update(record: ConversationRecord): void {
+    this.bytes += estimateBytes(record) - estimateBytes(this.about);
+    this.about = record;
+  }
+
+  /** Whether an item has this id, also one that clients do not see. */
   has(itemId: string): boolean {
     return this.ids.has(itemId);
   }
 
   /** An item that clients see. */
   find(itemId: string): Item | undefined {
-    if (!this.has(itemId)) return undefined;
-    return this.held.find(({ item, isGiven }) => !isGiven && item.id === itemId)?.item;
+    return this.shown.get(itemId)?.item;
+  }
+
+  /** The ids of the items that clients see. */
+  get itemIds(): Iterable<string> {
+    return this.shown.keys();
+  }
+
+  /** The items before a place, as a model sees them. */
+  itemsBefore(position: number): readonly Item[] {
+    return this.entries.slice(0, this.indexOf(position)).map(({ item }) => item);
   }
 
   /** Appends the items of a turn or of a client; the version becomes another one. */
   append(entries: readonly NewEntry[]): void {
-    for (const { item, isGiven } of entries) {
-      this.held.push({ item, isGiven, position: this.end });
-      this.ids.add(item.id);
+    for (const entry of entries) {
+      const placed = { ...entry, position: this.end };
       this.end += 1;
+      this.entries.push(placed);
+      this.ids.add(entry.item.id);
+      if (!entry.isGiven) this.shown.set(entry.item.id, placed);
     }
+    this.bytes += bytesOf(entries);
     this.version += 1;
   }
 
+  /** Removes an item that clients see; the version becomes another one. */
   remove(itemId: string): void {
-    this.held = this.held.filter(({ item }) => item.id !== itemId);
-    this.ids.delete(itemId);
+    const isGone = ({ item, isGiven }: ConversationEntry): boolean => item.id === itemId && !isGiven;
+    const kept = this.entries.filter((entry) => !isGone(entry));
+    this.bytes -= bytesOf(this.entries) - bytesOf(kept);
+    this.entries.splice(0, this.entries.length, ...kept);
+    this.shown.delete(itemId);
+    if (!kept.some(({ item }) => item.id === itemId)) this.ids.delete(itemId);
     this.version += 1;
+  }
+
+  /** A page of the items that clients see, which costs only its entries. Throws UnknownCursorError. */
+  page(request: PageRequest): Page<Item> {
+    const { after, before, limit } = request;
+    const step = isForward(request) ? 1 : -1;
+    const cursor = after ?? before;
+    let index = step === 1 ? 0 : this.entries.length - 1;
+    if (cursor !== undefined) {
+      const entry = this.shown.get(cursor);
+      if (entry === undefined) throw new UnknownCursorError(request);
+      index = this.indexOf(entry.position) + step;
+    }
+    const data: Item[] = [];
+    let bytes = 0;
+    let hasMore = false;
+    for (let entry = this.entries[index]; entry !== undefined; entry = this.entries[(index += step)]) {
+      if (entry.isGiven) continue;
+      bytes += entry.bytes;
+      hasMore = data.length === limit || (data.length > 0 && bytes > PAGE_BYTES);
+      if (hasMore) break;
+      data.push(entry.item);
+    }
+    return { data: before === undefined ? data : data.reverse(), hasMore };
+  }
+
+  /** The index of the entry at a position, or of the next one. */
+  private indexOf(position: number): number {
+    let low = 0;
+    let high = this.entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.entries[middle] as ConversationEntry).position < position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 
-/** Items that clients see, as new entries. */
-export function seen(items: readonly Item[]): readonly NewEntry[] {
-  return items.map((item) => ({ item, isGiven: false }));
+/** Items that clients see, as entries. */
+export function seenEntries(items: readonly Item[]): readonly NewEntry[] {
+  return items.map((item) => toEntry(item, false));
 }
 
 /** What a turn appends to its conversation. */
@@ -77,6 +154,15 @@ export function turnEntries({
   response,
   given,
 }: Pick<ResponseRecord, 'input' | 'response' | 'given'>): readonly NewEntry[] {
-  const between = given.map(({ after, items }) => ({ after, items: items.map((item) => ({ item, isGiven: true })) }));
-  return [...seen(input), ...interleave(seen(response.output), between)];
+  const between = given.map(({ after, items }) => ({ after, items: items.map((item) => toEntry(item, true)) }));
+  return [...seenEntries(input), ...interleave(seenEntries(response.output), between)];
+}
+
+/** The bytes of entries together. */
+export function bytesOf(entries: readonly Pick<ConversationEntry, 'bytes'>[]): number {
+  return entries.reduce((total, { bytes }) => total + bytes, 0);
+}
+
+function toEntry(item: Item, isGiven: boolean): NewEntry {
+  return { item, isGiven, bytes: ENTRY_BYTES + estimateBytes(item) };
 }

@@ -1,5 +1,4 @@
 import type { Tenant } from '../../access/index.js';
-import type { Environment } from '../../config/index.js';
 import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import type {
@@ -10,14 +9,13 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
-import { ConversationChangedError, StoreUnavailableError, WriteLockLostError } from '../errors.js';
+import { ConversationChangedError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { Page, PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
-import { turnEntries } from './memory-conversation.js';
-import type { MemoryConversationStore } from './memory-conversation-store.js';
+import { type NewEntry, turnEntries } from './memory-conversation.js';
 import type { MemoryJobQueue } from './memory-job-queue.js';
 import type { MemoryRuns } from './memory-runs.js';
 import type { MemoryWriteLock } from './memory-write-lock.js';
@@ -37,22 +35,14 @@ import { pageOfItems } from './page-of-items.js';
 /** Most responses freed at once, so that purging does not delay running turns. */
 const PURGE_BATCH = 100;
 
-/** The limits of the store. */
-export type MemoryLimits = Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RESPONSES'>;
-
-/**
- * Stores responses in memory, bounded by count, bytes and age. When it is full the oldest are dropped; their items stay
- * as long as a stored transcript needs them.
- */
+/** Stores responses in memory. */
 export class MemoryResponseStore extends ResponseStore {
   constructor(
     private readonly state: MemoryState,
     private readonly locks: MemoryWriteLock,
-    private readonly conversations: MemoryConversationStore,
     private readonly runs: MemoryRuns,
     private readonly jobs: MemoryJobQueue,
     private readonly clock: Clock,
-    private readonly limits: MemoryLimits,
   ) {
     super();
   }
@@ -66,8 +56,9 @@ export class MemoryResponseStore extends ResponseStore {
     try {
       this.requireLock(tenant, record);
       const place = this.placeOf(tenant, record.conversation);
+      const entries = this.entriesOf(place, record);
       this.add(tenant, record, null, place);
-      place?.conversation.append(turnEntries(record));
+      this.enter(place, entries);
     } catch (error) {
       return rejected(error);
     }
@@ -93,13 +84,12 @@ export class MemoryResponseStore extends ResponseStore {
     const node = this.state.find(run.tenant, run.responseId);
     if (node !== undefined) this.requireLock(run.tenant, { ...ending, sessionId: node.sessionId });
     const place = this.placeOf(run.tenant, ending.conversation);
+    const entries = this.entriesOf(place, { ...ending, input: node?.input ?? [] });
     this.runs.finish(run, ending);
-    if (node !== undefined && place !== null) {
-      node.place = place;
-      place.conversation.append(turnEntries({ ...ending, input: node.input }));
-    }
+    if (node !== undefined && place !== null) this.state.place(node, place);
+    this.enter(place, entries);
     this.jobs.add(ending.jobs);
-    this.dropUntilItFits();
+    this.state.dropUntilItFits();
   }
 
   override async conclude(
@@ -117,7 +107,7 @@ export class MemoryResponseStore extends ResponseStore {
       return ending;
     };
     const response = this.runs.conclude(node, composeOnce, attempt);
-    this.dropUntilItFits();
+    this.state.dropUntilItFits();
     return response;
   }
 
@@ -182,7 +172,10 @@ export class MemoryResponseStore extends ResponseStore {
     const found = new Map<string, Item>();
     for (const id of ids) {
       const holder = this.state.holderOf(tenant, id, within);
-      const item = holder === undefined ? undefined : itemsOf(holder).find((candidate) => candidate.id === id);
+      const item =
+        holder === undefined
+          ? this.itemOfConversations(tenant, id, within)
+          : itemsOf(holder).find((candidate) => candidate.id === id);
       if (item !== undefined) found.set(id, item);
     }
     return found;
@@ -216,9 +209,27 @@ export class MemoryResponseStore extends ResponseStore {
   /** Where the response stands in its conversation. Throws ConversationChangedError. */
   private placeOf(tenant: Tenant, place: ResponseRecord['conversation']): Node['place'] {
     if (place === null) return null;
-    const conversation = this.conversations.find(tenant, place.id);
+    const conversation = this.state.conversations.find(tenant, place.id);
     if (conversation?.version !== place.version) throw new ConversationChangedError(place.id);
     return { conversation, before: conversation.end };
+  }
+
+  /** What a turn appends to its conversation. Throws StoreUnavailableError when it does not fit. */
+  private entriesOf(place: Node['place'], turn: Parameters<typeof turnEntries>[0]): readonly NewEntry[] {
+    if (place === null) return [];
+    const entries = turnEntries(turn);
+    this.state.expectAppend(place.conversation, entries);
+    return entries;
+  }
+
+  private enter(place: Node['place'], entries: readonly NewEntry[]): void {
+    // It was dropped if nothing but the response fits beside it.
+    if (place?.conversation.alive === true) this.state.appendTo(place.conversation, entries);
+  }
+
+  /** An item of a conversation; conversations belong to no session. */
+  private itemOfConversations(tenant: Tenant, itemId: string, within: string | undefined): Item | undefined {
+    return within === undefined ? this.state.conversations.findItem(tenant, itemId) : undefined;
   }
 
   /** Throws StoreUnavailableError for a response that does not fit. */
@@ -227,10 +238,6 @@ export class MemoryResponseStore extends ResponseStore {
     const parent = parentId === null ? null : (this.state.find(tenant, parentId) ?? null);
     const inherited = parent === null ? record.inherited : [];
     const bytes = bytesOf(record, inherited);
-    const { MEMORY_MAX_BYTES } = this.limits;
-    if (bytes > MEMORY_MAX_BYTES) {
-      throw new StoreUnavailableError(`a response of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
-    }
     const node: Node = {
       id: response.id,
       createdAt: response.created_at,
@@ -251,15 +258,7 @@ export class MemoryResponseStore extends ResponseStore {
       run,
     };
     this.state.add(node);
-    this.dropUntilItFits();
     return node;
-  }
-
-  private dropUntilItFits(): void {
-    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
-    while (this.state.size > MEMORY_MAX_RESPONSES || this.state.bytes > MEMORY_MAX_BYTES) {
-      if (!this.state.dropOldest()) return;
-    }
   }
 }
 

@@ -1,6 +1,10 @@
 import type { Tenant } from '../../access/index.js';
+import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
+import { StoreUnavailableError } from '../errors.js';
+import { bytesOf, MemoryConversation, type NewEntry } from './memory-conversation.js';
+import { MemoryConversationIndex } from './memory-conversation-index.js';
 import { belongsTo, isContinuable, itemsOf, type Node, sessionsOf } from './node.js';
 import { findLast, type SmallList, toSortedList, withEntry, withoutEntry } from './small-list.js';
 import { SortedList } from './sorted-list.js';
@@ -14,14 +18,24 @@ class TenantIndex {
   readonly list = new SortedList<Node>();
 }
 
-/** All responses in memory, with their indexes. */
+/** The limits of the state. */
+export type MemoryLimits = Pick<Environment, 'MEMORY_MAX_BYTES' | 'MEMORY_MAX_RESPONSES'>;
+
+/**
+ * All responses and conversations in memory, with their indexes, bounded by count and bytes. When it is full, what was
+ * written longest ago is dropped; items stay as long as a stored transcript needs them.
+ */
 export class MemoryState {
   /** Called with each response that is deleted, expired or evicted. */
   onDrop: (node: Node) => void = () => undefined;
-  /** In the order in which they were saved. Background responses are added when they end: until then they are not dropped. */
-  private readonly nodes = new Set<Node>();
+  readonly conversations = new MemoryConversationIndex();
+  /**
+   * In the order in which they were written last. Background responses are added when they end: until then they are not
+   * dropped.
+   */
+  private readonly written = new Set<Node | MemoryConversation>();
   /** A continued iteration: a new one would pass all deleted entries. */
-  private oldest = this.nodes.values();
+  private oldest = this.written.values();
   private readonly indexes = new Map<Tenant, TenantIndex>();
   /** Estimated bytes of everything, tombstones included. */
   private total = 0;
@@ -29,19 +43,16 @@ export class MemoryState {
   constructor(
     private readonly clock: Clock,
     private readonly notices: DeletionNotices,
+    private readonly limits: MemoryLimits,
   ) {}
 
   get bytes(): number {
     return this.total;
   }
 
-  get size(): number {
-    return this.nodes.size;
-  }
-
-  /** In the order in which they were saved. */
-  all(): Iterable<Node> {
-    return this.nodes;
+  /** The responses that may be dropped, in the order in which they were saved. */
+  *all(): Iterable<Node> {
+    for (const one of this.written) if (!(one instanceof MemoryConversation)) yield one;
   }
 
   has(tenant: Tenant, responseId: string): boolean {
@@ -73,16 +84,78 @@ export class MemoryState {
     return toSortedList(this.indexes.get(tenant)?.sessions.get(sessionId));
   }
 
+  /** Throws StoreUnavailableError for a response that does not fit. */
   add(node: Node): void {
     const { tenant, parent, id, sessionId, bytes } = node;
+    this.requireRoom('a response', bytes);
     const index = this.indexOf(tenant);
     if (parent !== null) parent.children = withEntry(parent.children, node);
-    if (node.run === null) this.nodes.add(node);
+    if (node.run === null) this.written.add(node);
     index.nodes.set(id, node);
     index.list.add(node);
     addTo(index.sessions, sessionId, node);
     for (const item of itemsOf(node)) addTo(index.holders, item.id, node);
+    if (node.place !== null) node.place.conversation.responses += 1;
     this.total += bytes;
+    this.dropUntilItFits();
+  }
+
+  /** Throws StoreUnavailableError for a conversation that does not fit. */
+  addConversation(conversation: MemoryConversation): void {
+    this.requireRoom('a conversation', conversation.bytes);
+    this.conversations.add(conversation);
+    this.written.add(conversation);
+    this.total += conversation.bytes;
+    this.dropUntilItFits();
+  }
+
+  /** Throws StoreUnavailableError for a conversation that does not fit any more. */
+  appendTo(conversation: MemoryConversation, entries: readonly NewEntry[]): void {
+    this.requireRoom('a conversation', conversation.bytes + bytesOf(entries));
+    const before = conversation.bytes;
+    conversation.append(entries);
+    this.conversations.addItems(conversation, entries);
+    this.rewrite(conversation, before);
+    this.dropUntilItFits();
+  }
+
+  /**
+   * A turn is about to be saved and appended: its conversation is not dropped to make room for it. Throws
+   * StoreUnavailableError when the conversation would not fit any more.
+   */
+  expectAppend(conversation: MemoryConversation, entries: readonly NewEntry[]): void {
+    this.requireRoom('a conversation', conversation.bytes + bytesOf(entries));
+    this.rewrite(conversation, conversation.bytes);
+  }
+
+  /** Replaces what is known of a conversation besides its items. */
+  updateConversation(conversation: MemoryConversation, record: MemoryConversation['record']): void {
+    const before = conversation.bytes;
+    conversation.update(record);
+    this.rewrite(conversation, before);
+    this.dropUntilItFits();
+  }
+
+  /** Removes an item from a conversation. */
+  removeFrom(conversation: MemoryConversation, itemId: string): void {
+    const before = conversation.bytes;
+    this.conversations.removeItem(conversation, itemId);
+    conversation.remove(itemId);
+    this.rewrite(conversation, before);
+  }
+
+  /** A conversation is not found any more. It is freed with the last response that was made in it. */
+  dropConversation(conversation: MemoryConversation): void {
+    this.written.delete(conversation);
+    this.conversations.remove(conversation);
+    conversation.alive = false;
+    this.freeIfUnneeded(conversation);
+  }
+
+  /** A background response that has ended was made in a conversation. */
+  place(node: Node, place: NonNullable<Node['place']>): void {
+    node.place = place;
+    place.conversation.responses += 1;
   }
 
   /** A response has become larger. */
@@ -94,7 +167,7 @@ export class MemoryState {
   /** A background response has ended: its output is found by id, and it may be dropped. */
   settle(node: Node, bytes: number): void {
     this.grow(node, bytes);
-    this.nodes.add(node);
+    this.written.add(node);
     const { holders } = this.indexOf(node.tenant);
     if (isContinuable(node)) for (const { id } of node.response.output) addTo(holders, id, node);
   }
@@ -111,16 +184,15 @@ export class MemoryState {
     node.sessions.delete(sessionId);
   }
 
-  /** Drops the response that was saved first; false when there is none. */
-  dropOldest(): boolean {
-    let { value } = this.oldest.next();
-    if (value === undefined) {
-      this.oldest = this.nodes.values();
-      ({ value } = this.oldest.next());
+  /** Drops what was written longest ago until the rest is within the limits. */
+  dropUntilItFits(): void {
+    const { MEMORY_MAX_BYTES, MEMORY_MAX_RESPONSES } = this.limits;
+    while (this.written.size > MEMORY_MAX_RESPONSES || this.total > MEMORY_MAX_BYTES) {
+      const oldest = this.findOldest();
+      if (oldest === undefined) return;
+      if (oldest instanceof MemoryConversation) this.dropConversation(oldest);
+      else this.drop(oldest);
     }
-    if (value === undefined) return false;
-    this.drop(value);
-    return true;
   }
 
   /** Deletes responses and reports it. */
@@ -133,7 +205,7 @@ export class MemoryState {
   drop(node: Node): void {
     const { tenant, id } = node;
     const index = this.indexOf(tenant);
-    this.nodes.delete(node);
+    this.written.delete(node);
     index.nodes.delete(id);
     index.list.remove(node);
     for (const sessionId of sessionsOf(node)) removeFrom(index.sessions, sessionId, node);
@@ -144,8 +216,39 @@ export class MemoryState {
     for (let current: Node | null = node; current !== null; current = current.parent) {
       if (current.alive || current.children !== undefined) return;
       this.total -= current.bytes;
+      this.release(current);
       if (current.parent !== null) current.parent.children = withoutEntry(current.parent.children, current);
     }
+  }
+
+  private findOldest(): Node | MemoryConversation | undefined {
+    const { value } = this.oldest.next();
+    if (value !== undefined) return value;
+    this.oldest = this.written.values();
+    return this.oldest.next().value;
+  }
+
+  private requireRoom(what: string, bytes: number): void {
+    if (bytes <= this.limits.MEMORY_MAX_BYTES) return;
+    throw new StoreUnavailableError(`${what} of ${bytes} bytes does not fit in MEMORY_MAX_BYTES`);
+  }
+
+  /** A conversation was changed: it is the last to be dropped now. */
+  private rewrite(conversation: MemoryConversation, bytesBefore: number): void {
+    this.total += conversation.bytes - bytesBefore;
+    this.written.delete(conversation);
+    this.written.add(conversation);
+  }
+
+  /** A response is freed: it needs its conversation no longer. */
+  private release({ place }: Node): void {
+    if (place === null) return;
+    place.conversation.responses -= 1;
+    this.freeIfUnneeded(place.conversation);
+  }
+
+  private freeIfUnneeded({ alive, responses, bytes }: MemoryConversation): void {
+    if (!alive && responses === 0) this.total -= bytes;
   }
 
   private indexOf(tenant: Tenant): TenantIndex {

@@ -41,6 +41,11 @@ export class MemoryWriteLock extends WriteLock {
     return (this.holdings.get(tenantKey(tenant, name))?.expiresAt ?? 0) > this.clock.now();
   }
 
+  /** Ends a lease that has expired: what it saves comes too late. */
+  revoke(tenant: Tenant, name: string): void {
+    this.holdings.delete(tenantKey(tenant, name));
+  }
+
   /** Whether a lease is still the latest one. An expired lease is, until another one is acquired. */
   isHeld(tenant: Tenant, name: string, fence: number): boolean {
     return this.holdings.get(tenantKey(tenant, name))?.fence === fence;

@@ -23,7 +23,9 @@ export interface EndColumns {
 }
 
 /** The part of SAVE's values that describes the response itself and its items. */
-type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest] ? Rest : never;
+type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest, string]
+  ? Rest
+  : never;
 
 /** A response as columns. Its output is stored only among its items. */
 export function toColumns(tenant: string, record: ResponseRecord, inherited: readonly Item[]): Columns {
@@ -85,7 +87,8 @@ function toItemColumns(kind: ItemKind, items: readonly Item[]): readonly ItemCol
   return items.map((item) => ({ kind, key: toKey(item.id), text: JSON.stringify(item) }));
 }
 
-function bytesOf(texts: readonly string[]): number {
+/** The bytes of texts together. */
+export function bytesOf(texts: readonly string[]): number {
   return texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 }
 

@@ -50,9 +50,12 @@ export class PostgresBackend extends StateBackend {
     this.log = new PostgresEventLog(this.database, this.runNotices, clock);
     this.listener = new NoticeListener(settings, this.notices, this.runNotices, this.log, clock);
     const runs = new PostgresRuns(this.database, this.log, this.jobs, clock, settings.CONTEXT_MAX_BYTES);
+    this.locks = new PostgresWriteLock(this.database);
+    this.conversations = new PostgresConversationStore(this.database, this.locks, settings.CONTEXT_MAX_BYTES);
     this.responses = new PostgresResponseStore(
       this.database,
       tombstones,
+      this.conversations,
       runs,
       this.log,
       clock,
@@ -60,8 +63,6 @@ export class PostgresBackend extends StateBackend {
     );
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
-    this.conversations = new PostgresConversationStore(this.database);
-    this.locks = new PostgresWriteLock(this.database);
     this.secrets = new PostgresSecretStore(this.database);
   }
 

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { ContextTooLargeError, WriteLockLostError, UnknownCursorError } from '../errors.js';
+import { ContextTooLargeError, ConversationChangedError, UnknownCursorError, WriteLockLostError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import type {
   ConcludeOptions,
@@ -14,15 +14,17 @@ import type {
 import type { Run } from '../event-log.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
+import { conversationLock } from '../write-lock.js';
 import { readItems, readResponse, toColumns } from './columns.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from './keys.js';
+import type { PostgresConversationStore } from './postgres-conversation-store.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
 import type { PostgresRuns } from './postgres-runs.js';
 import { DELETE } from './statements/delete.js';
 import { inputItems } from './statements/input-items.js';
 import { CHAIN, GET, ITEMS } from './statements/read.js';
-import { SAVE } from './statements/save.js';
+import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
 import type { Tombstones } from './tombstones.js';
 import { viewerOf } from './viewer.js';
 
@@ -34,6 +36,7 @@ export class PostgresResponseStore extends ResponseStore {
   constructor(
     private readonly database: Database,
     private readonly tombstones: Tombstones,
+    private readonly conversations: PostgresConversationStore,
     private readonly runs: PostgresRuns,
     private readonly log: PostgresEventLog,
     private readonly clock: Clock,
@@ -116,7 +119,7 @@ export class PostgresResponseStore extends ResponseStore {
     const { session_id: sessionId, expires_at: expiresAt } = row;
     return {
       responseId,
-      items: readItems(row.items),
+      items: [...readItems(row.earlier), ...readItems(row.items)],
       origin,
       sessionId: sessionId ?? responseId,
       expiresAt: expiresAt.getTime(),
@@ -156,7 +159,8 @@ export class PostgresResponseStore extends ResponseStore {
 
   override async purge(): Promise<boolean> {
     const hasMoreLogs = await this.log.forget();
-    return (await this.tombstones.sweep()) || hasMoreLogs;
+    const hasMoreResponses = await this.tombstones.sweep();
+    return (await this.conversations.forget()) || hasMoreResponses || hasMoreLogs;
   }
 
   override async check(): Promise<void> {
@@ -169,23 +173,37 @@ export class PostgresResponseStore extends ResponseStore {
     if (!isSaved) await this.insert(run, tenant, record, null);
   }
 
-  /** False, and nothing is saved, when the parent is not stored. Throws WriteLockLostError. */
+  /** False, and nothing is saved, when the parent is not stored. Throws WriteLockLostError and ConversationChangedError. */
   private async insert(
     run: RunStatement,
     tenant: Tenant,
     record: ResponseRecord,
     parentId: string | null,
   ): Promise<boolean> {
+    const { response, sessionId, conversation } = record;
     const isRoot = parentId === null;
-    const columns = toColumns(toKey(tenant), record, isRoot ? record.inherited : []);
-    const [row] = await run(SAVE, [
-      toKey(tenant),
-      toKey(record.response.id),
+    const [owner, id] = [toKey(tenant), toKey(response.id)];
+    const lock = conversation === null ? sessionId : conversationLock(conversation.id);
+    const values = [
+      owner,
+      id,
       isRoot ? null : toKey(parentId),
-      toKey(record.sessionId),
-      ...columns,
-    ]);
-    if (row?.leased !== true) throw new WriteLockLostError(record.sessionId);
-    return row.linked;
+      toKey(sessionId),
+      ...toColumns(owner, record, isRoot ? record.inherited : []),
+      toKey(lock),
+    ] as const;
+    if (conversation === null) {
+      const [row] = await run(SAVE, values);
+      if (row?.leased !== true) throw new WriteLockLostError(lock);
+      return row.linked;
+    }
+    const conversationId = toKey(conversation.id);
+    const [row] = await run(SAVE_IN_CONVERSATION, [...values, conversationId, conversation.version]);
+    if (row?.placed === true) return true;
+    if (row?.leased === true && !row.linked) return false;
+    // Asked separately: a statement does not see what was stored while it waited, here its first attempt.
+    const [saved] = await run(IS_SAVED, [owner, id, conversationId]);
+    if (saved?.is_saved === true) return true;
+    throw row?.leased === true ? new ConversationChangedError(conversation.id) : new WriteLockLostError(lock);
   }
 }

@@ -9,10 +9,17 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
-import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
+import {
+  ContextTooLargeError,
+  ConversationChangedError,
+  QueueFullError,
+  RunLostError,
+  WriteLockLostError,
+} from '../errors.js';
 import type { Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
 import type { DeleteOptions } from '../response-store.js';
+import { conversationLock } from '../write-lock.js';
 import { readItems, toEndColumns } from './columns.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from './keys.js';
@@ -93,7 +100,7 @@ export class PostgresRuns {
     return {
       turn: started.turn,
       input: readItems(context.input),
-      context: readItems(context.context),
+      context: [...readItems(context.earlier), ...readItems(context.context)],
       parent,
       sessionId: started.session_id,
       log: readLog(log),
@@ -106,13 +113,13 @@ export class PostgresRuns {
     await this.database.query(HAND_BACK, [...namesOf(run), this.now(), run.attempt]);
   }
 
-  /** Ends a running response. Throws RunLostError and WriteLockLostError. */
+  /** Ends a running response. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
   async finish(run: Run, ending: Ending): Promise<void> {
     const values = this.toValues(namesOf(run), run.attempt, ending);
-    if (ending.jobs.length === 0) await this.end(this.database.repeatable, run.responseId, values);
+    if (ending.jobs.length === 0) await this.end(this.database.repeatable, run.responseId, ending, values);
     else {
       await this.database.transaction(async (statement) => {
-        const isNew = await this.end(statement, run.responseId, values);
+        const isNew = await this.end(statement, run.responseId, ending, values);
         if (isNew) await this.jobs.enqueue(statement, ending.jobs);
       });
     }
@@ -187,19 +194,28 @@ export class PostgresRuns {
     return { responseId: parentId, origin, expiresAt: Number(parent.expires_at) };
   }
 
-  /** False when the same end is stored already. Throws RunLostError and WriteLockLostError. */
-  private async end(run: RunStatement, responseId: string, values: EndValues): Promise<boolean> {
+  /** False when the same end is stored already. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
+  private async end(
+    run: RunStatement,
+    responseId: string,
+    { conversation }: Ending,
+    values: EndValues,
+  ): Promise<boolean> {
     const [row] = await run(END, values);
     if (row?.is_ours === true) return true;
     // Asked separately: a statement does not see what was stored while it waited.
     const [tenant, id, , , firstEvent, firstNote, events] = values;
     const [same] = await run(IS_LOGGED, [tenant, id, firstEvent, firstNote, events]);
     if (same?.is_logged === true) return false;
-    throw row?.leased === false ? new WriteLockLostError(responseId) : new RunLostError(responseId);
+    if (row?.leased === false)
+      throw new WriteLockLostError(conversation === null ? responseId : conversationLock(conversation.id));
+    if (conversation !== null && row?.is_running === true && !row.placed)
+      throw new ConversationChangedError(conversation.id);
+    throw new RunLostError(responseId);
   }
 
   private toValues(names: Names, attempt: number | null, ending: Ending): EndValues {
-    const { response, origin, fence, expiresAt, log, logExpiresAt } = ending;
+    const { response, origin, conversation, fence, expiresAt, log, logExpiresAt } = ending;
     const { body, size, itemsSize, kinds, keys, texts } = toEndColumns(ending);
     return [
       ...names,
@@ -217,6 +233,9 @@ export class PostgresRuns {
       kinds,
       keys,
       texts,
+      conversation && toKey(conversationLock(conversation.id)),
+      conversation && toKey(conversation.id),
+      conversation && conversation.version,
     ];
   }
 

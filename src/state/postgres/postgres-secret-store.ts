@@ -1,5 +1,13 @@
 import { SecretStore } from '../secret-store.js';
 import type { Database } from './database.js';
+import { prepared } from './statement.js';
+
+/** Returns what is stored, by whomever: an insertion that does nothing would not see what another one has just added. */
+const GET_OR_CREATE = prepared<readonly [name: string, proposal: string], { readonly value: string }>(
+  'get_or_create_secret',
+  `INSERT INTO antiphon.secrets AS s (name, value) VALUES ($1, $2)
+  ON CONFLICT (name) DO UPDATE SET value = s.value RETURNING s.value`,
+);
 
 /** Secrets in PostgreSQL, for all replicas. */
 export class PostgresSecretStore extends SecretStore {
@@ -7,7 +15,9 @@ export class PostgresSecretStore extends SecretStore {
     super();
   }
 
-  override async getOrCreate(_name: string, _proposal: string): Promise<string> {
-    throw new Error(`not built: ${typeof this.database}`);
+  override async getOrCreate(name: string, proposal: string): Promise<string> {
+    const [row] = await this.database.repeatable(GET_OR_CREATE, [name, proposal]);
+    if (row === undefined) throw new Error(`the secret ${name} was not stored`);
+    return row.value;
   }
 }

@@ -14,15 +14,18 @@ export class PostgresWriteLock extends WriteLock {
   }
 
   override async tryAcquire(tenant: Tenant, name: string, ttlMs: number): Promise<WriteLease | undefined> {
-    const names = [toKey(tenant), toKey(name)] as const;
-    const [row] = await this.database.query(ACQUIRE, [...names, ttlMs]);
-    if (row === undefined) return undefined;
-    const fence = Number(row.fence);
+    const [row] = await this.database.query(ACQUIRE, [toKey(tenant), toKey(name), ttlMs]);
+    return row && this.toLease(tenant, name, Number(row.fence), ttlMs);
+  }
+
+  /** The lease of a lock that was taken in another statement. */
+  toLease(tenant: Tenant, name: string, fence: number, ttlMs: number): WriteLease {
+    const lease = [toKey(tenant), toKey(name), fence] as const;
     return {
       fence,
-      renew: async () => (await this.database.repeatable(RENEW, [...names, fence, ttlMs])).length > 0,
+      renew: async () => (await this.database.repeatable(RENEW, [...lease, ttlMs])).length > 0,
       release: async () => {
-        await this.database.repeatable(RELEASE, [...names, fence]);
+        await this.database.repeatable(RELEASE, lease);
       },
     };
   }

@@ -1,25 +1,40 @@
 import { adHoc, prepared } from '../statement.js';
 
-type Lease = readonly [tenant: string, sessionId: string, fence: number];
+type Lease = readonly [tenant: string, name: string, fence: number];
 
-/** Acquires the lock of a session that is free or whose lease has expired. Uses the clock of the database. */
-export const ACQUIRE = prepared<
-  readonly [tenant: string, sessionId: string, ttlMs: number],
-  { readonly fence: string }
->(
-  'acquire',
-  `INSERT INTO antiphon.session_locks AS held (owner, session_id, fence, expires_at)
-  SELECT $1, $2, nextval('antiphon.session_fences'), clock_timestamp() + $3 * interval '1 millisecond'
-  WHERE NOT EXISTS (
-    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $2 AND expires_at > clock_timestamp())
+/** Whether somebody holds the lock of tenant `$1` with a name, by the clock of the database. */
+export function isLocked(name: string): string {
+  return `EXISTS (
+    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = ${name} AND expires_at > clock_timestamp())`;
+}
+
+/**
+ * Takes a lock of tenant `$1` that is free or whose lease has expired, until a time; returns the fence of the lease. The
+ * row of the lock is held until the end of the transaction. `source`: where the row comes from, and on which condition.
+ */
+export function take(name: string, until: string, source = 'WHERE'): string {
+  return `INSERT INTO antiphon.session_locks AS held (owner, session_id, fence, expires_at)
+  SELECT $1, ${name}, nextval('antiphon.session_fences'), ${until}
+  ${source} NOT ${isLocked(name)}
   ON CONFLICT (owner, session_id) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at
   WHERE held.expires_at <= clock_timestamp()
-  RETURNING fence`,
+  RETURNING fence`;
+}
+
+/** The end of a lease that begins now and lasts so many milliseconds. */
+export function leaseEnd(ttlMs: string): string {
+  return `clock_timestamp() + ${ttlMs} * interval '1 millisecond'`;
+}
+
+/** Acquires a lock. */
+export const ACQUIRE = prepared<readonly [tenant: string, name: string, ttlMs: number], { readonly fence: string }>(
+  'acquire',
+  take('$2', leaseEnd('$3')),
 );
 
 export const RENEW = prepared<readonly [...Lease, ttlMs: number], { readonly renewed: true }>(
   'renew',
-  `UPDATE antiphon.session_locks SET expires_at = clock_timestamp() + $4 * interval '1 millisecond'
+  `UPDATE antiphon.session_locks SET expires_at = ${leaseEnd('$4')}
   WHERE owner = $1 AND session_id = $2 AND fence = $3 RETURNING true AS renewed`,
 );
 

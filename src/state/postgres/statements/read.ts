@@ -24,7 +24,21 @@ export interface ChainRow {
   readonly too_large: boolean;
   /** Its items as comma-separated JSON texts; null when there are none or they are too large. */
   readonly items: string | null;
+  /** What its conversation had before, in the same form. */
+  readonly earlier: string | null;
 }
+
+/**
+ * The items of a conversation before the first response `path` has, if that was made in one. Items that were deleted from
+ * the conversation since are not among them.
+ */
+export const EARLIER = `path CROSS JOIN LATERAL (
+      SELECT position, body FROM antiphon.conversation_items
+      WHERE owner = $1 AND conversation_id = path.conversation_id AND position < path.conversation_end OFFSET 0
+    ) c WHERE path.conversation_id IS NOT NULL`;
+
+/** The bytes of `path` with its earlier items. */
+export const WEIGHT = `(sum(items_size) + coalesce((SELECT sum(octet_length(c.body)) FROM ${EARLIER}), 0))`;
 
 /**
  * The whole transcript up to a response that may be continued, including ancestors that are no longer visible. Here and
@@ -34,14 +48,15 @@ export interface ChainRow {
 export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes: number], ChainRow>(
   'chain',
   `WITH RECURSIVE path AS (
-    SELECT r.id, r.parent_id, r.items_size, 0 AS level FROM antiphon.responses r
+    SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, 0 AS level FROM antiphon.responses r
     WHERE ${VISIBLE} AND r.id = $4 AND r.status IN ('completed', 'incomplete') AND r.is_continuable
     UNION ALL
-    SELECT r.id, r.parent_id, r.items_size, path.level + 1 FROM path CROSS JOIN LATERAL (
-      SELECT id, parent_id, items_size FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
+    SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, path.level + 1
+    FROM path CROSS JOIN LATERAL (
+      SELECT id, parent_id, items_size, conversation_id, conversation_end FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
     ) r
   ), weight AS (
-    SELECT sum(items_size) > $5 AS too_large FROM path
+    SELECT ${WEIGHT} > $5 AS too_large FROM path
   )
   SELECT r.origin, r.expires_at, (
     SELECT s.session_id FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id
@@ -51,7 +66,9 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes:
     FROM path CROSS JOIN LATERAL (
       SELECT position, body FROM antiphon.items WHERE owner = $1 AND response_id = path.id OFFSET 0
     ) i
-  ) END AS items
+  ) END AS items, CASE WHEN NOT weight.too_large THEN (
+    SELECT string_agg(c.body, ',' ORDER BY path.level DESC, c.position) FROM ${EARLIER}
+  ) END AS earlier
   FROM weight, path CROSS JOIN LATERAL (
     SELECT id, origin, expires_at, session_id FROM antiphon.responses WHERE owner = $1 AND id = path.id OFFSET 0
   ) r
@@ -64,13 +81,24 @@ export interface ItemRow {
   readonly body: string | null;
 }
 
-/** The latest version of each item of the tenant, without inherited and given items. */
+/**
+ * The latest version of each item of the tenant, without inherited and given items: from its responses, otherwise from
+ * its conversations, which belong to no session.
+ */
 export const ITEMS = prepared<readonly [...Viewer, itemKeys: readonly string[], maxBytes: number], ItemRow>(
   'items',
   `SELECT wanted.item_key, CASE WHEN sum(octet_length(found.body)) OVER () <= $5 THEN found.body END AS body
   FROM unnest($4::text[]) AS wanted (item_key) CROSS JOIN LATERAL (
-    SELECT i.body FROM antiphon.items i JOIN antiphon.responses r ON r.owner = i.owner AND r.id = i.response_id
-    WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind IN ('input', 'output') AND r.is_continuable AND ${VISIBLE}
-    ORDER BY i.response_id DESC LIMIT 1
-  ) found`,
+    SELECT coalesce((
+      SELECT i.body FROM antiphon.items i JOIN antiphon.responses r ON r.owner = i.owner AND r.id = i.response_id
+      WHERE i.owner = $1 AND i.item_key = wanted.item_key AND i.kind IN ('input', 'output') AND r.is_continuable AND ${VISIBLE}
+      ORDER BY i.response_id DESC LIMIT 1
+    ), (
+      SELECT i.body FROM antiphon.conversation_items i
+        JOIN antiphon.conversations c ON c.owner = i.owner AND c.id = i.conversation_id
+      WHERE i.owner = $1 AND i.item_key = wanted.item_key AND NOT i.is_given AND NOT c.is_deleted AND $3::text IS NULL
+      ORDER BY i.conversation_id DESC, i.position DESC LIMIT 1
+    )) AS body
+  ) found
+  WHERE found.body IS NOT NULL`,
 );

@@ -1,6 +1,7 @@
 import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../statement.js';
 import type { BatchColumns, BatchRow } from '../log-columns.js';
+import { EARLIER, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
 
 type Names = readonly [tenant: string, responseId: string];
@@ -84,6 +85,8 @@ export const PARENT = prepared<Names, ParentRow>(
 export interface ContextRow {
   /** Null when the response is not stored any more. */
   readonly too_large: boolean | null;
+  /** What a conversation had before the earliest response. */
+  readonly earlier: string | null;
   readonly context: string | null;
   readonly input: string | null;
 }
@@ -91,13 +94,15 @@ export interface ContextRow {
 export const CONTEXT = prepared<readonly [...Names, maxBytes: number], ContextRow>(
   'context',
   `WITH RECURSIVE path AS (
-    SELECT r.id, r.parent_id, r.items_size, 0 AS level FROM antiphon.responses r WHERE r.owner = $1 AND r.id = $2
+    SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, 0 AS level
+    FROM antiphon.responses r WHERE r.owner = $1 AND r.id = $2
     UNION ALL
-    SELECT r.id, r.parent_id, r.items_size, path.level + 1 FROM path CROSS JOIN LATERAL (
-      SELECT id, parent_id, items_size FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
+    SELECT r.id, r.parent_id, r.items_size, r.conversation_id, r.conversation_end, path.level + 1
+    FROM path CROSS JOIN LATERAL (
+      SELECT id, parent_id, items_size, conversation_id, conversation_end FROM antiphon.responses WHERE owner = $1 AND id = path.parent_id OFFSET 0
     ) r
   ), weight AS (
-    SELECT sum(items_size) > $3 AS too_large FROM path
+    SELECT ${WEIGHT} > $3 AS too_large FROM path
   ), items AS (
     SELECT path.level, i.position, i.body, path.level = 0 AND i.kind = 'input' AS is_input
     FROM weight, path CROSS JOIN LATERAL (
@@ -106,6 +111,9 @@ export const CONTEXT = prepared<readonly [...Names, maxBytes: number], ContextRo
     WHERE NOT weight.too_large
   )
   SELECT weight.too_large,
+    CASE WHEN NOT weight.too_large THEN (
+      SELECT string_agg(c.body, ',' ORDER BY path.level DESC, c.position) FROM ${EARLIER}
+    ) END AS earlier,
     (SELECT string_agg(body, ',' ORDER BY level DESC, position) FROM items WHERE NOT is_input) AS context,
     (SELECT string_agg(body, ',' ORDER BY position) FROM items WHERE is_input) AS input
   FROM weight`,
@@ -168,41 +176,74 @@ export type EndValues = readonly [
   itemKinds: readonly string[],
   itemKeys: readonly string[],
   itemBodies: readonly string[],
+  /** The lock of the conversation; null: of the session. */
+  lock: string | null,
+  conversationId: string | null,
+  version: number | null,
 ];
 
 /** The outcome of END. */
 export interface EndRow extends WrittenRow {
   readonly leased: boolean;
+  /** False when its conversation has another version than the turn has read, or its run was lost. */
+  readonly placed: boolean;
+  /** Whether the run that was found may end. */
+  readonly is_running: boolean;
 }
+
+/** The run that END ends. */
+const ENDING = `${UNFINISHED} AND ($4::integer IS NULL OR b.attempt = $4) AND ($17::bigint IS NULL OR EXISTS (SELECT FROM lease))`;
 
 /**
  * Ends a response, if its lease is the latest: its status, its output, and its last events. One that is deleted at the
- * same time stays deleted: its time is asked for again when its row is locked.
+ * same time stays deleted: its time is asked for again when its row is locked. In a conversation its input and output
+ * are appended, if the conversation has the version that the turn has read; the run is locked before.
  */
 export const END = prepared<EndValues, EndRow>(
   'end',
   `WITH lease AS MATERIALIZED (
-    SELECT FROM antiphon.session_locks l JOIN antiphon.responses r ON r.owner = l.owner AND r.session_id = l.session_id
-    WHERE l.owner = $1 AND r.id = $2 AND l.fence = $17 FOR SHARE OF l
+    SELECT FROM antiphon.session_locks l JOIN antiphon.responses r ON l.session_id = coalesce($21, r.session_id)
+    WHERE l.owner = $1 AND r.owner = $1 AND r.id = $2 AND l.fence = $17 FOR SHARE OF l
+  ), ending AS MATERIALIZED (
+    SELECT b.owner, b.response_id FROM antiphon.background_runs b WHERE $22::text IS NOT NULL AND ${ENDING} FOR UPDATE OF b
+  ), entered AS MATERIALIZED (
+    SELECT kind, item_key, body, row_number() OVER (ORDER BY part, position) AS place FROM (
+      SELECT 1 AS part, i.kind, i.item_key, i.body, i.position FROM ending JOIN antiphon.items i
+        ON i.owner = ending.owner AND i.response_id = ending.response_id AND i.kind = 'input'
+      UNION ALL
+      SELECT 2, item.kind, item.item_key, item.body, item.position
+      FROM ending, unnest($18::text[], $19::text[], $20::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
+    ) parts
+  ), place AS (
+    UPDATE antiphon.conversations c SET version = c.version + 1, end_position = c.end_position + added.count,
+      items_size = c.items_size + added.size
+    FROM ending, (SELECT count(*) AS count, coalesce(sum(octet_length(body)), 0) AS size FROM entered) added
+    WHERE c.owner = ending.owner AND c.id = $22 AND c.version = $23 AND NOT c.is_deleted
+    RETURNING c.owner, c.id, c.end_position - added.count AS start
   ), run AS (
     UPDATE antiphon.background_runs b SET log_expires_at = $16, turn = ''
-    WHERE ${UNFINISHED} AND ($4::integer IS NULL OR b.attempt = $4) AND ($17::bigint IS NULL OR EXISTS (SELECT FROM lease))
+    WHERE ${ENDING} AND ($22 IS NULL OR EXISTS (SELECT FROM place))
     RETURNING b.owner, b.response_id
   ), response AS (
     UPDATE antiphon.responses r SET status = $10, expires_at = $11, origin = $12, size = $13,
-      items_size = r.items_size + $14, body = $15
-    FROM run WHERE r.owner = run.owner AND r.id = run.response_id AND r.expires_at > $3
+      items_size = r.items_size + $14, body = $15, conversation_id = place.id, conversation_end = place.start
+    FROM run LEFT JOIN place ON true WHERE r.owner = run.owner AND r.id = run.response_id AND r.expires_at > $3
   ), items AS (
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
     SELECT run.owner, run.response_id, item.position + (
       SELECT coalesce(max(i.position), 0) FROM antiphon.items i WHERE i.owner = $1 AND i.response_id = $2
     ), item.kind, item.item_key, item.body
     FROM run, unnest($18::text[], $19::text[], $20::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
+  ), appended AS (
+    INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
+    SELECT place.owner, place.id, place.start + entered.place - 1, entered.kind = 'given', entered.item_key, entered.body
+    FROM run, place, entered
   ), logged AS (
     INSERT INTO antiphon.event_log (owner, response_id, first_event, first_note, events, notes, has_items)
     SELECT owner, response_id, $5, $6, $7, $8, $9 FROM run
   )
-  SELECT EXISTS (SELECT FROM run) AS is_ours, $17::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased`,
+  SELECT EXISTS (SELECT FROM run) AS is_ours, $17::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
+    EXISTS (SELECT FROM ending) AS is_running, $22 IS NULL OR EXISTS (SELECT FROM place) AS placed`,
 );
 
 /** Whether a log has this batch. */

@@ -22,29 +22,88 @@ export type SaveValues = readonly [
   itemKinds: readonly ItemKind[],
   itemKeys: readonly string[],
   itemBodies: readonly string[],
+  lock: string,
 ];
 
-/** The preconditions; the response is saved only if both hold. */
+/** The values of SAVE_IN_CONVERSATION, in order. */
+export type SaveInConversationValues = readonly [...SaveValues, conversationId: string, version: number];
+
+/** The preconditions; the response is saved only if all hold. */
 export interface SaveRow {
   readonly leased: boolean;
   readonly linked: boolean;
+  /** Whether its conversation has the version that the turn has read. */
+  readonly placed: boolean;
 }
+
+/** Whether the lease, if there is one, is the latest; and whether the parent, if there is one, is stored. */
+const LEASED = `($14::bigint IS NULL OR EXISTS (SELECT FROM lease))`;
+const LINKED = `($3::text IS NULL OR EXISTS (SELECT FROM parent))`;
+
+/** What a response of a conversation does besides. */
+const IN_CONVERSATION = {
+  /** Its place. Whoever changes the conversation meanwhile is waited for, and then it is not placed. */
+  place: `place AS (
+    UPDATE antiphon.conversations c SET version = c.version + 1, end_position = c.end_position + cardinality($15::text[]),
+      items_size = c.items_size + $12
+    WHERE c.owner = $1 AND c.id = $19 AND c.version = $20 AND NOT c.is_deleted AND ${LEASED} AND ${LINKED}
+    RETURNING c.id, c.end_position - cardinality($15) AS start
+  ), `,
+  columns: ', conversation_id, conversation_end',
+  values: ', place.id, place.start FROM place',
+  /** Its items, of which it keeps a copy. */
+  append: `, appended AS (
+    INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
+    SELECT saved.owner, place.id, place.start + item.position - 1, item.kind = 'given', item.item_key, item.body
+    FROM saved, place, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
+  )`,
+  placed: 'EXISTS (SELECT FROM place)',
+} as const;
+
+const ALONE: Record<keyof typeof IN_CONVERSATION, string> = {
+  place: '',
+  columns: '',
+  values: '',
+  append: '',
+  placed: 'true',
+};
 
 /**
  * Saves a response with its items in one round trip, if its parent is stored and its lease is the latest; both are
  * locked until the end of the statement. Idempotent, so that it can be repeated when a connection breaks.
  */
-export const SAVE = prepared<SaveValues, SaveRow>(
-  'save',
-  `WITH lease AS MATERIALIZED (
-    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $4 AND fence = $14 FOR SHARE
+export const SAVE = prepared<SaveValues, SaveRow>('save', toSave(ALONE));
+
+/**
+ * Saves a response and appends its input, its output and what it was given to its conversation, if that has the version
+ * that the turn has read. Does nothing when repeated, and then says that it is not placed: IS_SAVED tells.
+ */
+export const SAVE_IN_CONVERSATION = prepared<SaveInConversationValues, SaveRow>(
+  'save_in_conversation',
+  toSave(IN_CONVERSATION),
+);
+
+/** Whether a response is stored in a conversation, visible or not. */
+export const IS_SAVED = prepared<
+  readonly [tenant: string, responseId: string, conversationId: string],
+  { readonly is_saved: boolean }
+>(
+  'is_saved',
+  `SELECT EXISTS (
+    SELECT FROM antiphon.responses WHERE owner = $1 AND id = $2 AND conversation_id = $3
+  ) AS is_saved`,
+);
+
+function toSave({ place, columns, values, append, placed }: Record<keyof typeof IN_CONVERSATION, string>): string {
+  return `WITH lease AS MATERIALIZED (
+    SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $18 AND fence = $14 FOR SHARE
   ), parent AS MATERIALIZED (
     SELECT FROM antiphon.responses WHERE owner = $1 AND id = $3 FOR KEY SHARE
-  ), saved AS (
+  ), ${place}saved AS (
     INSERT INTO antiphon.responses
-      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body)
-    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13
-    WHERE ($14::bigint IS NULL OR EXISTS (SELECT FROM lease)) AND ($3::text IS NULL OR EXISTS (SELECT FROM parent))
+      (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body${columns})
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13${values}
+    WHERE ${LEASED} AND ${LINKED}
     ON CONFLICT DO NOTHING
     RETURNING owner, id
   ), member AS (
@@ -54,7 +113,6 @@ export const SAVE = prepared<SaveValues, SaveRow>(
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
     SELECT saved.owner, saved.id, item.position, item.kind, item.item_key, item.body
     FROM saved, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
-  )
-  SELECT $14::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
-    $3::text IS NULL OR EXISTS (SELECT FROM parent) AS linked`,
-);
+  )${append}
+  SELECT ${LEASED} AS leased, ${LINKED} AS linked, ${placed} AS placed`;
+}

@@ -1,0 +1,1 @@
+CREATE INDEX deleted_conversations ON antiphon.conversations (owner, id) WHERE is_deleted;
