@@ -4,6 +4,7 @@ import { AccessModule } from './access/index.js';
 import type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';
 import { ConfigModule } from './config/index.js';
 import { ConnectionsModule } from './connections/index.js';
+import { ConversationsModule } from './conversations/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
 import { ModelsModule } from './models/index.js';
@@ -34,7 +35,15 @@ export class AntiphonModule {
   }
 
   private static assemble(seams: AntiphonSeams, config: DynamicModule): DynamicModule {
-    const service = [ResponsesModule, SessionsModule, GraphModule, ConnectionsModule, ModelsModule, ProvidersModule];
+    const service = [
+      ResponsesModule,
+      ConversationsModule,
+      SessionsModule,
+      GraphModule,
+      ConnectionsModule,
+      ModelsModule,
+      ProvidersModule,
+    ];
     return {
       module: AntiphonModule,
       global: true,

@@ -50,7 +50,7 @@ export class ContextResolver {
   ): MaybePromise<TurnContext> {
     if (history !== null && typeof history !== 'string') {
       if (!items.some(isReference)) return inConversation(history, items);
-      return this.resolveReferences(tenant, items, scope.within).then((found) => inConversation(history, found));
+      return this.resolveReferences(tenant, items, scope).then((found) => inConversation(history, found));
     }
     const parent = history === null ? null : this.parent(tenant, history, scope);
     if (isPromise(parent) || items.some(isReference)) return this.wait(tenant, parent, items, scope);
@@ -61,9 +61,9 @@ export class ContextResolver {
     tenant: Tenant,
     parent: MaybePromise<Continuation | null>,
     items: readonly Item[],
-    { within }: ContextScope,
+    scope: ContextScope,
   ): Promise<TurnContext> {
-    return toContext(await parent, await this.resolveReferences(tenant, items, within));
+    return toContext(await parent, await this.resolveReferences(tenant, items, scope));
   }
 
   /** The response that a turn continues, from the cache of the connection or from the store. */
@@ -87,20 +87,21 @@ export class ContextResolver {
     if (known === undefined) return undefined;
     const isWithin = within === undefined || known.sessionId === within;
     const isAlive = (known.expiresAt ?? Infinity) > this.clock.now();
-    // The store also has forks into the session.
-    return isWithin && isAlive ? known : undefined;
+    // Items of its conversation may be deleted, of which only the store knows. The store also has forks into the session.
+    return isWithin && isAlive && known.conversation === null ? known : undefined;
   }
 
-  /** Replaces `item_reference`s with the stored items (protocol §3.1). */
-  private async resolveReferences(
+  /** Replaces `item_reference`s with the stored items (protocol §3.1). Throws ApiError 404, which names `param`. */
+  async resolveReferences(
     tenant: Tenant,
     items: readonly Item[],
-    within: string | undefined,
+    { within }: ContextScope = {},
+    param: 'input' | 'items' = 'input',
   ): Promise<readonly Item[]> {
     const ids = items.filter(isReference).map(({ id }) => id);
     if (ids.length === 0) return items;
     const found = await this.store.items(tenant, ids, within);
-    return items.map((item) => (isReference(item) ? (found.get(item.id) ?? refuseReference(item.id)) : item));
+    return items.map((item) => (isReference(item) ? (found.get(item.id) ?? refuseReference(item.id, param)) : item));
   }
 }
 
@@ -133,12 +134,12 @@ const WHY_UNUSABLE: Partial<Record<ResponseObject['status'], string>> = {
   cancelled: `was cancelled and ${AGAIN}`,
 };
 
-function refuseReference(id: string): never {
+function refuseReference(id: string, param: string): never {
   throw new ApiError(
     404,
     'invalid_request_error',
     null,
-    'input',
+    param,
     `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
   );
 }

@@ -52,7 +52,14 @@ export class ConversationGate {
       return undefined;
     };
     const key = tenantKey(tenant, conversationLock(id));
-    const { held, lease } = await this.gate.hold({ key, tryAcquire, refuse: locked, waitMs: 0, signal, onLost });
+    const { held, lease } = await this.gate.hold({
+      key,
+      tryAcquire,
+      refuse: () => conversationLocked('conversation'),
+      waitMs: 0,
+      signal,
+      onLost,
+    });
     return { ...toRead(id, lease, known), fence: held.fence, release: () => held.release() };
   }
 
@@ -74,7 +81,8 @@ function toRead(
   return { id, version, transcript: known.transcript, parent: known };
 }
 
-function locked(): ApiError {
+/** The error while a turn runs in a conversation (protocol §1.2). */
+export function conversationLocked(param: 'conversation' | null): ApiError {
   const message = 'Another process is currently operating on this conversation. Please retry in a few seconds.';
-  return ApiError.of('conversation_locked', message, { param: 'conversation', headers: { 'retry-after': '1' } });
+  return ApiError.of('conversation_locked', message, { param, headers: { 'retry-after': '1' } });
 }

@@ -117,10 +117,7 @@ export class Transcript {
     const seen = input.length > 1 ? new Set<string>() : null;
     for (const { id } of input) {
       if (ids.has(id) || seen?.has(id) === true) {
-        throw ApiError.badRequest(
-          `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
-          'input',
-        );
+        throw duplicateItem(id, 'input');
       }
       seen?.add(id);
     }
@@ -154,6 +151,14 @@ export class Transcript {
     for (const item of items.filter(isOutput)) open.delete(callIdOf(item) ?? '');
     return open;
   }
+}
+
+/** The error for an item whose id another one has (protocol §3.1). */
+export function duplicateItem(id: string, param: 'input' | 'items'): ApiError {
+  return ApiError.badRequest(
+    `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
+    param,
+  );
 }
 
 function isCall({ type }: Item): boolean {

@@ -1,4 +1,5 @@
 export { BackgroundWorker } from './background/index.js';
+export { inputItem, metadata, typeOfItem, validateIncludeQuery, validateItemsQuery } from './dto/index.js';
 export * from './responses.module.js';
 export * from './responses.service.js';
 export * from './stored-responses.service.js';
@@ -20,6 +21,7 @@ export {
   PassPolicy,
   RunningTurns,
   type StopReason,
+  toItems,
   type Transport,
   type TurnClient,
   TurnEstimate,

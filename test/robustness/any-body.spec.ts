@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ApiError } from '../../src/protocol/index.js';
 import {
   validateCreateRequest,
-  validateInputItemsQuery,
+  validateItemsQuery,
   validateRetrieveQuery,
 } from '../../src/responses/dto/index.js';
 
@@ -88,7 +88,7 @@ describe('any JSON whatever', () => {
     const value = fc.oneof(fc.string(), fc.array(fc.string()), fc.constantFrom('1', 'true', 'asc'), fc.jsonValue());
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names, ...TRAPS), value), (query) => {
-        throwsOnlyBadRequests(() => validateInputItemsQuery(query));
+        throwsOnlyBadRequests(() => validateItemsQuery(query));
         throwsOnlyBadRequests(() => validateRetrieveQuery(query));
       }),
     );

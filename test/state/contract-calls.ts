@@ -1,5 +1,6 @@
 import type { Tenant } from '../../src/access/index.js';
 import {
+  type ConversationStore,
   type EventLog,
   type ResponseGraph,
   type ResponseStore,
@@ -11,11 +12,13 @@ import {
   StateError,
 } from '../../src/state/index.js';
 import { contextOf, message, recordOf } from './records.js';
+import { createConversation, partsIn } from './conversations.js';
 import { cancelledOf, deltas, endingOf, NO_BOUNDS, queuedOf } from './runs.js';
 
 /**
  * A call of a contract about response `target` of session `session`, which it may name; or about background responses
- * of that session: `waiting`, and `running` in its first attempt, whose events end with number 2.
+ * of that session: `waiting`, and `running` in its first attempt, whose events end with number 2; or about conversation
+ * `talk` with the items `talk-a` and `talk-b`, in which response `told` was made.
  */
 export type Call = (backend: StateBackend, tenant: Tenant, within?: string) => Promise<unknown>;
 
@@ -36,6 +39,12 @@ const RESPONSES: Calls<ResponseStore> = {
       const inherited = [message('inherited')];
       await responses.save(tenant, recordOf('child-of-target', { parentId: 'target', inherited, sessionId: 'own' }));
       return contextOf(responses, tenant, 'child-of-target');
+    },
+    async (backend, tenant) => {
+      const opened = await backend.conversations.open(tenant, 'talk', { ttlMs: 60_000 });
+      const { version, fence } = 'refused' in opened ? { version: 1, fence: 1 } : opened;
+      await backend.responses.save(tenant, recordOf('new', partsIn('talk', { version, fence })));
+      return contextOf(backend.responses, tenant, 'new');
     },
   ],
   create: [
@@ -74,13 +83,19 @@ const RESPONSES: Calls<ResponseStore> = {
     ({ responses }, tenant, within) => responses.delete(tenant, 'root', { cascade: true }, within),
   ],
   unfinished: [({ responses }, tenant, within) => responses.unfinished(tenant, 'root', { cascade: true }, within)],
-  chain: [({ responses }, tenant, within) => responses.chain(tenant, 'target', within)],
+  chain: [
+    ({ responses }, tenant, within) => responses.chain(tenant, 'target', within),
+    ({ responses }, tenant, within) => responses.chain(tenant, 'told', within),
+  ],
   inputItems: [
     ({ responses }, tenant, within) => responses.inputItems(tenant, 'target', PAGE, within),
     ({ responses }, tenant, within) => responses.inputItems(tenant, 'target', { ...PAGE, after: 'target-in' }, within),
     ({ responses }, tenant, within) => responses.inputItems(tenant, 'target', { ...PAGE, before: 'nothing' }, within),
   ],
-  items: [({ responses }, tenant, within) => responses.items(tenant, ['root-out', 'target-in', 'target-out'], within)],
+  items: [
+    ({ responses }, tenant, within) => responses.items(tenant, ['root-out', 'target-in', 'target-out'], within),
+    ({ responses }, tenant) => responses.items(tenant, ['talk-a', 'talk-b']),
+  ],
 };
 
 const LOG: Calls<EventLog> = {
@@ -123,6 +138,32 @@ const SESSIONS: Calls<SessionStore> = {
   hasAtLeast: [({ sessions }, tenant) => sessions.hasAtLeast(tenant, 'session', 1)],
 };
 
+const CONVERSATIONS: Calls<ConversationStore> = {
+  create: [
+    async (backend, tenant) => {
+      await createConversation(backend, tenant, 'talk', 'mine');
+      return backend.conversations.read(tenant, 'talk');
+    },
+  ],
+  get: [({ conversations }, tenant) => conversations.get(tenant, 'talk')],
+  update: [({ conversations }, tenant) => conversations.update(tenant, 'talk', { kind: 'changed' })],
+  delete: [({ conversations }, tenant) => conversations.delete(tenant, 'talk')],
+  open: [
+    async ({ conversations }, tenant) => {
+      const opened = await conversations.open(tenant, 'talk', { ttlMs: 60_000 });
+      return 'refused' in opened ? opened : opened.items;
+    },
+  ],
+  read: [({ conversations }, tenant) => conversations.read(tenant, 'talk')],
+  append: [({ conversations }, tenant) => conversations.append(tenant, 'talk', [message('talk-a')])],
+  items: [
+    ({ conversations }, tenant) => conversations.items(tenant, 'talk', PAGE),
+    ({ conversations }, tenant) => conversations.items(tenant, 'talk', { ...PAGE, after: 'talk-a' }),
+  ],
+  item: [({ conversations }, tenant) => conversations.item(tenant, 'talk', 'talk-a')],
+  deleteItem: [({ conversations }, tenant) => conversations.deleteItem(tenant, 'talk', 'talk-a')],
+};
+
 const LOCKS: Calls<WriteLock> = {
   tryAcquire: [
     async ({ locks }, tenant) => {
@@ -136,7 +177,8 @@ const LOCKS: Calls<WriteLock> = {
 /** Every method of every contract that takes a tenant, by name. */
 export const CALLS = Object.entries({ ...RESPONSES, ...LOG, ...GRAPH, ...LOCKS })
   .flatMap(nameCalls)
-  .concat(Object.entries(SESSIONS).flatMap(([name, calls]) => nameCalls([`${name} session`, calls])));
+  .concat(Object.entries(SESSIONS).flatMap(([name, calls]) => nameCalls([`${name} session`, calls])))
+  .concat(Object.entries(CONVERSATIONS).flatMap(([name, calls]) => nameCalls([`${name} conversation`, calls])));
 
 /** What a call came to, so that two can be compared: its value, or the answer to a client that its error stands for. */
 export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {

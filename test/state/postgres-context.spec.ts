@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { Tenant } from '../../src/access/index.js';
 import { ContextTooLargeError, type ResponseStore } from '../../src/state/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
+import { createConversation, openConversation, turnIn } from './conversations.js';
 import { contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
 import { endingOf, enqueue } from './runs.js';
 
@@ -99,6 +100,42 @@ describe('what one turn may bring back from PostgreSQL', () => {
     const shown = { status: 400, code: 'context_length_exceeded' };
     expect((parent as ContextTooLargeError).toApiError()).toMatchObject({ ...shown, param: 'previous_response_id' });
     expect((references as ContextTooLargeError).toApiError()).toMatchObject({ ...shown, param: 'input' });
+  });
+
+  it('is a conversation with items up to the limit, which is locked only then', async () => {
+    const backend = await opened.replica({ CONTEXT_MAX_BYTES: MAX_BYTES });
+    const { conversations } = backend;
+    const record = { id: 'c', createdAt: 1, metadata: {} };
+    await conversations.create(tenant, record, [itemOf('a', MAX_BYTES - 300)]);
+    await turnIn(backend, tenant, 'c', 'r', { input: [itemOf('r-in', 150)], output: [itemOf('r-out', 150)] });
+    expect((await conversations.read(tenant, 'c'))?.items).toHaveLength(3);
+    expect((await store.chain(tenant, 'r'))?.items).toHaveLength(3);
+    expect(await conversations.append(tenant, 'c', [message('b')])).toBeUndefined();
+    const refusal: unknown = await conversations.read(tenant, 'c').catch((error: unknown) => error);
+    expect((refusal as ContextTooLargeError).toApiError()).toMatchObject({ status: 400, param: 'conversation' });
+    await expect(conversations.open(tenant, 'c', { ttlMs: 60_000 })).rejects.toBeInstanceOf(ContextTooLargeError);
+    // It is not locked, and counts no more than it has.
+    expect(await conversations.deleteItem(tenant, 'c', 'b')).toEqual(record);
+    const lease = await openConversation(backend, tenant, 'c');
+    expect(lease.items).toHaveLength(3);
+    await lease.release();
+    // A client that has the items need not read them.
+    await conversations.append(tenant, 'c', [message('b')]);
+    const known = Number((await opened.database.query('SELECT version FROM antiphon.conversations'))[0]?.['version']);
+    expect((await openConversation(backend, tenant, 'c', known)).items).toBeNull();
+  });
+
+  it('counts what a conversation had before a response and what continues that', async () => {
+    const backend = await opened.replica({ CONTEXT_MAX_BYTES: MAX_BYTES });
+    await createConversation(backend, tenant, 'c');
+    await backend.conversations.append(tenant, 'c', [itemOf('a', MAX_BYTES - 300)]);
+    await turnIn(backend, tenant, 'c', 'r', { input: [itemOf('r-in', 100)], output: [itemOf('r-out', 100)] });
+    expect((await store.chain(tenant, 'r'))?.items).toHaveLength(3);
+    await save('b', 300, 'r');
+    await expect(store.chain(tenant, 'b')).rejects.toBeInstanceOf(ContextTooLargeError);
+    await enqueue(store, tenant, 'bg', { parentId: 'r', input: [itemOf('q', 300)] });
+    const start = store.start({ tenant, responseId: 'bg', attempt: 1 });
+    await expect(start).rejects.toBeInstanceOf(ContextTooLargeError);
   });
 
   it('tells others nothing', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Tenant } from '../../src/access/index.js';
 import type { ResponseFilter } from '../../src/state/index.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { newTenant, recordOf, START, TTL_MS } from './records.js';
+import { message, newTenant, recordOf, START, TTL_MS } from './records.js';
 import { cancelledOf, deltas, endingOf, NO_BOUNDS, queuedOf } from './runs.js';
 import { type SentStatement, SentStatements } from './sent-statements.js';
 
@@ -37,6 +37,15 @@ function fillFor(tenant: Tenant): string {
     INSERT INTO antiphon.event_log (owner, response_id, first_event, first_note, events, has_items)
     SELECT owner, response_id, first_event, 0, '-1 {"type":"x"', first_event % 8 = 0
     FROM antiphon.background_runs, generate_series(0, 19) AS first_event;
+    INSERT INTO antiphon.conversations (owner, id, created_at, metadata, version, end_position, items_size, is_deleted)
+    SELECT CASE n % 10 WHEN 0 THEN '${tenant}' ELSE 'other-' || n % 10 END, 'c' || n, to_timestamp(${NOW}), '{}', 1, 8, 16, n % 1000 = 7
+    FROM generate_series(0, 4999) AS n;
+    INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
+    SELECT owner, id, n, n % 8 = 7, id || '-' || n, '{}' FROM antiphon.conversations, generate_series(0, 7) AS n;
+    INSERT INTO antiphon.conversations (owner, id, created_at, metadata, version, end_position, items_size)
+    VALUES ('${tenant}', 'long', to_timestamp(${NOW}), '{}', 1, 10000, 20000);
+    INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
+    SELECT '${tenant}', 'long', n, false, 'long-' || n, '{}' FROM generate_series(0, 9999) AS n;
     ANALYZE;`;
 }
 
@@ -130,6 +139,42 @@ describe('the statements of PostgreSQL on 20,000 responses', () => {
     await expectIndexes(() => store.save(tenant, recordOf('new', parts)));
     await expectIndexes(() => store.delete(tenant, 'r30-38', { cascade: false }));
     await expectIndexes(() => store.delete(tenant, 'r40-30', { cascade: true }));
+  });
+
+  it('find and change conversations by an index', async () => {
+    const { conversations: store, responses } = opened.backend;
+    const tables = 'responses|conversations|conversation_items';
+    const ttlMs = 60_000;
+    for (const use of [
+      () => store.create(tenant, { id: 'new', createdAt: 1, metadata: {} }, [message('a')]),
+      () => store.get(tenant, 'c10'),
+      () => store.update(tenant, 'c10', {}),
+      () => store.read(tenant, 'c10'),
+      () => store.append(tenant, 'c10', [message('a')]),
+      () => store.items(tenant, 'c10', { ...PAGE, after: 'c10-3' }),
+      () => store.items(tenant, 'c10', { ...PAGE, order: 'asc', after: 'c10-3' }),
+      () => store.item(tenant, 'c10', 'c10-3'),
+      () => store.deleteItem(tenant, 'c10', 'c10-3'),
+      () => store.open(tenant, 'c10', { ttlMs }),
+      () => responses.save(tenant, recordOf('in-c20', { conversation: { id: 'c20', version: 1 } })),
+      () => responses.chain(tenant, 'in-c20'),
+      () => responses.items(tenant, ['c20-3', 'nothing']),
+      () => store.delete(tenant, 'c30'),
+    ]) {
+      await expectIndexes(use, tables);
+    }
+  });
+
+  it.each(['asc', 'desc'] as const)('read only a page of 10,000 items, in order %s', async (order) => {
+    const { conversations: store } = opened.backend;
+    for (const cursor of [{}, { after: 'long-5000' }, { before: 'long-5000' }]) {
+      const [statement] = await statementsOf(() => store.items(tenant, 'long', { limit: 20, order, ...cursor }));
+      const plan = await planOf(`EXPLAIN (ANALYZE, BUFFERS) ${statement?.text}`, statement?.values);
+      // Twenty-one rows are in one or two pages of the table.
+      const buffers = [...plan.matchAll(/shared hit=(\d+)/g)].map(([, hit]) => Number(hit));
+      expect(Math.max(...buffers)).toBeLessThan(30);
+      expect(plan).toMatch(/Index Scan .*conversation_items.*actual [^)]*rows=21(?:\.00)? /);
+    }
   });
 
   it('create and run background responses by an index', async () => {

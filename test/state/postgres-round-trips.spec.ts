@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { lineOf, newTenant, recordOf } from './records.js';
+import { createConversation, openConversation, partsIn } from './conversations.js';
+import { lineOf, message, newTenant, recordOf } from './records.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
 import { deltas, endingOf, launch, startRun, NO_BOUNDS, queuedOf } from './runs.js';
 import { SentStatements } from './sent-statements.js';
@@ -69,6 +70,45 @@ describe('round trips to PostgreSQL', () => {
       await lookup();
       expect(statements.take()).toHaveLength(1);
     }
+  });
+
+  it('are one for everything about a conversation, and one to save a turn of it', async () => {
+    const { backend } = opened;
+    const { conversations: store, responses } = backend;
+    const record = { id: 'c', createdAt: 1, metadata: {} };
+    const open = async (): Promise<void> => {
+      lease = await openConversation(backend, tenant, 'c');
+    };
+    let lease = { version: 0, fence: 0 };
+    const steps = [
+      () => store.create(tenant, record, [message('a')]),
+      () => store.append(tenant, 'c', [message('b'), message('d')]),
+      () => store.deleteItem(tenant, 'c', 'b'),
+      () => store.get(tenant, 'c'),
+      () => store.update(tenant, 'c', {}),
+      () => store.read(tenant, 'c'),
+      () => store.items(tenant, 'c', { ...PAGE, after: 'a' }),
+      () => store.item(tenant, 'c', 'a'),
+      open,
+      () => responses.save(tenant, recordOf('in-c', partsIn('c', lease))),
+      () => responses.chain(tenant, 'in-c'),
+      () => responses.items(tenant, ['a']),
+    ];
+    statements.take();
+    for (const step of steps) {
+      await step();
+      expect(statements.take()).toHaveLength(1);
+    }
+  });
+
+  it('are one to end a background response of a conversation', async () => {
+    const { backend } = opened;
+    await createConversation(backend, tenant, 'with-bg');
+    const run = await launch(backend, tenant, 'bg-in-c');
+    const lease = await openConversation(backend, tenant, 'with-bg');
+    statements.take();
+    await backend.responses.finish(run, endingOf('bg-in-c', { ...partsIn('with-bg', lease), at: 3 }));
+    expect(statements.take()).toHaveLength(1);
   });
 
   it('are one to append events, to read them, and to end what has run', async () => {

@@ -4,6 +4,7 @@ import type { Tenant } from '../../src/access/index.js';
 import type { WriteLease } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
 import { CALLS, outcomeOf } from './contract-calls.js';
+import { createConversation, turnIn } from './conversations.js';
 import { append, newTenant } from './records.js';
 import { enqueue, launch } from './runs.js';
 
@@ -17,7 +18,7 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
   });
   afterAll(() => opened.close());
 
-  /** Root, target, its sibling and its child, and two in the background, all in one session, which is held. */
+  /** Root, target, its sibling and its child, two in the background, and one of a conversation, in a session, which is held. */
   const fill = async (tenant: Tenant): Promise<WriteLease | undefined> => {
     const { responses, locks } = opened.backend;
     const parts = { sessionId: 'session', metadata: { kind: 'secret' } };
@@ -27,11 +28,13 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
     await append(responses, tenant, 'child', { ...parts, parentId: 'target' });
     await enqueue(responses, tenant, 'waiting', { ...parts, parentId: 'root' });
     await launch(opened.backend, tenant, 'running', { ...parts, parentId: 'root' });
+    await createConversation(opened.backend, tenant, 'talk', 'talk-a', 'talk-b');
+    await turnIn(opened.backend, tenant, 'talk', 'told', parts);
     return locks.tryAcquire(tenant, 'session', 60_000);
   };
   /** All that a tenant can see of what `fill` made. */
   const snapshotOf = async (tenant: Tenant): Promise<unknown> => {
-    const { responses, graph, sessions, log } = opened.backend;
+    const { responses, conversations, graph, sessions, log } = opened.backend;
     return Promise.all([
       graph.list(tenant, { sessionId: 'session' }, { limit: 10, order: 'asc' }),
       graph.list(tenant, {}, { limit: 10, order: 'asc' }),
@@ -40,8 +43,11 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
       responses.items(tenant, ['root-in', 'target-out', 'child-in']),
       log.read(tenant, 'waiting', -1),
       log.read(tenant, 'running', -1),
-      sessions.hasAtLeast(tenant, 'session', 6),
       sessions.hasAtLeast(tenant, 'session', 7),
+      sessions.hasAtLeast(tenant, 'session', 8),
+      conversations.get(tenant, 'talk'),
+      conversations.read(tenant, 'talk'),
+      responses.chain(tenant, 'told'),
     ]);
   };
 
@@ -57,6 +63,7 @@ describe.each(BACKENDS)('tenants in $name', ({ open }) => {
     it.each(WITHIN)('answers strangers as if nobody had anything, within %p', async (within) => {
       const answer = await outcomeOf(call(opened.backend, newTenant(), within));
       await opened.backend.responses.delete(tenant, 'root', { cascade: true });
+      await opened.backend.conversations.delete(tenant, 'talk');
       await lease?.release();
       expect(answer).toEqual(await outcomeOf(call(opened.backend, newTenant(), within)));
     });

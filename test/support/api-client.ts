@@ -47,7 +47,8 @@ export class ApiClient {
     return (body['data'] as readonly { readonly id: string }[]).map(({ id }) => id);
   }
 
-  private async send(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+  /** Sends a request, with a JSON body if there is one. */
+  async send(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
     const answer = await fetch(`${this.baseURL}/${path}`, {
       method,
       headers: { ...this.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },

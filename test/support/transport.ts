@@ -28,4 +28,9 @@ export class Refusal extends Error {
   ) {
     super(`refused with ${status}: ${JSON.stringify(body)}`);
   }
+
+  /** The error of the body. */
+  get error(): unknown {
+    return (this.body as { readonly error: unknown }).error;
+  }
 }

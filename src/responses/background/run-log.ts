@@ -1,5 +1,6 @@
 import type { StreamEvent } from '../../protocol/index.js';
 import {
+  ConversationChangedError,
   type Ending,
   type EventLog,
   type LogBatch,
@@ -169,7 +170,7 @@ export class RunLog implements EventSink, BackgroundRun {
         await write();
         return;
       } catch (error) {
-        if (!(error instanceof StoreUnavailableError) || error instanceof WriteLockLostError) throw error;
+        if (!isOutage(error)) throw error;
         // The end of a turn that was stopped for its time is stored too, however long that takes.
         if (isUnanswered(turn.stopReason)) signal.throwIfAborted();
         await clock.sleep(backoff.failed(), signal.aborted ? undefined : signal);
@@ -177,4 +178,10 @@ export class RunLog implements EventSink, BackgroundRun {
       }
     }
   }
+}
+
+/** Whether the same write may succeed later: not once the lock or the conversation is no longer the turn's. */
+function isOutage(error: unknown): boolean {
+  const isLost = error instanceof WriteLockLostError || error instanceof ConversationChangedError;
+  return error instanceof StoreUnavailableError && !isLost;
 }

@@ -11,22 +11,17 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { listOf, nested, recordOfStrings, Satisfies } from '../../validation/index.js';
+import { listOf, nested, Satisfies } from '../../validation/index.js';
+import { conversation } from './conversation.js';
 import { INCLUDABLES } from './includable.js';
 import { input } from './input-item.js';
-import { responseId } from './response-id.js';
+import { metadata } from './metadata.js';
+import { responseId } from './prefixed-id.js';
 import { TextConfig } from './text-config.js';
 import { toolChoice } from './tool-choice.js';
 import { tool } from './tools.js';
 import { AccessPrograms, ImageConfig, PromptCacheOptions, ReasoningConfig, StreamOptions } from './tuning.js';
-import { contextManagement, conversation, Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
-
-const metadata = recordOfStrings({
-  expected: 'a metadata object',
-  maxProperties: 16,
-  maxNameLength: 64,
-  maxValueLength: 512,
-});
+import { contextManagement, Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
 
 /** The only required member. A separate class, because its violations are reported first. */
 export class ModelMember {
@@ -175,7 +170,7 @@ export class CreateRequestBody extends ModelMember {
 
   @IsOptional()
   @Satisfies(conversation)
-  readonly conversation?: string | NamedById | null;
+  readonly conversation?: string | { readonly id: string } | null;
 
   @IsOptional()
   @Satisfies(nested(NamedById))

@@ -16,9 +16,9 @@ export function requireInput(body: Body): void {
   throw ApiError.of('missing_required_parameter', "Missing required parameter: 'input'.", { param: 'input' });
 }
 
-/** Refuses an empty `input` without a previous response (protocol §2, order rule 7). */
-export function requireSomethingToAnswer({ input, previous_response_id }: CreateResponseRequest): void {
-  if (input?.length !== 0 || previous_response_id != null) return;
+/** Refuses an empty `input` without a history (protocol §2, order rule 7). */
+export function requireSomethingToAnswer(request: CreateResponseRequest): void {
+  if (request.input?.length !== 0 || hasHistory(request)) return;
   throw ApiError.of('missing_required_parameter', NOTHING_TO_ANSWER);
 }
 
@@ -33,13 +33,13 @@ export function refuseTwoHistories({ conversation, previous_response_id }: Creat
 }
 
 /**
- * Refuses a `tool_choice` that names unknown tools or requires one where there is none, unless items of the input or a
- * previous response may add tools (protocol §3.4).
+ * Refuses a `tool_choice` that names unknown tools or requires one where there is none, unless items of the input or
+ * the history may add tools (protocol §3.4).
  */
 export function requireToolsOfChoice(request: CreateResponseRequest, { tolerated }: CheckOptions): void {
-  const { input, previous_response_id, tool_choice: choice, tools } = request;
+  const { input, tool_choice: choice, tools } = request;
   const isRequired = choice === 'required' && tolerated?.has('required_tools') !== true;
-  if ((!isRequired && typeof choice !== 'object') || previous_response_id != null) return;
+  if ((!isRequired && typeof choice !== 'object') || hasHistory(request)) return;
   const items = typeof input === 'string' ? [] : (input ?? []);
   if (items.some((item) => addsTools(typeOfItem(item)))) return;
   if (isRequired) requireAnyTool(tools ?? []);
@@ -53,16 +53,21 @@ function requireAnyTool(tools: readonly object[]): void {
 
 /**
  * Refuses `text.format` `json_object` if neither the input nor the instructions mention JSON: models would not know that
- * they are to write any. A previous response, a referenced item or a compaction may do so, too.
+ * they are to write any. The history, a referenced item or a compaction may do so, too.
  */
 export function requireMentionOfJson(request: CreateResponseRequest, { tolerated }: CheckOptions): void {
-  const { input, instructions, previous_response_id, text } = request;
+  const { input, instructions, text } = request;
   if (text?.format?.type !== 'json_object' || tolerated?.has('json_object') === true) return;
-  if (previous_response_id != null || mentionsJson(input) || mentionsJson(instructions)) return;
+  if (hasHistory(request) || mentionsJson(input) || mentionsJson(instructions)) return;
   throw ApiError.badRequest(
     "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.",
     'input',
   );
+}
+
+/** Whether the turn continues a response or a conversation. */
+function hasHistory({ conversation, previous_response_id }: CreateResponseRequest): boolean {
+  return conversation != null || previous_response_id != null;
 }
 
 /** Whether a text, or the texts of some items or parts, have the word. */

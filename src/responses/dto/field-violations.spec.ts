@@ -181,6 +181,30 @@ describe('the fields of a request', () => {
       "Invalid type for 'conversation': expected one of a string or object, but got an integer instead.",
     ],
     [
+      { conversation: '' },
+      'invalid_id_prefix',
+      'conversation',
+      "Invalid 'conversation': ''. Expected an ID that begins with 'conv'.",
+    ],
+    [
+      { conversation: { id: 'resp_1' } },
+      'invalid_id_prefix',
+      'conversation.id',
+      "Invalid 'conversation.id': 'resp_1'. Expected an ID that begins with 'conv'.",
+    ],
+    [
+      { conversation: {} },
+      'missing_required_parameter',
+      'conversation.id',
+      "Missing required parameter: 'conversation.id'.",
+    ],
+    [
+      { conversation: 'conv_ä' },
+      'invalid_value',
+      'conversation',
+      "Invalid 'conversation': 'conv_ä'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.",
+    ],
+    [
       { context_management: [{ type: 'compaction', compact_threshold: 999 }] },
       'integer_below_min_value',
       'context_management[0].compact_threshold',

@@ -1,9 +1,11 @@
 export {
   type RetrieveQuery,
   validateDeleteQuery,
-  validateInputItemsQuery,
+  validateIncludeQuery,
+  validateItemsQuery,
   validateRetrieveQuery,
 } from './query-parameters.js';
-export { typeOfItem } from './input-item.js';
+export { inputItem, typeOfItem } from './input-item.js';
+export { metadata } from './metadata.js';
 export { RequestValidator } from './request-validator.js';
 export { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiError } from '../../protocol/index.js';
-import { validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from './index.js';
+import { validateDeleteQuery, validateItemsQuery, validateRetrieveQuery } from './index.js';
 
 const IMAGE = 'message.input_image.image_url';
 const LOGPROBS = 'message.output_text.logprobs';
@@ -15,7 +15,7 @@ function violationOf(call: () => unknown): unknown {
   return null;
 }
 
-describe(validateInputItemsQuery, () => {
+describe(validateItemsQuery, () => {
   it.each<[Record<string, unknown>, object]>([
     [{}, { limit: 20, order: 'desc' }],
     [
@@ -32,7 +32,7 @@ describe(validateInputItemsQuery, () => {
     ],
     [{ include: '' }, { limit: 20, order: 'desc' }],
   ])('reads %j', (query, parameters) => {
-    expect(validateInputItemsQuery(query)).toEqual(parameters);
+    expect(validateItemsQuery(query)).toEqual(parameters);
   });
 
   it.each<[Record<string, unknown>, string, string, string]>([
@@ -92,11 +92,11 @@ describe(validateInputItemsQuery, () => {
       "Mutually exclusive parameters: 'after' and 'before'. A page begins or ends at a cursor, not both.",
     ],
   ])('refuses %j', (query, code, param, message) => {
-    expect(violationOf(() => validateInputItemsQuery(query))).toEqual([400, code, param, message]);
+    expect(violationOf(() => validateItemsQuery(query))).toEqual([400, code, param, message]);
   });
 
   it('names the element of include that it does not know', () => {
-    expect(violationOf(() => validateInputItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
+    expect(violationOf(() => validateItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
   });
 });
 

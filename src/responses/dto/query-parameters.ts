@@ -17,7 +17,12 @@ export interface RetrieveQuery {
   readonly include_obfuscation?: boolean;
 }
 
-class InputItemsParameters extends PageParameters {
+class ItemsParameters extends PageParameters {
+  @IsIn(INCLUDABLES, { each: true })
+  readonly include!: readonly Includable[];
+}
+
+class IncludeParameters {
   @IsIn(INCLUDABLES, { each: true })
   readonly include!: readonly Includable[];
 }
@@ -44,15 +49,21 @@ class DeleteParameters {
   readonly cascade!: boolean;
 }
 
-const checkInputItems = compile(InputItemsParameters);
+const checkItems = compile(ItemsParameters);
+const checkInclude = compile(IncludeParameters);
 const checkRetrieve = compile(RetrieveParameters);
 const checkDelete = compile(DeleteParameters);
 
-/** Reads the query of `GET /responses/{id}/input_items` (protocol §1.1); throws ApiError 400 for the first violation. */
-export function validateInputItemsQuery(query: Query): PageRequest {
+/** Reads the query of a list of items (protocol §1.1, §1.2); throws ApiError 400 for the first violation. */
+export function validateItemsQuery(query: Query): PageRequest {
   const parameters = { ...toPageParameters(query), include: toArray(query, 'include') };
-  checkInputItems(parameters, OPTIONS);
-  return toPageRequest(parameters as unknown as InputItemsParameters);
+  checkItems(parameters, OPTIONS);
+  return toPageRequest(parameters as unknown as ItemsParameters);
+}
+
+/** Checks the `include` of a query whose items are shown whole in any case; throws ApiError 400. */
+export function validateIncludeQuery(query: Query): void {
+  checkInclude({ include: toArray(query, 'include') }, OPTIONS);
 }
 
 /** Reads the query of `DELETE /responses/{id}`; throws ApiError 400. */

@@ -71,6 +71,23 @@ describe('violations come in the order of protocol §2', () => {
   });
 });
 
+describe('a conversation stands in, as a previous response does, for', () => {
+  const { input: _, ...withoutInput } = body;
+
+  it.each<[what: string, request: object]>([
+    ['an input', withoutInput],
+    ['something to answer', { ...body, input: [] }],
+    ['the tools of a choice', { ...body, tool_choice: { type: 'function', name: 'look' } }],
+    ['any tools', { ...body, tool_choice: 'required' }],
+    ['the mention of JSON', { ...body, text: { format: { type: 'json_object' } } }],
+  ])('%s', (_what, request) => {
+    expect(violationOf(request)).not.toBeNull();
+    expect(violationOf({ ...request, conversation: 'conv_1' })).toBeNull();
+    expect(violationOf({ ...request, conversation: { id: 'conv_1' } })).toBeNull();
+    expect(violationOf({ ...request, conversation: null })).not.toBeNull();
+  });
+});
+
 describe('unknown parameters', () => {
   const known = { ...body, client_metadata: { session_id: 's' } };
 
@@ -113,8 +130,6 @@ describe('unknown parameters', () => {
 
 describe('features that are not built yet', () => {
   it.each<[object, string]>([
-    [{ conversation: 'conv_1' }, 'conversation'],
-    [{ conversation: { id: 'conv_1' }, input: null }, 'conversation'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
     [{ context_management: [{ type: 'compaction' }] }, 'context_management'],
     [{ moderation: { model: 'omni' } }, 'moderation'],

@@ -1,5 +1,5 @@
 import { IsBoolean, IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { listOf, nested, stringOr } from '../../validation/index.js';
+import { listOf, nested } from '../../validation/index.js';
 
 /** `moderation` (protocol §2). */
 export class Moderation {
@@ -18,7 +18,7 @@ export class ContextManagement {
   readonly compact_threshold?: number | null;
 }
 
-/** A `conversation` or a `prompt` given as an object (protocol §2). */
+/** `prompt` (protocol §2). */
 export class NamedById {
   @IsString()
   readonly id!: string;
@@ -33,10 +33,3 @@ export class MultiAgent {
 
 /** `context_management` (protocol §2). */
 export const contextManagement = listOf(nested(ContextManagement));
-
-/** `conversation`: its id, or an object with the id (protocol §2). */
-export const conversation = stringOr({
-  kind: 'object',
-  check: nested(NamedById),
-  expected: 'one of a string or object',
-});

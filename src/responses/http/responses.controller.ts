@@ -13,7 +13,7 @@ import {
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { BackgroundResponses, BEFORE_ALL, EventStreams } from '../background/index.js';
-import { RequestValidator, validateDeleteQuery, validateInputItemsQuery, validateRetrieveQuery } from '../dto/index.js';
+import { RequestValidator, validateDeleteQuery, validateItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
 import { ActiveTurn } from '../turn/index.js';
@@ -118,7 +118,7 @@ export class ResponsesController {
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
   ): Promise<ListObject<Item>> {
-    return this.stored.inputItems(tenant, id, validateInputItemsQuery(query), readSessionId(headers));
+    return this.stored.inputItems(tenant, id, validateItemsQuery(query), readSessionId(headers));
   }
 
   @Post(':id/cancel')

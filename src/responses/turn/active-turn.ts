@@ -39,7 +39,7 @@ export interface BackgroundRun {
   readonly begunAt: number;
   /** Whether another process can go on with it. */
   readonly isDurable: boolean;
-  /** Stores the end of the response. Rejects with RunLostError, or WriteLockLostError. */
+  /** Stores the end of the response. Rejects with RunLostError, WriteLockLostError or ConversationChangedError. */
   finish(ending: BackgroundEnding): Promise<void>;
 }
 

@@ -3,13 +3,10 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import {
-  type ContentPart,
   type CreateResponseRequest,
   IdGenerator,
   type Includable,
-  type InputItem,
   type Item,
-  itemIdPrefix,
   type RequestParameters,
   type ResponseObject,
   type ResponseSettings,
@@ -17,9 +14,9 @@ import {
 import { pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { Clock } from '../../time/index.js';
-import { typeOfItem } from '../dto/index.js';
 import { resolveSettings } from './resolve-settings.js';
 import { readTimeToLive, type RequestHeaders } from './time-to-live.js';
+import { toItems } from './to-items.js';
 
 /** A session that a turn names. */
 export interface NamedSession {
@@ -101,29 +98,4 @@ export class TurnAdmitter {
 
 function withoutInput({ input: _, ...parameters }: CreateResponseRequest): RequestParameters {
   return parameters;
-}
-
-function toItems(input: string | readonly InputItem[], ids: IdGenerator): readonly Item[] {
-  if (typeof input === 'string') return [toMessage({ role: 'user', content: input }, ids)];
-  return input.map((item) => {
-    const type = String(typeOfItem(item));
-    return type === 'message' ? toMessage(item, ids) : { ...item, type, id: item.id ?? ids.next(itemIdPrefix(type)) };
-  });
-}
-
-/** Converts the short forms of a message (no type, content as a string) to the form that `input_items` shows. */
-function toMessage(item: InputItem, ids: IdGenerator): Item {
-  const { role, content } = item;
-  return {
-    ...item,
-    type: 'message',
-    id: item.id ?? ids.next('msg'),
-    status: item['status'] ?? 'completed',
-    role,
-    content: typeof content === 'string' ? [toTextPart(role, content)] : content,
-  };
-}
-
-function toTextPart(role: unknown, text: string): ContentPart {
-  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
 }

@@ -4,7 +4,7 @@ import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
 import { BreakConnectionError, ModelError } from '../../providers/index.js';
-import { WriteLockLostError, StateError, StoreUnavailableError } from '../../state/index.js';
+import { ConversationChangedError, StateError, StoreUnavailableError, WriteLockLostError } from '../../state/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
@@ -18,11 +18,11 @@ const STOP_MESSAGES = {
   cancel: 'The response was cancelled.',
   hand_over: 'The server is shutting down. Please retry your request.',
   lost: 'Another server goes on with the response.',
-  lock_lost: 'Another request took over the session. Please retry your request.',
   over: 'The turn is over.',
-} as const satisfies Record<Exclude<StopReason, 'time_limit'>, string>;
+} as const satisfies Record<Exclude<StopReason, 'time_limit' | 'lock_lost'>, string>;
 
 const NOT_SAVED = 'The response could not be saved. Please retry your request.';
+const CHANGED = 'The conversation was changed or deleted while the response was made. Please retry your request.';
 
 /** Converts errors of a turn to errors for clients; logs details that clients must not see. */
 @Injectable()
@@ -45,7 +45,7 @@ export class TurnFailures {
     if (error instanceof BreakConnectionError) return { code: 'server_error', message: STOP_MESSAGES.cut };
     if (error instanceof TurnStoppedError) {
       if (error.reason === 'time_limit') return this.toResponseError(this.outOfTime(), turn);
-      return { code: 'server_error', message: STOP_MESSAGES[error.reason] };
+      return { code: 'server_error', message: stopMessage(error.reason, turn) };
     }
     this.log(error, turn);
     return { code: 'server_error', message: ApiError.unexpected(turn.caller.requestId, error).message };
@@ -56,7 +56,7 @@ export class TurnFailures {
     if (error instanceof ApiError) return error;
     if (error instanceof ModelError) return fromModelError(error);
     if (error instanceof TurnStoppedError) {
-      return error.reason === 'time_limit' ? this.outOfTime() : ApiError.retryLater(STOP_MESSAGES[error.reason]);
+      return error.reason === 'time_limit' ? this.outOfTime() : ApiError.retryLater(stopMessage(error.reason, turn));
     }
     const refusal =
       error instanceof StateError ? error.toApiError() : ApiError.unexpected(turn.caller.requestId, error);
@@ -68,8 +68,7 @@ export class TurnFailures {
   /** The error of a finished response that could not be saved. */
   toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     this.log(error, turn);
-    const message = error instanceof WriteLockLostError ? STOP_MESSAGES.lock_lost : NOT_SAVED;
-    return { code: 'server_error', message };
+    return { code: 'server_error', message: saveMessage(error, turn) };
   }
 
   private outOfTime(): ApiError {
@@ -83,6 +82,21 @@ export class TurnFailures {
     if (error instanceof StoreUnavailableError) this.outages.warn(line, error.message);
     else this.logger.error(line, error);
   }
+}
+
+function stopMessage(reason: Exclude<StopReason, 'time_limit'>, turn: AdmittedTurn): string {
+  return reason === 'lock_lost' ? lockLost(turn) : STOP_MESSAGES[reason];
+}
+
+function saveMessage(error: unknown, turn: AdmittedTurn): string {
+  if (error instanceof WriteLockLostError) return lockLost(turn);
+  return error instanceof ConversationChangedError ? CHANGED : NOT_SAVED;
+}
+
+/** The lock of a turn is that of its conversation or, without one, of its session. */
+function lockLost({ settings }: AdmittedTurn): string {
+  const what = settings.conversation == null ? 'session' : 'conversation';
+  return `Another request took over the ${what}. Please retry your request.`;
 }
 
 /** Uses a provider's status only if it is an error status: SDKs ignore errors in other answers. */

@@ -14,6 +14,7 @@ export * from './run-turn.js';
 export * from './running-turns.js';
 export * from './save.js';
 export * from './stop-reason.js';
+export * from './to-items.js';
 export * from './token-meter.js';
 export * from './turn-estimate.js';
 export * from './turn-observer.js';

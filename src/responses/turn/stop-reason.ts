@@ -20,7 +20,7 @@ export type StopReason =
   | 'hand_over'
   /** Another process goes on with the background turn already. */
   | 'lost'
-  /** Another turn took over the session, because its lock could not be renewed. */
+  /** Another turn took over the session or conversation, because its lock could not be renewed. */
   | 'lock_lost'
   /** The turn is over without the model's own end; remaining work is stopped. */
   | 'over';

@@ -136,13 +136,13 @@ export const APPEND_ITEMS = prepared<
     ${take('$3', `'-infinity'`, 'FROM conversation WHERE NOT EXISTS (SELECT FROM duplicate) AND')}
   ), changed AS (
     UPDATE antiphon.conversations c
-    SET version = c.version + 1, end_position = c.end_position + cardinality($4), items_size = c.items_size + $6
+    SET version = c.version + 1, end_position = c.end_position + cardinality($4::text[]), items_size = c.items_size + $6
     FROM conversation, held WHERE ${FOUND} AND c.version = conversation.version
-    RETURNING c.owner, c.id, c.end_position - cardinality($4) AS start
+    RETURNING c.owner, c.id, c.end_position - cardinality($4::text[]) AS start
   ), added AS (
     INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
     SELECT owner, id, start + item.position - 1, false, item_key, body
-    FROM changed, unnest($4, $5::text[]) WITH ORDINALITY AS item (item_key, body, position)
+    FROM changed, unnest($4::text[], $5::text[]) WITH ORDINALITY AS item (item_key, body, position)
   )
   SELECT is_locked, (SELECT item_key FROM duplicate) AS duplicate, EXISTS (SELECT FROM held) AS is_held,
     EXISTS (SELECT FROM changed) AS is_changed

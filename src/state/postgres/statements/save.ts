@@ -47,7 +47,7 @@ const IN_CONVERSATION = {
     UPDATE antiphon.conversations c SET version = c.version + 1, end_position = c.end_position + cardinality($15::text[]),
       items_size = c.items_size + $12
     WHERE c.owner = $1 AND c.id = $19 AND c.version = $20 AND NOT c.is_deleted AND ${LEASED} AND ${LINKED}
-    RETURNING c.id, c.end_position - cardinality($15) AS start
+    RETURNING c.id, c.end_position - cardinality($15::text[]) AS start
   ), `,
   columns: ', conversation_id, conversation_end',
   values: ', place.id, place.start FROM place',

@@ -1,0 +1,1 @@
+export * from './conversations.module.js';

@@ -1,0 +1,176 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { type ModelEvent, ResponseStore } from '../../src/index.js';
+import { BackgroundWorker } from '../../src/responses/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
+import { TestConversation } from '../support/conversation-turns.js';
+import { useFreshService } from '../support/describe-service.js';
+import { HeldTurns } from '../support/socket-held-turns.js';
+import { transcript } from '../support/socket-transcript.js';
+import { collectStream } from '../support/sse.js';
+import { startServiceIn, STATES } from '../support/states.js';
+import { runTools, TestPolicy } from '../support/test-policy.js';
+
+const CALL: readonly ModelEvent[] = [
+  { type: 'function_call', name: 'weather', callId: 'call_1' },
+  { type: 'function_call_arguments', delta: '{}' },
+];
+
+describe.each(STATES)('background turns in conversations in $state', ({ open }) => {
+  const policy = new TestPolicy();
+  const service = useFreshService(() =>
+    startServiceIn(open, { providers: [ScriptedProvider], imports: [policy.asModule()] }),
+  );
+  let conversation: TestConversation;
+  let held: HeldTurns;
+
+  beforeEach(async () => {
+    policy.follow = () => undefined;
+    conversation = await TestConversation.create(service.api, 'Before');
+    held = new HeldTurns(service.provider);
+  });
+
+  const create = (input: string, more: object = {}) =>
+    createInBackground(service, { input, conversation: conversation.id, ...more });
+  const seen = (): readonly string[] => transcript(service.provider.turns.at(-1)?.context ?? []);
+
+  it('append their input and output together, at their end', async () => {
+    held.hold();
+    const queued = await create('slow');
+    expect(queued).toMatchObject({ status: 'queued', conversation: { id: conversation.id } });
+    await held.whenBegun(1);
+    expect(seen()).toEqual(['user: Before', 'user: slow']);
+    expect(await conversation.transcript()).toEqual(['user: Before']);
+    held.letGo('slow');
+    const ended = await whenEnded(service, queued.id);
+    expect(ended).toMatchObject({ status: 'completed', conversation: { id: conversation.id } });
+    expect(await conversation.transcript()).toEqual(['user: Before', 'user: slow', 'assistant: re slow']);
+    const { body } = await service.api.get(`responses/${queued.id}/input_items`);
+    expect((await conversation.items())[1]).toEqual((body['data'] as readonly unknown[])[0]);
+  });
+
+  it('are streamed too', async () => {
+    const body = { model: 'scripted', input: 'Hi', background: true, conversation: conversation.id };
+    const events = await collectStream(`${service.baseURL}/responses`, body);
+    for (const event of events.filter(({ response }) => response !== undefined)) {
+      expect(event).toMatchObject({ response: { conversation: { id: conversation.id } } });
+    }
+    expect(await conversation.transcript()).toEqual(['user: Before', 'user: Hi', 'assistant: ok']);
+  });
+
+  it('show models what policies gave them, and not clients', async () => {
+    policy.follow = () => runTools('weather');
+    service.provider.reply(...CALL).reply({ type: 'text', delta: 'Sunny.' });
+    await whenEnded(service, (await create('Weather?')).id);
+    await service.api.create({ input: 'Sure?', conversation: conversation.id });
+    expect(seen()).toEqual([
+      ...[
+        'user: Before',
+        'user: Weather?',
+        'function_call',
+        'function_call_output',
+        'assistant: Sunny.',
+        'user: Sure?',
+      ],
+    ]);
+    expect(await conversation.items()).toHaveLength(6);
+  });
+
+  it.each([
+    ['an unknown conversation', { conversation: 'conv_unknown' }, 404],
+    ['items that do not fit', { input: [{ type: 'function_call_output', call_id: 'call_x', output: '' }] }, 400],
+    ['an item that is there', { input: [{ role: 'user', content: 'x', id: 'msg_mine' }] }, 400],
+    ['two histories', { previous_response_id: 'resp_1' }, 400],
+  ])('are refused when they are created for %s', async (_, more, status) => {
+    await service.api.post(`${conversation.path}/items`, { items: [{ role: 'user', content: 'x', id: 'msg_mine' }] });
+    const body = { model: 'scripted', input: 'Hi', background: true, conversation: conversation.id, ...more };
+    expect((await service.api.post('responses', body)).status).toBe(status);
+  });
+
+  it('can be created while another turn runs, and wait in the queue for its end', async () => {
+    held.hold(2);
+    const first = service.api.create({ input: 'first', conversation: conversation.id });
+    await held.whenBegun(1);
+    const store = service.app.get(ResponseStore);
+    const handedBack = whenCalled(store, 'handBack');
+    const second = await create('second');
+    await handedBack;
+    // It takes no place of others meanwhile.
+    const other = await createInBackground(service, { input: 'other' });
+    held.letGo('other');
+    await whenEnded(service, other.id);
+    held.hold();
+    held.letGo('first');
+    await first;
+    await held.whenBegun(3);
+    expect(seen()).toEqual(['user: Before', 'user: first', 'assistant: re first', 'user: second']);
+    held.letGo('second');
+    expect(await whenEnded(service, second.id)).toMatchObject({ status: 'completed' });
+    expect((await conversation.transcript()).slice(3)).toEqual(['user: second', 'assistant: re second']);
+  });
+
+  it('lock it when they start, and let it go at their end', async () => {
+    held.hold();
+    const { id } = await create('slow');
+    await held.whenBegun(1);
+    const turn = { model: 'scripted', input: 'Hi', conversation: conversation.id };
+    const locked = { status: 400, body: { error: { code: 'conversation_locked' } } };
+    expect(await service.api.post('responses', turn)).toMatchObject(locked);
+    held.letGo('slow');
+    await whenEnded(service, id);
+    await service.api.create(turn);
+  });
+
+  it.each([
+    ['fail', 'failed'],
+    ['are cancelled', 'cancelled'],
+    ['are not stored', 'completed'],
+  ])('append nothing when they %s', async (_, status) => {
+    held.hold();
+    const { id } = await create('slow', { store: status !== 'completed' });
+    await held.whenBegun(1);
+    if (status === 'failed') held.fail('slow', new Error('broken'));
+    else if (status === 'cancelled') await service.client().responses.cancel(id);
+    else held.letGo('slow');
+    expect(await whenEnded(service, id)).toMatchObject({ status });
+    expect(await conversation.transcript()).toEqual(['user: Before']);
+    await service.app.get(BackgroundWorker).whenStopped(id);
+    held.letGo('slow');
+    await service.api.create({ input: 'Hi', conversation: conversation.id });
+  });
+
+  it('append what is incomplete', async () => {
+    service.provider.reply({ type: 'text', delta: 'Half' }, { type: 'finish', reason: 'length' });
+    expect(await whenEnded(service, (await create('Hi')).id)).toMatchObject({ status: 'incomplete' });
+    expect((await conversation.transcript()).slice(1)).toEqual(['user: Hi', 'assistant: Half']);
+  });
+
+  it('fail when the conversation is deleted, while they wait or run', async () => {
+    held.hold(2);
+    const running = await create('slow');
+    await held.whenBegun(1);
+    await whenRunning(service, running.id);
+    await service.api.delete(conversation.path);
+    held.letGo('slow');
+    expect(await whenEnded(service, running.id)).toMatchObject({
+      status: 'failed',
+      error: { message: `Conversation with id '${conversation.id}' not found.` },
+    });
+  });
+});
+
+/** Resolves when a method of an object was called and has answered. */
+function whenCalled<Name extends string>(
+  target: Record<Name, (...values: never[]) => Promise<unknown>>,
+  name: Name,
+): Promise<void> {
+  const real = target[name];
+  return new Promise((resolve) => {
+    target[name] = async (...values: never[]) => {
+      const answer = await real.apply(target, values);
+      resolve();
+      return answer;
+    };
+  });
+}

@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+
+import type { Tenant } from '../../src/access/index.js';
+import { type ConversationStore, type StateBackend, WriteLockLostError } from '../../src/state/index.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { LEASE_MS } from './backends.js';
+import {
+  createConversation,
+  idsOf,
+  listedIn,
+  openConversation,
+  partsIn,
+  seenIn,
+  turnIn,
+  turnWhenFree,
+} from './conversations.js';
+import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
+import { contextFrom, message, newTenant, recordOf } from './records.js';
+import { endingOf, launch } from './runs.js';
+
+describe('conversations of replicas over one PostgreSQL', () => {
+  let opened: OpenedPostgres;
+  let one: StateBackend;
+  let other: StateBackend;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    opened = await openPostgres();
+    one = opened.backend;
+    other = await opened.replica();
+  });
+  beforeEach(async () => {
+    tenant = newTenant();
+    await createConversation(one, tenant, 'c', 'a');
+  });
+  afterAll(() => opened.close());
+
+  const add = ({ conversations }: StateBackend, id: string): Promise<unknown> =>
+    conversations.append(tenant, 'c', [message(id)]);
+
+  /** Resolves when so many statements wait for a lock of another. */
+  const untilWaiting = async (count = 1): Promise<void> => {
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    while ((await opened.database.query(waiting)).length < count);
+  };
+  /** Does something in a transaction that ends when something else waits for it. */
+  const whileHolding = async (sql: string, waits: () => Promise<unknown>): Promise<unknown> => {
+    const client = new Client({ connectionString: opened.database.url });
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(sql, [tenant]);
+    const waiting = waits();
+    await untilWaiting();
+    await client.query('COMMIT');
+    await client.end();
+    return waiting;
+  };
+
+  it('are open on one of them', async () => {
+    const lease = await openConversation(one, tenant, 'c');
+    expect(await other.conversations.open(tenant, 'c', { ttlMs: LEASE_MS })).toEqual({ refused: 'locked' });
+    expect(await add(other, 'b')).toEqual({ refused: 'locked' });
+    await one.responses.save(tenant, recordOf('r', partsIn('c', lease)));
+    await lease.release();
+    expect(idsOf(await openConversation(other, tenant, 'c'))).toEqual(['a', ...contextFrom('r')]);
+  });
+
+  it('have whole turns in order, and every addition once, whoever writes at once', async () => {
+    const turns = Array.from({ length: 12 }, (_, index) => `r${index}`);
+    const added = Array.from({ length: 12 }, (_, index) => `added-${index}`);
+    await Promise.all([
+      ...turns.map((id, index) => turnWhenFree(index % 2 === 0 ? one : other, tenant, 'c', id)),
+      ...added.map(async (id, index) => {
+        while ((await add(index % 2 === 0 ? one : other, id)) !== undefined);
+      }),
+      ...added.map(async (id, index) => {
+        while ('refused' in (await (index % 2 === 0 ? other : one).conversations.deleteItem(tenant, 'c', id)));
+      }),
+    ]);
+    const seen = (await seenIn(other, tenant, 'c')) ?? [];
+    expect([...seen].sort()).toEqual(['a', ...contextFrom(...turns)].sort());
+    for (const id of turns) expect(seen[seen.indexOf(`${id}-in`) + 1]).toBe(`${id}-out`);
+    const [row] = await opened.database.query(
+      `SELECT c.items_size = sum(octet_length(i.body)) AS is_exact FROM antiphon.conversations c
+      JOIN antiphon.conversation_items i ON i.owner = c.owner AND i.conversation_id = c.id
+      WHERE c.owner = $1 GROUP BY c.items_size`,
+      [tenant],
+    );
+    expect(row).toEqual({ is_exact: true });
+  });
+
+  it('show a reader no half of a turn', async () => {
+    let ended = false;
+    const read = async (): Promise<void> => {
+      while (!ended) expect(((await seenIn(other, tenant, 'c'))?.length ?? 0) % 2).toBe(1);
+    };
+    const write = async (): Promise<void> => {
+      for (let index = 0; index < 20; index += 1) await turnIn(one, tenant, 'c', `r${index}`);
+      ended = true;
+    };
+    await Promise.all([read(), read(), write()]);
+  });
+
+  it('are read anew when something is written while the lock is waited for', async () => {
+    const free = `INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, '-infinity')`;
+    await opened.database.query(free, [tenant]);
+    const changed = await whileHolding(
+      `WITH held AS (UPDATE antiphon.session_locks SET fence = 2 WHERE owner = $1 RETURNING owner), changed AS (
+        UPDATE antiphon.conversations c SET version = version + 1, end_position = 2 FROM held WHERE c.owner = held.owner
+      ) INSERT INTO antiphon.conversation_items
+      SELECT owner, 'c', 1, false, 'b', '{"type":"message","id":"b"}' FROM held`,
+      () => openConversation(other, tenant, 'c'),
+    );
+    expect(idsOf(changed as Awaited<ReturnType<typeof openConversation>>)).toEqual(['a', 'b']);
+  });
+
+  it('are not found, and not locked, when they are deleted while the lock is waited for', async () => {
+    const answer = await whileHolding(
+      `WITH held AS (INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, '-infinity') RETURNING owner)
+      UPDATE antiphon.conversations c SET is_deleted = true FROM held WHERE c.owner = held.owner`,
+      () => other.conversations.open(tenant, 'c', { ttlMs: LEASE_MS }),
+    );
+    expect(answer).toEqual({ refused: 'not_found' });
+    const locks = await opened.database.query('SELECT FROM antiphon.session_locks WHERE owner = $1', [tenant]);
+    expect(locks).toEqual([]);
+  });
+
+  it('take an addition that waited for another one, and refuse its duplicate', async () => {
+    const waitFor = (id: string): Promise<unknown> =>
+      whileHolding(
+        `WITH held AS (
+          INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, '-infinity')
+          ON CONFLICT (owner, session_id) DO UPDATE SET fence = 1 RETURNING owner
+        ), changed AS (
+          UPDATE antiphon.conversations c SET version = version + 1, end_position = end_position + 1
+          FROM held WHERE c.owner = held.owner RETURNING c.owner, c.end_position
+        ) INSERT INTO antiphon.conversation_items
+        SELECT owner, 'c', end_position - 1, false, 'b' || end_position, '{"type":"message","id":"b"}' FROM changed`,
+        () => add(other, id),
+      );
+    expect(await waitFor('d')).toBeUndefined();
+    expect(await waitFor('b4')).toEqual({ refused: 'duplicate_item', itemId: 'b4' });
+    expect(await add(one, 'e')).toBeUndefined();
+  });
+
+  it('refuse an addition that waited for a turn to begin', async () => {
+    const answer = await whileHolding(
+      `INSERT INTO antiphon.session_locks VALUES ($1, 'conversation c', 1, 'infinity')`,
+      () => add(other, 'b'),
+    );
+    expect(answer).toEqual({ refused: 'locked' });
+    expect(await seenIn(one, tenant, 'c')).toEqual(['a']);
+  });
+
+  it('refuse a save that waited for a turn to begin', async () => {
+    const lease = await openConversation(one, tenant, 'c');
+    const late = whileHolding(`UPDATE antiphon.session_locks SET fence = fence + 1 WHERE owner = $1`, async () =>
+      one.responses.save(tenant, recordOf('late', partsIn('c', lease))),
+    );
+    await expect(late).rejects.toBeInstanceOf(WriteLockLostError);
+    expect(await seenIn(one, tenant, 'c')).toEqual(['a']);
+  });
+
+  it('have a turn once whose save waited for its own first attempt', async () => {
+    const lease = await openConversation(one, tenant, 'c');
+    const record = recordOf('r', partsIn('c', lease));
+    // What holds both back is the row of the conversation.
+    await whileHolding(`UPDATE antiphon.conversations SET metadata = metadata WHERE owner = $1`, async () => {
+      const saves = Promise.all([one.responses.save(tenant, record), other.responses.save(tenant, record)]);
+      await untilWaiting(2);
+      return saves;
+    });
+    expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('r')]);
+  });
+
+  it('have a background turn once, whichever attempt ends it', async () => {
+    const run = await launch(one, tenant, 'bg');
+    const lease = await openConversation(one, tenant, 'c');
+    const ending = endingOf('bg', { ...partsIn('c', lease), at: 3 });
+    await Promise.all([one.responses.finish(run, ending), other.responses.finish(run, ending)]);
+    await one.responses.finish(run, ending);
+    expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('bg')]);
+  });
+
+  it('have a turn once whose connection broke when it was saved', async () => {
+    const url = new URL(opened.database.url);
+    const proxy = await TcpProxy.open(Number(url.port));
+    url.port = String(proxy.port);
+    const single = await opened.replica({ DATABASE_URL: url.href, DATABASE_DIRECT_URL: '', DATABASE_POOL_SIZE: 1 });
+    const lease = await openConversation(one, tenant, 'c');
+    await single.responses.check();
+    // The save waits in the database until its client is gone, and is repeated on another connection.
+    await whileHolding(`UPDATE antiphon.conversations SET metadata = metadata WHERE owner = $1`, async () => {
+      const saving = single.responses.save(tenant, recordOf('r', partsIn('c', lease)));
+      await untilWaiting();
+      await proxy.cut();
+      await proxy.restore();
+      return saving;
+    });
+    expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('r')]);
+    expect(await one.responses.get(tenant, 'r')).toBeDefined();
+    await proxy.close();
+  });
+
+  it('are freed once, by whichever replica', async () => {
+    await turnIn(one, tenant, 'c', 'r');
+    await Promise.all([one.conversations.delete(tenant, 'c'), other.responses.delete(tenant, 'r', { cascade: false })]);
+    await Promise.all([one.responses.purge(), other.responses.purge()]);
+    const rows = await opened.database.query('SELECT FROM antiphon.conversation_items WHERE owner = $1', [tenant]);
+    expect(rows).toEqual([]);
+  });
+
+  it('agree on a secret that all want to make at once', async () => {
+    const proposals = Array.from({ length: 20 }, (_, index) => `proposal ${index}`);
+    const asked = proposals.map((proposal, index) =>
+      (index % 2 === 0 ? one : other).secrets.getOrCreate('key', proposal),
+    );
+    const secrets = new Set(await Promise.all(asked));
+    expect(secrets.size).toBe(1);
+    expect(proposals).toContain([...secrets][0]);
+    expect(await other.secrets.getOrCreate('key', 'late')).toBe([...secrets][0]);
+    expect(await other.secrets.getOrCreate('another', 'first')).toBe('first');
+  });
+
+  it('are listed to the end with 10,000 items, in which turns are saved', async () => {
+    const store: ConversationStore = one.conversations;
+    const ids = Array.from({ length: 10_000 }, (_, index) => `item-${index}`);
+    await createConversation(one, tenant, 'long', ...ids);
+    await turnIn(one, tenant, 'long', 'r');
+    expect(await listedIn(store, tenant, 'long')).toEqual([...ids, ...contextFrom('r')]);
+    expect((await one.responses.chain(tenant, 'r'))?.items).toHaveLength(10_002);
+    expect(await store.deleteItem(tenant, 'long', 'item-5000')).toMatchObject({ id: 'long' });
+  });
+});
