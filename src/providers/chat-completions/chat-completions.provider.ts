@@ -57,8 +57,6 @@ export interface ChatCompletionsDependencies {
   readonly ids: IdGenerator;
 }
 
-const NEVER = new AbortController().signal;
-
 /** A provider for Chat Completions servers: translates turns into requests and chunks into ModelEvents. */
 export class ChatCompletionsProvider extends PushingProvider {
   /** Chat Completions knows only functions. */
@@ -106,7 +104,7 @@ export class ChatCompletionsProvider extends PushingProvider {
 
   /** Asks the server for an exact count, if it can. Else counts only what is sent: offered tools, and reasoning if the server accepts it. */
   override async countTokens(turn: Turn, options: CountOptions = {}): Promise<number> {
-    const asked = options.exact === true ? await this.countAtServer(turn, options.signal ?? NEVER) : null;
+    const asked = options.exact === true ? await this.countAtServer(turn, options.signal) : null;
     if (asked !== null) return asked;
     const { tools } = new ToolTable(turn.settings.tools, turn.context);
     const offered = tools.map(({ definition }) => definition) as unknown as ResponseSettings['tools'];
@@ -125,14 +123,14 @@ export class ChatCompletionsProvider extends PushingProvider {
   }
 
   /** The server's count of a turn; null if it does not count such turns. */
-  private async countAtServer(turn: Turn, signal: AbortSignal): Promise<number | null> {
+  private async countAtServer(turn: Turn, signal: AbortSignal | undefined): Promise<number | null> {
     const { counting, options } = this;
     if (counting === null) return null;
     const { body } = toChatRequest(turn, this.lister.capabilitiesOf(turn.settings.model), options);
     try {
       return await counting.ask(body, signal);
     } catch (error) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       throw this.explain(error instanceof CountRefusedError ? this.toRefusal(error, error.text) : error);
     }
   }

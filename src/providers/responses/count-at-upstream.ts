@@ -18,21 +18,23 @@ import { UpstreamError } from './upstream-error.js';
  * Asks an upstream for the input tokens of a turn, once, with the members and the items that the request for its answer would have. Null
  * if the upstream does not count. Rejects with the ModelError for the client, and with the signal's reason.
  */
-export async function countAtUpstream(turn: Turn, upstream: Upstream, signal: AbortSignal): Promise<number | null> {
+export async function countAtUpstream(
+  turn: Turn,
+  upstream: Upstream,
+  signal: AbortSignal | undefined,
+): Promise<number | null> {
   const { options } = upstream;
   if (options.fixture !== null) return null;
   const request = toCountRequest(turn, options);
   const parentId = request.options.keepsAll ? request.parentId : null;
+  const ask = (id: string | null): Promise<number | null> => post(turn, request, id, upstream, signal);
   try {
-    return await post(turn, request, parentId, upstream, signal);
+    return await ask(parentId).catch((error: unknown) => {
+      if (parentId !== null && mayHaveForgotten(error)) return ask(null);
+      throw error;
+    });
   } catch (error) {
-    signal.throwIfAborted();
-    if (parentId === null || !mayHaveForgotten(error)) throw explain(error, upstream);
-  }
-  try {
-    return await post(turn, request, null, upstream, signal);
-  } catch (error) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     throw explain(error, upstream);
   }
 }
@@ -42,7 +44,7 @@ function post(
   request: UpstreamRequest,
   parentId: string | null,
   { options, counting }: Upstream,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<number | null> {
   const headers = {
     accept: 'application/json',

@@ -19,8 +19,6 @@ import { Statistics } from './statistics.js';
 import { SocketPool } from './transport/index.js';
 import type { Upstream } from './upstream.js';
 
-const NEVER = new AbortController().signal;
-
 /** Dependencies of ResponsesProvider. */
 export interface ResponsesDependencies {
   readonly clock: Clock;
@@ -74,7 +72,7 @@ export class ResponsesProvider extends PushingProvider {
 
   /** Asks the upstream for an exact count, if it has the route. */
   override async countTokens(turn: Turn, options: CountOptions = {}): Promise<number> {
-    const asked = options.exact === true ? await countAtUpstream(turn, this.upstream, options.signal ?? NEVER) : null;
+    const asked = options.exact === true ? await countAtUpstream(turn, this.upstream, options.signal) : null;
     return asked ?? super.countTokens(turn, options);
   }
 

@@ -44,9 +44,9 @@ export class CountRoute {
    * Posts a request and reads the number in its answer: `input_tokens`, or `count` of vLLM. Null when the server lacks the route. Rejects
    * with CountRefusedError, and as UpstreamClient does.
    */
-  async ask(json: string, signal: AbortSignal, options?: PostOptions): Promise<number | null> {
+  async ask(json: string, signal: AbortSignal | undefined, options?: PostOptions): Promise<number | null> {
     if (this.clock.now() < this.lacksUntil) return null;
-    const answer = await this.client.post(this.path, json, signal, options);
+    const answer = await this.client.post(this.path, json, signal ?? new AbortController().signal, options);
     const { status, headers } = answer;
     const text = await readText(answer, LONGEST_ANSWER);
     const isCounted = status >= 200 && status <= 299;

@@ -56,7 +56,7 @@ export class TokenRoute {
   }
 
   /** Asks for the prompt tokens of a chat request. Null when the server does not count it. Rejects as CountRoute does. */
-  async ask(chat: Members, signal: AbortSignal): Promise<number | null> {
+  async ask(chat: Members, signal: AbortSignal | undefined): Promise<number | null> {
     const body = this.kind.toBody(chat);
     return body === null ? null : this.route.ask(JSON.stringify(body), signal);
   }
