@@ -4,7 +4,7 @@ import type OpenAI from 'openai';
 
 import { asTenant } from '../../src/access/index.js';
 import { ConversationStore } from '../../src/state/index.js';
-import { ApiClient } from '../support/api-client.js';
+import type { ApiClient } from '../support/api-client.js';
 import { describeService, useFreshService, useService } from '../support/describe-service.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { arbitraryConversation } from '../support/translation/arbitrary-conversation.js';

@@ -114,8 +114,8 @@ describe('counting tokens', () => {
       await expect(count({ input, truncation: 'auto' })).resolves.toMatchObject({
         body: { input_tokens: usage.input_tokens },
       });
-      const whole = await count({ input: LONG });
-      await expect(count({ input: LONG, truncation: 'auto' })).resolves.toEqual(whole);
+      const { body: whole } = await count({ input: LONG });
+      expect((await count({ input: LONG, truncation: 'auto' })).body).toEqual(whole);
     });
 
     it('lets other requests in', async () => {
