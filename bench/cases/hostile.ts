@@ -1,5 +1,3 @@
-import { Agent, request as openRequest } from 'node:http';
-
 import { type HostileBody, hostileBodies } from '../hostile-bodies.ts';
 import { compare, type Sample } from '../measure.ts';
 import type { Server } from '../processes/server.ts';
