@@ -1,9 +1,8 @@
-import { Agent, request as openRequest } from 'node:http';
-
 import { type HostileBody, hostileBodies } from '../hostile-bodies.ts';
 import { compare, type Sample } from '../measure.ts';
 import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
+import { probeDuring } from './probe.ts';
 import { startBuiltService, startFloor } from './programs.ts';
 
 const PAUSE = 'longest wait of a probe, ms';
@@ -25,43 +24,6 @@ export const hostileCase: BenchmarkCase = {
   },
 };
 
-/** Probes until the request is answered, and the probe after it too. */
 async function runRound({ origin }: Server, body: HostileBody): Promise<Sample> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  try {
-    const probing = { isOver: false };
-    const answering = exchange(`${origin}/v1/responses`, new Agent(), body).finally(() => (probing.isOver = true));
-    let longest = 0;
-    let isLast = false;
-    while (!isLast) {
-      isLast = probing.isOver;
-      const begin = performance.now();
-      await exchange(`${origin}/healthz`, agent);
-      longest = Math.max(longest, performance.now() - begin);
-    }
-    await answering;
-    return { [PAUSE]: longest };
-  } finally {
-    agent.destroy();
-  }
-}
-
-/** Sends a request and reads its answer, whatever it is. */
-function exchange(url: string, agent: Agent, body?: HostileBody): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const options = body === undefined ? { agent } : { agent, method: 'POST', headers: headersOf(body) };
-    const request = openRequest(url, options, (answer) => {
-      answer.resume().once('end', resolve);
-    });
-    // A refused request may be answered before it was sent: later errors change nothing.
-    request.on('error', reject).end(body?.bytes);
-  });
-}
-
-function headersOf({ bytes, encoding }: HostileBody): Readonly<Record<string, string | number>> {
-  return {
-    'content-type': 'application/json',
-    'content-length': bytes.length,
-    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
-  };
+  return { [PAUSE]: await probeDuring(origin, { path: '/v1/responses', ...body }) };
 }

@@ -12,6 +12,7 @@ import { savesCase } from './saves.ts';
 import { simulatorCase } from './simulator.ts';
 import { soakCase } from './soak.ts';
 import { sseCase } from './sse.ts';
+import { tokenCountCase } from './token-count.ts';
 import { turnCostCase } from './turn-cost.ts';
 import { upstreamLoopCase } from './upstream-loop.ts';
 import { validationCase } from './validation.ts';
@@ -24,6 +25,7 @@ export const CASES: readonly BenchmarkCase[] = [
   jsonCase,
   turnCostCase,
   validationCase,
+  tokenCountCase,
   simulatorCase,
   relayCase,
   responsesRelayCase,

@@ -38,6 +38,7 @@ export type FloorProgram =
   | 'json-floor'
   | 'nest-floor'
   | 'parse-floor'
+  | 'count-floor'
   | 'honest-http'
   | 'honest-ws';
 

@@ -39,6 +39,14 @@ export const SECTIONS: readonly Section[] = [
     cases: [{ name: 'json' }, { name: 'validation' }],
   },
   {
+    title: 'Counting tokens',
+    words:
+      '`POST /responses/input_tokens` with a context of 1 MB in 1,000 messages, counted by the service as it is built for a model of its ' +
+      'simulator. The floor is bare `node:http` that parses the same body and counts the same texts with the same tokenizer at one go. The ' +
+      'longest wait is that of a `GET /healthz` that is sent again and again meanwhile.',
+    cases: [{ name: 'token-count', figures: ['time of a count, ms'] }],
+  },
+  {
     title: 'The cost of a turn',
     words:
       'Promises created and bytes allocated on the heap in one short turn of eight deltas, stored, without a parent. Turns run one after ' +

@@ -183,7 +183,10 @@ export class Environment {
 
   // Section: Models and turns
 
-  /** Maximum number of concurrent turns per process. Further turns are refused with 503 `server_is_overloaded`. */
+  /**
+   * Maximum number of concurrent turns per process, and of concurrent counts of tokens (`POST /responses/input_tokens`). Further ones
+   * are refused with 503 `server_is_overloaded`.
+   */
   @WholeNumber(1)
   readonly MAX_RUNNING_TURNS: number = 10_000;
 

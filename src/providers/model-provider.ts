@@ -104,7 +104,7 @@ export abstract class ModelProviderBase {
 
   /**
    * Input tokens of a turn. The default counts with o200k_base. A count beyond `limit` may stop; one that is aborted should, and
-   * rejects.
+   * rejects. With `exact` a provider whose upstream can count asks it, and may reject with a ModelError of the upstream.
    */
   async countTokens(turn: Turn, { signal, limit = Infinity }: CountOptions = {}): Promise<number> {
     const settings = await countSettingsTokens(turn.settings, { signal, limit });

@@ -10,6 +10,7 @@ import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
 import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
 import { RequestValidator } from './dto/index.js';
+import { InputTokensController } from './http/input-tokens.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { StalledClients } from './http/stalled-clients.js';
@@ -24,6 +25,7 @@ import {
   Assemblers,
   ContextWindow,
   Entrance,
+  InputTokens,
   Passes,
   PassPolicies,
   RunningTurns,
@@ -48,7 +50,7 @@ import {
     StateModule,
     WebhooksModule,
   ],
-  controllers: [ResponsesController],
+  controllers: [InputTokensController, ResponsesController],
   providers: [
     SseTransport,
     StalledClients,
@@ -73,6 +75,7 @@ import {
     Passes,
     PassPolicies,
     TokenMeter,
+    InputTokens,
     TurnSaver,
     TurnFailures,
     RunningTurns,

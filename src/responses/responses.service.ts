@@ -8,6 +8,7 @@ import {
   type AdmittedTurn,
   type EndedTurn,
   type EventSink,
+  InputTokens,
   TurnAdmitter,
   TurnRunner,
 } from './turn/index.js';
@@ -18,6 +19,7 @@ export class ResponsesService {
   constructor(
     private readonly admitter: TurnAdmitter,
     private readonly runner: TurnRunner,
+    private readonly inputTokens: InputTokens,
   ) {}
 
   /**
@@ -35,5 +37,13 @@ export class ResponsesService {
    */
   execute(turn: ActiveTurn, sink: EventSink | null): Promise<EndedTurn | undefined> {
     return this.runner.run(turn, sink);
+  }
+
+  /**
+   * The input tokens of a turn, which is not run. Undefined when the client has disconnected. Throws ApiError for a refusal, also of the
+   * upstream that counts, and 503 when too many counts are under way.
+   */
+  countInput(turn: ActiveTurn): Promise<number | undefined> {
+    return this.inputTokens.count(turn);
   }
 }

@@ -90,4 +90,68 @@ describe('counting tokens', () => {
     await expect(answer).rejects.toThrow('aborted');
     await expect(provider().first.promise).resolves.toMatchObject({ name: 'TurnStoppedError', reason: 'disconnect' });
   });
+
+  describe('of a request that is not run', () => {
+    const count = (body: object, signal?: AbortSignal): ReturnType<typeof postJson> =>
+      postJson(
+        `${service.baseURL}/responses/input_tokens`,
+        { model: 'm', ...body },
+        signal === undefined ? {} : { signal },
+      );
+
+    it('goes beyond the window', async () => {
+      const counted = await count({ input: LONG });
+      expect(counted).toMatchObject({ status: 200, body: { object: 'response.input_tokens' } });
+      expect((counted.body as { readonly input_tokens: number }).input_tokens).toBeGreaterThan(100_000);
+      expect(provider().turns).toHaveLength(0);
+    });
+
+    it('has what truncation leaves, or everything where nothing fits', async () => {
+      const input = Array.from({ length: 300 }, (_, index) => user(`${index} ${LONG.slice(0, 360)}`));
+      const { body } = await ask({ input, truncation: 'auto' });
+      const { usage } = body as { readonly usage: { readonly input_tokens: number } };
+      expect(usage.input_tokens).toBeLessThan(1000);
+      await expect(count({ input, truncation: 'auto' })).resolves.toMatchObject({
+        body: { input_tokens: usage.input_tokens },
+      });
+      const { body: whole } = await count({ input: LONG });
+      expect((await count({ input: LONG, truncation: 'auto' })).body).toEqual(whole);
+    });
+
+    it('lets other requests in', async () => {
+      let hasCounted = false;
+      const counting = count({ input: LONG.repeat(4) }).finally(() => (hasCounted = true));
+      await provider().begun.promise;
+      const models = await fetch(`${service.baseURL}/models`);
+      expect([models.status, hasCounted]).toEqual([200, false]);
+      await expect(counting).resolves.toMatchObject({ status: 200 });
+    });
+
+    it('ends when the client leaves', async () => {
+      const client = new AbortController();
+      const answer = count({ input: LONG }, client.signal);
+      await provider().begun.promise;
+      client.abort();
+      await expect(answer).rejects.toThrow('aborted');
+      await expect(provider().first.promise).resolves.toMatchObject({ name: 'TurnStoppedError', reason: 'disconnect' });
+    });
+  });
+});
+
+describe('too many counts at once', () => {
+  const service = useFreshService({ providers: [CountingProvider], environment: { MAX_RUNNING_TURNS: 1 } });
+  const count = (input: string): ReturnType<typeof postJson> =>
+    postJson(`${service.baseURL}/responses/input_tokens`, { model: 'm', input });
+
+  it('are refused, and let turns run', async () => {
+    const first = count(LONG.repeat(4));
+    await service.app.get(CountingProvider).begun.promise;
+    await expect(count('Hi')).resolves.toMatchObject({
+      status: 503,
+      body: { error: { code: 'server_is_overloaded' } },
+    });
+    const turn = await postJson(`${service.baseURL}/responses`, { model: 'm', input: 'Hi' });
+    expect([turn.status, (await first).status]).toEqual([200, 200]);
+    await expect(count('Hi')).resolves.toMatchObject({ status: 200 });
+  });
 });

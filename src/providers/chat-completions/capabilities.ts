@@ -37,6 +37,11 @@ export interface Capabilities {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** `stream_options.include_usage`. */
   readonly streamUsage: boolean;
+  /**
+   * How the server counts the tokens of a chat request: vLLM's `tokenize` beside the versioned paths, `input_tokens` below
+   * `/chat/completions` (llama.cpp), or not at all.
+   */
+  readonly tokenCount: 'tokenize' | 'input_tokens' | 'none';
 }
 
 /** Features that nearly every server supports. */
@@ -59,6 +64,7 @@ const GENERIC: Capabilities = {
   verbosity: false,
   maxTokensField: 'max_tokens',
   streamUsage: true,
+  tokenCount: 'none',
 };
 
 /** The capabilities of known servers, where they differ from GENERIC. */
@@ -72,9 +78,15 @@ const PRESETS = {
     maxTokensField: 'max_completion_tokens',
   },
   // The chat templates of many models reject system messages after the first.
-  vllm: { systemRole: 'first', toolImages: true, reasoningReplay: 'reasoning' },
+  vllm: { systemRole: 'first', toolImages: true, reasoningReplay: 'reasoning', tokenCount: 'tokenize' },
   sglang: { systemRole: 'first', audio: false, files: false, strictTools: true, reasoningReplay: 'reasoning_content' },
-  'llama.cpp': { systemRole: 'first', files: false, namedToolChoice: false, reasoningReplay: 'reasoning_content' },
+  'llama.cpp': {
+    systemRole: 'first',
+    files: false,
+    namedToolChoice: false,
+    reasoningReplay: 'reasoning_content',
+    tokenCount: 'input_tokens',
+  },
   ollama: { audio: false, files: false, reasoningReplay: 'reasoning' },
   tgi: { systemRole: 'first', audio: false, files: false, reasoningSwitch: 'none' },
   deepseek: {

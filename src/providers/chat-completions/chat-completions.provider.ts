@@ -11,6 +11,7 @@ import { reasonOf } from '../scrub.js';
 import { countItemTokens, type CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
 import {
+  CountRefusedError,
   readText,
   type UpstreamAddress,
   type UpstreamAnswer,
@@ -19,6 +20,7 @@ import {
 } from '../upstream-http/index.js';
 import { AnswerReader, CallCollector, readAnswer } from './answer/index.js';
 import type { Capabilities } from './capabilities.js';
+import { TokenRoute } from './counts/index.js';
 import {
   isUnreachable,
   readFailure,
@@ -62,6 +64,7 @@ export class ChatCompletionsProvider extends PushingProvider {
 
   private readonly client: UpstreamClient;
   private readonly lister: ModelLister;
+  private readonly counting: TokenRoute | null;
   private readonly outages = new OutageLog(new Logger(ChatCompletionsProvider.name));
 
   constructor(
@@ -70,6 +73,8 @@ export class ChatCompletionsProvider extends PushingProvider {
   ) {
     super();
     this.client = new UpstreamClient(options.address, dependencies.clock);
+    const { address, capabilities } = options;
+    this.counting = TokenRoute.of(capabilities.tokenCount, this.client, dependencies.clock, address.baseUrl);
     this.lister = new ModelLister(this.client, dependencies.clock, { ...options, baseUrl: options.address.baseUrl });
   }
 
@@ -97,8 +102,10 @@ export class ChatCompletionsProvider extends PushingProvider {
     await sink.write(reader.end(finished));
   }
 
-  /** Counts only what is sent: offered tools, and reasoning if the server accepts it. */
-  override countTokens(turn: Turn, options?: CountOptions): Promise<number> {
+  /** Asks the server for an exact count, if it can. Else counts only what is sent: offered tools, and reasoning if the server accepts it. */
+  override async countTokens(turn: Turn, options: CountOptions = {}): Promise<number> {
+    const asked = options.exact === true ? await this.countAtServer(turn, options.signal) : null;
+    if (asked !== null) return asked;
     const { tools } = new ToolTable(turn.settings.tools, turn.context);
     const offered = tools.map(({ definition }) => definition) as unknown as ResponseSettings['tools'];
     const { context } = turn;
@@ -115,10 +122,26 @@ export class ChatCompletionsProvider extends PushingProvider {
     return this.client.destroy();
   }
 
+  /** The server's count of a turn; null if it does not count such turns. */
+  private async countAtServer(turn: Turn, signal: AbortSignal | undefined): Promise<number | null> {
+    const { counting, options } = this;
+    if (counting === null) return null;
+    const { body } = toChatRequest(turn, this.lister.capabilitiesOf(turn.settings.model), options);
+    try {
+      return await counting.ask(body, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.explain(error instanceof CountRefusedError ? this.toRefusal(error, error.text) : error);
+    }
+  }
+
   private async refusal(answer: UpstreamAnswer): Promise<ModelError> {
-    const retryAfterMs = readRetryAfter(answer.headers, this.dependencies.clock.now());
-    const text = await readText(answer).catch(() => '');
-    return toModelError(answer.status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
+    return this.toRefusal(answer, await readText(answer).catch(() => ''));
+  }
+
+  private toRefusal({ status, headers }: Pick<UpstreamAnswer, 'status' | 'headers'>, text: string): ModelError {
+    const retryAfterMs = readRetryAfter(headers, this.dependencies.clock.now());
+    return toModelError(status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
   }
 
   /** The error for the client; logs its cause. */

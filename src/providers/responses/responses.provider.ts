@@ -6,10 +6,12 @@ import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { Random } from '../routing/random.js';
+import type { CountOptions } from '../tokens/index.js';
 import type { Turn } from '../turn.js';
-import { UpstreamClient } from '../upstream-http/index.js';
+import { CountRoute, UpstreamClient } from '../upstream-http/index.js';
 import { ModelList, readModels } from '../upstream-models/index.js';
 import { askUpstream } from './ask-upstream.js';
+import { countAtUpstream } from './count-at-upstream.js';
 import type { ResponsesOptions } from './options.js';
 import { CONVERSATION_HEADERS } from './request/index.js';
 import { Sessions } from './sessions.js';
@@ -42,9 +44,11 @@ export class ResponsesProvider extends PushingProvider {
     super();
     const { address, websockets } = options;
     const logger = new Logger(ResponsesProvider.name);
+    const client = new UpstreamClient(address, clock);
     this.upstream = {
       options,
-      client: new UpstreamClient(address, clock),
+      client,
+      counting: new CountRoute(client, clock, '/responses/input_tokens'),
       sockets: websockets === null ? null : new SocketPool({ address, websockets, clock }),
       sessions: new Sessions(websockets?.healAfterMs ?? null),
       statistics: new Statistics(),
@@ -53,7 +57,7 @@ export class ResponsesProvider extends PushingProvider {
       logger,
       outages: new OutageLog(logger, clock),
     };
-    this.list = new ModelList(this.upstream.client, clock, { name: options.name, baseUrl: address.baseUrl });
+    this.list = new ModelList(client, clock, { name: options.name, baseUrl: address.baseUrl });
   }
 
   override async models(): Promise<readonly ModelInfo[]> {
@@ -64,6 +68,12 @@ export class ResponsesProvider extends PushingProvider {
 
   override push(turn: Turn, sink: ModelSink): Promise<void> {
     return askUpstream(turn, sink, this.upstream);
+  }
+
+  /** Asks the upstream for an exact count, if it has the route. */
+  override async countTokens(turn: Turn, options: CountOptions = {}): Promise<number> {
+    const asked = options.exact === true ? await countAtUpstream(turn, this.upstream, options.signal) : null;
+    return asked ?? super.countTokens(turn, options);
   }
 
   /** What it has counted since it was created (docs/upstreams.md). */

@@ -3,7 +3,7 @@ import type { Logger } from '@nestjs/common';
 import type { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import type { Random } from '../routing/random.js';
-import type { UpstreamClient } from '../upstream-http/index.js';
+import type { CountRoute, UpstreamClient } from '../upstream-http/index.js';
 import type { ResponsesOptions } from './options.js';
 import type { Sessions } from './sessions.js';
 import type { Statistics } from './statistics.js';
@@ -13,6 +13,8 @@ import type { SocketPool } from './transport/index.js';
 export interface Upstream {
   readonly options: ResponsesOptions;
   readonly client: UpstreamClient;
+  /** `POST /responses/input_tokens`. */
+  readonly counting: CountRoute;
   /** Null if WebSockets are not used. */
   readonly sockets: SocketPool | null;
   readonly sessions: Sessions;

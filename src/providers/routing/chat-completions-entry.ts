@@ -29,6 +29,7 @@ export const CAPABILITY_NAMES = {
   verbosity: 'verbosity',
   max_tokens_field: 'maxTokensField',
   stream_usage: 'streamUsage',
+  token_count: 'tokenCount',
 } as const satisfies Record<string, keyof Capabilities>;
 
 /** The JSON Schemas of the members of `capabilities`. */
@@ -51,4 +52,5 @@ export const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, 
   verbosity: flag,
   max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
   stream_usage: flag,
+  token_count: oneOf('tokenize', 'input_tokens', 'none'),
 };

@@ -1,5 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import { askProvider } from '../ask-provider.js';
+import { ModelError } from '../model-error.js';
 import type { ModelInfo, ModelProviderBase } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
@@ -52,6 +53,7 @@ export class RoutedProvider extends PushingProvider {
   }
 
   override countTokens(turn: Turn, options?: CountOptions): Promise<number> {
+    if (options?.exact === true) return this.countExactly(turn, options);
     return this.first.provider.countTokens(this.turnFor(this.first, turn), options);
   }
 
@@ -61,6 +63,21 @@ export class RoutedProvider extends PushingProvider {
 
   override countOutputTokens(output: readonly Item[], options?: CountOptions): Promise<number> {
     return this.first.provider.countOutputTokens(output, options);
+  }
+
+  /** Asks the target that would answer or, where that fails, the next one. */
+  private async countExactly(turn: Turn, options: CountOptions): Promise<number> {
+    let failure: unknown;
+    for (const target of orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random)) {
+      try {
+        return await target.provider.countTokens(this.turnFor(target, turn), options);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (!(error instanceof ModelError) || error.retry === 'nowhere') throw error;
+        failure ??= error;
+      }
+    }
+    throw failure;
   }
 
   private turnFor(target: Target, turn: Turn, hasOthers = false): Turn {

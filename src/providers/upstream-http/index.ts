@@ -1,3 +1,4 @@
+export * from './count-route.js';
 export * from './event-stream.js';
 export * from './exchange-timer.js';
 export * from './read-text.js';

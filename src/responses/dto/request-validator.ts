@@ -10,6 +10,7 @@ import {
   type CreateOptions,
   validateCreateEvent,
   validateCreateRequest,
+  validateInputTokensRequest,
 } from './validate-create-request.js';
 
 /** Most members of a request, known or not. The API has about forty. */
@@ -39,6 +40,12 @@ export class RequestValidator {
   checkEvent(body: unknown): CreateEvent {
     this.limitSize(body);
     return validateCreateEvent(body, this.options());
+  }
+
+  /** The members of a body of `POST /responses/input_tokens` that count. Throws ApiError 400 for the first violation. */
+  checkCount(body: unknown): CreateResponseRequest {
+    this.limitSize(body);
+    return validateInputTokensRequest(body, this.options());
   }
 
   /** First of all, because what follows takes time for each of them. */

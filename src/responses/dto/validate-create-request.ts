@@ -18,10 +18,12 @@ import {
   requireSomethingToAnswer,
   requireToolsOfChoice,
 } from './cross-checks.js';
+import { COUNTED_MEMBERS, InputTokensBody } from './input-tokens-body.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 
 const requireModel = compile(ModelMember);
 const HTTP_BODY = { check: compile(CreateRequestBody), members: membersOf(CreateRequestBody) };
+const COUNT_BODY = { check: compile(InputTokensBody), members: COUNTED_MEMBERS };
 const EVENT_BODY = { check: compile(CreateEventBody), members: membersOf(CreateEventBody) };
 
 /** Options of a validation. */
@@ -37,7 +39,8 @@ interface RequestKind {
   readonly check: Validate;
   /** The members that the API knows. */
   readonly members: ReadonlySet<string>;
-  readonly isWarmUp: boolean;
+  /** Whether a model is asked; otherwise it needs no input. */
+  readonly asksModel: boolean;
 }
 
 /**
@@ -47,7 +50,7 @@ interface RequestKind {
  * @throws ApiError with status 400 for the first violation
  */
 export function validateCreateRequest(body: unknown, options: CreateOptions): CreateResponseRequest {
-  return validate(requireObject(body), options, { ...HTTP_BODY, isWarmUp: false });
+  return validate(requireObject(body), options, { ...HTTP_BODY, asksModel: true });
 }
 
 /** A validated `response.create`. */
@@ -67,15 +70,33 @@ export interface CreateEvent {
 export function validateCreateEvent(body: unknown, options: CreateOptions): CreateEvent {
   const members = requireObject(body);
   const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
-  const request = validate(members, options, { ...EVENT_BODY, isWarmUp: !generate });
+  const request = validate(members, options, { ...EVENT_BODY, asksModel: generate });
   const { session_id: sessionId } = members as Pick<CreateEventBody, 'session_id'>;
   return { request, generate, sessionId: sessionId ?? undefined };
+}
+
+/**
+ * Checks the body of `POST /responses/input_tokens` like that of `POST /responses`, without the members that do not count (protocol §1.1):
+ * they are refused only where unknown members are. It needs no input.
+ *
+ * @throws ApiError with status 400 for the first violation
+ */
+export function validateInputTokensRequest(body: unknown, options: CreateOptions): CreateResponseRequest {
+  const members = requireObject(body);
+  const counted = options.unknownParameters === 'reject' ? members : withoutUncounted(members, options.forwarded);
+  return validate(counted, options, { ...COUNT_BODY, asksModel: false });
+}
+
+function withoutUncounted(members: Record<string, unknown>, forwarded?: ReadonlySet<string>): Record<string, unknown> {
+  const isUncounted = (name: string): boolean =>
+    HTTP_BODY.members.has(name) && !COUNTED_MEMBERS.has(name) && forwarded?.has(name) !== true;
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !isUncounted(name)));
 }
 
 function validate(
   members: Record<string, unknown>,
   options: CreateOptions,
-  { check, members: known, isWarmUp }: RequestKind,
+  { check, members: known, asksModel }: RequestKind,
 ): CreateResponseRequest {
   const { toleratedFor, forwarded, ...given } = options;
   requireModel(members, given);
@@ -84,17 +105,17 @@ function validate(
     throw new ApiError(400, 'invalid_request_error', 'model_not_found', 'model', message);
   }
   refuseChatCompletions(members, given, forwarded);
-  if (!isWarmUp) requireInput(members);
+  if (asksModel) requireInput(members);
   const unknown = refuseUnknown(members, known, given, forwarded);
   if (unknown !== null) throw unknown.toError();
   const request = members as unknown as CreateResponseRequest;
   const rules: CheckOptions = { ...given, tolerated: toleratedFor?.(request.model) };
   check(members, rules);
   refuseTwoHistories(request);
-  refuseUnbuiltFeatures(request, isWarmUp);
-  if (!isWarmUp) requireSomethingToAnswer(request);
+  refuseUnbuiltFeatures(request, !asksModel);
+  if (asksModel) requireSomethingToAnswer(request);
   requireToolsOfChoice(request, rules);
-  if (!isWarmUp) requireMentionOfJson(request, rules);
+  if (asksModel) requireMentionOfJson(request, rules);
   return request;
 }
 

@@ -12,9 +12,22 @@ export class ContextWindow {
 
   /**
    * The context for the model: everything, or with `truncation: "auto"` what fits its window. Throws ApiError 400
-   * `context_length_exceeded` otherwise, and the reason of the signal when it aborts. Counts no more than it needs to.
+   * `context_length_exceeded` otherwise, and the reason of the signal when it aborts.
    */
-  async fit(turn: Turn, { model, provider }: ModelRoute, signal: AbortSignal): Promise<readonly Item[]> {
+  async fit(turn: Turn, route: ModelRoute, signal: AbortSignal): Promise<readonly Item[]> {
+    const fitting = await this.fitting(turn, route, signal);
+    if (fitting !== undefined) return fitting;
+    // Token counts of images, audio and files are guesses, so the model decides.
+    if (holdsMedia(turn.context)) return turn.context;
+    throw ApiError.of('context_length_exceeded', CONTEXT_TOO_LONG, { param: 'input' });
+  }
+
+  /** The same; undefined when nothing fits. Counts no more than it needs to. */
+  async fitting(
+    turn: Turn,
+    { model, provider }: ModelRoute,
+    signal: AbortSignal,
+  ): Promise<readonly Item[] | undefined> {
     const { context: items, settings } = turn;
     const { contextWindow: window } = model;
     if (window === undefined || !mayExceed(window, [settings.instructions, settings.tools, settings.text, ...items])) {
@@ -23,14 +36,9 @@ export class ContextWindow {
     const countInput = (context: readonly Item[], limit: number): Promise<number> =>
       this.meter.countInput(provider, { ...turn, context }, { signal, limit });
     if ((await countInput(items, window)) <= window) return items;
+    if (settings.truncation !== 'auto') return undefined;
     const count = (some: readonly Item[], limit: number): Promise<number> =>
       provider.countContextTokens(some, { signal, limit });
-    const maxOutputTokens = settings.max_output_tokens;
-    const isAuto = settings.truncation === 'auto';
-    const fitting = isAuto ? await dropOldest({ items, window, maxOutputTokens, countInput, count }) : undefined;
-    if (fitting !== undefined) return fitting;
-    // Token counts of images, audio and files are guesses, so the model decides.
-    if (holdsMedia(items)) return items;
-    throw ApiError.of('context_length_exceeded', CONTEXT_TOO_LONG, { param: 'input' });
+    return dropOldest({ items, window, maxOutputTokens: settings.max_output_tokens, countInput, count });
   }
 }

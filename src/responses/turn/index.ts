@@ -7,6 +7,7 @@ export * from './entrance.js';
 export * from './event-names.js';
 export * from './event-sink.js';
 export * from './failures.js';
+export * from './input-tokens.js';
 export * from './pass-policy.js';
 export * from './passes.js';
 export * from './resolve.js';

@@ -52,8 +52,21 @@ export class TurnResolver {
     turn.chose(route.providerName);
     const mustBeSaved = admitted.settings.store || admitted.settings.background === true;
     const expecting = mustBeSaved ? this.store.expectSave() : undefined;
-    if (isPromise(expecting)) return expecting.then(() => this.resolveContext(turn, route));
-    return this.resolveContext(turn, route);
+    if (isPromise(expecting)) return expecting.then(() => this.resolveFitting(turn, route));
+    return this.resolveFitting(turn, route);
+  }
+
+  /**
+   * The same for a turn whose tokens are only counted: nothing will be saved, and a context that no truncation fits into the model's
+   * window stays whole.
+   */
+  async resolveToCount(turn: ActiveTurn): Promise<Pick<ResolvedTurn, 'route' | 'question'>> {
+    const { admitted, signal } = turn;
+    const route = this.providers.route(admitted.settings.model);
+    const { question } = await this.resolveContext(turn, route);
+    if (admitted.settings.truncation !== 'auto') return { route, question };
+    const fitting = await this.window.fitting(question, route, signal);
+    return { route, question: fitting === undefined ? question : { ...question, context: fitting } };
   }
 
   /** The input of the next pass, after items were given to the model. */
@@ -68,6 +81,17 @@ export class TurnResolver {
     return this.fit(toQuestion(admitted, sessionId, { input: given, transcript, parent }), route, signal);
   }
 
+  private resolveFitting(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
+    const resolved = this.resolveContext(turn, route);
+    if (route.model.contextWindow === undefined) return resolved;
+    const fit = async (whole: ResolvedTurn): Promise<ResolvedTurn> => ({
+      ...whole,
+      question: await this.fit(whole.question, route, turn.signal),
+    });
+    return isPromise(resolved) ? resolved.then(fit) : fit(resolved);
+  }
+
+  /** The turn with its whole context. */
   private resolveContext(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
     const { admitted, client, run } = turn;
     // Resolved when the response was created; its references may be deleted since.
@@ -85,20 +109,14 @@ export class TurnResolver {
     return this.conversations.read(caller.tenant, settings.conversation.id).then(resolveFrom);
   }
 
-  private toResolved(
-    { admitted, signal, run }: ActiveTurn,
-    route: ModelRoute,
-    context: TurnContext,
-  ): MaybePromise<ResolvedTurn> {
+  private toResolved({ admitted, run }: ActiveTurn, route: ModelRoute, context: TurnContext): ResolvedTurn {
     refuseUnsupportedEffort(admitted.settings, route.model);
     const { transcript, parent, conversation } = context;
     const own = conversation?.id ?? parent?.sessionId ?? admitted.responseId;
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
     const question = toQuestion(admitted, sessionId, context);
     this.hostedTools.check(route, question);
-    const resolved = { route, question, transcript, parent, conversation, sessionId };
-    if (route.model.contextWindow === undefined) return resolved;
-    return this.fit(question, route, signal).then((fitting) => ({ ...resolved, question: fitting }));
+    return { route, question, transcript, parent, conversation, sessionId };
   }
 
   private async fit(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {

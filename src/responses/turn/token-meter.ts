@@ -7,6 +7,7 @@ import {
   countItemTokens,
   type CountOptions,
   countSettingsTokens,
+  ModelError,
   type ModelProviderBase,
   type Turn,
 } from '../../providers/index.js';
@@ -27,10 +28,14 @@ export class TokenMeter {
     private readonly environment: Environment,
   ) {}
 
-  /** Input tokens of a turn. Rejects when the signal aborts. */
+  /**
+   * Input tokens of a turn. Rejects when the signal aborts; with `exact` also with the ModelError of an upstream that was asked, other
+   * than that the context is too long for it.
+   */
   async countInput(provider: ModelProviderBase, turn: Turn, options: Stoppable): Promise<number> {
     const counted = await this.own((own) => provider.countTokens(turn, own), turn, options);
     if (counted !== undefined) return counted;
+    if (options.exact === true) return this.countInput(provider, turn, { ...options, exact: false });
     return (await countSettingsTokens(turn.settings, options)) + (await countItemTokens(turn.context, options));
   }
 
@@ -75,6 +80,10 @@ export class TokenMeter {
       return requireCount(await untilAborted(count({ ...options, signal }), signal));
     } catch (error) {
       options.signal.throwIfAborted();
+      if (options.exact === true && error instanceof ModelError) {
+        if (error.code === 'context_length_exceeded') return undefined;
+        throw error;
+      }
       this.outages.warn(`the tokens of ${responseId} were estimated`, String(error));
       return undefined;
     } finally {

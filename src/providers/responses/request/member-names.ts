@@ -31,6 +31,17 @@ export const SENT_MEMBERS: readonly string[] = [
   'user',
 ];
 
+/** Those among them that a count of tokens takes (protocol §1.1). */
+export const COUNTED_MEMBERS: readonly string[] = [
+  'instructions',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'tool_choice',
+  'tools',
+  'truncation',
+];
+
 /** Members that the service or the provider sets, and that are not the client's to pass on. */
 const OWN_MEMBERS: readonly string[] = [
   'background',

@@ -1,7 +1,7 @@
 import type { Turn } from '../../turn.js';
 import type { ResponsesOptions } from '../options.js';
 import type { Conversation } from './conversation.js';
-import { SENT_MEMBERS } from './member-names.js';
+import { COUNTED_MEMBERS, SENT_MEMBERS } from './member-names.js';
 import { divideMembers, UpstreamRequest } from './upstream-request.js';
 
 const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
@@ -12,7 +12,7 @@ const ENCRYPTED_REASONING = 'reasoning.encrypted_content';
  */
 export function toRequest(turn: Turn, conversation: Conversation, options: ResponsesOptions): UpstreamRequest {
   const { settings, parameters } = turn;
-  const { forward, omit } = options;
+  const { forward } = options;
   const stores = options.storesUpstream && settings.store;
   const given = pick(parameters, [...SENT_MEMBERS, ...forward]);
   const include = stores ? turn.include : toInclude(turn);
@@ -25,9 +25,20 @@ export function toRequest(turn: Turn, conversation: Conversation, options: Respo
     prompt_cache_key: given['prompt_cache_key'] ?? conversation.id,
     store: stores,
   };
+  return createRequest(turn, members, options);
+}
+
+/** The request of `POST /responses/input_tokens` for a turn: the members that count (protocol §1.1), as `toRequest` sends them. */
+export function toCountRequest(turn: Turn, options: ResponsesOptions): UpstreamRequest {
+  const given = pick(turn.parameters, [...COUNTED_MEMBERS, ...options.forward]);
+  return createRequest(turn, { model: turn.settings.model, ...given }, options);
+}
+
+function createRequest(turn: Turn, members: Record<string, unknown>, options: ResponsesOptions): UpstreamRequest {
+  const { name, omit, storesUpstream } = options;
   return new UpstreamRequest(turn, divideMembers(members, omit), {
-    provider: options.name,
-    keepsAll: stores,
+    provider: name,
+    keepsAll: storesUpstream && turn.settings.store,
     takesMetadata: !omit.has('client_metadata'),
   });
 }

@@ -1,4 +1,5 @@
 export * from './answer-refused-error.js';
+export { isNetworkError, unanswered } from './broken.js';
 export type * from './exchange.js';
 export * from './open-fixture.js';
 export * from './open-sse.js';

@@ -1,0 +1,27 @@
+import { IsOptional, IsString, MaxLength } from 'class-validator';
+
+import { CreateRequestBody } from './create-request-body.js';
+
+/** The body of `POST /responses/input_tokens`: members of `POST /responses`, and `personality` (protocol §1.1). */
+export class InputTokensBody extends CreateRequestBody {
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  readonly personality?: string | null;
+}
+
+/** The members that a count takes (protocol §1.1). */
+export const COUNTED_MEMBERS: ReadonlySet<string> = new Set<keyof InputTokensBody>([
+  'model',
+  'input',
+  'instructions',
+  'previous_response_id',
+  'conversation',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'truncation',
+  'personality',
+]);
