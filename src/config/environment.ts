@@ -246,6 +246,30 @@ export class Environment {
   @WholeNumber(1)
   readonly MAX_PASSES: number = 50;
 
+  // Section: Compaction
+
+  /**
+   * Tokens of user messages that a compaction keeps as they are, the newest first; at most half of the threshold. The rest is
+   * summarised. See docs/compaction.md.
+   */
+  @WholeNumber(0)
+  readonly COMPACTION_KEEP_TOKENS: number = 20_000;
+
+  /**
+   * Tokens from which `context_management` without `compact_threshold` compacts a context, for models whose window is not known. For
+   * others it is 80 % of the window.
+   */
+  @WholeNumber(1000)
+  readonly COMPACTION_THRESHOLD: number = 100_000;
+
+  /** Maximum number of tokens of a summary, reasoning included; at most an eighth of the window. A longer one fails the response. */
+  @WholeNumber(16)
+  readonly COMPACTION_MAX_SUMMARY_TOKENS: number = 8192;
+
+  /** What the model is asked when it is to summarise a context, as a message of the user. Empty: the prompt of the service. */
+  @Text()
+  readonly COMPACTION_PROMPT: string = '';
+
   // Section: Background responses
 
   /**

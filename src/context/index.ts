@@ -6,4 +6,13 @@ export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';
 export * from './transcript.js';
-export { dropOldest, holdsMedia, mayExceed, type UnfittedContext } from './fit-context.js';
+export {
+  dropOldest,
+  holdsMedia,
+  isInstruction,
+  isMedia,
+  isSetting,
+  mayExceed,
+  type UnfittedContext,
+  validCuts,
+} from './fit-context.js';

@@ -46,6 +46,12 @@ export abstract class ModelProviderBase {
   readonly isRecorded: boolean = true;
 
   /**
+   * Whether its upstream compacts contexts: `context_management` and `compaction_trigger` items are left to it. Otherwise the
+   * service compacts them, with summaries of the model.
+   */
+  readonly compactsContexts: boolean = false;
+
+  /**
    * Types of hosted tools that it runs, such as `web_search`, exactly as requests name them. Requests that demand another one are
    * refused, and HOSTED_TOOLS=reject refuses all that have one. `all`: it gets every request, and decides itself.
    */

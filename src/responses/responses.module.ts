@@ -9,7 +9,9 @@ import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
 import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
+import { CompactionPolicy, Compactor, Summarizer } from './compaction/index.js';
 import { RequestValidator } from './dto/index.js';
+import { CompactController } from './http/compact.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { StalledClients } from './http/stalled-clients.js';
@@ -48,7 +50,7 @@ import {
     StateModule,
     WebhooksModule,
   ],
-  controllers: [ResponsesController],
+  controllers: [CompactController, ResponsesController],
   providers: [
     SseTransport,
     StalledClients,
@@ -73,6 +75,9 @@ import {
     Passes,
     PassPolicies,
     TokenMeter,
+    Summarizer,
+    Compactor,
+    CompactionPolicy,
     TurnSaver,
     TurnFailures,
     RunningTurns,

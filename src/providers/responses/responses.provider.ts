@@ -31,6 +31,7 @@ export class ResponsesProvider extends PushingProvider {
   /** The upstream runs hosted tools, or refuses them. */
   override readonly hostedTools: ModelProviderBase['hostedTools'] = 'all';
   override readonly requestHeaders = CONVERSATION_HEADERS;
+  override readonly compactsContexts: boolean;
 
   private readonly upstream: Upstream;
   private readonly list: ModelList;
@@ -41,6 +42,7 @@ export class ResponsesProvider extends PushingProvider {
   ) {
     super();
     const { address, websockets } = options;
+    this.compactsContexts = options.compactsUpstream;
     const logger = new Logger(ResponsesProvider.name);
     this.upstream = {
       options,

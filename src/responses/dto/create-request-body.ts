@@ -12,6 +12,7 @@ import {
   Min,
 } from 'class-validator';
 import { listOf, nested, recordOfStrings, Satisfies } from '../../validation/index.js';
+import { contextManagement } from './context-management.js';
 import { INCLUDABLES } from './includable.js';
 import { input } from './input-item.js';
 import { responseId } from './response-id.js';
@@ -19,7 +20,7 @@ import { TextConfig } from './text-config.js';
 import { toolChoice } from './tool-choice.js';
 import { tool } from './tools.js';
 import { AccessPrograms, ImageConfig, PromptCacheOptions, ReasoningConfig, StreamOptions } from './tuning.js';
-import { contextManagement, conversation, Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
+import { conversation, Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
 
 const metadata = recordOfStrings({
   expected: 'a metadata object',

@@ -5,5 +5,6 @@ export {
   validateRetrieveQuery,
 } from './query-parameters.js';
 export { typeOfItem } from './input-item.js';
+export type { CompactRequest } from './compact-request-body.js';
 export { RequestValidator } from './request-validator.js';
 export { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

@@ -5,6 +5,7 @@ import { UnknownFields } from '../../http/index.js';
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
+import { type CompactRequest, validateCompactRequest } from './compact-request-body.js';
 import {
   type CreateEvent,
   type CreateOptions,
@@ -39,6 +40,12 @@ export class RequestValidator {
   checkEvent(body: unknown): CreateEvent {
     this.limitSize(body);
     return validateCreateEvent(body, this.options());
+  }
+
+  /** The body of `POST /responses/compact`, the same object. Throws ApiError 400 for the first violation. */
+  checkCompactRequest(body: unknown): CompactRequest {
+    this.limitSize(body);
+    return validateCompactRequest(body, this.options());
   }
 
   /** First of all, because what follows takes time for each of them. */

@@ -2,6 +2,7 @@ export * from './active-turn.js';
 export * from './admission.js';
 export * from './admit.js';
 export * from './assemblers.js';
+export * from './compaction-request.js';
 export * from './context-window.js';
 export * from './entrance.js';
 export * from './event-names.js';

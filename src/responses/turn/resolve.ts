@@ -14,6 +14,7 @@ import { type ConversationPlace, ResponseStore, type StartedRun } from '../../st
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
+import { compactionOf } from './compaction-request.js';
 import { ContextWindow } from './context-window.js';
 
 /** A turn with its model and context. */
@@ -28,6 +29,8 @@ export interface ResolvedTurn {
   readonly conversation: ConversationPlace | null;
   /** The session of the response. */
   readonly sessionId: string;
+  /** Whether its context may be compacted before a pass, and is fitted into the window only then. */
+  readonly fitsLate: boolean;
 }
 
 /** Resolves the model and the context of a turn: the last step that can refuse its request. */
@@ -59,13 +62,19 @@ export class TurnResolver {
   /** The input of the next pass, after items were given to the model. */
   resolveNext(
     { admitted, signal }: ActiveTurn,
-    { route, sessionId }: ResolvedTurn,
+    { route, sessionId, fitsLate }: ResolvedTurn,
     given: readonly Item[],
     transcript: Transcript,
     origin: Origin | null,
   ): Promise<Turn> {
     const parent = { responseId: admitted.responseId, origin };
-    return this.fit(toQuestion(admitted, sessionId, { input: given, transcript, parent }), route, signal);
+    const question = toQuestion(admitted, sessionId, { input: given, transcript, parent });
+    return fitsLate ? Promise.resolve(question) : this.fit(question, route, signal);
+  }
+
+  /** Fits a question of a turn with `fitsLate` into the window of its model, unless its upstream compacts. Throws ApiError 400. */
+  async fitLate(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
+    return route.provider.compactsContexts ? question : this.fit(question, route, signal);
   }
 
   private resolveContext(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
@@ -96,8 +105,9 @@ export class TurnResolver {
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
     const question = toQuestion(admitted, sessionId, context);
     this.hostedTools.check(route, question);
-    const resolved = { route, question, transcript, parent, conversation, sessionId };
-    if (route.model.contextWindow === undefined) return resolved;
+    const fitsLate = compactionOf(question) !== null;
+    const resolved = { route, question, transcript, parent, conversation, sessionId, fitsLate };
+    if (fitsLate || route.model.contextWindow === undefined) return resolved;
     return this.fit(question, route, signal).then((fitting) => ({ ...resolved, question: fitting }));
   }
 
