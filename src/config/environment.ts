@@ -181,6 +181,15 @@ export class Environment {
   @Milliseconds(100)
   readonly SESSION_LOCK_TTL_MS: number = 30_000;
 
+  /**
+   * Keys that seal what clients keep for the service: compacted contexts and the reasoning of models, in `encrypted_content`.
+   * Comma-separated, each 32 bytes in base64, such as `$(openssl rand -base64 32)`. The first seals, all of them open: put a new
+   * key first, and remove an old one when its seals are no longer needed. Empty: one key is made and kept in the state. See
+   * docs/seals.md.
+   */
+  @TextList()
+  readonly SEAL_KEYS: readonly string[] = [];
+
   // Section: Models and turns
 
   /** Maximum number of concurrent turns per process. Further turns are refused with 503 `server_is_overloaded`. */

@@ -5,6 +5,7 @@ export * from './conversation-gate.js';
 export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';
+export * from './model-contexts.js';
 export * from './transcript.js';
 export {
   dropOldest,

@@ -57,6 +57,12 @@ export abstract class ModelProviderBase {
    */
   readonly hostedTools: readonly string[] | 'all' = 'all';
 
+  /**
+   * Whether it reads `encrypted_content` that this service has not sealed: its own, or that of its upstream. It then gets such items as
+   * they are, and applies `reasoning.context` itself. For others, such reasoning is left out, and such a compaction refused.
+   */
+  readonly readsForeignSeals: boolean = false;
+
   /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];
 

@@ -5,6 +5,7 @@ import { BodiesModule } from '../bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
 import { HttpModule } from '../http/index.js';
+import { SealsModule } from '../seals/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
@@ -28,6 +29,7 @@ import {
   Entrance,
   Passes,
   PassPolicies,
+  Questions,
   RunningTurns,
   TokenMeter,
   TurnAdmitter,
@@ -46,6 +48,7 @@ import {
     ConnectionsModule,
     ContextModule,
     HttpModule,
+    SealsModule,
     SessionsModule,
     StateModule,
     WebhooksModule,
@@ -71,6 +74,7 @@ import {
     Entrance,
     TurnResolver,
     ContextWindow,
+    Questions,
     Assemblers,
     Passes,
     PassPolicies,

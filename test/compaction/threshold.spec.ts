@@ -40,51 +40,54 @@ const NEW = { role: 'user', content: longText('third', 700) };
 const typesOf = ({ output }: WireResponse): readonly string[] =>
   (output as readonly { readonly type: string }[]).map(({ type }) => type);
 
-describe.each([...TRANSPORTS, BACKGROUND])('protocol §6.11: a context beyond the threshold, over $name', (transport) => {
-  it('is compacted within the turn, which goes on', async () => {
-    service.provider.reply(...say('SUMMARY', 2000, 20)).reply(...say('Done.', 800, 5));
-    const body = { model: 'm', input: [...LONG, NEW], context_management: EARLY };
-    const { response, events } = await transport.run(service, body);
-    expect(typesOf(response)).toEqual(['compaction', 'message']);
-    expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 2800, output_tokens: 25 } });
-    expect(response).not.toHaveProperty('context_management');
-    expect(events?.slice(2, 6).map(({ type }) => type) ?? []).toEqual(
-      events === undefined
-        ? []
-        : [
-            'response.output_item.added',
-            'response.compaction.compacting',
-            'response.output_item.done',
-            'response.output_item.added',
-          ],
-    );
-    const next = { model: 'm', input: 'fourth', previous_response_id: response.id };
-    await transport.run(service, next);
-    expect(service.provider.turns.map(seenIn)).toEqual([
-      ['user first', 'assistant answer', 'user second', 'assistant more'],
-      ['user second', 'assistant [SUMMARY]', 'user third'],
-      ['user second', 'assistant [SUMMARY]', 'user third', 'assistant Done.', 'user fourth'],
-    ]);
-  });
+describe.each([...TRANSPORTS, BACKGROUND])(
+  'protocol §6.11: a context beyond the threshold, over $name',
+  (transport) => {
+    it('is compacted within the turn, which goes on', async () => {
+      service.provider.reply(...say('SUMMARY', 2000, 20)).reply(...say('Done.', 800, 5));
+      const body = { model: 'm', input: [...LONG, NEW], context_management: EARLY };
+      const { response, events } = await transport.run(service, body);
+      expect(typesOf(response)).toEqual(['compaction', 'message']);
+      expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 2800, output_tokens: 25 } });
+      expect(response).not.toHaveProperty('context_management');
+      expect(events?.slice(2, 6).map(({ type }) => type) ?? []).toEqual(
+        events === undefined
+          ? []
+          : [
+              'response.output_item.added',
+              'response.compaction.compacting',
+              'response.output_item.done',
+              'response.output_item.added',
+            ],
+      );
+      const next = { model: 'm', input: 'fourth', previous_response_id: response.id };
+      await transport.run(service, next);
+      expect(service.provider.turns.map(seenIn)).toEqual([
+        ['user first', 'assistant answer', 'user second', 'assistant more'],
+        ['user second', 'assistant [SUMMARY]', 'user third'],
+        ['user second', 'assistant [SUMMARY]', 'user third', 'assistant Done.', 'user fourth'],
+      ]);
+    });
 
-  it('fails the turn when the summary fails, and changes nothing', async () => {
-    const first = await service.api.create({ input: LONG });
-    service.provider.reply({ type: 'text', delta: ' ' });
-    const body = { model: 'm', input: [NEW], previous_response_id: first.id, context_management: EARLY };
-    const { response } = await transport.run(service, body);
-    expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-    await transport.run(service, { model: 'm', input: 'on', previous_response_id: first.id });
-    const seen = service.provider.turns.at(-1);
-    expect(seen && seenIn(seen)).toEqual([
-      'user first',
-      'assistant answer',
-      'user second',
-      'assistant more',
-      'assistant ok',
-      'user on',
-    ]);
-  });
-});
+    it('fails the turn when the summary fails, and changes nothing', async () => {
+      const first = await service.api.create({ input: LONG });
+      service.provider.reply({ type: 'text', delta: ' ' });
+      const body = { model: 'm', input: [NEW], previous_response_id: first.id, context_management: EARLY };
+      const { response } = await transport.run(service, body);
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+      await transport.run(service, { model: 'm', input: 'on', previous_response_id: first.id });
+      const seen = service.provider.turns.at(-1);
+      expect(seen && seenIn(seen)).toEqual([
+        'user first',
+        'assistant answer',
+        'user second',
+        'assistant more',
+        'assistant ok',
+        'user on',
+      ]);
+    });
+  },
+);
 
 describe('context_management', () => {
   it.each([
@@ -100,7 +103,11 @@ describe('context_management', () => {
 
   it.each([
     [[{ type: 'magic' }], 'context_management[0].type', 'invalid_value'],
-    [[{ type: 'compaction', compact_threshold: 999 }], 'context_management[0].compact_threshold', 'integer_below_min_value'],
+    [
+      [{ type: 'compaction', compact_threshold: 999 }],
+      'context_management[0].compact_threshold',
+      'integer_below_min_value',
+    ],
     [[{}], 'context_management[0].type', 'missing_required_parameter'],
   ])('is checked: %j', async (context_management, param, code) => {
     const { status, body } = await service.api.post('responses', { model: 'm', input: 'x', context_management });
@@ -109,7 +116,11 @@ describe('context_management', () => {
   });
 
   it('keeps the calls that the new outputs answer, and the reasoning before them', async () => {
-    service.provider.reply({ type: 'reasoning', delta: 'Hm.' }, { type: 'function_call', name: 'f', callId: 'call_1' }, ...say(''));
+    service.provider.reply(
+      { type: 'reasoning', delta: 'Hm.' },
+      { type: 'function_call', name: 'f', callId: 'call_1' },
+      ...say(''),
+    );
     const first = await service.api.create({ input: LONG, tools: [{ type: 'function', name: 'f', parameters: {} }] });
     service.provider.turns.length = 0;
     service.provider.reply(...say('SUMMARY')).reply(...say('Done.'));
@@ -118,16 +129,19 @@ describe('context_management', () => {
     expect(service.provider.turns.map(seenIn)[1]).toEqual([
       'user second',
       'assistant [SUMMARY]',
-      'reasoning',
+      'reasoning Hm.',
       'function_call call_1',
       'function_call_output call_1',
     ]);
   });
 
   it('compacts between the passes of a turn', async () => {
-    policy.follow = () => runTools('weather', longText('sunny', 1200));
+    policy.follow = () => runTools('weather');
     service.provider
-      .reply({ type: 'text', delta: 'Let me see.' }, { type: 'function_call', name: 'weather', callId: 'call_1' })
+      .reply(
+        { type: 'text', delta: longText('Let', 1200) },
+        { type: 'function_call', name: 'weather', callId: 'call_1' },
+      )
       .reply(...say('SUMMARY'))
       .reply(...say('Done.'));
     const tools = [{ type: 'function', name: 'weather', parameters: {} }];
@@ -198,8 +212,15 @@ describe('a model with a small window', () => {
   beforeEach(() => void (provider().turns.length = 0));
 
   it.each(['auto', 'disabled'])('has a context beyond it compacted, with truncation %s', async (truncation) => {
-    provider().reply(...say('ONE')).reply(...say('TWO')).reply(...say('Done.'));
-    const input = [{ role: 'user', content: longText('big', 2500) }, { role: 'assistant', content: longText('more', 2000) }, NEW];
+    provider()
+      .reply(...say('ONE'))
+      .reply(...say('TWO'))
+      .reply(...say('Done.'));
+    const input = [
+      { role: 'user', content: longText('big', 2500) },
+      { role: 'assistant', content: longText('more', 2000) },
+      NEW,
+    ];
     const body = { model: 'm', input, context_management: [{ type: 'compaction' }], truncation };
     const { status, body: response } = await new_(body);
     expect({ status, response }).toMatchObject({ status: 200, response: { status: 'completed' } });
@@ -223,7 +244,10 @@ describe('a model with a small window', () => {
   });
 
   it('is refused what would not fit even then', async () => {
-    const input = [{ role: 'assistant', content: 'x' }, { role: 'user', content: longText('big', 5000) }];
+    const input = [
+      { role: 'assistant', content: 'x' },
+      { role: 'user', content: longText('big', 5000) },
+    ];
     provider().reply(...say('SUMMARY'));
     const { body } = await new_({ model: 'm', input, context_management: [{ type: 'compaction' }] });
     expect(body).toMatchObject({ status: 'failed', error: { code: 'context_length_exceeded' } });

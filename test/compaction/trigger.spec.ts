@@ -116,7 +116,14 @@ describe('a compaction_trigger', () => {
     const compaction = (response['output'] as readonly object[])[0];
     await client.turn({ ...shape, input: [compaction, { role: 'user', content: 'go' }] });
     expect(service.provider.turns.map(seenIn)).toEqual([
-      ['developer rules', 'user first', 'assistant answer', 'user second', 'function_call call_1', 'function_call_output call_1'],
+      [
+        'developer rules',
+        'user first',
+        'assistant answer',
+        'user second',
+        'function_call call_1',
+        'function_call_output call_1',
+      ],
       ['developer rules', 'user first', 'user second', 'assistant [SUMMARY]', 'user go'],
     ]);
     expect(service.provider.turns[0]?.settings.tools).toHaveLength(1);

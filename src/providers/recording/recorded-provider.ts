@@ -21,6 +21,7 @@ export interface RecordedTurn {
 export class RecordedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
+  override readonly readsForeignSeals: boolean;
 
   constructor(
     private readonly provider: ModelProviderBase,
@@ -30,6 +31,7 @@ export class RecordedProvider extends PushingProvider {
     super();
     this.hostedTools = provider.hostedTools;
     this.compactsContexts = provider.compactsContexts;
+    this.readsForeignSeals = provider.readsForeignSeals;
   }
 
   override models(): Promise<readonly ModelInfo[]> {

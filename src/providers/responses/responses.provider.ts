@@ -30,6 +30,7 @@ export interface ResponsesDependencies {
 export class ResponsesProvider extends PushingProvider {
   /** The upstream runs hosted tools, or refuses them. */
   override readonly hostedTools: ModelProviderBase['hostedTools'] = 'all';
+  override readonly readsForeignSeals = true;
   override readonly requestHeaders = CONVERSATION_HEADERS;
   override readonly compactsContexts: boolean;
 

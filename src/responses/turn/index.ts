@@ -10,6 +10,7 @@ export * from './event-sink.js';
 export * from './failures.js';
 export * from './pass-policy.js';
 export * from './passes.js';
+export * from './questions.js';
 export * from './resolve.js';
 export * from './run-turn.js';
 export * from './running-turns.js';

@@ -13,15 +13,16 @@ import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Tu
 import { type ConversationPlace, ResponseStore, type StartedRun } from '../../state/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
-import type { AdmittedTurn } from './admit.js';
 import { compactionOf } from './compaction-request.js';
-import { ContextWindow } from './context-window.js';
+import { Questions } from './questions.js';
 
 /** A turn with its model and context. */
 export interface ResolvedTurn {
   readonly route: ModelRoute;
-  /** The input of the first pass. */
+  /** The input of the first pass, as its model sees it. */
   readonly question: Turn;
+  /** The input of the request with its references resolved, which is stored. */
+  readonly input: readonly Item[];
   /** The transcript before the answer. */
   readonly transcript: Transcript;
   readonly parent: Continuation | null;
@@ -41,7 +42,7 @@ export class TurnResolver {
     private readonly store: ResponseStore,
     private readonly contexts: ContextResolver,
     private readonly conversations: ConversationGate,
-    private readonly window: ContextWindow,
+    private readonly questions: Questions,
     private readonly hostedTools: HostedTools,
   ) {}
 
@@ -60,7 +61,7 @@ export class TurnResolver {
   }
 
   /** The input of the next pass, after items were given to the model. */
-  resolveNext(
+  async resolveNext(
     { admitted, signal }: ActiveTurn,
     { route, sessionId, fitsLate }: ResolvedTurn,
     given: readonly Item[],
@@ -68,13 +69,13 @@ export class TurnResolver {
     origin: Origin | null,
   ): Promise<Turn> {
     const parent = { responseId: admitted.responseId, origin };
-    const question = toQuestion(admitted, sessionId, { input: given, transcript, parent });
-    return fitsLate ? Promise.resolve(question) : this.fit(question, route, signal);
+    const question = await this.questions.make(admitted, route, sessionId, { input: given, transcript, parent });
+    return fitsLate ? question : this.questions.fit(question, route, signal);
   }
 
   /** Fits a question of a turn with `fitsLate` into the window of its model, unless its upstream compacts. Throws ApiError 400. */
   async fitLate(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
-    return route.provider.compactsContexts ? question : this.fit(question, route, signal);
+    return route.provider.compactsContexts ? question : this.questions.fit(question, route, signal);
   }
 
   private resolveContext(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
@@ -100,20 +101,18 @@ export class TurnResolver {
     context: TurnContext,
   ): MaybePromise<ResolvedTurn> {
     refuseUnsupportedEffort(admitted.settings, route.model);
-    const { transcript, parent, conversation } = context;
+    const { input, transcript, parent, conversation } = context;
     const own = conversation?.id ?? parent?.sessionId ?? admitted.responseId;
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
-    const question = toQuestion(admitted, sessionId, context);
-    this.hostedTools.check(route, question);
-    const fitsLate = compactionOf(question) !== null;
-    const resolved = { route, question, transcript, parent, conversation, sessionId, fitsLate };
-    if (fitsLate || route.model.contextWindow === undefined) return resolved;
-    return this.fit(question, route, signal).then((fitting) => ({ ...resolved, question: fitting }));
-  }
-
-  private async fit(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
-    if (route.model.contextWindow === undefined) return question;
-    return { ...question, context: await this.window.fit(question, route, signal) };
+    const fitsLate = compactionOf({ input, parameters: admitted.parameters }) !== null;
+    const complete = (question: Turn): MaybePromise<ResolvedTurn> => {
+      this.hostedTools.check(route, question);
+      const resolved = { route, question, input, transcript, parent, conversation, sessionId, fitsLate };
+      if (fitsLate || route.model.contextWindow === undefined) return resolved;
+      return this.questions.fit(question, route, signal).then((fitting) => ({ ...resolved, question: fitting }));
+    };
+    const question = this.questions.make(admitted, route, sessionId, context);
+    return isPromise(question) ? question.then(complete) : complete(question);
   }
 }
 
@@ -125,28 +124,6 @@ function toContext({ context, input, parent, sessionId }: StartedRun): TurnConte
     transcript: transcript.append(input),
     parent: parent && { ...parent, transcript, conversation: null, sessionId },
     conversation: null,
-  };
-}
-
-/** A turn for its provider. The transcript is only copied on access: not every provider needs it. */
-function toQuestion(
-  { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
-  sessionId: string,
-  { input, transcript, parent }: Pick<TurnContext, 'input' | 'transcript'> & Pick<Turn, 'parent'>,
-): Turn {
-  return {
-    responseId,
-    tenant: caller.tenant,
-    sessionId,
-    input,
-    settings,
-    parameters,
-    include,
-    headers,
-    parent: parent === null ? null : { responseId: parent.responseId, origin: parent.origin },
-    get context() {
-      return transcript.items;
-    },
   };
 }
 
