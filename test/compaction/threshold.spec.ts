@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { asTenant } from '../../src/access/index.js';
 import { ConversationStore } from '../../src/state/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
-import { createInBackground, whenEnded } from '../support/background.js';
+import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { BackgroundLog } from '../support/background-attempts.js';
 import { EARLY, longText, say, seenIn, SmallProvider } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
-import type { Transport, WireResponse } from '../support/transport.js';
+import type { WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const policy = new TestPolicy();
@@ -19,14 +19,6 @@ beforeEach(() => {
   policy.follow = () => undefined;
   service.provider.turns.length = 0;
 });
-
-const BACKGROUND: Transport = {
-  name: 'background',
-  async run(target, body) {
-    const { id } = await createInBackground(target as typeof service, body as never);
-    return { response: (await whenEnded(target as typeof service, id)) as unknown as WireResponse };
-  },
-};
 
 /** A history beyond the threshold, in which the first message is beyond what is kept. */
 const LONG = [
@@ -40,7 +32,7 @@ const NEW = { role: 'user', content: longText('third', 700) };
 const typesOf = ({ output }: WireResponse): readonly string[] =>
   (output as readonly { readonly type: string }[]).map(({ type }) => type);
 
-describe.each([...TRANSPORTS, BACKGROUND])(
+describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])(
   'protocol §6.11: a context beyond the threshold, over $name',
   (transport) => {
     it('is compacted within the turn, which goes on', async () => {

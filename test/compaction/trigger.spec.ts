@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { createInBackground, whenEnded } from '../support/background.js';
+import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
 import { say, seenIn, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import type { Transport, WireResponse } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const service = useService({ providers: [ScriptedProvider] });
@@ -14,21 +13,13 @@ beforeEach(() => {
   service.provider.turns.length = 0;
 });
 
-const BACKGROUND: Transport = {
-  name: 'background',
-  async run(target, body) {
-    const { id } = await createInBackground(target as typeof service, body as never);
-    return { response: (await whenEnded(target as typeof service, id)) as unknown as WireResponse };
-  },
-};
-
 const INPUT = [
   { role: 'user', content: 'first question' },
   { role: 'assistant', content: 'answer' },
   { role: 'user', content: 'second question' },
 ];
 
-describe.each([...TRANSPORTS, BACKGROUND])('protocol §6.11: a compaction_trigger over $name', (transport) => {
+describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compaction_trigger over $name', (transport) => {
   it('is answered with one compaction item, and nothing else', async () => {
     service.provider.reply(...say('SUMMARY', 70, 7));
     const { response, events } = await transport.run(service, { model: 'm', input: [...INPUT, TRIGGER] });

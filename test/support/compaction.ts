@@ -33,7 +33,10 @@ export function say(delta: string, input = 10, output = 1): readonly ModelEvent[
 
 /** The items of a context, each as its role or type with the first word of its text. */
 export function outline(items: readonly Item[]): readonly string[] {
-  return items.map((item) => [item.role ?? item.type, firstWordOf(item)].join(' ').trim());
+  return items.map((item) => {
+    const who = typeof item.role === 'string' ? item.role : item.type;
+    return `${who} ${firstWordOf(item)}`.trim();
+  });
 }
 
 /** The context of a turn in the same way; of a question for a summary without its prompt. */

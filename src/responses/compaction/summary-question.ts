@@ -1,6 +1,20 @@
 import type { Item } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 
+/** Members of a request that concern its own answer. */
+const OF_THE_TURN: ReadonlySet<string> = new Set([
+  'background',
+  'context_management',
+  'conversation',
+  'include',
+  'max_tool_calls',
+  'previous_response_id',
+  'stream',
+  'stream_options',
+  'top_logprobs',
+  'truncation',
+]);
+
 /**
  * The question for the summary of a context, in which its prompt comes last. Model, instructions, tools and sampling are those of the
  * turn, so that an upstream finds the context in its cache; no tool can be called, and the answer is plain text.
@@ -8,19 +22,7 @@ import type { Turn } from '../../providers/index.js';
 export function toSummaryQuestion(turn: Turn, context: readonly Item[], mostTokens: number): Turn {
   const { responseId, tenant, sessionId, settings, headers } = turn;
   const { conversation: _conversation, ...others } = settings;
-  const {
-    background: _background,
-    context_management: _management,
-    conversation: _name,
-    include: _include,
-    max_tool_calls: _calls,
-    previous_response_id: _previous,
-    stream: _stream,
-    stream_options: _options,
-    top_logprobs: _logprobs,
-    truncation: _truncation,
-    ...sent
-  } = turn.parameters;
+  const sent = Object.entries(turn.parameters).filter(([name]) => !OF_THE_TURN.has(name));
   const { verbosity } = settings.text;
   return {
     responseId,
@@ -40,11 +42,11 @@ export function toSummaryQuestion(turn: Turn, context: readonly Item[], mostToke
       truncation: 'disabled',
     },
     parameters: {
-      ...sent,
+      ...(Object.fromEntries(sent) as Turn['parameters']),
       max_output_tokens: mostTokens,
       store: false,
       tool_choice: 'none',
-      ...(sent.text == null ? {} : { text: { format: { type: 'text' }, verbosity } }),
+      ...(turn.parameters.text == null ? {} : { text: { format: { type: 'text' }, verbosity } }),
     },
     include: [],
     headers,
