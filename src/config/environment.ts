@@ -181,6 +181,15 @@ export class Environment {
   @Milliseconds(100)
   readonly SESSION_LOCK_TTL_MS: number = 30_000;
 
+  /**
+   * Keys that seal what clients keep for the service: compacted contexts and the reasoning of models, in `encrypted_content`.
+   * Comma-separated, each 32 bytes in base64, such as `$(openssl rand -base64 32)`. The first seals, all of them open: put a new
+   * key first, and remove an old one when its seals are no longer needed. Empty: one key is made and kept in the state. See
+   * docs/seals.md.
+   */
+  @TextList()
+  readonly SEAL_KEYS: readonly string[] = [];
+
   // Section: Models and turns
 
   /**
@@ -248,6 +257,30 @@ export class Environment {
    */
   @WholeNumber(1)
   readonly MAX_PASSES: number = 50;
+
+  // Section: Compaction
+
+  /**
+   * Tokens of user messages that a compaction keeps as they are, the newest first; at most half of the threshold. The rest is
+   * summarised. See docs/compaction.md.
+   */
+  @WholeNumber(0)
+  readonly COMPACTION_KEEP_TOKENS: number = 20_000;
+
+  /**
+   * Tokens from which `context_management` without `compact_threshold` compacts a context, for models whose window is not known. For
+   * others it is 80 % of the window.
+   */
+  @WholeNumber(1000)
+  readonly COMPACTION_THRESHOLD: number = 100_000;
+
+  /** Maximum number of tokens of a summary, reasoning included; at most an eighth of the window. A longer one fails the response. */
+  @WholeNumber(16)
+  readonly COMPACTION_MAX_SUMMARY_TOKENS: number = 8192;
+
+  /** What the model is asked when it is to summarise a context, as a message of the user. Empty: the prompt of the service. */
+  @Text()
+  readonly COMPACTION_PROMPT: string = '';
 
   // Section: Background responses
 

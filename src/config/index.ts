@@ -11,3 +11,4 @@ export * from './longest-shutdown.js';
 export * from './variable-source.js';
 export * from './variables.js';
 export { hostOf, isPermittedAddress } from './webhook-endpoint.js';
+export { readSealKey, SEAL_KEY_BYTES } from './seal-keys.js';

@@ -2,6 +2,7 @@ import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './listen-address.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
+import { faultOfSealKeys } from './seal-keys.js';
 import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
 
 const CHECKS: readonly VariableCheck<Environment>[] = [
@@ -66,6 +67,13 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     ['RESPONSE_TTL', 'RESPONSE_TTL_MAX'],
     ({ RESPONSE_TTL, RESPONSE_TTL_MAX }) =>
       RESPONSE_TTL > RESPONSE_TTL_MAX ? 'RESPONSE_TTL: must not be more than RESPONSE_TTL_MAX.' : undefined,
+  ],
+  [
+    ['SEAL_KEYS'],
+    ({ SEAL_KEYS }) => {
+      const fault = faultOfSealKeys(SEAL_KEYS);
+      return fault === undefined ? undefined : `SEAL_KEYS: ${fault}`;
+    },
   ],
   [
     ['WEBHOOK_URL', 'WEBHOOK_ALLOW_LOOPBACK'],

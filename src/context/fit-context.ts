@@ -85,8 +85,8 @@ function roomForAnswer({ window, maxOutputTokens }: UnfittedContext): number {
   return Math.min(Math.max(maxOutputTokens ?? USUAL_ANSWER_TOKENS, Math.ceil(window / 16)), Math.floor(window / 2));
 }
 
-/** Where a transcript may begin, oldest first: after its leading items, but not between a call and its output. */
-function validCuts(items: readonly Item[], from: number): readonly number[] {
+/** Where a transcript may be cut, oldest first: from an index on, but not between a call and its output, or after reasoning. */
+export function validCuts(items: readonly Item[], from: number): readonly number[] {
   const last = new Map(items.map((item, index) => [callIdOf(item), index]));
   const cuts: number[] = [];
   let reach = from;
@@ -100,17 +100,19 @@ function validCuts(items: readonly Item[], from: number): readonly number[] {
   return cuts;
 }
 
-function isInstruction(item: Item): boolean {
+/** Instructions of the program, and items that stay in effect. */
+export function isInstruction(item: Item): boolean {
   if (item.type === 'message') return item.role === 'system' || item.role === 'developer';
   return isSetting(item);
 }
 
 /** Items that take effect in the middle of a transcript and stay in effect. */
-function isSetting({ type }: Item): boolean {
+export function isSetting({ type }: Item): boolean {
   return type === 'additional_tools' || type === 'configuration_update';
 }
 
-function isMedia(part: unknown): boolean {
+/** Whether a content part is an image, a sound or a file. */
+export function isMedia(part: unknown): boolean {
   return typeof part === 'object' && part !== null && MEDIA.has(Reflect.get(part, 'type'));
 }
 

@@ -1,4 +1,5 @@
 import { estimateBytes, type Item } from '../protocol/index.js';
+import { hasOwnSeal } from './marks.js';
 
 interface Held {
   readonly bytes: number;
@@ -22,7 +23,7 @@ export class HeldItems {
         held.holders += 1;
         continue;
       }
-      const bytes = estimateBytes(item);
+      const bytes = estimateBytes(item) + openedBytes(item);
       this.items.set(item, { bytes, holders: 1 });
       this.total += bytes;
     }
@@ -36,4 +37,9 @@ export class HeldItems {
       this.total -= held.bytes;
     }
   }
+}
+
+/** Most bytes of what stands in a sealed item, which is kept with it once it was opened. */
+function openedBytes(item: Item): number {
+  return hasOwnSeal(item) ? estimateBytes(item.encrypted_content) : 0;
 }

@@ -5,5 +5,15 @@ export * from './conversation-gate.js';
 export * from './continuation.js';
 export * from './continuation-cache.js';
 export * from './continuation-caches.js';
+export * from './model-contexts.js';
 export * from './transcript.js';
-export { dropOldest, holdsMedia, mayExceed, type UnfittedContext } from './fit-context.js';
+export {
+  dropOldest,
+  holdsMedia,
+  isInstruction,
+  isMedia,
+  isSetting,
+  mayExceed,
+  type UnfittedContext,
+  validCuts,
+} from './fit-context.js';

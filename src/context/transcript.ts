@@ -1,4 +1,5 @@
 import { ApiError, callIdOf, type Item } from '../protocol/index.js';
+import { addMarks, type Marks, NO_MARKS } from './marks.js';
 
 /** The calls a client must answer, and the item types that answer them (protocol §3.1). */
 const OUTPUT_OF_CALL: Readonly<Record<string, string>> = {
@@ -18,7 +19,11 @@ interface Backing {
   readonly items: Item[];
   readonly ids: Set<string>;
   readonly callIds: Set<string | undefined>;
+  readonly opened: OpenedItems;
 }
+
+/** What a model sees of items that the service has sealed: each is opened once. Null: it cannot be opened. */
+export type OpenedItems = Map<Item, readonly Item[] | null>;
 
 /**
  * The context of a model, as an immutable value. Extending it returns a new one and costs only the new items: the
@@ -31,17 +36,39 @@ export class Transcript {
     private readonly length: number,
     /** Call ids without an output yet, with the type of the call. */
     private readonly openCalls: ReadonlyMap<string, string>,
+    /** Its items that a model does not see as they are. */
+    readonly marks: Marks,
   ) {}
 
   /** A transcript of items that are already checked, such as a stored chain. */
   static of(items: readonly Item[]): Transcript {
-    const empty = new Transcript({ items: [], ids: new Set(), callIds: new Set() }, 0, NO_CALLS);
-    return empty.append(items);
+    const backing: Backing = { items: [], ids: new Set(), callIds: new Set(), opened: new Map() };
+    return new Transcript(backing, 0, NO_CALLS, NO_MARKS).append(items);
   }
 
   /** All items, oldest first. */
   get items(): readonly Item[] {
-    return this.backing.items.slice(0, this.length);
+    return this.itemsFrom(0);
+  }
+
+  /** The number of its items. */
+  get size(): number {
+    return this.length;
+  }
+
+  /** The items from a position on. */
+  itemsFrom(position: number): readonly Item[] {
+    return this.backing.items.slice(position, this.length);
+  }
+
+  /** The item at a position. */
+  at(position: number): Item | undefined {
+    return position < this.length ? this.backing.items[position] : undefined;
+  }
+
+  /** What stands in its sealed items, as far as they were opened. */
+  get opened(): OpenedItems {
+    return this.backing.opened;
   }
 
   /** Whether an item has this id; may be true for one of a longer transcript with the same beginning. */
@@ -58,13 +85,18 @@ export class Transcript {
   fork(): Transcript {
     const items = this.backing.items.slice(0, this.length);
     const ids = new Set(items.map(({ id }) => id));
-    const backing = { items, ids, callIds: new Set(items.filter(isCall).map(callIdOf)) };
-    return new Transcript(backing, this.length, this.openCalls);
+    const backing = {
+      items,
+      ids,
+      callIds: new Set(items.filter(isCall).map(callIdOf)),
+      opened: this.openedAmong(items),
+    };
+    return new Transcript(backing, this.length, this.openCalls, this.marks);
   }
 
   /** The items added since an earlier state of this transcript. */
   itemsAfter(earlier: Transcript): readonly Item[] {
-    return this.backing.items.slice(earlier.length, this.length);
+    return this.itemsFrom(earlier.length);
   }
 
   /**
@@ -104,7 +136,15 @@ export class Transcript {
       backing.ids.add(item.id);
       if (isCall(item)) backing.callIds.add(callIdOf(item));
     }
-    return new Transcript(backing, backing.items.length, this.openCallsAfter(items));
+    const marks = addMarks(this.marks, items, this.length);
+    return new Transcript(backing, backing.items.length, this.openCallsAfter(items), marks);
+  }
+
+  private openedAmong(items: readonly Item[]): OpenedItems {
+    const { opened } = this.backing;
+    if (opened.size === 0) return new Map();
+    const own = new Set(items);
+    return new Map([...opened].filter(([item]) => own.has(item)));
   }
 
   /** This transcript if it is the longest on its backing, else a fork. */

@@ -13,6 +13,7 @@ declare module 'fastify' {
 const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly string[]])[] = [
   [/^responses$/, ['GET', 'HEAD', 'POST']],
   [/^responses\/input_tokens$/, ['POST']],
+  [/^responses\/compact$/, ['POST']],
   [/^responses\/(?!(?:compact|input_tokens)$)[^/]+$/, ['GET', 'HEAD', 'DELETE']],
   [/^responses\/[^/]+\/(?:input_items|children|siblings|leaves|tree)$/, ['GET', 'HEAD']],
   [/^responses\/[^/]+\/cancel$/, ['POST']],

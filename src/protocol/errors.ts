@@ -31,6 +31,8 @@ export const ERROR_CODES = {
   integer_below_min_value: { status: 400, type: 'invalid_request_error' },
   /** The parameters of a function with `strict: true` are outside the subset of Structured Outputs. */
   invalid_function_parameters: { status: 400, type: 'invalid_request_error' },
+  /** A compaction item was altered, or sealed by another service, for another tenant or with a key that SEAL_KEYS no longer has. */
+  invalid_encrypted_content: { status: 400, type: 'invalid_request_error' },
   /** An id does not begin with the prefix of its kind, such as `resp`. */
   invalid_id_prefix: { status: 400, type: 'invalid_request_error' },
   /** The body or the frame is not valid JSON. */

@@ -12,5 +12,6 @@ export * from './list-object.js';
 export * from './origin.js';
 export * from './output-text.js';
 export * from './rate-limit-headers.js';
+export * from './sealed-items.js';
 export * from './usage.js';
 export * from './wire.js';

@@ -7,3 +7,10 @@ export interface Origin {
   /** The upstream's own id of the response. */
   readonly upstreamId?: string;
 }
+
+/** The upstream that has answered, without its own id of a response that it cannot go on from. */
+export function withoutUpstream(origin: Origin | null): Origin | null {
+  if (origin === null) return null;
+  const { upstreamId: _, ...rest } = origin;
+  return rest;
+}

@@ -46,10 +46,22 @@ export abstract class ModelProviderBase {
   readonly isRecorded: boolean = true;
 
   /**
+   * Whether its upstream compacts contexts: `context_management` and `compaction_trigger` items are left to it. Otherwise the
+   * service compacts them, with summaries of the model.
+   */
+  readonly compactsContexts: boolean = false;
+
+  /**
    * Types of hosted tools that it runs, such as `web_search`, exactly as requests name them. Requests that demand another one are
    * refused, and HOSTED_TOOLS=reject refuses all that have one. `all`: it gets every request, and decides itself.
    */
   readonly hostedTools: readonly string[] | 'all' = 'all';
+
+  /**
+   * Whether it reads `encrypted_content` that this service has not sealed: its own, or that of its upstream. It then gets such items as
+   * they are, and applies `reasoning.context` itself. For others, such reasoning is left out, and such a compaction refused.
+   */
+  readonly readsForeignSeals: boolean = false;
 
   /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];

@@ -25,6 +25,8 @@ export interface Turn {
   readonly headers: TurnHeaders;
   /** Whether another upstream is asked if this one fails before its output: then a provider need not repeat its request. */
   readonly hasOthers?: boolean;
+  /** `summary`: the service asks for a summary of the context (docs/compaction.md); absent for the turns of clients. */
+  readonly purpose?: 'summary' | undefined;
   /** The response that this turn continues: `previous_response_id` or, in a further pass, the response itself. */
   readonly parent: { readonly responseId: string; readonly origin: Origin | null } | null;
 }

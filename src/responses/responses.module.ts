@@ -5,11 +5,14 @@ import { BodiesModule } from '../bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
 import { HttpModule } from '../http/index.js';
+import { SealsModule } from '../seals/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
 import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
+import { CompactionPolicy, Compactor, Summarizer } from './compaction/index.js';
 import { RequestValidator } from './dto/index.js';
+import { CompactController } from './http/compact.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
@@ -28,6 +31,7 @@ import {
   InputTokens,
   Passes,
   PassPolicies,
+  Questions,
   RunningTurns,
   TokenMeter,
   TurnAdmitter,
@@ -46,11 +50,12 @@ import {
     ConnectionsModule,
     ContextModule,
     HttpModule,
+    SealsModule,
     SessionsModule,
     StateModule,
     WebhooksModule,
   ],
-  controllers: [InputTokensController, ResponsesController],
+  controllers: [CompactController, InputTokensController, ResponsesController],
   providers: [
     SseTransport,
     StalledClients,
@@ -71,11 +76,15 @@ import {
     Entrance,
     TurnResolver,
     ContextWindow,
+    Questions,
     Assemblers,
     Passes,
     PassPolicies,
     TokenMeter,
     InputTokens,
+    Summarizer,
+    Compactor,
+    CompactionPolicy,
     TurnSaver,
     TurnFailures,
     RunningTurns,

@@ -1,2 +1,5 @@
+export * from './aes-key-ring.js';
 export * from './key-ring.js';
+export { isOwnSeal } from './seal-prefix.js';
 export * from './seals.js';
+export * from './seals.module.js';

@@ -94,7 +94,8 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private async plan(cue: Cue, random: SeededRandom): Promise<Plan> {
     const { turn, control, limit, randomFor } = cue;
     const script = this.scriptOf(turn.settings.model);
-    if (script === undefined) return this.planAnswer(cue, random);
+    // Summaries are of the service, which no script knows.
+    if (script === undefined || turn.purpose === 'summary') return this.planAnswer(cue, random);
     const scripted = script.pick(turn.context, control.turn);
     const keepTime = script.keepsTime && control.latency === undefined && isTimed(scripted);
     const plan = planScript(scripted, turn, { keepTime, limit, randomFor });

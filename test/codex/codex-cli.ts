@@ -15,6 +15,13 @@ export interface CodexEvent {
   readonly message?: string;
 }
 
+/** How a Codex is configured. */
+export interface CodexOptions {
+  readonly supportsWebsockets: boolean;
+  /** From so many tokens of context on it has its context compacted by the provider, which it then takes for OpenAI. */
+  readonly compactsFrom?: number;
+}
+
 /** How a run of Codex ended. */
 export interface CodexRun {
   /** 0 if its turn succeeded; null if it was killed. */
@@ -42,11 +49,11 @@ export class CodexCli implements AsyncDisposable {
   ) {}
 
   /** Installs nothing: the program is the one that CODEX_PROGRAM names. */
-  static async create(baseUrl: string, options: { readonly supportsWebsockets: boolean }): Promise<CodexCli> {
+  static async create(baseUrl: string, options: CodexOptions): Promise<CodexCli> {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-codex-'));
     const codex = new CodexCli(folder, await NoWay.open());
     await Promise.all([mkdir(codex.home), mkdir(codex.work)]);
-    await writeFile(join(codex.home, 'config.toml'), toConfiguration(baseUrl, options.supportsWebsockets));
+    await writeFile(join(codex.home, 'config.toml'), toConfiguration(baseUrl, options));
     return codex;
   }
 
@@ -123,12 +130,16 @@ function follow(child: ChildProcessByStdio<null, Readable, Readable>): BegunRun 
   return { session: session.promise, ended, kill };
 }
 
-/** Settings for a run that nobody watches, with a provider that is not OpenAI. */
-function toConfiguration(baseUrl: string, supportsWebsockets: boolean): string {
+/** Settings for a run that nobody watches, with a provider of our own. */
+function toConfiguration(baseUrl: string, { supportsWebsockets, compactsFrom }: CodexOptions): string {
+  const limit = compactsFrom === undefined ? '' : `model_auto_compact_token_limit = ${compactsFrom}`;
+  // By this name Codex knows who can compact.
+  const name = compactsFrom === undefined ? 'Antiphon' : 'OpenAI';
   return `
     model = "gpt-5.5"
     model_provider = "antiphon"
     check_for_update_on_startup = false
+    ${limit}
 
     [analytics]
     enabled = false
@@ -139,7 +150,7 @@ function toConfiguration(baseUrl: string, supportsWebsockets: boolean): string {
     apps = false
 
     [model_providers.antiphon]
-    name = "Antiphon"
+    name = "${name}"
     base_url = "${baseUrl}"
     wire_api = "responses"
     supports_websockets = ${supportsWebsockets}

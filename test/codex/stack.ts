@@ -7,7 +7,7 @@ import type { UpstreamRequest } from '../support/chat-upstream/upstream-request.
 import { type ServiceProcess, startProcess } from '../support/process-service.js';
 import { requireRule } from '../support/rule.js';
 import { onStablePort } from '../support/stable-port.js';
-import { CodexCli } from './codex-cli.js';
+import { CodexCli, type CodexOptions } from './codex-cli.js';
 
 /** How Codex reaches the model. */
 export interface Road {
@@ -63,8 +63,8 @@ export class Stack implements AsyncDisposable {
   }
 
   /** A new Codex. */
-  codex(): Promise<CodexCli> {
-    return CodexCli.create(this.baseUrl, this.road);
+  codex(options: Pick<CodexOptions, 'compactsFrom'> = {}): Promise<CodexCli> {
+    return CodexCli.create(this.baseUrl, { ...this.road, ...options });
   }
 
   /** The last request to the model. Throws if there is none. */

@@ -20,6 +20,8 @@ export interface RecordedTurn {
 /** Wraps a provider and passes each finished turn to `save`. */
 export class RecordedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
+  override readonly compactsContexts: boolean;
+  override readonly readsForeignSeals: boolean;
 
   constructor(
     private readonly provider: ModelProviderBase,
@@ -28,6 +30,8 @@ export class RecordedProvider extends PushingProvider {
   ) {
     super();
     this.hostedTools = provider.hostedTools;
+    this.compactsContexts = provider.compactsContexts;
+    this.readsForeignSeals = provider.readsForeignSeals;
   }
 
   override models(): Promise<readonly ModelInfo[]> {

@@ -16,6 +16,8 @@ export interface ResponsesOptions {
   readonly compressesRequests: boolean;
   /** Whether the upstream stores responses too, so that continuations need only its id. */
   readonly storesUpstream: boolean;
+  /** Whether the upstream compacts contexts, instead of the service. */
+  readonly compactsUpstream: boolean;
   readonly retries: RetryOptions;
   /** Whether to list models with `GET /models`. */
   readonly discover: boolean;

@@ -32,7 +32,9 @@ export interface ResponsesDependencies {
 export class ResponsesProvider extends PushingProvider {
   /** The upstream runs hosted tools, or refuses them. */
   override readonly hostedTools: ModelProviderBase['hostedTools'] = 'all';
+  override readonly readsForeignSeals = true;
   override readonly requestHeaders = CONVERSATION_HEADERS;
+  override readonly compactsContexts: boolean;
 
   private readonly upstream: Upstream;
   private readonly list: ModelList;
@@ -43,6 +45,7 @@ export class ResponsesProvider extends PushingProvider {
   ) {
     super();
     const { address, websockets } = options;
+    this.compactsContexts = options.compactsUpstream;
     const logger = new Logger(ResponsesProvider.name);
     const client = new UpstreamClient(address, clock);
     this.upstream = {

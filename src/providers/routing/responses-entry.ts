@@ -20,6 +20,7 @@ export interface ResponsesEntry extends ServerEntry {
   readonly websocket_compression?: boolean;
   readonly features?: { readonly responses_websockets?: boolean; readonly enable_request_compression?: boolean };
   readonly passthrough?: 'none' | 'store';
+  readonly compaction?: 'service' | 'upstream';
 }
 
 /** Most retries of each sort. */
@@ -53,4 +54,5 @@ export const RESPONSES_MEMBERS = {
   websocket_compression: flag,
   features: object({ responses_websockets: flag, enable_request_compression: flag }),
   passthrough: oneOf('none', 'store'),
+  compaction: oneOf('service', 'upstream'),
 };

@@ -17,6 +17,8 @@ import type { Destination, Target } from './target.js';
 export class RoutedProvider extends PushingProvider {
   override readonly tolerates: ReadonlySet<ToleratedRule>;
   override readonly hostedTools: ModelProviderBase['hostedTools'];
+  override readonly compactsContexts: boolean;
+  override readonly readsForeignSeals: boolean;
 
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
@@ -27,6 +29,8 @@ export class RoutedProvider extends PushingProvider {
     // Any target may answer, so all of them must tolerate a rule.
     this.tolerates = targets.map((target) => target.tolerates).reduce((common, rules) => common.intersection(rules));
     this.hostedTools = hostedToolsOf(targets);
+    this.compactsContexts = targets.every(({ provider }) => provider.compactsContexts);
+    this.readsForeignSeals = targets.some(({ provider }) => provider.readsForeignSeals);
   }
 
   /** Wraps one provider, for its own model names. */

@@ -11,6 +11,7 @@ export class RoutedTurn implements Turn {
   readonly parameters: Turn['parameters'];
   readonly include: Turn['include'];
   readonly headers: Turn['headers'];
+  readonly purpose: Turn['purpose'];
   readonly parent: Turn['parent'];
 
   constructor(
@@ -29,6 +30,7 @@ export class RoutedTurn implements Turn {
     this.parameters = turn.parameters;
     this.include = turn.include;
     this.headers = turn.headers;
+    this.purpose = turn.purpose;
     this.parent = turn.parent;
   }
 

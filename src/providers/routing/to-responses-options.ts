@@ -54,6 +54,7 @@ export function toResponsesOptions(
     websockets: toWebsockets(entry, profile),
     compressesRequests: entry.features?.enable_request_compression ?? false,
     storesUpstream: entry.passthrough === 'store',
+    compactsUpstream: entry.compaction === 'upstream',
     retries: {
       requestMaxRetries: entry.request_max_retries ?? 4,
       streamMaxRetries: entry.stream_max_retries ?? 5,

@@ -42,7 +42,8 @@ export function countRuns(items: readonly Item[], isOfKind: (item: Item) => bool
   return runs;
 }
 
-function isModelItem(item: Item): boolean {
+/** Whether an item is the output of a model. */
+export function isModelItem(item: Item): boolean {
   if (item.type === 'message') return item.role === 'assistant';
   return item.type === 'reasoning' || item.type.endsWith('_call');
 }

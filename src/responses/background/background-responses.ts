@@ -58,7 +58,7 @@ export class BackgroundResponses {
       const background = { admitted, transport, jobId: randomUUID(), begunAt: turn.startedAt };
       const record = {
         response: assembler.queued(),
-        input: resolved.question.input,
+        input: resolved.input,
         parentId: resolved.parent?.responseId ?? null,
         inherited: resolved.parent?.transcript.items ?? [],
         sessionId: resolved.sessionId,

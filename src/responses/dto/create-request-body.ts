@@ -12,6 +12,7 @@ import {
   Min,
 } from 'class-validator';
 import { listOf, nested, Satisfies } from '../../validation/index.js';
+import { contextManagement } from './context-management.js';
 import { conversation } from './conversation.js';
 import { INCLUDABLES } from './includable.js';
 import { input } from './input-item.js';
@@ -21,7 +22,7 @@ import { TextConfig } from './text-config.js';
 import { toolChoice } from './tool-choice.js';
 import { tool } from './tools.js';
 import { AccessPrograms, ImageConfig, PromptCacheOptions, ReasoningConfig, StreamOptions } from './tuning.js';
-import { contextManagement, Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
+import { Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
 
 /** The only required member. A separate class, because its violations are reported first. */
 export class ModelMember {

@@ -7,5 +7,6 @@ export {
 } from './query-parameters.js';
 export { inputItem, typeOfItem } from './input-item.js';
 export { metadata } from './metadata.js';
+export type { CompactRequest } from './compact-request-body.js';
 export { RequestValidator } from './request-validator.js';
 export { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

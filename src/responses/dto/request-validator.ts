@@ -5,6 +5,7 @@ import { UnknownFields } from '../../http/index.js';
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
+import { type CompactRequest, validateCompactRequest } from './compact-request-body.js';
 import {
   type CreateEvent,
   type CreateOptions,
@@ -46,6 +47,12 @@ export class RequestValidator {
   checkCount(body: unknown): CreateResponseRequest {
     this.limitSize(body);
     return validateInputTokensRequest(body, this.options());
+  }
+
+  /** The body of `POST /responses/compact`, the same object. Throws ApiError 400 for the first violation. */
+  checkCompactRequest(body: unknown): CompactRequest {
+    this.limitSize(body);
+    return validateCompactRequest(body, this.options());
   }
 
   /** First of all, because what follows takes time for each of them. */

@@ -131,22 +131,12 @@ describe('unknown parameters', () => {
 describe('features that are not built yet', () => {
   it.each<[object, string]>([
     [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
-    [{ context_management: [{ type: 'compaction' }] }, 'context_management'],
     [{ moderation: { model: 'omni' } }, 'moderation'],
     [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
   ])('%j is unsupported', (members, param) => {
     const message = `Unsupported parameter: '${param}' is not supported by this server.`;
     expect(violationOf({ ...body, ...members })).toEqual([400, 'unsupported_parameter', param, message]);
   });
-
-  it.each<[object, string]>([[{ type: 'compaction_trigger' }, 'compaction_trigger']])(
-    '%j is unsupported',
-    (item, type) => {
-      const input = [{ role: 'user', content: 'hi' }, item];
-      const message = `Unsupported parameter: items of type '${type}' are not supported by this server.`;
-      expect(violationOf({ ...body, input })).toEqual([400, 'unsupported_parameter', 'input[1]', message]);
-    },
-  );
 
   it.each([
     { conversation: null, prompt: null, context_management: null, moderation: null },

@@ -1,4 +1,4 @@
-import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
+import type { CreateResponseRequest } from '../../protocol/index.js';
 import {
   type CheckOptions,
   compile,
@@ -10,7 +10,7 @@ import {
 } from '../../validation/index.js';
 import { refuseChatCompletions } from './chat-completions-members.js';
 import { CreateEventBody } from './create-event-body.js';
-import { CreateRequestBody, ModelMember } from './create-request-body.js';
+import { CreateRequestBody } from './create-request-body.js';
 import {
   refuseTwoHistories,
   requireInput,
@@ -18,10 +18,11 @@ import {
   requireSomethingToAnswer,
   requireToolsOfChoice,
 } from './cross-checks.js';
+import { refuseMisplacedTrigger } from './context-management.js';
 import { COUNTED_MEMBERS, InputTokensBody } from './input-tokens-body.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
+import { requireModel } from './require-model.js';
 
-const requireModel = compile(ModelMember);
 const HTTP_BODY = { check: compile(CreateRequestBody), members: membersOf(CreateRequestBody) };
 const COUNT_BODY = { check: compile(InputTokensBody), members: COUNTED_MEMBERS };
 const EVENT_BODY = { check: compile(CreateEventBody), members: membersOf(CreateEventBody) };
@@ -100,10 +101,6 @@ function validate(
 ): CreateResponseRequest {
   const { toleratedFor, forwarded, ...given } = options;
   requireModel(members, given);
-  if (members.model === '') {
-    const message = "The requested model '' does not exist.";
-    throw new ApiError(400, 'invalid_request_error', 'model_not_found', 'model', message);
-  }
   refuseChatCompletions(members, given, forwarded);
   if (asksModel) requireInput(members);
   const unknown = refuseUnknown(members, known, given, forwarded);
@@ -112,6 +109,7 @@ function validate(
   const rules: CheckOptions = { ...given, tolerated: toleratedFor?.(request.model) };
   check(members, rules);
   refuseTwoHistories(request);
+  refuseMisplacedTrigger(request.input);
   refuseUnbuiltFeatures(request, !asksModel);
   if (asksModel) requireSomethingToAnswer(request);
   requireToolsOfChoice(request, rules);

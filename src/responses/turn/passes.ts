@@ -86,6 +86,9 @@ export class Passes {
           const next = { number: assembler.state.passes.length + 1, question, route, signal: turn.signal };
           own = await turn.until(this.policies.ahead(policies, next));
         }
+        if (resolved.fitsLate && ended === null && own === undefined) {
+          question = await turn.until(this.resolver.fitLate(question, route, turn.signal));
+        }
         if (ended === null) assembler.beginPass();
         const finish: Finish = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own)));
         ended = null;

@@ -13,14 +13,16 @@ import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Tu
 import { type ConversationPlace, ResponseStore, type StartedRun } from '../../state/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
-import type { AdmittedTurn } from './admit.js';
-import { ContextWindow } from './context-window.js';
+import { compactionOf } from './compaction-request.js';
+import { Questions } from './questions.js';
 
 /** A turn with its model and context. */
 export interface ResolvedTurn {
   readonly route: ModelRoute;
-  /** The input of the first pass. */
+  /** The input of the first pass, as its model sees it. */
   readonly question: Turn;
+  /** The input of the request with its references resolved, which is stored. */
+  readonly input: readonly Item[];
   /** The transcript before the answer. */
   readonly transcript: Transcript;
   readonly parent: Continuation | null;
@@ -28,6 +30,8 @@ export interface ResolvedTurn {
   readonly conversation: ConversationPlace | null;
   /** The session of the response. */
   readonly sessionId: string;
+  /** Whether its context may be compacted before a pass, and is fitted into the window only then. */
+  readonly fitsLate: boolean;
 }
 
 /** Resolves the model and the context of a turn: the last step that can refuse its request. */
@@ -38,7 +42,7 @@ export class TurnResolver {
     private readonly store: ResponseStore,
     private readonly contexts: ContextResolver,
     private readonly conversations: ConversationGate,
-    private readonly window: ContextWindow,
+    private readonly questions: Questions,
     private readonly hostedTools: HostedTools,
   ) {}
 
@@ -64,30 +68,35 @@ export class TurnResolver {
     const { admitted, signal } = turn;
     const route = this.providers.route(admitted.settings.model);
     const { question } = await this.resolveContext(turn, route);
-    if (admitted.settings.truncation !== 'auto') return { route, question };
-    const fitting = await this.window.fitting(question, route, signal);
-    return { route, question: fitting === undefined ? question : { ...question, context: fitting } };
+    const isTruncated = admitted.settings.truncation === 'auto';
+    return { route, question: isTruncated ? await this.questions.truncate(question, route, signal) : question };
   }
 
   /** The input of the next pass, after items were given to the model. */
-  resolveNext(
+  async resolveNext(
     { admitted, signal }: ActiveTurn,
-    { route, sessionId }: ResolvedTurn,
+    { route, sessionId, fitsLate }: ResolvedTurn,
     given: readonly Item[],
     transcript: Transcript,
     origin: Origin | null,
   ): Promise<Turn> {
     const parent = { responseId: admitted.responseId, origin };
-    return this.fit(toQuestion(admitted, sessionId, { input: given, transcript, parent }), route, signal);
+    const question = await this.questions.make(admitted, route, sessionId, { input: given, transcript, parent });
+    return fitsLate ? question : this.questions.fit(question, route, signal);
+  }
+
+  /** Fits a question of a turn with `fitsLate` into the window of its model, unless its upstream compacts. Throws ApiError 400. */
+  async fitLate(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
+    return route.provider.compactsContexts ? question : this.questions.fit(question, route, signal);
   }
 
   private resolveFitting(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
     const resolved = this.resolveContext(turn, route);
     if (route.model.contextWindow === undefined) return resolved;
-    const fit = async (whole: ResolvedTurn): Promise<ResolvedTurn> => ({
-      ...whole,
-      question: await this.fit(whole.question, route, turn.signal),
-    });
+    const fit = async (whole: ResolvedTurn): Promise<ResolvedTurn> => {
+      if (whole.fitsLate) return whole;
+      return { ...whole, question: await this.questions.fit(whole.question, route, turn.signal) };
+    };
     return isPromise(resolved) ? resolved.then(fit) : fit(resolved);
   }
 
@@ -109,19 +118,22 @@ export class TurnResolver {
     return this.conversations.read(caller.tenant, settings.conversation.id).then(resolveFrom);
   }
 
-  private toResolved({ admitted, run }: ActiveTurn, route: ModelRoute, context: TurnContext): ResolvedTurn {
+  private toResolved(
+    { admitted, run }: ActiveTurn,
+    route: ModelRoute,
+    context: TurnContext,
+  ): MaybePromise<ResolvedTurn> {
     refuseUnsupportedEffort(admitted.settings, route.model);
-    const { transcript, parent, conversation } = context;
+    const { input, transcript, parent, conversation } = context;
     const own = conversation?.id ?? parent?.sessionId ?? admitted.responseId;
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
-    const question = toQuestion(admitted, sessionId, context);
-    this.hostedTools.check(route, question);
-    return { route, question, transcript, parent, conversation, sessionId };
-  }
-
-  private async fit(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
-    if (route.model.contextWindow === undefined) return question;
-    return { ...question, context: await this.window.fit(question, route, signal) };
+    const fitsLate = compactionOf({ input, parameters: admitted.parameters }) !== null;
+    const complete = (question: Turn): ResolvedTurn => {
+      this.hostedTools.check(route, question);
+      return { route, question, input, transcript, parent, conversation, sessionId, fitsLate };
+    };
+    const question = this.questions.make(admitted, route, sessionId, context);
+    return isPromise(question) ? question.then(complete) : complete(question);
   }
 }
 
@@ -133,28 +145,6 @@ function toContext({ context, input, parent, sessionId }: StartedRun): TurnConte
     transcript: transcript.append(input),
     parent: parent && { ...parent, transcript, conversation: null, sessionId },
     conversation: null,
-  };
-}
-
-/** A turn for its provider. The transcript is only copied on access: not every provider needs it. */
-function toQuestion(
-  { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
-  sessionId: string,
-  { input, transcript, parent }: Pick<TurnContext, 'input' | 'transcript'> & Pick<Turn, 'parent'>,
-): Turn {
-  return {
-    responseId,
-    tenant: caller.tenant,
-    sessionId,
-    input,
-    settings,
-    parameters,
-    include,
-    headers,
-    parent: parent === null ? null : { responseId: parent.responseId, origin: parent.origin },
-    get context() {
-      return transcript.items;
-    },
   };
 }
 

@@ -91,7 +91,7 @@ export class TurnSaver {
     { assembler, transcript, included }: Answer,
     response: FinalResponse,
   ): MaybePromise<void> {
-    const { question, parent, sessionId } = resolved;
+    const { parent, sessionId } = resolved;
     const { settings, parameters, caller, ttlSeconds } = turn.admitted;
     const place = placeOf(turn, resolved, response);
     const { origin } = assembler.pass;
@@ -112,7 +112,7 @@ export class TurnSaver {
     }
     const record: ResponseRecord = {
       response,
-      input: question.input,
+      input: resolved.input,
       given: assembler.state.given,
       parentId: resolved.conversation === null ? (parent?.responseId ?? null) : null,
       origin,

@@ -1,5 +1,5 @@
 import type { Transcript } from '../../context/index.js';
-import type { Item, Origin } from '../../protocol/index.js';
+import { type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
 import type { Finish, Turn } from '../../providers/index.js';
 import { interleave } from '../../state/index.js';
 import type { AssemblerState, ResponseAssembler } from '../assembler/index.js';
@@ -62,11 +62,4 @@ function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course
 
 function lastOrigin(passes: AssemblerState['passes']): Origin | null {
   return passes.findLast(({ origin }) => origin !== null)?.origin ?? null;
-}
-
-/** The upstream that has answered, without its own id of a response that it has not finished. */
-function withoutUpstream(origin: Origin | null): Origin | null {
-  if (origin === null) return null;
-  const { upstreamId: _, ...rest } = origin;
-  return rest;
 }

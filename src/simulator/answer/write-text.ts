@@ -7,6 +7,7 @@ import type { SeededRandom } from '../seeded-random.js';
 import { listPartTypes, readText } from './read-items.js';
 import { makeData } from './make-data.js';
 import { pickWord, writeProse } from './prose.js';
+import { writeSummary } from './write-summary.js';
 
 /** How texts are generated. */
 export interface Wording {
@@ -28,10 +29,11 @@ const PROSE_TOKENS: Readonly<Record<string, readonly [from: number, to: number]>
 const LONGEST_ECHO = 16 * 1024;
 
 /**
- * Writes the text of an answer. `fixed` and `sequence` ignore `text.format`; the other generators follow it. Throws ModelError
+ * Writes the text of an answer. A summary of the context is the same whatever the generator. `fixed` and `sequence` ignore `text.format`; the other generators follow it. Throws ModelError
  * 400 `invalid_json_schema` if no value is found for the schema.
  */
 export async function writeText(turn: Turn, wording: Wording, random: SeededRandom): Promise<string> {
+  if (turn.purpose === 'summary') return writeSummary(turn);
   if (wording.generator === 'fixed') return wording.text;
   if (wording.generator === 'sequence') return pickPart(wording);
   const { format } = turn.settings.text;

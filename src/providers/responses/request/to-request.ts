@@ -16,6 +16,8 @@ export function toRequest(turn: Turn, conversation: Conversation, options: Respo
   const stores = options.storesUpstream && settings.store;
   const given = pick(parameters, [...SENT_MEMBERS, ...forward]);
   const include = stores ? turn.include : toInclude(turn);
+  // The service has done what it asks for.
+  if (!options.compactsUpstream) delete given['context_management'];
   const members: Record<string, unknown> = {
     model: settings.model,
     stream: true,

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { callIdOf, type Item } from '../../protocol/index.js';
+import { SequentialIdGenerator } from '../../testing/index.js';
+import { divideContext } from './divide-context.js';
+import { divideIntoParts } from './summary-parts.js';
+
+const ids = new SequentialIdGenerator();
+
+const message = (role: string, text: string): Item => ({
+  id: ids.next('msg'),
+  type: 'message',
+  role,
+  content: [{ type: 'input_text', text }],
+});
+
+/** A turn of a model: reasoning, calls in any number and order with their outputs, and maybe a message. */
+const turn = fc
+  .record({ thinks: fc.boolean(), calls: fc.nat(3), isInterleaved: fc.boolean(), size: fc.nat(60), asks: fc.boolean() })
+  .map(({ thinks, calls, isInterleaved, size, asks }): readonly Item[] => {
+    const thought: Item[] = thinks ? [{ id: ids.next('rs'), type: 'reasoning', summary: [] }] : [];
+    const pairs = Array.from({ length: calls }, (): readonly [Item, Item] => {
+      const call_id = ids.next('call');
+      return [
+        { id: ids.next('fc'), type: 'function_call', call_id, name: 'f', arguments: '{}' },
+        { id: ids.next('fco'), type: 'function_call_output', call_id, output: 'x'.repeat(size) },
+      ];
+    });
+    const ordered = isInterleaved
+      ? pairs.flat()
+      : [...pairs.map(([call]) => call), ...pairs.map(([, output]) => output)];
+    const said = calls === 0 || asks ? [message('user', 'y'.repeat(size))] : [];
+    return [...thought, ...ordered, message('assistant', 'z'.repeat(size)), ...said];
+  });
+
+const context = fc.array(turn, { minLength: 1, maxLength: 6 }).map((turns) => turns.flat());
+
+/** Whether no call is apart from its output, and no reasoning from what follows it. */
+function isWhole(before: readonly Item[], after: readonly Item[]): boolean {
+  const calls = new Set(before.map(callIdOf).filter((id) => id !== undefined));
+  return before.at(-1)?.type !== 'reasoning' && !after.some((item) => calls.has(callIdOf(item) ?? ''));
+}
+
+describe('a context that is compacted', () => {
+  it('is divided without loss, and never between a call and its output', () => {
+    fc.assert(
+      fc.property(context, fc.nat(8), (items, added) => {
+        const { settings, history, tail } = divideContext(items, items.slice(items.length - added));
+        expect([...settings, ...history, ...tail]).toEqual(items);
+        expect(tail.length === 0 || isWhole(history, tail)).toBe(true);
+      }),
+    );
+  });
+
+  it('is read in parts that fit, in order, with calls and their outputs together', async () => {
+    const room = 200;
+    const count = async (some: readonly Item[]): Promise<number> =>
+      some.reduce((sum, item) => sum + 10 + JSON.stringify(item.content ?? item.output ?? '').length, 0);
+    await fc.assert(
+      fc.asyncProperty(context, async (items) => {
+        const parts = await divideIntoParts(items, { room, count, ids });
+        for (const part of parts) expect(await count(part)).toBeLessThanOrEqual(room);
+        const known = new Set(items);
+        const whole = parts.map((part) => part.filter((item) => known.has(item)));
+        expect(items.filter((item) => whole.flat().includes(item))).toEqual(whole.flat());
+        for (const part of whole)
+          expect(
+            isWhole(
+              part,
+              whole.flat().filter((item) => !part.includes(item)),
+            ),
+          ).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,4 @@
+export * from './compacted-response.js';
+export * from './compaction.policy.js';
+export * from './compactor.js';
+export * from './summarizer.js';

@@ -1,0 +1,35 @@
+import { Body, Controller, Headers, HttpCode, Post, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
+import { apiPaths } from '../../http/index.js';
+import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from '../compaction/index.js';
+import { RequestValidator } from '../dto/index.js';
+import { ResponsesService } from '../responses.service.js';
+import { ActiveTurn } from '../turn/index.js';
+import { clientOf, stopWhenGone } from './client-connection.js';
+
+/** `POST /responses/compact`: a turn that ends in a compaction item, and of which nothing is stored (protocol §1.1). */
+@Controller(apiPaths('responses/compact'))
+@UseGuards(ApiKeyGuard)
+export class CompactController {
+  constructor(
+    private readonly validator: RequestValidator,
+    private readonly responses: ResponsesService,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  async compact(
+    @Body() body: unknown,
+    @CurrentCaller() caller: Caller,
+    @Headers() headers: Readonly<Record<string, unknown>>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<CompactedResponse | undefined> {
+    const request = toCompactionRequest(this.validator.checkCompactRequest(body));
+    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), clientOf(reply, 'json'));
+    stopWhenGone(reply, turn);
+    const ended = await this.responses.execute(turn, null);
+    return ended && toCompactedResponse(ended.response);
+  }
+}

@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+
+import { ModelContexts, type ModelContext, type TurnContext } from '../../context/index.js';
+import { withoutUpstream } from '../../protocol/index.js';
+import type { ModelRoute, Turn } from '../../providers/index.js';
+import { isPromise, type MaybePromise } from '../../time/index.js';
+import type { AdmittedTurn } from './admit.js';
+import { ContextWindow } from './context-window.js';
+
+/** What a question is made of. */
+type Material = Pick<TurnContext, 'input' | 'transcript'> & Pick<Turn, 'parent'>;
+
+/** Makes what models are asked: turns with what their models see. */
+@Injectable()
+export class Questions {
+  constructor(
+    private readonly contexts: ModelContexts,
+    private readonly window: ContextWindow,
+  ) {}
+
+  /** A turn for its provider. Throws like `ModelContexts.open`. */
+  make(admitted: AdmittedTurn, route: ModelRoute, sessionId: string, material: Material): MaybePromise<Turn> {
+    const { caller, settings } = admitted;
+    const { transcript, input, parent } = material;
+    const context = this.contexts.open(transcript, input, {
+      tenant: caller.tenant,
+      readsForeignSeals: route.provider.readsForeignSeals,
+      keepsTriggers: route.provider.compactsContexts,
+      reasoning: settings.reasoning?.context,
+      history: settings.conversation == null ? 'previous_response_id' : 'conversation',
+    });
+    if (isPromise(context)) return context.then((opened) => toQuestion(admitted, sessionId, opened, parent));
+    return toQuestion(admitted, sessionId, context, parent);
+  }
+
+  /** The turn with the part of its context that fits the window of its model; with all of it, if no part does. */
+  async truncate(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
+    const fitting = await this.window.fitting(question, route, signal);
+    return fitting === undefined ? question : { ...question, context: fitting };
+  }
+
+  /** The turn with a context that fits the window of its model. Rejects like `ContextWindow.fit`. */
+  async fit(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
+    if (route.model.contextWindow === undefined) return question;
+    return { ...question, context: await this.window.fit(question, route, signal) };
+  }
+}
+
+/** The context is only built on access: not every provider needs it. */
+function toQuestion(
+  { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
+  sessionId: string,
+  context: ModelContext,
+  parent: Turn['parent'],
+): Turn {
+  return {
+    responseId,
+    tenant: caller.tenant,
+    sessionId,
+    input: context.input,
+    settings,
+    parameters,
+    include,
+    headers,
+    parent: parent === null ? null : { responseId: parent.responseId, origin: originFor(context, parent) },
+    get context() {
+      return context.items;
+    },
+  };
+}
+
+/** An upstream that keeps the earlier items does not go on behind a compaction that replaces them. */
+function originFor(
+  { isFresh }: ModelContext,
+  { origin }: NonNullable<Turn['parent']>,
+): NonNullable<Turn['parent']>['origin'] {
+  return isFresh ? withoutUpstream(origin) : origin;
+}

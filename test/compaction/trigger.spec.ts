@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
+import { say, seenIn, TRIGGER } from '../support/compaction.js';
+import { useService } from '../support/describe-service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { TRANSPORTS } from '../support/transports.js';
+
+const service = useService({ providers: [ScriptedProvider] });
+
+beforeEach(() => {
+  service.provider.turns.length = 0;
+});
+
+const INPUT = [
+  { role: 'user', content: 'first question' },
+  { role: 'assistant', content: 'answer' },
+  { role: 'user', content: 'second question' },
+];
+
+describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compaction_trigger over $name', (transport) => {
+  it('is answered with one compaction item, and nothing else', async () => {
+    service.provider.reply(...say('SUMMARY', 70, 7));
+    const { response, events } = await transport.run(service, { model: 'm', input: [...INPUT, TRIGGER] });
+    expect(response).toMatchObject({
+      status: 'completed',
+      output: [
+        { type: 'compaction', id: expect.stringMatching(/^cmp_/), encrypted_content: expect.stringMatching(/.{40}/) },
+      ],
+      usage: { input_tokens: 70, output_tokens: 7, total_tokens: 77 },
+    });
+    expect(events?.map(({ type }) => type) ?? []).toEqual(
+      events === undefined
+        ? []
+        : [
+            'response.created',
+            'response.in_progress',
+            'response.output_item.added',
+            'response.compaction.compacting',
+            'response.output_item.done',
+            'response.completed',
+          ],
+    );
+    const [asked] = service.provider.turns;
+    expect(asked).toMatchObject({ purpose: 'summary', parent: null, settings: { tool_choice: 'none', store: false } });
+    expect(asked && seenIn(asked)).toEqual(['user first', 'assistant answer', 'user second']);
+  });
+
+  it('begins a chain of its own, or goes on with that of its response', async () => {
+    const before = service.provider.turns.length;
+    service.provider.reply(...say('SUMMARY'));
+    const { response } = await transport.run(service, { model: 'm', input: [...INPUT, TRIGGER] });
+    const next = { role: 'user', content: 'third' };
+    await transport.run(service, { model: 'm', input: [...(response['output'] as readonly object[]), next] });
+    await transport.run(service, { model: 'm', input: [next], previous_response_id: response.id });
+    const seen = service.provider.turns.slice(before + 1).map(seenIn);
+    const context = ['user first', 'user second', 'assistant [SUMMARY]', 'user third'];
+    expect(seen).toEqual([context, context]);
+  });
+});
+
+describe('a compaction_trigger', () => {
+  it.each([
+    [[TRIGGER, { role: 'user', content: 'after' }], 'input[0]'],
+    [[...INPUT, TRIGGER, TRIGGER], 'input[3]'],
+  ])('must be the last item: %#', async (input, param) => {
+    const { status, body } = await service.api.post('responses', { model: 'm', input });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { code: 'invalid_value', param } });
+  });
+
+  it('needs a context', async () => {
+    const { status, body } = await service.api.post('responses', { model: 'm', input: [TRIGGER] });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: { param: 'input' } });
+  });
+
+  it('twice gives one compaction item, with a summary of the summary', async () => {
+    service.provider.reply(...say('ONE')).reply(...say('TWO'));
+    const first = await service.api.create({ input: [...INPUT, TRIGGER] });
+    const second = await service.api.create({ input: [TRIGGER], previous_response_id: first.id });
+    expect(second['output']).toEqual([expect.objectContaining({ type: 'compaction' })]);
+    await service.api.create({ input: 'third', previous_response_id: second.id });
+    expect(service.provider.turns.slice(1).map(seenIn)).toEqual([
+      ['user first', 'user second', 'assistant [ONE]'],
+      ['user first', 'user second', 'assistant [TWO]', 'user third'],
+    ]);
+  });
+
+  it('of Codex: without a store, streamed over a socket, with tools, and calls in the context', async () => {
+    service.provider.reply({ type: 'reasoning', delta: 'Hm.' }, ...say('SUMMARY'));
+    const shell = { type: 'function', name: 'shell', parameters: { type: 'object', properties: {} } };
+    const calls = [
+      { type: 'function_call', call_id: 'call_1', name: 'shell', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'done' },
+    ];
+    await using client = await SocketClient.open(service);
+    const shape = { model: 'm', store: false, stream: true, tools: [shell], include: ['reasoning.encrypted_content'] };
+    const developer = { role: 'developer', content: 'rules' };
+    const { events = [], response } = await client.turn({
+      ...shape,
+      input: [developer, ...INPUT, ...calls, TRIGGER],
+    });
+    const done = events.filter(({ type }) => type === 'response.output_item.done');
+    expect(done.map(({ item }) => (item as { readonly type: string }).type)).toEqual(['compaction']);
+    const compaction = (response['output'] as readonly object[])[0];
+    await client.turn({ ...shape, input: [compaction, { role: 'user', content: 'go' }] });
+    expect(service.provider.turns.map(seenIn)).toEqual([
+      [
+        'developer rules',
+        'user first',
+        'assistant answer',
+        'user second',
+        'function_call call_1',
+        'function_call_output call_1',
+      ],
+      ['developer rules', 'user first', 'user second', 'assistant [SUMMARY]', 'user go'],
+    ]);
+    expect(service.provider.turns[0]?.settings.tools).toHaveLength(1);
+  });
+});

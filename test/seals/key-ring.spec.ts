@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+
+import { asTenant } from '../../src/access/index.js';
+import { AesKeyRing } from '../../src/seals/index.js';
+
+const [key, other] = [randomBytes(32), randomBytes(32)];
+const ring = new AesKeyRing([key]);
+const tenant = asTenant('acme');
+
+describe(AesKeyRing.name, () => {
+  it('opens what it has sealed, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, name) => {
+        const sealed = ring.seal(asTenant(name), 'compaction', text);
+        expect(ring.open(asTenant(name), 'compaction', sealed)).toBe(text);
+        expect(sealed).toMatch(/^antiphon1_[\w-]+$/);
+      }),
+    );
+  });
+
+  it('opens a text of 20 MB', () => {
+    const text = 'ä'.repeat(10 * 1024 * 1024);
+    expect(ring.open(tenant, 'compaction', ring.seal(tenant, 'compaction', text)) === text).toBe(true);
+  });
+
+  it('is short, and never the same twice', () => {
+    const [one, two] = [ring.seal(tenant, 'reasoning', 'Hm.'), ring.seal(tenant, 'reasoning', 'Hm.')];
+    expect(one).not.toBe(two);
+    expect(one.length).toBeLessThan(60);
+  });
+
+  it.each([
+    ['another tenant', () => ring.open(asTenant('other'), 'reasoning', ring.seal(tenant, 'reasoning', 'Hm.'))],
+    ['another purpose', () => ring.open(tenant, 'compaction', ring.seal(tenant, 'reasoning', 'Hm.'))],
+    [
+      'a key that is gone',
+      () => ring.open(tenant, 'reasoning', new AesKeyRing([other]).seal(tenant, 'reasoning', 'Hm.')),
+    ],
+    ['nobody', () => ring.open(tenant, 'reasoning', '')],
+    ['another service', () => ring.open(tenant, 'reasoning', 'gAAAAABforeign')],
+    ['an older version', () => ring.open(tenant, 'reasoning', `antiphon.reasoning.${btoa('Hm.')}`)],
+    ['somebody with only the prefix', () => ring.open(tenant, 'reasoning', 'antiphon1_')],
+  ])('does not open a seal for or of %s', (_, open) => {
+    expect(open()).toBeUndefined();
+  });
+
+  it('tells tenants apart whose names contain each other', () => {
+    const sealed = ring.seal(asTenant('a","b'), 'reasoning', 'Hm.');
+    for (const name of ['a', 'b', 'a"', '"a","b"'])
+      expect(ring.open(asTenant(name), 'reasoning', sealed)).toBeUndefined();
+  });
+
+  it('opens nothing that was altered in any place, in any way', () => {
+    const sealed = ring.seal(tenant, 'compaction', 'What was said before, at some length.');
+    const place = fc.nat({ max: sealed.length - 1 });
+    const letter = fc.string({
+      minLength: 1,
+      maxLength: 1,
+      unit: fc.constantFrom('A', 'b', '0', '_', '-', '+', '/', '=', '.', ' ', '\n'),
+    });
+    fc.assert(
+      fc.property(place, letter, fc.constantFrom('replace', 'insert', 'remove', 'cut'), (at, by, how) => {
+        const rest = how === 'insert' ? sealed.slice(at) : how === 'cut' ? '' : sealed.slice(at + 1);
+        const altered = sealed.slice(0, at) + (how === 'replace' || how === 'insert' ? by : '') + rest;
+        fc.pre(altered !== sealed);
+        expect(ring.open(tenant, 'compaction', altered)).toBeUndefined();
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('seals with the first key and opens with all', () => {
+    const rotated = new AesKeyRing([other, key]);
+    expect(rotated.open(tenant, 'reasoning', ring.seal(tenant, 'reasoning', 'old'))).toBe('old');
+    expect(ring.open(tenant, 'reasoning', rotated.seal(tenant, 'reasoning', 'new'))).toBeUndefined();
+    expect(new AesKeyRing([other]).open(tenant, 'reasoning', rotated.seal(tenant, 'reasoning', 'new'))).toBe('new');
+  });
+
+  it('shows no key when it is logged', () => {
+    const shown = inspect(ring, { depth: 10, showHidden: true });
+    for (const encoding of ['hex', 'base64', 'base64url'] as const) expect(shown).not.toContain(key.toString(encoding));
+    expect(shown).not.toContain(inspect(key).slice(8, 40));
+  });
+});
