@@ -118,6 +118,15 @@ describe('counting tokens', () => {
       expect((await count({ input: LONG, truncation: 'auto' })).body).toEqual(whole);
     });
 
+    it('is what the window is compared with, and the usage', async () => {
+      const body = { input: [user(LONG.slice(0, 5000)), user('And?')], instructions: 'Be brief.' };
+      const { input_tokens: counted } = (await count(body)).body as { readonly input_tokens: number };
+      provider().window = counted;
+      await expect(ask(body)).resolves.toMatchObject({ status: 200, body: { usage: { input_tokens: counted } } });
+      provider().window = counted - 1;
+      await expect(ask(body)).resolves.toMatchObject({ status: 400 });
+    });
+
     it('lets other requests in', async () => {
       let hasCounted = false;
       const counting = count({ input: LONG.repeat(4) }).finally(() => (hasCounted = true));

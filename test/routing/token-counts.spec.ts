@@ -98,7 +98,12 @@ function upstream(index = 0): CountingUpstream {
 }
 
 /** Starts the service in front of the upstreams: a provider for each entry, and a model that they all answer. */
-async function start(...entries: readonly object[]): Promise<ApiClient> {
+function start(...entries: readonly object[]): Promise<ApiClient> {
+  return startIn({}, ...entries);
+}
+
+/** The same with further variables. */
+async function startIn(environment: object, ...entries: readonly object[]): Promise<ApiClient> {
   const named = entries.map((entry, index) => [
     `p${index}`,
     { base_url: `${upstream(index).origin}/v1`, discover: false, retries: 0, ...entry },
@@ -107,7 +112,7 @@ async function start(...entries: readonly object[]): Promise<ApiClient> {
   const file = join(directory, 'providers.json');
   const models = [{ name: 'tested', context_window: 100, upstreams: targets }];
   await writeFile(file, JSON.stringify({ providers: Object.fromEntries(named) as object, models }));
-  service = await startService({ environment: { PROVIDERS_FILE: file }, overrides: [[Clock, clock]] });
+  service = await startService({ environment: { PROVIDERS_FILE: file, ...environment }, overrides: [[Clock, clock]] });
   return new ApiClient(service.baseURL);
 }
 
@@ -204,6 +209,11 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
       body: { error: { code: 'model_unavailable' } },
     });
   });
+});
+
+it('asks while turns are recorded', async () => {
+  const api = await startIn({ RECORD_FILE: join(directory, 'record.yaml') }, { dialect: 'llama.cpp' });
+  expect((await count(api)).body['input_tokens']).toBe(1234);
 });
 
 it('estimates for servers that do not count', async () => {
