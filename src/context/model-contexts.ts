@@ -10,7 +10,7 @@ import type { Transcript } from './transcript.js';
 /** For whom a context is, and what it is part of. */
 export interface Viewer {
   readonly tenant: Tenant;
-  /** Whether the provider reads seals of other services: they reach it as they are, and it decides about earlier reasoning. */
+  /** Whether the provider opens compactions of other services, and decides about earlier reasoning itself. */
   readonly readsForeignSeals: boolean;
   /** `reasoning.context` of the request (protocol §2). */
   readonly reasoning: string | null | undefined;
@@ -50,7 +50,7 @@ export class ModelContexts {
 function toContext(transcript: Transcript, input: readonly Item[], viewer: Viewer, ring: KeyRing | null): ModelContext {
   const { marks, opened, size } = transcript;
   const { tenant, readsForeignSeals } = viewer;
-  const reader: Reader = { tenant, ring, opened, readsForeignSeals };
+  const reader: Reader = { tenant, ring, opened };
   const before = size - input.length;
   const from = marks.compaction === -1 ? 0 : startAt(marks.compaction, transcript, reader, { viewer, before });
   const forgets = viewer.reasoning === 'current_turn' && !readsForeignSeals;
@@ -76,7 +76,7 @@ function startAt(
 ): number {
   const item = transcript.at(position);
   if (item !== undefined && openOwn(item, reader) !== null) return position;
-  if (reader.readsForeignSeals) return 0;
+  if (viewer.readsForeignSeals) return 0;
   const why = 'it was altered, or another service, another account or a key that is no longer known has sealed it';
   const isNew = position >= before;
   throw ApiError.of(

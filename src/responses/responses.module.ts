@@ -5,6 +5,7 @@ import { BodiesModule } from '../bodies/index.js';
 import { ConnectionsModule } from '../connections/index.js';
 import { ContextModule } from '../context/index.js';
 import { HttpModule } from '../http/index.js';
+import { SealsModule } from '../seals/index.js';
 import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
@@ -45,6 +46,7 @@ import {
     ConnectionsModule,
     ContextModule,
     HttpModule,
+    SealsModule,
     SessionsModule,
     StateModule,
     WebhooksModule,
