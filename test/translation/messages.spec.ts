@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { refusedValue, Translation } from '../support/translation/translation.js';
+import { Translation } from '../support/translation/translation.js';
 import { assistant, user } from '../support/translation/user-items.js';
 
 const developer = (content: unknown): object => ({ role: 'developer', content });
