@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
 import { writeCompacted } from '../../src/context/index.js';
@@ -7,6 +7,7 @@ import { Seals } from '../../src/seals/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import type { ApiAnswer } from '../support/api-client.js';
 import { useFreshService } from '../support/describe-service.js';
+import { SocketClient } from '../support/socket-client.js';
 
 const service = useFreshService({ providers: [ScriptedProvider] });
 const model = 'scripted';
@@ -100,4 +101,28 @@ it.each([
     param: 'input[1].encrypted_content',
   });
   expect(service.provider.turns).toHaveLength(0);
+});
+
+it('is opened once on a warm socket, and remembered with its lane', async () => {
+  const ring = await service.app.get(Seals, { strict: false }).ring();
+  const open = jest.spyOn(ring, 'open');
+  await using client = await SocketClient.open(service);
+  const say = async (body: object): Promise<string> => {
+    service.provider.reply({ type: 'text', delta: 'Fine.' });
+    return (await client.turn({ model, store: false, ...body })).response.id;
+  };
+  const first = await say({ input: [user('gone'), await compaction(['kept']), user('one')] });
+  const second = await say({ input: 'two', previous_response_id: first });
+  await say({ input: 'three', previous_response_id: second });
+  expect(seen()).toEqual(['kept', 'one', 'Fine.', 'two', 'Fine.', 'three']);
+  expect(open).toHaveBeenCalledTimes(1);
+});
+
+it('of which the key is gone refuses the responses behind it, and names what leads to it', async () => {
+  const { body: first } = await create({ input: [await compaction(['kept']), user('one')] });
+  const ring = await service.app.get(Seals, { strict: false }).ring();
+  jest.spyOn(ring, 'open').mockReturnValue(undefined);
+  const { status, body } = await create({ input: 'two', previous_response_id: first['id'] });
+  expect(status).toBe(400);
+  expect(body['error']).toMatchObject({ code: 'invalid_encrypted_content', param: 'previous_response_id' });
 });
