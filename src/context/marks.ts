@@ -1,4 +1,4 @@
-import { isCompaction, isSealedReasoning, type Item } from '../protocol/index.js';
+import { isCompaction, type Item } from '../protocol/index.js';
 import { isOwnSeal } from '../seals/index.js';
 
 /** What a transcript knows of its items that a model does not see as they are. */
@@ -27,9 +27,9 @@ export function addMarks(marks: Marks, items: readonly Item[], from: number): Ma
 
 /** Whether the service has sealed an item. */
 export function hasOwnSeal(item: Item): boolean {
-  return isOwnSeal(item.encrypted_content) && (isCompaction(item) || isSealedReasoning(item));
+  return isOwnSeal(item.encrypted_content) && (isCompaction(item) || item.type === 'reasoning');
 }
 
 function isMarked(item: Item): boolean {
-  return isCompaction(item) || isSealedReasoning(item) || item.type === 'compaction_trigger';
+  return isCompaction(item) || item.type === 'compaction_trigger' || hasOwnSeal(item);
 }

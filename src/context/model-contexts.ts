@@ -10,7 +10,7 @@ import type { Transcript } from './transcript.js';
 /** For whom a context is, and what it is part of. */
 export interface Viewer {
   readonly tenant: Tenant;
-  /** Whether the provider reads seals of other services: they reach it as they are, and it decides about earlier reasoning. */
+  /** Whether the provider opens compactions of other services, and decides about earlier reasoning itself. */
   readonly readsForeignSeals: boolean;
   /** Whether its upstream compacts: triggers of a compaction reach it. */
   readonly keepsTriggers: boolean;
@@ -52,7 +52,7 @@ export class ModelContexts {
 function toContext(transcript: Transcript, input: readonly Item[], viewer: Viewer, ring: KeyRing | null): ModelContext {
   const { marks, opened, size } = transcript;
   const { tenant, readsForeignSeals, keepsTriggers } = viewer;
-  const reader: Reader = { tenant, ring, opened, readsForeignSeals, keepsTriggers };
+  const reader: Reader = { tenant, ring, opened, keepsTriggers };
   const before = size - input.length;
   const from = marks.compaction === -1 ? 0 : startAt(marks.compaction, transcript, reader, { viewer, before });
   const forgets = viewer.reasoning === 'current_turn' && !readsForeignSeals;
@@ -78,7 +78,7 @@ function startAt(
 ): number {
   const item = transcript.at(position);
   if (item !== undefined && openOwn(item, reader) !== null) return position;
-  if (reader.readsForeignSeals) return 0;
+  if (viewer.readsForeignSeals) return 0;
   const why = 'it was altered, or another service, another account or a key that is no longer known has sealed it';
   const isNew = position >= before;
   throw ApiError.of(

@@ -1,5 +1,5 @@
 import type { Tenant } from '../access/index.js';
-import { isCompaction, isSealedReasoning, type Item, withoutSeal } from '../protocol/index.js';
+import { isCompaction, type Item, withoutSeal } from '../protocol/index.js';
 import type { KeyRing } from '../seals/index.js';
 import { readCompacted } from './compacted-context.js';
 import { hasOwnSeal } from './marks.js';
@@ -12,8 +12,6 @@ export interface Reader {
   readonly ring: KeyRing | null;
   /** What was opened before. */
   readonly opened: OpenedItems;
-  /** Whether seals of other services stay as they are. */
-  readonly readsForeignSeals: boolean;
   /** Whether triggers of a compaction stay. */
   readonly keepsTriggers: boolean;
 }
@@ -32,10 +30,7 @@ export function openItems(items: readonly Item[], reader: Reader): readonly Item
 
 /** What a model sees of an item: one item, several or, of reasoning that cannot be opened and has no text, none. */
 export function openItem(item: Item, reader: Reader): readonly Item[] {
-  const own = openOwn(item, reader);
-  if (own !== null) return own;
-  if (!isSealedReasoning(item) || reader.readsForeignSeals) return [item];
-  return toList(withoutSeal(item));
+  return openOwn(item, reader) ?? [item];
 }
 
 /** What stands in a seal of the service; null for other items, and for a compaction that cannot be opened. */
@@ -62,8 +57,4 @@ function openReasoning(item: Item, ring: KeyRing, { tenant }: Reader): readonly 
   if (text === undefined) return [];
   const { encrypted_content: _, ...reasoning } = item;
   return [{ ...reasoning, content: [{ type: 'reasoning_text', text }] }];
-}
-
-function toList(item: Item | undefined): readonly Item[] {
-  return item === undefined ? [] : [item];
 }

@@ -23,6 +23,11 @@ export type ModelEvent =
   | { readonly type: 'reasoning_open'; readonly key?: string }
   /** `encrypted_content`, which stateless clients replay; opens a reasoning item if none is open. */
   | { readonly type: 'reasoning_encrypted'; readonly content: string; readonly key?: string }
+  /**
+   * The text of the reasoning, for `encrypted_content`: the service seals it for clients that keep it, and drops the event for others.
+   * When a client sends the seal back, the provider finds the text in the `content` of the item.
+   */
+  | { readonly type: 'reasoning_encrypted'; readonly plain: string; readonly key?: string }
   /** Opens a function call. `callId` is generated when absent. */
   | {
       readonly type: 'function_call';
@@ -78,6 +83,9 @@ export type ModelEvent =
   /** Ends the pass; later events are ignored. */
   | ({ readonly type: 'finish' } & Finish);
 
+/** Reasoning that the service seals. */
+export type PlainReasoning = Extract<ModelEvent, { readonly plain: string }>;
+
 /** An event of an upstream's stream. */
 export interface ForeignEvent {
   readonly type: string;
@@ -99,6 +107,12 @@ export type FinishReason = 'stop' | 'length' | 'content_filter';
 /** Whether the output is a batch of events. */
 export function isBatch(output: ModelEvent | readonly ModelEvent[]): output is readonly ModelEvent[] {
   return Array.isArray(output);
+}
+
+/** Whether the service seals what an event holds. */
+export function isPlainReasoning(event: ModelEvent): event is PlainReasoning {
+  // Not every provider is written in TypeScript.
+  return (event as ModelEvent | null)?.type === 'reasoning_encrypted' && 'plain' in event;
 }
 
 /** Every type of ModelEvent. The compiler checks that it is complete. */

@@ -58,8 +58,8 @@ export abstract class ModelProviderBase {
   readonly hostedTools: readonly string[] | 'all' = 'all';
 
   /**
-   * Whether it reads `encrypted_content` that this service has not sealed: its own, or that of its upstream. It then gets such items as
-   * they are, and applies `reasoning.context` itself. For others, such reasoning is left out, and such a compaction refused.
+   * Whether it takes compaction items that this service has not sealed, and applies `reasoning.context` itself, as an upstream with the
+   * Responses API does. For others such an item is refused. Reasoning that a provider has encrypted itself is always given back to it.
    */
   readonly readsForeignSeals: boolean = false;
 

@@ -7,9 +7,9 @@ import { describeService } from '../support/describe-service.js';
 
 const ANSWER = { text: ['One', ' two', ' three', ' four'] };
 
-const usage = (input: number, output: number, cached = 0, reasoning = 0): object => ({
+const usage = (input: number, output: number, cached = 0, reasoning = 0, written = 0): object => ({
   input_tokens: input,
-  input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
+  input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
   output_tokens: output,
   output_tokens_details: { reasoning_tokens: reasoning },
   total_tokens: input + output,
@@ -53,6 +53,25 @@ describeService(
       ],
       ['cache hits', { prompt_tokens: 50, completion_tokens: 5, prompt_cache_hit_tokens: 32 }, usage(50, 5, 32)],
       [
+        'tokens that are written to the cache',
+        {
+          prompt_tokens: 50,
+          completion_tokens: 5,
+          prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 40 },
+        },
+        usage(50, 5, 8, 0, 40),
+      ],
+      [
+        "cached tokens under Anthropic's names",
+        {
+          prompt_tokens: 50,
+          completion_tokens: 5,
+          cache_read_input_tokens: 30,
+          cache_creation_input_tokens: 12,
+        },
+        usage(50, 5, 30, 0, 12),
+      ],
+      [
         'reasoning tokens',
         { prompt_tokens: 5, completion_tokens: 50, completion_tokens_details: { reasoning_tokens: 40 } },
         usage(5, 50, 0, 40),
@@ -90,6 +109,12 @@ describeService(
     ])('tells of %s', async (_, given, expected) => {
       const { response } = await runTurn(service, { ...ANSWER, usage: given });
       expect(response['usage']).toEqual(expected);
+    });
+
+    it('has the cached tokens that llama.cpp counts beside it', async () => {
+      const answer = { ...ANSWER, usage: { prompt_tokens: 50, completion_tokens: 5 } };
+      const { response } = await runTurn(service, answer, { chunkMembers: { timings: { cache_n: 36, prompt_n: 14 } } });
+      expect(response['usage']).toEqual(usage(50, 5, 36));
     });
 
     it('is found where Groq puts it', async () => {

@@ -1,3 +1,4 @@
+import { isPlainReasoning } from '../../src/providers/index.js';
 import { type OutputEvent, ResponseAssembler } from '../../src/responses/assembler/index.js';
 import { resolveSettings } from '../../src/responses/turn/resolve-settings.js';
 import { SequentialIdGenerator } from '../../src/testing/index.js';
@@ -92,7 +93,8 @@ export function assemble({ events }: ReadAnswer): readonly Event[] {
   assembler.beginPass();
   for (const event of events) {
     if (event.type === 'finish') assembler.endPass(event);
-    else if (event.type !== 'metadata' && event.type !== 'event') assembler.push(event satisfies OutputEvent);
+    else if (event.type !== 'metadata' && event.type !== 'event' && !isPlainReasoning(event))
+      assembler.push(event satisfies OutputEvent);
   }
   assembler.cutItems();
   assembler.terminate(assembler.conclude({ status: 'completed', usage: assembler.usage }, 2));

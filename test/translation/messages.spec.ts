@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { refusedValue, Translation } from '../support/translation/translation.js';
+import { Translation } from '../support/translation/translation.js';
 import { assistant, user } from '../support/translation/user-items.js';
 
 const developer = (content: unknown): object => ({ role: 'developer', content });
@@ -130,8 +130,11 @@ describe('messages for an upstream', () => {
     'cannot be had of what another service has compacted (%s)',
     async (type) => {
       const input = [{ type, encrypted_content: 'gAAAAABforeign' }, user('Go on.')];
-      const message = 'This model does not support compaction items of another service.';
-      expect(await translation.refusal({ input })).toEqual(refusedValue('input', message));
+      expect(await translation.refusal({ input })).toMatchObject({
+        status: 400,
+        wasAsked: false,
+        error: { code: 'invalid_encrypted_content', param: 'input[0].encrypted_content' },
+      });
     },
   );
 

@@ -42,6 +42,7 @@ describe('what tunes the answer of an upstream', () => {
         unswitched: reasoningSwitch('none'),
         completion: { capabilities: { max_tokens_field: 'max_completion_tokens' } },
         verbose: { capabilities: { verbosity: true } },
+        caching: { capabilities: { prompt_cache: true } },
         usageless: { capabilities: { stream_usage: false } },
         omitting: { omit: ['metadata', 'user', 'temperature', 'logprobs', 'top_logprobs', 'stream_options'] },
         forwarding: {
@@ -139,6 +140,17 @@ describe('what tunes the answer of an upstream', () => {
   it.each(['low', 'medium', 'high'])('is the verbosity where the upstream knows that: %s', async (verbosity) => {
     expect(await translation.sent({ model: 'verbose', text: { verbosity } })).toEqual({ ...PLAIN, verbosity });
     expect(await translation.sent({ model: 'verbose' })).toEqual(PLAIN);
+  });
+
+  it('is the cache of prompts where the upstream has one', async () => {
+    const cache = {
+      prompt_cache_key: 'thread-1',
+      prompt_cache_retention: '24h',
+      prompt_cache_options: { mode: 'explicit', ttl: '30m' },
+    };
+    expect(await translation.sent({ model: 'caching', ...cache })).toEqual({ ...PLAIN, ...cache });
+    expect(await translation.sent({ model: 'caching' })).toEqual(PLAIN);
+    expect(await translation.sent(cache)).toEqual(PLAIN);
   });
 
   it('is not the usage where the upstream does not know how to ask', async () => {

@@ -32,6 +32,8 @@ export interface Capabilities {
   readonly reasoningSwitch: 'reasoning_effort' | 'reasoning' | 'enable_thinking' | 'thinking' | 'none';
   /** The member of assistant messages that carries earlier reasoning. */
   readonly reasoningReplay: 'reasoning_content' | 'reasoning' | 'none';
+  /** `prompt_cache_key`, `prompt_cache_retention` and `prompt_cache_options`; otherwise they are not sent. */
+  readonly promptCache: boolean;
   /** `verbosity`. */
   readonly verbosity: boolean;
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
@@ -56,6 +58,7 @@ const GENERIC: Capabilities = {
   structuredOutput: 'json_schema',
   reasoningSwitch: 'reasoning_effort',
   reasoningReplay: 'none',
+  promptCache: false,
   verbosity: false,
   maxTokensField: 'max_tokens',
   streamUsage: true,
@@ -68,6 +71,7 @@ const PRESETS = {
     developerRole: true,
     strictTools: true,
     allowedTools: true,
+    promptCache: true,
     verbosity: true,
     maxTokensField: 'max_completion_tokens',
   },

@@ -28,7 +28,7 @@ import {
   unreachable,
 } from '../upstream-errors/index.js';
 import { ModelLister } from './models/index.js';
-import { toChatRequest } from './request/index.js';
+import { reasoningOf, toChatRequest } from './request/index.js';
 import { callIdOfCall, ToolTable } from './tools/index.js';
 
 /** A Chat Completions server. */
@@ -107,7 +107,10 @@ export class ChatCompletionsProvider extends PushingProvider {
 
   override countContextTokens(items: readonly Item[], options?: CountOptions): Promise<number> {
     const isRead = this.options.capabilities.reasoningReplay !== 'none';
-    return countItemTokens(isRead ? items : items.filter(({ type }) => type !== 'reasoning'), options);
+    return countItemTokens(
+      items.filter((item) => item.type !== 'reasoning' || (isRead && reasoningOf(item) !== '')),
+      options,
+    );
   }
 
   /** Closes all connections. */
@@ -134,10 +137,10 @@ export class ChatCompletionsProvider extends PushingProvider {
     return explained;
   }
 
-  private createReader({ context, include }: Turn, tools: ToolTable): AnswerReader {
+  private createReader({ context }: Turn, tools: ToolTable): AnswerReader {
     const used = new Set(context.map(callIdOfCall).filter((id) => id !== undefined));
     const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'));
-    return new AnswerReader(calls, include.includes('reasoning.encrypted_content'));
+    return new AnswerReader(calls);
   }
 }
 

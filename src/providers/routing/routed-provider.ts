@@ -11,6 +11,13 @@ import { answerByTargets } from './answer-by-targets.js';
 import { RoutedTurn } from './routed-turn.js';
 import type { RoutingDependencies } from './routing-dependencies.js';
 import type { Destination, Target } from './target.js';
+import { viewOf } from './view-of-target.js';
+
+/** How a target is asked: whom the turn was meant for, and whether others follow. */
+interface Asking {
+  readonly chosen?: Target | undefined;
+  readonly hasOthers?: boolean;
+}
 
 /** Distributes turns over targets by weight, and fails over to the next target before the first token. */
 export class RoutedProvider extends PushingProvider {
@@ -51,7 +58,7 @@ export class RoutedProvider extends PushingProvider {
   override push(turn: Turn, sink: ModelSink): Promise<void> {
     const targets = orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
     const ask = (target: Target, opening: ModelSink, hasOthers: boolean): Promise<void> =>
-      askProvider(target.provider, this.turnFor(target, turn, hasOthers), opening);
+      askProvider(target.provider, this.turnFor(target, turn, { chosen: targets[0], hasOthers }), opening);
     return answerByTargets({ ...this.dependencies, targets, ask, model: turn.settings.model }, sink);
   }
 
@@ -67,8 +74,10 @@ export class RoutedProvider extends PushingProvider {
     return this.first.provider.countOutputTokens(output, options);
   }
 
-  private turnFor(target: Target, turn: Turn, hasOthers = false): Turn {
-    return new RoutedTurn(turn, target.toModel(turn.settings.model), this.mostOutputTokens, hasOthers);
+  private turnFor(target: Target, turn: Turn, { chosen = target, hasOthers = false }: Asking = {}): Turn {
+    const model = target.toModel(turn.settings.model);
+    const view = viewOf(target, turn, chosen);
+    return new RoutedTurn(turn, { model, mostOutputTokens: this.mostOutputTokens, hasOthers, view });
   }
 }
 

@@ -1,24 +1,34 @@
 import type { Item, ResponseSettings } from '../../protocol/index.js';
 import type { Turn } from '../turn.js';
+import type { View } from './view-of-target.js';
 
-/** A turn with the upstream name of its model, and with `max_output_tokens` capped. */
+/** How a turn reaches a target. */
+export interface RoutedTurnOptions {
+  /** The target's name of the model. */
+  readonly model: string;
+  readonly mostOutputTokens: number | undefined;
+  /** Whether another target is asked if this one fails. */
+  readonly hasOthers: boolean;
+  readonly view: View;
+}
+
+/** A turn as a target is given it: with its name of the model, with `max_output_tokens` capped, and with what it can read. */
 export class RoutedTurn implements Turn {
   readonly settings: ResponseSettings;
   readonly responseId: Turn['responseId'];
   readonly tenant: Turn['tenant'];
   readonly sessionId: Turn['sessionId'];
-  readonly input: Turn['input'];
   readonly parameters: Turn['parameters'];
   readonly include: Turn['include'];
   readonly headers: Turn['headers'];
   readonly purpose: Turn['purpose'];
   readonly parent: Turn['parent'];
+  readonly hasOthers: boolean;
+  private readonly view: View;
 
   constructor(
     private readonly turn: Turn,
-    model: string,
-    mostOutputTokens: number | undefined,
-    readonly hasOthers = false,
+    { model, mostOutputTokens, hasOthers, view }: RoutedTurnOptions,
   ) {
     const { settings } = turn;
     const limit = Math.min(settings.max_output_tokens ?? Infinity, mostOutputTokens ?? Infinity);
@@ -26,15 +36,20 @@ export class RoutedTurn implements Turn {
     this.responseId = turn.responseId;
     this.tenant = turn.tenant;
     this.sessionId = turn.sessionId;
-    this.input = turn.input;
     this.parameters = turn.parameters;
     this.include = turn.include;
     this.headers = turn.headers;
     this.purpose = turn.purpose;
     this.parent = turn.parent;
+    this.hasOthers = hasOthers;
+    this.view = view;
+  }
+
+  get input(): readonly Item[] {
+    return this.view(this.turn.input);
   }
 
   get context(): readonly Item[] {
-    return this.turn.context;
+    return this.view(this.turn.context);
   }
 }

@@ -1,4 +1,4 @@
-import type { ModelEvent } from '../../providers/index.js';
+import type { ModelEvent, PlainReasoning } from '../../providers/index.js';
 import { CallItem } from './call-item.js';
 import { MessageItem } from './message-item.js';
 import { ProviderContractError } from './output-item.js';
@@ -7,7 +7,7 @@ import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
 
 /** The ModelEvents that belong to an output item. */
-export type ItemEvent = Exclude<ModelEvent, { type: 'usage' | 'metadata' | 'event' | 'finish' }>;
+export type ItemEvent = Exclude<ModelEvent, { type: 'usage' | 'metadata' | 'event' | 'finish' } | PlainReasoning>;
 
 type Reducers = {
   readonly [K in ItemEvent['type']]: (items: OutputItems, event: Extract<ItemEvent, { type: K }>) => void;

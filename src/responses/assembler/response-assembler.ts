@@ -11,7 +11,7 @@ import {
   toUsage,
   type Usage,
 } from '../../protocol/index.js';
-import type { Finish, ModelEvent } from '../../providers/index.js';
+import type { Finish, ModelEvent, PlainReasoning } from '../../providers/index.js';
 import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
@@ -46,7 +46,7 @@ export interface AssemblerOptions extends ResponseIdentity {
 }
 
 /** ModelEvents that change the response; Pass handles the others. */
-export type OutputEvent = Exclude<ModelEvent, { type: 'metadata' | 'event' | 'finish' }>;
+export type OutputEvent = Exclude<ModelEvent, { type: 'metadata' | 'event' | 'finish' } | PlainReasoning>;
 
 /**
  * Converts ModelEvents to the events of one response, in the order of protocol §4: added, part, deltas, done, and

@@ -4,6 +4,7 @@ import { Environment } from '../../config/index.js';
 import { ApiError, CONTEXT_TOO_LONG, IdGenerator, type Item } from '../../protocol/index.js';
 import {
   askProvider,
+  isPlainReasoning,
   ModelError,
   type ModelEvent,
   type ModelRoute,
@@ -87,7 +88,7 @@ export class Summarizer {
       yield ALIVE;
       for (const event of batch) {
         if (event.type === 'finish') answer.endPass(event);
-        else if (event.type !== 'metadata' && event.type !== 'event') answer.push(event);
+        else if (event.type !== 'metadata' && event.type !== 'event' && !isPlainReasoning(event)) answer.push(event);
         if (answer.pass.finish !== null) break;
       }
       if (answer.pass.finish !== null) break;

@@ -42,6 +42,10 @@ export class TurnFailures {
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     if (error instanceof ModelError) return { code: error.code, message: error.message };
     if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
+    if (error instanceof StoreUnavailableError) {
+      this.log(error, turn);
+      return { code: 'service_unavailable', message: error.toApiError().message };
+    }
     if (error instanceof BreakConnectionError) return { code: 'server_error', message: STOP_MESSAGES.cut };
     if (error instanceof TurnStoppedError) {
       if (error.reason === 'time_limit') return this.toResponseError(this.outOfTime(), turn);

@@ -7,10 +7,12 @@ import {
   type FinishReason,
   type ForeignEvent,
   isBatch,
+  isPlainReasoning,
   ModelError,
   type ModelEvent,
   type ModelRoute,
   type ModelSink,
+  type PlainReasoning,
   pumpStream,
   type Turn,
 } from '../../providers/index.js';
@@ -20,6 +22,7 @@ import type { ActiveTurn } from './active-turn.js';
 import { isForeignLimit, requireForeign, withoutForeignLimits } from './beside-response.js';
 import type { Delivery } from './delivery.js';
 import type { OwnPass, TurnPolicy } from './pass-policy.js';
+import type { ReasoningSealer } from './reasoning-sealer.js';
 import type { TurnObservers } from './turn-observer.js';
 
 /** Batches taken before the event loop gets a turn, so that a fast provider does not block it. */
@@ -33,6 +36,8 @@ export interface PassDependencies {
   readonly assembler: ResponseAssembler;
   readonly delivery: Delivery;
   readonly policies: readonly TurnPolicy[];
+  /** Null for a client that needs no sealed reasoning. */
+  readonly sealer: ReasoningSealer | null;
   readonly observers: TurnObservers;
   readonly clock: Clock;
   readonly limits: Pick<Environment, 'MODEL_IDLE_TIMEOUT_MS' | 'MODEL_ACCEPT_TIMEOUT_MS'>;
@@ -102,6 +107,8 @@ export class Pass implements ModelSink {
     // Only a sign of life.
     if (batch.length === 0) return undefined;
     try {
+      const keys = this.dependencies.sealer?.whenReady(batch);
+      if (keys !== undefined) return this.hold(keys.then(() => this.write(batch), this.fail));
       for (const event of batch) {
         this.look(event, 0);
         // A policy may drop the `finish`, but no event can follow it.
@@ -138,7 +145,13 @@ export class Pass implements ModelSink {
     if (event.type === 'finish') this.finish = readFinish(event);
     else if (event.type === 'metadata') this.readMetadata(event);
     else if (event.type === 'event') this.passOn(event.event);
+    else if (isPlainReasoning(event)) this.takeReasoning(event);
     else this.dependencies.assembler.push(event);
+  }
+
+  private takeReasoning(event: PlainReasoning): void {
+    const { sealer, assembler } = this.dependencies;
+    if (sealer !== null) assembler.push(sealer.seal(event));
   }
 
   /** Passes on an event that is not part of the response, in its place if the client is not behind. */

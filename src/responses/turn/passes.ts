@@ -4,6 +4,7 @@ import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
 import type { IncompleteReason, Item } from '../../protocol/index.js';
 import type { Finish, FinishReason } from '../../providers/index.js';
+import { Seals } from '../../seals/index.js';
 import { Clock } from '../../time/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
@@ -13,6 +14,7 @@ import type { EventSink } from './event-sink.js';
 import { TurnFailures } from './failures.js';
 import { Pass, type PassDependencies } from './pass.js';
 import { type OwnPass, PassPolicies } from './pass-policy.js';
+import { ReasoningSealer } from './reasoning-sealer.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
 import { endsUnanswered } from './stop-reason.js';
 import { type Course, takeOver } from './take-over.js';
@@ -45,6 +47,7 @@ export class Passes {
     private readonly meter: TokenMeter,
     private readonly failures: TurnFailures,
     private readonly assemblers: Assemblers,
+    private readonly seals: Seals,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -69,7 +72,8 @@ export class Passes {
     let ended: Finish | null = null;
     let outcome: Outcome;
     const policies = this.policies.begin(question);
-    const dependencies: PassDependencies = { turn, assembler, delivery, policies, observers, clock, limits };
+    const sealer = ReasoningSealer.of(turn.admitted, this.seals);
+    const dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, observers, clock, limits };
     const canLookAhead = policies.some((policy) => policy.ahead !== undefined);
     let looksAhead = canLookAhead;
     let pass = new Pass(dependencies, turn.run !== null);

@@ -1,7 +1,6 @@
 import type { Logprob } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
-import { sealReasoning } from '../reasoning-seal.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
 import { readFinish } from './read-finish.js';
@@ -22,11 +21,7 @@ export class AnswerReader {
   private usage: ModelEvent | undefined;
   private finish: FinishReason | 'error' | undefined;
 
-  /** `sealsReasoning` adds `reasoning_encrypted` events, which stateless clients replay. */
-  constructor(
-    private readonly calls: CallCollector,
-    private readonly sealsReasoning: boolean,
-  ) {}
+  constructor(private readonly calls: CallCollector) {}
 
   /** The finish reason of the upstream; undefined until it arrives. */
   get finished(): FinishReason | 'error' | undefined {
@@ -40,7 +35,8 @@ export class AnswerReader {
       this.events.push({ type: 'metadata', upstreamId: chunk.id });
     }
     // Repeated usage is cumulative: the last one counts.
-    this.usage = readUsage(chunk.usage) ?? readUsage(isObject(chunk.x_groq) && chunk.x_groq.usage) ?? this.usage;
+    this.usage =
+      readUsage(chunk.usage, chunk.timings) ?? readUsage(isObject(chunk.x_groq) && chunk.x_groq.usage) ?? this.usage;
     for (const choice of objectsIn(chunk.choices)) if ((choice.index ?? 0) === 0) this.readChoice(choice);
   }
 
@@ -109,7 +105,7 @@ export class AnswerReader {
 
   private endReasoning(): void {
     if (this.reasoning === null) return;
-    if (this.sealsReasoning) this.events.push({ type: 'reasoning_encrypted', content: sealReasoning(this.reasoning) });
+    this.events.push({ type: 'reasoning_encrypted', plain: this.reasoning });
     this.reasoning = null;
   }
 }

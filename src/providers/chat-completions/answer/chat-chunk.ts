@@ -6,6 +6,8 @@ export interface ChatChunk {
   readonly choices?: unknown;
   readonly usage?: unknown;
   readonly x_groq?: unknown;
+  /** llama.cpp's; `cache_n` counts the tokens of the prompt that it had in its cache. */
+  readonly timings?: unknown;
   readonly error?: unknown;
 }
 

@@ -3,11 +3,10 @@ import { hash } from 'node:crypto';
 import type { Item } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
-import { unsealReasoning } from '../reasoning-seal.js';
 import { type HistoryCall, type HistoryOutput, readCall, readOutput, type ToolTable } from '../tools/index.js';
 import { AssistantDraft } from './assistant-draft.js';
 import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
-import { refuse } from './refuse.js';
+import { refuseCompaction } from './refuse.js';
 import { toOutputParts, toParts } from './to-parts.js';
 
 /** Output of a call that has none in the transcript: upstreams require one. */
@@ -71,7 +70,7 @@ class MessageWriter {
     else if (item.type === 'reasoning') this.addReasoning(item);
     else if (item.type === 'agent_message') this.addAgentMessage(item);
     else if (item.type === 'compaction' || item.type === 'compaction_summary') {
-      refuse('input', 'This model does not support compaction items of another service.');
+      refuseCompaction();
     }
     // Other items add nothing: they define tools, or their result is in the surrounding messages.
   }
@@ -157,9 +156,9 @@ function isForeign(sealed: unknown): boolean {
   return typeof sealed === 'string' && sealed.startsWith('gAAAA');
 }
 
-/** The text of a reasoning item, or else the reasoning in its `encrypted_content`. */
-function reasoningOf({ content, encrypted_content: encrypted }: Item): string {
-  const parts = objectsIn(content);
-  const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
-  return text === '' ? (unsealReasoning(encrypted) ?? '') : text;
+/** The text of a reasoning item; empty for one that another service has encrypted. */
+export function reasoningOf({ content }: Item): string {
+  return objectsIn(content)
+    .map((part) => (typeof part.text === 'string' ? part.text : ''))
+    .join('');
 }

@@ -1,0 +1,27 @@
+import { isSealedReasoning, type Item, withoutEarlierReasoning, withoutSeal } from '../../protocol/index.js';
+import type { Turn } from '../turn.js';
+import type { Target } from './target.js';
+
+/** Turns items into those that a target is given. */
+export type View = (items: readonly Item[]) => readonly Item[];
+
+/**
+ * What a target is given of a turn. Reasoning that an upstream has encrypted is only for that upstream: another one gets its text, or
+ * nothing. Which one it was is known of a response that is continued, by who has answered it; of items that the client sends, it is
+ * taken to be the target that was chosen first. A target that leaves `reasoning.context` to the service gets what it asks for.
+ */
+export function viewOf(target: Target, { parent, settings }: Turn, chosen: Target): View {
+  const author = parent?.origin?.provider ?? chosen.providerName;
+  const isForeign = author !== target.providerName;
+  const forgets = settings.reasoning?.context === 'current_turn' && !target.provider.readsForeignSeals;
+  return (items) => {
+    const readable = isForeign && items.some(isSealedReasoning) ? items.flatMap(toReadable) : items;
+    return forgets ? withoutEarlierReasoning(readable) : readable;
+  };
+}
+
+function toReadable(item: Item): readonly Item[] {
+  if (!isSealedReasoning(item)) return [item];
+  const readable = withoutSeal(item);
+  return readable === undefined ? [] : [readable];
+}
