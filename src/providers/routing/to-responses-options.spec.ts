@@ -26,6 +26,7 @@ describe('the options of an entry', () => {
       websockets: null,
       compressesRequests: false,
       storesUpstream: false,
+      compactsUpstream: false,
       retries: { requestMaxRetries: 4, streamMaxRetries: 5, budgetMs: 60_000 },
       discover: true,
       forward: [],
@@ -48,6 +49,7 @@ describe('the options of an entry', () => {
       forward: ['top_k'],
       omit: ['user'],
       passthrough: 'store',
+      compaction: 'upstream',
     });
     expect(options).toMatchObject({
       address: {
@@ -61,6 +63,7 @@ describe('the options of an entry', () => {
       forward: ['top_k'],
       omit: new Set(['user']),
       storesUpstream: true,
+      compactsUpstream: true,
     });
   });
 
