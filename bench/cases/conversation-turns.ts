@@ -10,6 +10,9 @@ const TRAFFIC = { deltas: 8, burst: 8 };
 /** Most items of one request. */
 const ITEMS_PER_REQUEST = 20;
 
+/** Turns on a socket before those that are measured. */
+const WARM_TURNS = 8;
+
 /** Histories per round, each of which gets a few turns. */
 const HISTORIES = 16;
 
@@ -26,6 +29,8 @@ type History = { readonly conversation: string } | { readonly previous_response_
 /** Rounds of turns over histories of a given number of items: conversations, or responses with as many items before them. */
 export class ConversationTurns {
   private readonly setting: ConversationSetting;
+  /** A conversation by its first length: to make a long one leaves garbage that would be measured. */
+  private readonly kept = new Map<number, Promise<{ readonly conversation: string }>>();
 
   constructor(setting: ConversationSetting) {
     this.setting = setting;
@@ -40,8 +45,10 @@ export class ConversationTurns {
 
   /** Turns in one conversation, on a socket that has just made one in it. */
   readonly socketInConversation = async (items: number): Promise<Sample> => {
-    const history = await this.createConversation(items);
-    await this.onSocket(history, 'none', 1);
+    const kept = this.kept.get(items) ?? this.createConversation(items);
+    this.kept.set(items, kept);
+    const history = await kept;
+    await this.onSocket(history, 'none', WARM_TURNS);
     return this.measure(() => this.onSocket(history, 'none', this.socketTurns));
   };
 
@@ -49,6 +56,7 @@ export class ConversationTurns {
   readonly socketBehindResponses = async (items: number): Promise<Sample> => {
     const { previous_response_id: responseId } = await this.createResponse(items);
     await this.onSocket({}, { responseId }, 1);
+    await this.onSocket({}, 'the one before', WARM_TURNS);
     return this.measure(() => this.onSocket({}, 'the one before', this.socketTurns));
   };
 
