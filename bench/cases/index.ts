@@ -3,6 +3,7 @@ import { backgroundCase } from './background.ts';
 import type { BenchmarkCase } from './benchmark-case.ts';
 import { chainsCase } from './chains.ts';
 import { coldStartCase } from './cold-start.ts';
+import { conversationsCase } from './conversations.ts';
 import { gapsCase } from './gaps.ts';
 import { hostileCase } from './hostile.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
@@ -33,6 +34,7 @@ export const CASES: readonly BenchmarkCase[] = [
   agentLoopCase,
   upstreamLoopCase,
   chainsCase,
+  conversationsCase,
   savesCase,
   backgroundCase,
   hostileCase,

@@ -61,11 +61,13 @@ export const SECTIONS: readonly Section[] = [
       'The floor is the same service over HTTP, with `previous_response_id` or the full history in each turn. `upstream-loop` is the ' +
       'same loop before an upstream with the Responses API: what the service sends there, over a WebSocket and, as the floor, over ' +
       'HTTP. In `chains` the floor is ' +
-      'the fifth turn of the same conversation on the same transport. In `saves` it is one prepared statement that inserts the same rows.',
+      'the fifth turn of the same conversation on the same transport. In `conversations` a turn names a stored conversation; the floor is ' +
+      'a turn that continues a response with as many items or, for 10 000 items on a warm socket, a turn in a conversation of ten. In `saves` it is one prepared statement that inserts the same rows.',
     cases: [
       { name: 'agent-loop' },
       { name: 'upstream-loop', figures: ['server CPU per turn, µs'] },
       { name: 'chains', figures: ['server CPU per turn, µs', 'database round trips per turn'] },
+      { name: 'conversations', figures: ['server CPU per turn, µs'] },
       { name: 'saves', figures: ['saves per second'] },
     ],
   },

@@ -20,6 +20,7 @@ export function makeConversation({ responsesPerConversation, deltas }: SaveJob):
     inherited: [],
     origin: { provider: 'bench' },
     sessionId,
+    conversation: null,
     fence: null,
     expiresAt: Date.now() + LIFETIME_MS,
   }));
