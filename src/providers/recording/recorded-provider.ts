@@ -20,6 +20,7 @@ export interface RecordedTurn {
 /** Wraps a provider and passes each finished turn to `save`. */
 export class RecordedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
+  override readonly isSteerable: boolean;
 
   constructor(
     private readonly provider: ModelProviderBase,
@@ -28,6 +29,7 @@ export class RecordedProvider extends PushingProvider {
   ) {
     super();
     this.hostedTools = provider.hostedTools;
+    this.isSteerable = provider.isSteerable;
   }
 
   override models(): Promise<readonly ModelInfo[]> {

@@ -16,6 +16,7 @@ import type { Destination, Target } from './target.js';
 export class RoutedProvider extends PushingProvider {
   override readonly tolerates: ReadonlySet<ToleratedRule>;
   override readonly hostedTools: ModelProviderBase['hostedTools'];
+  override readonly isSteerable: boolean;
 
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
@@ -26,6 +27,7 @@ export class RoutedProvider extends PushingProvider {
     // Any target may answer, so all of them must tolerate a rule.
     this.tolerates = targets.map((target) => target.tolerates).reduce((common, rules) => common.intersection(rules));
     this.hostedTools = hostedToolsOf(targets);
+    this.isSteerable = targets.every(({ provider }) => provider.isSteerable);
   }
 
   /** Wraps one provider, for its own model names. */

@@ -65,8 +65,8 @@ function lastOrigin(passes: AssemblerState['passes']): Origin | null {
 }
 
 /** The upstream that has answered, without its own id of a response that it has not finished. */
-function withoutUpstream(origin: Origin | null): Origin | null {
-  if (origin === null) return null;
+export function withoutUpstream<T extends Origin | null>(origin: T): T {
+  if (origin === null) return origin;
   const { upstreamId: _, ...rest } = origin;
-  return rest;
+  return rest as T;
 }

@@ -1,0 +1,236 @@
+import { ApiError, ERROR_CODES, type IdGenerator, type Item, type ResponseObject } from '../../protocol/index.js';
+import { isObject } from '../../validation/index.js';
+import type { EarlyEnd } from '../turn/index.js';
+import type { ClientFrame } from './client-frame.js';
+import type { QueueShare } from './queue-budget.js';
+import { type RequiredInput, requiredInputOf } from './required-input.js';
+import {
+  acceptedMembers,
+  describeSteer,
+  failedMembers,
+  itemsOf,
+  pendingMembers,
+  type Steer,
+  type SteerFailure,
+} from './steer.js';
+
+/** Most steers that wait for one response (protocol §6.8). */
+const MAX_PENDING = 8;
+
+/** The only mode of `response.interrupt`. */
+const DISCARD = 'discard_partial_items';
+
+type Request = Readonly<Record<string, unknown>>;
+
+/** A turn of the connection, as its steering needs it. */
+export interface SteerableTurn {
+  readonly streamId: string | undefined;
+  readonly responseId: string;
+  /** Why its response cannot be steered; null when it can. */
+  readonly refusesSteering: string | null;
+  /** Its request, without input. */
+  readonly parameters: Request;
+  /** The items that its server gave the model. */
+  readonly given: readonly Item[];
+  /** The steers whose input is part of its own. */
+  readonly carried: readonly Steer[];
+  /** Writes an event among those of its response. False after the terminal one. */
+  interject(type: string, members: string): boolean;
+  /** Ends its response early, at the next boundary that is safe. False when it is too late. */
+  endEarly(end: EarlyEnd): boolean;
+}
+
+/** What the steering of a connection needs of it. */
+export interface SteeringDependencies {
+  readonly ids: IdGenerator;
+  readonly share: QueueShare;
+  /** Sends an event that belongs to no response; JSON text without its closing brace. */
+  readonly answer: (json: string, streamId: string | undefined) => void;
+  /** Puts a turn of the server's own in front of a lane. Throws ApiError when the connection takes no turns any more. */
+  readonly follow: (streamId: string | undefined, request: Request, steers: readonly Steer[]) => void;
+}
+
+/** An event behind the terminal one of a response. */
+export interface LateEvent {
+  readonly type: string;
+  readonly members: string;
+}
+
+/** A response with steers, or that may get some. */
+interface Target {
+  /** Null once it has ended in calls, and its steers wait for the client's outputs. */
+  turn: SteerableTurn | null;
+  readonly streamId: string | undefined;
+  readonly steers: Steer[];
+  isInterrupted: boolean;
+}
+
+/**
+ * Steers and interrupts the responses of one connection (protocol §6.8). A steer is accepted while its response runs and
+ * applied when a response that has its input is created: a successor that the server starts by itself, or, behind calls,
+ * the client's next turn. Each is applied once, or fails.
+ */
+export class Steering {
+  /** By response id: those that run, and those whose steers wait for the client. */
+  private readonly targets = new Map<string, Target>();
+  /** The response of each lane that has ended last. */
+  private readonly ended = new Map<string | undefined, Pick<ResponseObject, 'id' | 'status'>>();
+  /** Accepted and neither applied nor failed. */
+  private readonly accepted = new Set<Steer>();
+
+  constructor(private readonly dependencies: SteeringDependencies) {}
+
+  /** Handles a `response.steer` of so many bytes: answers it, and has its response end at the next safe boundary. */
+  steer(frame: ClientFrame, bytes: number): void {
+    const { previous_response_id: previousResponseId, input } = frame;
+    const target = this.runningOf(previousResponseId);
+    const refuse = (code: SteerFailure, message: string): void =>
+      this.answer('response.steer.failed', failedMembers({ previousResponseId, input }, code, message), target);
+    if (target === undefined) return refuse(...this.whyNotRunning(previousResponseId));
+    const { turn, steers } = target;
+    if (turn.refusesSteering !== null) return refuse('steering_not_supported', turn.refusesSteering);
+    if (target.isInterrupted) return refuse('response_not_active', 'The response is being interrupted.');
+    const wrong = describeSteer(frame);
+    if (wrong !== null) return refuse('invalid_input', wrong);
+    if (steers.length >= MAX_PENDING) {
+      return refuse('too_many_pending_steers', `At most ${MAX_PENDING} inputs may wait for a response.`);
+    }
+    try {
+      this.dependencies.share.take(bytes);
+    } catch (error) {
+      return refuse('too_many_pending_steers', (error as ApiError).message);
+    }
+    const id = this.dependencies.ids.next('steer');
+    const steer = { id, previousResponseId: turn.responseId, input: input as Steer['input'], bytes };
+    if (!turn.interject('response.steer.accepted', acceptedMembers(steer))) {
+      this.dependencies.share.giveBack(bytes);
+      return refuse('response_already_completed', HAS_ENDED);
+    }
+    this.accepted.add(steer);
+    steers.push(steer);
+    turn.endEarly('steered');
+  }
+
+  /** Handles a `response.interrupt` of Codex: the response ends at once with the items that are finished. */
+  interrupt({ response_id: id, mode }: ClientFrame): void {
+    const target = this.runningOf(id);
+    const refuse = (code: 'invalid_value' | SteerFailure, message: string): void => {
+      const error = { type: ERROR_CODES[code].type, code, message };
+      const members = JSON.stringify({ response_id: id ?? null, error }).slice(1, -1);
+      this.dependencies.answer(`{"type":"response.interrupt.failed",${members}`, target?.streamId);
+    };
+    if (target === undefined) return refuse(...this.whyNotRunning(id));
+    if (mode !== DISCARD) {
+      return refuse('invalid_value', `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`);
+    }
+    if (!target.turn.endEarly('interrupted')) return refuse('response_already_completed', HAS_ENDED);
+    target.isInterrupted = true;
+    const accepted = `{"type":"response.interrupt.accepted","response_id":${JSON.stringify(id)}`;
+    this.dependencies.answer(accepted, target.streamId);
+  }
+
+  /** A response was created, which applies what its turn carries. */
+  begun(turn: SteerableTurn): void {
+    for (const steer of turn.carried) {
+      this.targets.delete(steer.previousResponseId);
+      this.release(steer);
+    }
+    this.targets.set(turn.responseId, { turn, streamId: turn.streamId, steers: [], isInterrupted: false });
+  }
+
+  /**
+   * A response ends; its terminal event follows, and then those that are returned. A successor takes the place in front of
+   * the lane, which is not free yet.
+   */
+  concluded(turn: SteerableTurn, { id, status, output }: ResponseObject): readonly LateEvent[] {
+    this.ended.set(turn.streamId, { id, status });
+    const target = this.targets.get(id);
+    this.targets.delete(id);
+    if (target === undefined || target.steers.length === 0) return [];
+    if (status === 'failed')
+      return this.failAll(target.steers, 'successor_creation_failed', 'The response has failed.');
+    if (target.isInterrupted) {
+      return this.failAll(target.steers, 'response_not_active', 'The response was interrupted.');
+    }
+    const required = requiredInputOf(output, turn.given);
+    if (required.length > 0) return this.wait(id, target, required);
+    return this.follow(turn, target.steers);
+  }
+
+  /**
+   * The steers that a request of the client takes up: those of the response that it continues, on the same lane, which
+   * wait for it. A warm-up takes none.
+   */
+  waitingFor(streamId: string | undefined, request: Request): readonly Steer[] {
+    const target = this.targets.get(String(request.previous_response_id));
+    if (target === undefined || target.turn !== null || target.streamId !== streamId) return [];
+    return isWarmUp(request) ? [] : target.steers;
+  }
+
+  /** A successor was refused before its response existed. */
+  refused(turn: SteerableTurn, error: ApiError): void {
+    for (const { type, members } of this.failAll(turn.carried, 'successor_creation_failed', error.message)) {
+      this.answer(type, members, turn);
+    }
+  }
+
+  /** The connection is closed, and everything that waits is lost. */
+  end(): void {
+    for (const steer of this.accepted) this.release(steer);
+    this.targets.clear();
+    this.ended.clear();
+  }
+
+  private runningOf(id: unknown): (Target & { readonly turn: SteerableTurn }) | undefined {
+    const target = typeof id === 'string' ? this.targets.get(id) : undefined;
+    return target?.turn == null ? undefined : (target as Target & { readonly turn: SteerableTurn });
+  }
+
+  private whyNotRunning(id: unknown): [code: SteerFailure, message: string] {
+    const last = [...this.ended.values()].find((response) => response.id === id);
+    if (last?.status === 'failed') return ['response_not_active', 'The response has failed.'];
+    if (last !== undefined || this.targets.has(String(id))) return ['response_already_completed', HAS_ENDED];
+    return ['response_not_found', 'No response with this id runs on this connection.'];
+  }
+
+  private wait(id: string, target: Target, required: readonly RequiredInput[]): readonly LateEvent[] {
+    target.turn = null;
+    this.targets.set(id, target);
+    return target.steers.map((steer) => ({
+      type: 'response.steer.pending',
+      members: pendingMembers(steer, required),
+    }));
+  }
+
+  /** The successor has the settings of its response (protocol §6.8). */
+  private follow(turn: SteerableTurn, steers: readonly Steer[]): readonly LateEvent[] {
+    const request = { ...turn.parameters, previous_response_id: turn.responseId, input: itemsOf(steers) };
+    try {
+      this.dependencies.follow(turn.streamId, request, steers);
+      return [];
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return this.failAll(steers, 'successor_creation_failed', error.message);
+    }
+  }
+
+  private failAll(steers: readonly Steer[], code: SteerFailure, message: string): readonly LateEvent[] {
+    for (const steer of steers) this.release(steer);
+    return steers.map((steer) => ({ type: 'response.steer.failed', members: failedMembers(steer, code, message) }));
+  }
+
+  private release(steer: Steer): void {
+    if (this.accepted.delete(steer)) this.dependencies.share.giveBack(steer.bytes);
+  }
+
+  /** What belongs to no response has the number 0. */
+  private answer(type: string, members: string, at: { readonly streamId: string | undefined } | undefined): void {
+    this.dependencies.answer(`{"type":"${type}","sequence_number":0${members}`, at?.streamId);
+  }
+}
+
+const HAS_ENDED = 'The response has ended. Continue it with response.create.';
+
+function isWarmUp({ generate, prompt_cache_options: cache }: Request): boolean {
+  return generate === false || (isObject(cache) && cache.prewarm === true);
+}
