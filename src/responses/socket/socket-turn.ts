@@ -227,7 +227,8 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     if (!isSteerable || !generate)
       return "The model of this response cannot be steered. Send 'response.create' when it has ended.";
     if (settings.conversation != null) return 'A response of a conversation cannot be steered.';
-    if ((parameters.context_management?.length ?? 0) > 0) return 'A response with context_management cannot be steered.';
+    if ((parameters.context_management?.length ?? 0) > 0)
+      return 'A response with context_management cannot be steered.';
     return null;
   }
 

@@ -85,7 +85,11 @@ export class Steering {
     const { previous_response_id: previousResponseId, input } = frame;
     const target = this.runningOf(previousResponseId);
     const refuse = (code: SteerFailure, message: string): void =>
-      this.answer('response.steer.failed', failedMembers({ previousResponseId, input }, code, message), target);
+      this.answer(
+        'response.steer.failed',
+        failedMembers({ previousResponseId, input }, code, message),
+        this.placeOf(previousResponseId),
+      );
     if (target === undefined) return refuse(...this.whyNotRunning(previousResponseId));
     const { turn, steers } = target;
     if (turn.refusesSteering !== null) return refuse('steering_not_supported', turn.refusesSteering);
@@ -117,7 +121,7 @@ export class Steering {
     const refuse = (code: 'invalid_value' | SteerFailure, message: string): void => {
       const error = { type: ERROR_CODES[code].type, code, message };
       const members = JSON.stringify({ response_id: id ?? null, error }).slice(1, -1);
-      this.dependencies.answer(`{"type":"response.interrupt.failed",${members}`, target?.streamId);
+      this.dependencies.answer(`{"type":"response.interrupt.failed",${members}`, this.placeOf(id)?.streamId);
     };
     if (target === undefined) return refuse(...this.whyNotRunning(id));
     if (mode !== DISCARD) {
@@ -187,10 +191,18 @@ export class Steering {
   }
 
   private whyNotRunning(id: unknown): [code: SteerFailure, message: string] {
-    const last = [...this.ended.values()].find((response) => response.id === id);
-    if (last?.status === 'failed') return ['response_not_active', 'The response has failed.'];
-    if (last !== undefined || this.targets.has(String(id))) return ['response_already_completed', HAS_ENDED];
-    return ['response_not_found', 'No response with this id runs on this connection.'];
+    const place = this.placeOf(id);
+    if (place === undefined) return ['response_not_found', 'No response with this id runs on this connection.'];
+    if (this.ended.get(place.streamId)?.status !== 'failed') return ['response_already_completed', HAS_ENDED];
+    return ['response_not_active', 'The response has failed.'];
+  }
+
+  /** The lane of a response that is known here: it runs, has steers, or has ended last. */
+  private placeOf(id: unknown): { readonly streamId: string | undefined } | undefined {
+    const target = this.targets.get(String(id));
+    if (target !== undefined) return target;
+    const last = [...this.ended].find(([, response]) => response.id === id);
+    return last && { streamId: last[0] };
   }
 
   private wait(id: string, target: Target, required: readonly RequiredInput[]): readonly LateEvent[] {
