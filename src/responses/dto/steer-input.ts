@@ -1,4 +1,4 @@
-import { IsIn } from 'class-validator';
+import { IsIn, IsOptional } from 'class-validator';
 
 import { Closed, isObject, listOf, nested, Satisfies, stringOr, type Check } from '../../validation/index.js';
 import { toolOutputPart } from './content-parts.js';
@@ -7,7 +7,8 @@ import { MessageMembers } from './message-items.js';
 /** A message that steers a response (protocol §6.8): text, images and files of the user. */
 @Closed()
 class SteerMessage extends MessageMembers {
-  @IsIn([undefined, null, 'message'])
+  @IsOptional()
+  @IsIn(['message'])
   override readonly type?: 'message' | null;
 
   @IsIn(['user'])

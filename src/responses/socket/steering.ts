@@ -1,4 +1,11 @@
-import { ApiError, ERROR_CODES, type IdGenerator, type Item, type ResponseObject } from '../../protocol/index.js';
+import {
+  ApiError,
+  ERROR_CODES,
+  type ErrorCode,
+  type IdGenerator,
+  type Item,
+  type ResponseObject,
+} from '../../protocol/index.js';
 import { isObject } from '../../validation/index.js';
 import type { EarlyEnd } from '../turn/index.js';
 import type { ClientFrame } from './client-frame.js';
@@ -17,8 +24,13 @@ import {
 /** Most steers that wait for one response (protocol §6.8). */
 const MAX_PENDING = 8;
 
+const HAS_ENDED = 'The response has ended. Continue it with response.create.';
+
 /** The only mode of `response.interrupt`. */
 const DISCARD = 'discard_partial_items';
+
+/** Why a client's event is refused, for the client. */
+type Refusal<Code extends ErrorCode> = readonly [code: Code, message: string];
 
 type Request = Readonly<Record<string, unknown>>;
 
@@ -82,55 +94,23 @@ export class Steering {
 
   /** Handles a `response.steer` of so many bytes: answers it, and has its response end at the next safe boundary. */
   steer(frame: ClientFrame, bytes: number): void {
+    const refusal = this.accept(frame, bytes);
+    if (refusal === null) return;
     const { previous_response_id: previousResponseId, input } = frame;
-    const target = this.runningOf(previousResponseId);
-    const refuse = (code: SteerFailure, message: string): void =>
-      this.answer(
-        'response.steer.failed',
-        failedMembers({ previousResponseId, input }, code, message),
-        this.placeOf(previousResponseId),
-      );
-    if (target === undefined) return refuse(...this.whyNotRunning(previousResponseId));
-    const { turn, steers } = target;
-    if (turn.refusesSteering !== null) return refuse('steering_not_supported', turn.refusesSteering);
-    if (target.isInterrupted) return refuse('response_not_active', 'The response is being interrupted.');
-    const wrong = describeSteer(frame);
-    if (wrong !== null) return refuse('invalid_input', wrong);
-    if (steers.length >= MAX_PENDING) {
-      return refuse('too_many_pending_steers', `At most ${MAX_PENDING} inputs may wait for a response.`);
-    }
-    try {
-      this.dependencies.share.take(bytes);
-    } catch (error) {
-      return refuse('too_many_pending_steers', (error as ApiError).message);
-    }
-    const id = this.dependencies.ids.next('steer');
-    const steer = { id, previousResponseId: turn.responseId, input: input as Steer['input'], bytes };
-    if (!turn.interject('response.steer.accepted', acceptedMembers(steer))) {
-      this.dependencies.share.giveBack(bytes);
-      return refuse('response_already_completed', HAS_ENDED);
-    }
-    this.accepted.add(steer);
-    steers.push(steer);
-    turn.endEarly('steered');
+    const members = failedMembers({ previousResponseId, input }, ...refusal);
+    this.answer('response.steer.failed', members, this.placeOf(previousResponseId));
   }
 
   /** Handles a `response.interrupt` of Codex: the response ends at once with the items that are finished. */
   interrupt({ response_id: id, mode }: ClientFrame): void {
-    const target = this.runningOf(id);
-    const refuse = (code: 'invalid_value' | SteerFailure, message: string): void => {
-      const error = { type: ERROR_CODES[code].type, code, message };
-      const members = JSON.stringify({ response_id: id ?? null, error }).slice(1, -1);
-      this.dependencies.answer(`{"type":"response.interrupt.failed",${members}`, this.placeOf(id)?.streamId);
-    };
-    if (target === undefined) return refuse(...this.whyNotRunning(id));
-    if (mode !== DISCARD) {
-      return refuse('invalid_value', `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`);
+    const refusal = this.stop(id, mode);
+    let json = `{"type":"response.interrupt.accepted","response_id":${JSON.stringify(id)}`;
+    if (refusal !== null) {
+      const [code, message] = refusal;
+      const members = { type: 'response.interrupt.failed', response_id: id ?? null };
+      json = JSON.stringify({ ...members, error: { type: ERROR_CODES[code].type, code, message } }).slice(0, -1);
     }
-    if (!target.turn.endEarly('interrupted')) return refuse('response_already_completed', HAS_ENDED);
-    target.isInterrupted = true;
-    const accepted = `{"type":"response.interrupt.accepted","response_id":${JSON.stringify(id)}`;
-    this.dependencies.answer(accepted, target.streamId);
+    this.dependencies.answer(json, this.placeOf(id)?.streamId);
   }
 
   /** A response was created, which applies what its turn carries. */
@@ -185,12 +165,51 @@ export class Steering {
     this.ended.clear();
   }
 
+  private accept(frame: ClientFrame, bytes: number): Refusal<SteerFailure> | null {
+    const target = this.runningOf(frame.previous_response_id);
+    if (target === undefined) return this.whyNotRunning(frame.previous_response_id);
+    const { turn, steers } = target;
+    if (turn.refusesSteering !== null) return ['steering_not_supported', turn.refusesSteering];
+    if (target.isInterrupted) return ['response_not_active', 'The response is being interrupted.'];
+    const wrong = describeSteer(frame);
+    if (wrong !== null) return ['invalid_input', wrong];
+    if (steers.length >= MAX_PENDING) {
+      return ['too_many_pending_steers', `At most ${MAX_PENDING} inputs may wait for a response.`];
+    }
+    const { ids, share } = this.dependencies;
+    try {
+      share.take(bytes);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return ['too_many_pending_steers', error.message];
+    }
+    const input = frame.input as Steer['input'];
+    const steer = { id: ids.next('steer'), previousResponseId: turn.responseId, input, bytes };
+    this.accepted.add(steer);
+    if (!turn.interject('response.steer.accepted', acceptedMembers(steer))) {
+      this.release(steer);
+      return ['response_already_completed', HAS_ENDED];
+    }
+    steers.push(steer);
+    turn.endEarly('steered');
+    return null;
+  }
+
+  private stop(id: unknown, mode: unknown): Refusal<'invalid_value' | SteerFailure> | null {
+    const target = this.runningOf(id);
+    if (target === undefined) return this.whyNotRunning(id);
+    if (mode !== DISCARD) return ['invalid_value', `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`];
+    if (!target.turn.endEarly('interrupted')) return ['response_already_completed', HAS_ENDED];
+    target.isInterrupted = true;
+    return null;
+  }
+
   private runningOf(id: unknown): (Target & { readonly turn: SteerableTurn }) | undefined {
     const target = typeof id === 'string' ? this.targets.get(id) : undefined;
     return target?.turn == null ? undefined : (target as Target & { readonly turn: SteerableTurn });
   }
 
-  private whyNotRunning(id: unknown): [code: SteerFailure, message: string] {
+  private whyNotRunning(id: unknown): Refusal<SteerFailure> {
     const place = this.placeOf(id);
     if (place === undefined) return ['response_not_found', 'No response with this id runs on this connection.'];
     if (this.ended.get(place.streamId)?.status !== 'failed') return ['response_already_completed', HAS_ENDED];
@@ -240,8 +259,6 @@ export class Steering {
     this.dependencies.answer(`{"type":"${type}","sequence_number":0${members}`, at?.streamId);
   }
 }
-
-const HAS_ENDED = 'The response has ended. Continue it with response.create.';
 
 function isWarmUp({ generate, prompt_cache_options: cache }: Request): boolean {
   return generate === false || (isObject(cache) && cache.prewarm === true);
