@@ -43,6 +43,18 @@ export const ERROR_CODES = {
   invalid_mode: { status: 400, type: 'invalid_request_error' },
   /** The request has a header `expect` other than `100-continue`. */
   expectation_failed: { status: 417, type: 'invalid_request_error' },
+  /** Answer to `response.steer`: its input is neither a text nor messages of the user, or it has a member that it must not have. */
+  invalid_input: { status: 400, type: 'invalid_request_error' },
+  /** Answer to `response.steer` and `response.interrupt`: no such response runs on this connection. */
+  response_not_found: { status: 400, type: 'invalid_request_error' },
+  /** Answer to `response.steer` and `response.interrupt`: the response has ended. */
+  response_already_completed: { status: 400, type: 'invalid_request_error' },
+  /** Answer to `response.steer` and `response.interrupt`: the response has failed, or it is being interrupted. */
+  response_not_active: { status: 400, type: 'invalid_request_error' },
+  /** Answer to `response.steer`: eight inputs wait for the response, or those of the connection exceed what may be queued. */
+  too_many_pending_steers: { status: 400, type: 'invalid_request_error' },
+  /** Of an accepted `response.steer`: the response that should take up its input could not be created. */
+  successor_creation_failed: { status: 400, type: 'invalid_request_error' },
   /** Sockets only: `stream_id` is not 1 to 256 of `[A-Za-z0-9_.-]`. */
   invalid_stream_id: { status: 400, type: 'invalid_request_error' },
   /** A value has the wrong type. */
@@ -61,7 +73,7 @@ export const ERROR_CODES = {
   previous_response_not_found: { status: 400, type: 'invalid_request_error' },
   /** The named session is full: SESSION_MAX_RESPONSES. */
   session_limit_reached: { status: 400, type: 'invalid_request_error' },
-  /** Sockets only: answer to `response.steer`. */
+  /** Answer to `response.steer`: the model of the response cannot be steered, or it belongs to a conversation, or is compacted. */
   steering_not_supported: { status: 400, type: 'invalid_request_error' },
   /** A text is too long. */
   string_above_max_length: { status: 400, type: 'invalid_request_error' },

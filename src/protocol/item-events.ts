@@ -38,6 +38,8 @@ const OWN_EVENTS = [
   ...['output_text', 'refusal', 'reasoning_text', 'reasoning_summary_text', 'reasoning'].flatMap(toDeltas),
   ...['function_call_arguments', 'custom_tool_call_input'].flatMap(toDeltas),
   'output_text.annotation.added',
+  'output_item.interrupted',
+  ...['steer.accepted', 'steer.pending', 'steer.failed', 'interrupt.accepted', 'interrupt.failed'],
 ].map((event) => `response.${event}`);
 
 /** Every event that belongs to a response, besides those that end or accompany its stream. */

@@ -9,8 +9,8 @@ export interface Origin {
 }
 
 /** The upstream that has answered, without its own id of a response that it cannot go on from. */
-export function withoutUpstream(origin: Origin | null): Origin | null {
-  if (origin === null) return null;
+export function withoutUpstream<T extends Origin | null>(origin: T): T {
+  if (origin === null) return origin;
   const { upstreamId: _, ...rest } = origin;
-  return rest;
+  return rest as T;
 }

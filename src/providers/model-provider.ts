@@ -21,6 +21,8 @@ export interface ModelInfo {
   readonly reasoningEfforts?: readonly string[];
   /** The effort of a turn that asks for none; absent if unknown. Responses show it. */
   readonly defaultReasoningEffort?: string;
+  /** Whether its responses can be steered; absent for `ModelProviderBase.isSteerable`. */
+  readonly steerable?: boolean;
 }
 
 /**
@@ -41,6 +43,12 @@ export const FORWARDED_HEADERS = 'antiphon: forwarded headers';
 export abstract class ModelProviderBase {
   /** Whether its own model names are served only without a PROVIDERS_FILE. Entries of the file may still name the provider. */
   readonly isFallback: boolean = false;
+
+  /**
+   * Whether clients can steer the responses of its models: a text may be cut off at any place, and the model goes on from
+   * there with further input (protocol §6.8). What the list says of a model counts more.
+   */
+  readonly isSteerable: boolean = false;
 
   /** Whether RECORD_FILE records its answers. False for synthetic and replayed answers. */
   readonly isRecorded: boolean = true;

@@ -13,12 +13,19 @@ interface ModelFamily {
   /** Supported efforts; empty if it does not reason, undefined if any effort is accepted and the default is `none`. */
   readonly reasoningEfforts: readonly string[] | undefined;
   readonly latency: Latency;
+  /** False for generations before GPT-5: clients see what they get of a model that cannot be steered. */
+  readonly steerable?: boolean;
 }
 
-const O_SERIES = { contextWindow: 200_000, maxOutputTokens: 100_000, reasoningEfforts: ['low', 'medium', 'high'] };
+const O_SERIES = {
+  contextWindow: 200_000,
+  maxOutputTokens: 100_000,
+  reasoningEfforts: ['low', 'medium', 'high'],
+  steerable: false,
+};
 const GPT_5 = { contextWindow: 400_000, maxOutputTokens: 128_000 };
 const GPT_5_EFFORTS = ['none', 'minimal', 'low', 'medium', 'high'];
-const GPT_4_1 = { contextWindow: 1_047_576, maxOutputTokens: 32_768, reasoningEfforts: [] };
+const GPT_4_1 = { contextWindow: 1_047_576, maxOutputTokens: 32_768, reasoningEfforts: [], steerable: false };
 
 /** Latencies by size of the model. */
 const LARGE: Latency = { firstTokenMs: 900, perTokenMs: 22, spread: 0.35 };
@@ -75,7 +82,7 @@ export function isListed(id: string): boolean {
 
 /** Describes a model by its family; unknown models accept any effort. */
 export function describeModel(id: string): SimulatedModel {
-  const { contextWindow, maxOutputTokens, reasoningEfforts } = findFamily(id);
+  const { contextWindow, maxOutputTokens, reasoningEfforts, steerable = true } = findFamily(id);
   const reasons = reasoningEfforts?.length !== 0;
   return {
     id,
@@ -83,6 +90,7 @@ export function describeModel(id: string): SimulatedModel {
     created: LISTED.get(withoutDate(id)) ?? CREATED_OTHERWISE,
     contextWindow,
     maxOutputTokens,
+    steerable,
     ...(reasoningEfforts === undefined ? {} : { reasoningEfforts }),
     ...(reasons ? { defaultReasoningEffort: effortOf(id, null) } : {}),
   };

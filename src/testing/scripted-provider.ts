@@ -27,6 +27,8 @@ const OK: readonly ModelEvent[] = [
 export class ScriptedProvider extends ModelProviderBase {
   /** All turns, oldest first. */
   readonly turns: Turn[] = [];
+  /** Whether its responses can be steered. */
+  override isSteerable = false;
   private readonly scripts: (Script | readonly ModelEvent[])[] = [];
   private otherScript: Script | readonly ModelEvent[] = OK;
 

@@ -129,13 +129,14 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     client.create({ stream_id: 'a', input: 'steady' });
     const { id } = (await client.nextOf('a'))['response'] as { readonly id: string };
     client.send({ type: 'response.steer', previous_response_id: id, input: 'Left!' });
-    expect(await client.nextOf()).toEqual({
+    expect(await nextOfType(client, 'response.steer.failed', 'a')).toEqual({
       type: 'response.steer.failed',
       sequence_number: 0,
+      stream_id: 'a',
       error: {
         type: 'invalid_request_error',
         code: 'steering_not_supported',
-        message: expect.stringMatching(/^Steering is not supported/),
+        message: expect.stringMatching(/cannot be steered/),
       },
       steer: { previous_response_id: id, input: 'Left!' },
     });
@@ -146,12 +147,12 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     });
   });
 
-  it('is told that a response cannot be interrupted, and the running turn goes on', async () => {
+  it('is told of an unknown mode of interrupting, and the running turn goes on', async () => {
     const held = new HeldTurns(service.provider).hold();
     client.create({ input: 'steady' });
     const { id } = (await client.next())['response'] as { readonly id: string };
     await held.whenBegun(1);
-    client.send({ type: 'response.interrupt', response_id: id, mode: 'discard_partial_items' });
+    client.send({ type: 'response.interrupt', response_id: id, mode: 'keep' });
     const types: unknown[] = [];
     for (;;) {
       const frame = await client.next();
@@ -170,7 +171,7 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     client.send({ type: 'response.steer' });
     expect(await client.next()).toMatchObject({
       type: 'response.steer.failed',
-      error: { code: 'steering_not_supported' },
+      error: { code: 'response_not_found' },
       steer: { previous_response_id: null, input: null },
     });
   });
@@ -186,3 +187,10 @@ describeService('the frames of a client', { providers: [ScriptedProvider] }, (se
     },
   );
 });
+
+async function nextOfType(client: SocketClient, type: string, streamId: string): Promise<unknown> {
+  for (;;) {
+    const frame = await client.nextOf(streamId);
+    if (frame.type === type) return frame;
+  }
+}

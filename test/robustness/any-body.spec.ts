@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError } from '../../src/protocol/index.js';
-import {
-  validateCreateRequest,
-  validateItemsQuery,
-  validateRetrieveQuery,
-} from '../../src/responses/dto/index.js';
+import { validateCreateRequest, validateItemsQuery, validateRetrieveQuery } from '../../src/responses/dto/index.js';
 
 const TRAPS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length'];
 const TYPES = [

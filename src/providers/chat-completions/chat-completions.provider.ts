@@ -61,6 +61,7 @@ export interface ChatCompletionsDependencies {
 export class ChatCompletionsProvider extends PushingProvider {
   /** Chat Completions knows only functions. */
   override readonly hostedTools = [];
+  override readonly isSteerable = true;
 
   private readonly client: UpstreamClient;
   private readonly lister: ModelLister;

@@ -22,6 +22,7 @@ export class RecordedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
   override readonly readsForeignSeals: boolean;
+  override readonly isSteerable: boolean;
 
   constructor(
     private readonly provider: ModelProviderBase,
@@ -32,6 +33,7 @@ export class RecordedProvider extends PushingProvider {
     this.hostedTools = provider.hostedTools;
     this.compactsContexts = provider.compactsContexts;
     this.readsForeignSeals = provider.readsForeignSeals;
+    this.isSteerable = provider.isSteerable;
   }
 
   override models(): Promise<readonly ModelInfo[]> {

@@ -122,6 +122,7 @@ function toRoute(name: string, { entry, provider, targets }: Rule, lookUp: LookU
   const efforts = entry.reasoning_efforts ?? first?.reasoningEfforts;
   const effort = first?.defaultReasoningEffort;
   const hasEffort = effort !== undefined && efforts?.includes(effort) !== false;
+  const steerable = targets.every((target, index) => known[index]?.steerable ?? target.provider.isSteerable);
   const model: ModelInfo = {
     id: name,
     ownedBy: entry.owned_by ?? first?.ownedBy ?? provider.first.providerName,
@@ -130,6 +131,7 @@ function toRoute(name: string, { entry, provider, targets }: Rule, lookUp: LookU
     ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
     ...(efforts === undefined ? {} : { reasoningEfforts: efforts }),
     ...(hasEffort ? { defaultReasoningEffort: effort } : {}),
+    ...(steerable === provider.isSteerable ? {} : { steerable }),
   };
   return { providerName: provider.first.providerName, provider, model };
 }

@@ -26,6 +26,7 @@ export class RoutedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
   override readonly readsForeignSeals: boolean;
+  override readonly isSteerable: boolean;
 
   constructor(
     private readonly targets: readonly [Target, ...Target[]],
@@ -38,6 +39,7 @@ export class RoutedProvider extends PushingProvider {
     this.hostedTools = hostedToolsOf(targets);
     this.compactsContexts = targets.every(({ provider }) => provider.compactsContexts);
     this.readsForeignSeals = targets.some(({ provider }) => provider.readsForeignSeals);
+    this.isSteerable = targets.every(({ provider }) => provider.isSteerable);
   }
 
   /** Wraps one provider, for its own model names. */

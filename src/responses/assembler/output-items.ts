@@ -121,6 +121,20 @@ export class OutputItems {
     this.cutAll();
   }
 
+  /** Ends every open item as interrupted (protocol §6.2), and leaves it out of the output of the response. */
+  discardAll(responseId: string): void {
+    const { state } = this.events;
+    for (const { outputIndex, state: open } of this.openInOrder()) {
+      const item = open.kind === 'other' ? open.item : ownForm(open, 'incomplete');
+      state.dropped.push(outputIndex);
+      state.items[outputIndex] = { kind: 'finished', item, json: '' };
+      const place = `"response_id":"${responseId}","item_id":"${item.id}","output_index":${outputIndex}`;
+      this.events.write('response.output_item.interrupted', `,${place}`);
+    }
+    this.keyless = null;
+    this.keyed.clear();
+  }
+
   /** Closes every open item as incomplete. Never throws: an item that cannot be serialised is omitted. */
   cutAll(): void {
     for (const item of this.openInOrder()) {

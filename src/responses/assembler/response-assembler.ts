@@ -147,6 +147,13 @@ export class ResponseAssembler {
     this.events.note({ type: 'origin', origin });
   }
 
+  /** Writes an event that belongs to a transport. False after the terminal event. */
+  interject(type: string, members: string): boolean {
+    if (this.state.ended) return false;
+    this.events.write(type, members);
+    return true;
+  }
+
   /** The events written since the last call. */
   takeEvents(): readonly StreamEvent[] {
     return this.events.takeEvents();
@@ -180,6 +187,22 @@ export class ResponseAssembler {
     return finishedItemsOf(this.state, index).map(({ item }) => item);
   }
 
+  /** The finished items from an output_index on, also those that are left out. */
+  writtenFrom(index: number): readonly Item[] {
+    return this.state.items.slice(index).flatMap((item) => (item.kind === 'finished' ? [item.item] : []));
+  }
+
+  /** Whether the current pass has written nothing but messages and reasoning so far. */
+  get writesOnlyText(): boolean {
+    const { items } = this.state;
+    for (let index = this.pass.firstIndex; index < items.length; index++) {
+      const item = items[index];
+      const kind = item?.kind === 'finished' ? item.item.type : item?.kind;
+      if (kind !== 'message' && kind !== 'reasoning') return false;
+    }
+    return true;
+  }
+
   /** The finished items before an output_index, likewise. */
   outputUpTo(index: number): readonly Item[] {
     return finishedItemsOf(this.state, 0, index).map(({ item }) => item);
@@ -188,6 +211,11 @@ export class ResponseAssembler {
   /** Closes every open item as incomplete; never throws. */
   cutItems(): void {
     this.items.cutAll();
+  }
+
+  /** Ends every open item as interrupted, and leaves it out of the output. */
+  discardItems(): void {
+    this.items.discardAll(this.options.id);
   }
 
   /** Closes every open item as incomplete and leaves it out of the output: no one knows how it would have gone on. */

@@ -8,5 +8,6 @@ export {
 export { inputItem, typeOfItem } from './input-item.js';
 export { metadata } from './metadata.js';
 export type { CompactRequest } from './compact-request-body.js';
+export { describeSteerInput } from './steer-input.js';
 export { RequestValidator } from './request-validator.js';
 export { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

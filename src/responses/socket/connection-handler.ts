@@ -5,13 +5,12 @@ import type { Caller } from '../../access/index.js';
 import type { BodyBudget } from '../../bodies/index.js';
 import type { Connection, Upgraded } from '../../connections/index.js';
 import { logRefusal } from '../../http/index.js';
-import { ApiError, type IdGenerator, toErrorFrame } from '../../protocol/index.js';
+import { ApiError, toErrorFrame } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
 import { type Gateway, HandlerTurns, type TurnDependencies } from './handler-turns.js';
 import { IncomingMessages } from './incoming-messages.js';
 import { SocketTurn, type SocketTurnOptions } from './socket-turn.js';
-import { answerInterrupt, answerSteer } from './steer.js';
 import type { TurnGuard } from './turn.guard.js';
 import { unexpectedError } from './unexpected-error.js';
 
@@ -26,7 +25,6 @@ const NOTHING_BEFORE = Promise.resolve();
 /** The dependencies that all handlers share. */
 export interface HandlerDependencies extends TurnDependencies {
   readonly guard: TurnGuard;
-  readonly ids: IdGenerator;
   readonly bodies: BodyBudget;
 }
 
@@ -113,10 +111,10 @@ export class ConnectionHandler {
         this.submit({ streamId: streamIdOf(frame), caller: this.nextCaller(), type, message, frame });
         return;
       case 'response.steer':
-        this.connection.writer.answer(answerSteer(frame));
+        this.allTurns.steering.steer(frame, message.length);
         return;
       case 'response.interrupt':
-        this.connection.writer.answer(answerInterrupt(frame));
+        this.allTurns.steering.interrupt(frame);
         return;
       case 'response.processed':
         // Sent by Codex in spring 2026; needs no answer.
@@ -162,8 +160,13 @@ export class ConnectionHandler {
   }
 
   private submit(options: SocketTurnOptions): void {
+    const turns = this.allTurns;
+    turns.submit(new SocketTurn(turns, options));
+  }
+
+  private get allTurns(): HandlerTurns {
     this.turns ??= new HandlerTurns(this.connection, this.gateway, this.dependencies);
-    this.turns.submit(new SocketTurn(this.turns, options));
+    return this.turns;
   }
 
   private answer(error: unknown): void {

@@ -5,11 +5,14 @@ import type { JsonReader } from '../../bodies/index.js';
 import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../connections/index.js';
 import type { ContinuationCache, ContinuationCaches } from '../../context/index.js';
 import type { Environment } from '../../config/index.js';
-import { ApiError } from '../../protocol/index.js';
+import type { Caller } from '../../access/index.js';
+import { ApiError, type IdGenerator } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { Lanes } from './lanes.js';
 import type { QueueBudget } from './queue-budget.js';
-import type { SocketTurn, SocketTurnDependencies } from './socket-turn.js';
+import { SocketTurn, type SocketTurnDependencies, tailOf } from './socket-turn.js';
+import type { Steer } from './steer.js';
+import { Steering } from './steering.js';
 import { unexpectedError } from './unexpected-error.js';
 
 /** The dependencies that the turns of all connections share. */
@@ -18,6 +21,7 @@ export interface TurnDependencies {
   readonly clock: Clock;
   readonly caches: ContinuationCaches;
   readonly budget: QueueBudget;
+  readonly ids: IdGenerator;
   readonly reader: JsonReader;
 }
 
@@ -30,6 +34,7 @@ export interface Gateway {
 /** The turns of one connection: their lanes, their cache, and their dispatch to the gateway. */
 export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
   readonly cache: ContinuationCache;
+  readonly steering: Steering;
   readonly reader: JsonReader;
   readonly maxMessageBytes: number;
   private readonly lanesOfTurns: Lanes;
@@ -40,11 +45,17 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
     private readonly gateway: Gateway,
     private readonly dependencies: TurnDependencies,
   ) {
-    const { caches, budget, environment, reader } = dependencies;
+    const { caches, budget, environment, reader, ids } = dependencies;
     this.reader = reader;
     this.maxMessageBytes = environment.WS_MAX_MESSAGE_BYTES;
     this.cache = caches.open();
     this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
+    this.steering = new Steering({
+      ids,
+      share: budget.open(),
+      answer: (json, streamId) => connection.writer.answer(json + tailOf(streamId)),
+      follow: (streamId, request, steers) => this.follow(streamId, request, steers),
+    });
     connection.carry(this);
   }
 
@@ -81,6 +92,21 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
     return timer;
   }
 
+  /** Starts a turn of the server's own when the one that runs on its lane has ended. */
+  private follow(
+    streamId: string | undefined,
+    request: Readonly<Record<string, unknown>>,
+    steers: readonly Steer[],
+  ): void {
+    if (this.connection.refusal !== null) throw this.connection.refusal;
+    const { tenant, id: connectionId } = this.connection;
+    const caller: Caller = { tenant, connectionId, requestId: this.dependencies.ids.next('req') };
+    const message = Buffer.from(JSON.stringify(request));
+    this.lanesOfTurns.putInFront(
+      new SocketTurn(this, { streamId, caller, type: 'response.create', message, frame: request, steers }),
+    );
+  }
+
   lanes(): readonly LaneSummary[] {
     return this.lanesOfTurns.states().map(({ streamId, running, queued }) => ({
       stream_id: streamId ?? null,
@@ -109,6 +135,7 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
 
   end(): void {
     this.lanesOfTurns.end();
+    this.steering.end();
     this.dependencies.caches.close(this.cache);
   }
 

@@ -36,6 +36,8 @@ export interface LaneState {
 interface Lane {
   readonly streamId: string | undefined;
   readonly queue: LaneTask[];
+  /** A turn of the server's own, which comes before the queue. */
+  next: LaneTask | null;
   running: boolean;
 }
 
@@ -66,7 +68,7 @@ export class Lanes {
    */
   submit(task: LaneTask): void {
     const lane = this.laneOf(task.streamId);
-    const isBusy = lane.running || lane.queue.length > 0;
+    const isBusy = lane.running || hasNext(lane);
     if (isBusy && lane.streamId === undefined && this.options.overlap === 'reject') throw concurrentRequest();
     // Ready lanes precede: they start in the next microtask or when a place is free.
     if (!isBusy && this.running.size < MAX_IN_FLIGHT && this.ready.length === 0) {
@@ -77,6 +79,11 @@ export class Lanes {
     task.shelve();
     lane.queue.push(task);
     if (!isBusy) this.ready.push(lane);
+  }
+
+  /** Has a turn follow the one that runs on its lane, before those that are queued. It takes no place of theirs. */
+  putInFront(task: LaneTask): void {
+    this.laneOf(task.streamId).next = task;
   }
 
   /** Refuses all queued turns. */
@@ -102,10 +109,10 @@ export class Lanes {
 
   /** The lanes used so far, in the order of their first use. */
   states(): readonly LaneState[] {
-    return [...this.lanes.values()].map(({ streamId, running, queue }) => ({
+    return [...this.lanes.values()].map(({ streamId, running, queue, next }) => ({
       streamId,
       running,
-      queued: queue.length,
+      queued: queue.length + (next === null ? 0 : 1),
     }));
   }
 
@@ -114,7 +121,7 @@ export class Lanes {
     if (known !== undefined) return known;
     const named = this.lanes.size - (this.lanes.has(undefined) ? 1 : 0);
     if (streamId !== undefined && named >= MAX_STREAM_IDS) throw tooManyStreams();
-    const lane: Lane = { streamId, queue: [], running: false };
+    const lane: Lane = { streamId, queue: [], next: null, running: false };
     this.lanes.set(streamId, lane);
     return lane;
   }
@@ -128,7 +135,7 @@ export class Lanes {
       isFree = true;
       lane.running = false;
       this.running.delete(task);
-      if (lane.queue.length > 0) this.ready.push(lane);
+      if (hasNext(lane)) this.ready.push(lane);
       // Deferred, because the turn writes its last frame after freeing the lane.
       queueMicrotask(() => this.goOn());
     };
@@ -140,20 +147,36 @@ export class Lanes {
       const lane = this.ready.shift();
       if (lane === undefined) break;
       if (lane.running) continue;
-      const task = lane.queue.shift();
-      if (task === undefined) continue;
-      this.share.giveBack(task.bytes);
-      this.start(lane, task);
+      const task = this.takeNext(lane);
+      if (task !== undefined) this.start(lane, task);
     }
     if (this.running.size === 0) this.options.onIdle();
   }
 
+  private takeNext(lane: Lane): LaneTask | undefined {
+    const { next } = lane;
+    lane.next = null;
+    if (next !== null) return next;
+    const task = lane.queue.shift();
+    if (task !== undefined) this.share.giveBack(task.bytes);
+    return task;
+  }
+
   private takeQueued(): readonly LaneTask[] {
-    const tasks = [...this.lanes.values()].flatMap(({ queue }) => queue.splice(0));
+    const tasks: LaneTask[] = [];
+    for (const lane of this.lanes.values()) {
+      while (hasNext(lane)) {
+        const task = this.takeNext(lane);
+        if (task !== undefined) tasks.push(task);
+      }
+    }
     this.ready.length = 0;
-    for (const { bytes } of tasks) this.share.giveBack(bytes);
     return tasks;
   }
+}
+
+function hasNext({ next, queue }: Lane): boolean {
+  return next !== null || queue.length > 0;
 }
 
 function concurrentRequest(): ApiError {

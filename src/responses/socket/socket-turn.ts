@@ -3,14 +3,16 @@ import type { JsonReader } from '../../bodies/index.js';
 import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';
-import { ApiError, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
+import { ApiError, type Item, type ResponseObject, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
 import type { ForeignEvent } from '../../providers/index.js';
 import { isPromise, type MaybePromise, type Timer } from '../../time/index.js';
-import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
+import { ActiveTurn, type AdmittedTurn, type EarlyEnd, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 import { type ClientFrame, readFrame, requestOf } from './client-frame.js';
 import type { LaneTask } from './lanes.js';
 import { appendTo } from './response-append.js';
+import { itemsOf, type Steer } from './steer.js';
+import type { SteerableTurn, Steering } from './steering.js';
 
 /** A request without its envelope, not validated. */
 type Request = Readonly<Record<string, unknown>>;
@@ -22,6 +24,7 @@ const DEFAULT_LANE = '';
 export interface SocketTurnDependencies {
   readonly connection: Connection;
   readonly cache: ContinuationCache;
+  readonly steering: Steering;
   readonly reader: JsonReader;
   /** WS_MAX_MESSAGE_BYTES. */
   readonly maxMessageBytes: number;
@@ -41,13 +44,17 @@ export interface SocketTurnOptions {
   readonly streamId: string | undefined;
   readonly message: Buffer;
   readonly frame: ClientFrame;
+  /** The steers whose input the frame has, in a turn that the server creates by itself; their client learns of a refusal. */
+  readonly steers?: readonly Steer[];
 }
 
 /** One turn on a socket, from its message to its last event. It runs when it is first in its lane. */
-export class SocketTurn implements LaneTask, EventSink {
+export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   readonly caller: Caller;
   readonly type: SocketTurnOptions['type'];
   readonly streamId: string | undefined;
+  carried: readonly Steer[];
+  private readonly isSuccessor: boolean;
   private message: Buffer;
   private frame: ClientFrame | null;
   /** The end of the JSON text of each event. */
@@ -64,14 +71,16 @@ export class SocketTurn implements LaneTask, EventSink {
 
   constructor(
     readonly handler: SocketTurnDependencies,
-    { caller, type, streamId, message, frame }: SocketTurnOptions,
+    { caller, type, streamId, message, frame, steers }: SocketTurnOptions,
   ) {
     this.caller = caller;
     this.type = type;
     this.streamId = streamId;
     this.message = message;
     this.frame = frame;
-    this.tail = streamId === undefined ? '}' : `,"stream_id":${JSON.stringify(streamId)}}`;
+    this.carried = steers ?? [];
+    this.isSuccessor = steers !== undefined;
+    this.tail = tailOf(streamId);
   }
 
   get bytes(): number {
@@ -123,7 +132,16 @@ export class SocketTurn implements LaneTask, EventSink {
 
   private continued(request: Request): Request {
     this.previousResponseId = request.previous_response_id;
-    return request;
+    const waiting = this.handler.steering.waitingFor(this.streamId, request);
+    if (waiting.length === 0) return request;
+    const { input } = request;
+    // What cannot be joined is refused by its validation.
+    if (input != null && typeof input !== 'string' && !Array.isArray(input)) return request;
+    this.carried = waiting;
+    const own = typeof input === 'string' ? [{ role: 'user', content: input }] : ((input ?? []) as readonly object[]);
+    const joined = { ...request, input: [...itemsOf(waiting), ...own] };
+    this.message = Buffer.from(JSON.stringify(joined));
+    return joined;
   }
 
   /** Remembers the validated request for a later `response.append`. */
@@ -181,7 +199,8 @@ export class SocketTurn implements LaneTask, EventSink {
     if (this.state === 'begun') this.stop('timeout');
     if (this.state !== 'waiting') return;
     this.stop('disconnect');
-    this.evictParent();
+    // A turn of the server's own must not cost the client its parent.
+    if (!this.isSuccessor) this.evictParent();
     this.end();
     this.refuse(error);
   }
@@ -190,7 +209,48 @@ export class SocketTurn implements LaneTask, EventSink {
   refuse(error: ApiError): void {
     const { streamId, caller } = this;
     logRefusal(() => this.handler.connection.id, error, caller.requestId);
+    if (this.isSuccessor) {
+      this.handler.steering.refused(this, error);
+      return;
+    }
     this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
+  }
+
+  /** The id of its response. Throws an Error before it is admitted. */
+  get responseId(): string {
+    return this.running.responseId;
+  }
+
+  get refusesSteering(): string | null {
+    const { isSteerable, admitted } = this.running;
+    const { settings, parameters, generate } = admitted;
+    if (!isSteerable || !generate)
+      return "The model of this response cannot be steered. Send 'response.create' when it has ended.";
+    if (settings.conversation != null) return 'A response of a conversation cannot be steered.';
+    if ((parameters.context_management?.length ?? 0) > 0)
+      return 'A response with context_management cannot be steered.';
+    return null;
+  }
+
+  get parameters(): Request {
+    return this.running.admitted.parameters;
+  }
+
+  get given(): readonly Item[] {
+    return this.running.outlet?.given ?? [];
+  }
+
+  interject(type: string, members: string): boolean {
+    return this.running.outlet?.interject(type, members) === true;
+  }
+
+  endEarly(end: EarlyEnd): boolean {
+    return this.running.endEarly(end);
+  }
+
+  private get running(): ActiveTurn {
+    if (this.active === null) throw new Error('the turn is not admitted yet');
+    return this.active;
   }
 
   private get lane(): string {
@@ -208,16 +268,28 @@ export class SocketTurn implements LaneTask, EventSink {
   }
 
   private writeEvent(event: StreamEvent, isLast: boolean): void {
-    this.state = 'begun';
+    if (this.state === 'waiting') this.begin();
     if (isLast) this.sendHeaders();
-    if (event.response !== null) this.conclude(event.response.status);
-    this.handler.connection.writer.send(event.json + this.tail);
+    const { writer } = this.handler.connection;
+    if (event.response === null) writer.send(event.json + this.tail);
+    else this.conclude(event, event.response);
+  }
+
+  private begin(): void {
+    this.state = 'begun';
+    this.handler.steering.begun(this);
   }
 
   /** Frees the lane before the terminal event is written, so that a client that reacts at once is not refused. */
-  private conclude(status: string | undefined): void {
-    if (status === 'failed') this.evictParent();
+  private conclude({ json, sequenceNumber }: StreamEvent, response: ResponseObject): void {
+    const { steering, connection } = this.handler;
+    if (response.status === 'failed') this.evictParent();
+    const late = steering.concluded(this, response);
     this.end();
+    connection.writer.send(json + this.tail);
+    for (const [index, { type, members }] of late.entries()) {
+      connection.writer.send(`{"type":"${type}","sequence_number":${sequenceNumber + 1 + index}${members}${this.tail}`);
+    }
   }
 
   private end(): void {
@@ -248,6 +320,11 @@ export class SocketTurn implements LaneTask, EventSink {
     this.headers = null;
     this.handler.connection.writer.send(`{"type":"response.metadata","headers":${headers}${this.tail}`);
   }
+}
+
+/** The end of the JSON text of an event on a lane. */
+export function tailOf(streamId: string | undefined): string {
+  return streamId === undefined ? '}' : `,"stream_id":${JSON.stringify(streamId)}}`;
 }
 
 /** Copies a small message that is a slice of a large read buffer, which it would retain. */

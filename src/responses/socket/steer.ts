@@ -1,28 +1,74 @@
-import { ERROR_CODES } from '../../protocol/index.js';
+import { ERROR_CODES, type ErrorCode } from '../../protocol/index.js';
+import { describeSteerInput } from '../dto/index.js';
 import type { ClientFrame } from './client-frame.js';
+import type { RequiredInput } from './required-input.js';
 
-const CODE = 'steering_not_supported';
-
-/** The answer to `response.steer`: steering is not supported (protocol §6.8). */
-export function answerSteer(frame: ClientFrame): string {
-  const { previous_response_id, input } = frame;
-  const { type } = ERROR_CODES[CODE];
-  const message = 'Steering is not supported by this server. Send a new response.create when the response is complete.';
-  return JSON.stringify({
-    type: 'response.steer.failed',
-    sequence_number: 0,
-    error: { type, code: CODE, message },
-    steer: { previous_response_id: previous_response_id ?? null, input: input ?? null },
-  });
+/** A `response.steer` that was accepted and whose input is not applied yet. */
+export interface Steer {
+  readonly id: string;
+  readonly previousResponseId: string;
+  /** As it was sent; validated. */
+  readonly input: string | readonly object[];
+  /** Bytes of its message. */
+  readonly bytes: number;
 }
 
-/**
- * The answer to Codex's `response.interrupt`: the response continues. After an error frame, Codex would close the
- * connection and lose the turn.
- */
-export function answerInterrupt(frame: ClientFrame): string {
-  const { response_id } = frame;
-  const { type } = ERROR_CODES[CODE];
-  const error = { type, code: CODE, message: 'Responses cannot be interrupted on this server.' };
-  return JSON.stringify({ type: 'response.interrupt.failed', response_id: response_id ?? null, error });
+/** The codes of `response.steer.failed` (protocol §6.8). */
+export type SteerFailure = Extract<
+  ErrorCode,
+  | 'response_not_found'
+  | 'invalid_input'
+  | 'steering_not_supported'
+  | 'too_many_pending_steers'
+  | 'response_already_completed'
+  | 'response_not_active'
+  | 'successor_creation_failed'
+>;
+
+const MEMBERS: ReadonlySet<string> = new Set(['type', 'previous_response_id', 'input']);
+
+/** What is wrong with a `response.steer` besides the response that it names; null when nothing is. */
+export function describeSteer(frame: ClientFrame): string | null {
+  const other = Object.keys(frame).find((member) => !MEMBERS.has(member));
+  if (other !== undefined) return `Unknown parameter: '${other.slice(0, 64)}'.`;
+  return describeSteerInput(frame.input);
+}
+
+/** The input of several steers as items of a request, in order. */
+export function itemsOf(steers: readonly Steer[]): readonly object[] {
+  return steers.flatMap(({ input }) => (typeof input === 'string' ? [{ role: 'user', content: input }] : input));
+}
+
+/** `response.steer.accepted`, the members behind its number, as JSON text. */
+export function acceptedMembers(steer: Steer): string {
+  return `,"steer":${JSON.stringify(toPublic(steer))}`;
+}
+
+/** `response.steer.pending`, likewise. */
+export function pendingMembers(steer: Steer, required: readonly RequiredInput[]): string {
+  const members = { reason: 'waiting_for_required_input', required_input: required, steer: toPublic(steer) };
+  return `,${JSON.stringify(members).slice(1, -1)}`;
+}
+
+/** `response.steer.failed`, likewise; `steer` is the refused frame, or an accepted one. */
+export function failedMembers(
+  steer: { readonly id?: string; readonly previousResponseId: unknown; readonly input: unknown },
+  code: SteerFailure,
+  message: string,
+): string {
+  const { id, previousResponseId, input } = steer;
+  const { type } = ERROR_CODES[code];
+  const members = {
+    error: { type, code, message },
+    steer: {
+      ...(id === undefined ? {} : { id }),
+      previous_response_id: previousResponseId ?? null,
+      input: input ?? null,
+    },
+  };
+  return `,${JSON.stringify(members).slice(1, -1)}`;
+}
+
+function toPublic({ id, previousResponseId }: Steer): object {
+  return { id, previous_response_id: previousResponseId };
 }

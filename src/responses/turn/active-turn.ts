@@ -1,5 +1,5 @@
 import type { Continuations, HeldConversation } from '../../context/index.js';
-import type { ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
+import type { Item, ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
 import type { ForeignEvent } from '../../providers/index.js';
 import { type HeldLock, NO_LOCK } from '../../locks/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
@@ -7,7 +7,7 @@ import type { Timer } from '../../time/index.js';
 import type { AssemblerNote, AssemblerState } from '../assembler/index.js';
 import type { Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
-import { type StopReason, TurnStoppedError } from './stop-reason.js';
+import { type EarlyEnd, type StopReason, TurnStoppedError } from './stop-reason.js';
 import type { BegunTurn, Transport, TurnRecord } from './turn-observer.js';
 
 /** The transport's side of a turn besides its events. */
@@ -49,6 +49,18 @@ export interface BackgroundEnding extends Pick<Ending, 'response' | 'given' | 'o
   readonly notes: readonly AssemblerNote[];
 }
 
+/** The response of a running turn, as its transport may add to it. */
+export interface Outlet {
+  /**
+   * Writes an event of the transport among those of the response, with the next number. `members` is JSON text that
+   * follows it. False after the terminal event.
+   */
+  interject(type: string, members: string): boolean;
+
+  /** The items that policies gave the model. */
+  readonly given: readonly Item[];
+}
+
 /** The outcome of a turn, as far as it is known. */
 type KnownOutcome = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
 
@@ -66,12 +78,20 @@ export class ActiveTurn {
   lock: HeldLock = NO_LOCK;
   /** The conversation that it has locked and read; null without one. */
   conversation: HeldConversation | null = null;
+  /** Whether its model can be steered; known once the turn is resolved. */
+  isSteerable = false;
+  /** The response; null before its passes begin. */
+  outlet: Outlet | null = null;
+  /** How its client has asked to end the response; null while it has not. */
+  earlyEnd: EarlyEnd | null = null;
   /** Ends the turn after MAX_TURN_MS; null without a limit. */
   timeLimit: Timer | null = null;
-  private readonly aborter = new AbortController();
+  private aborter = new AbortController();
   private stopped: TurnStoppedError | null = null;
   private isOver = false;
+  private isConcluded = false;
   private interrupt: ((reason: TurnStoppedError) => void) | null = null;
+  private cut: (() => void) | null = null;
   private readonly known: { -readonly [K in keyof KnownOutcome]: KnownOutcome[K] } = {
     provider: null,
     status: 'disconnected',
@@ -90,7 +110,7 @@ export class ActiveTurn {
     return this.admitted.responseId;
   }
 
-  /** Aborts with a TurnStoppedError when the turn is stopped. */
+  /** Aborts with a TurnStoppedError when the turn is stopped, or what it has asked its model so far is not wanted any more. */
   get signal(): AbortSignal {
     return this.aborter.signal;
   }
@@ -106,6 +126,35 @@ export class ActiveTurn {
     this.stopped = new TurnStoppedError(reason);
     this.aborter.abort(this.stopped);
     this.interrupt?.(this.stopped);
+  }
+
+  /**
+   * Ends the response early, at the next boundary that is safe: with what was written so far if it is steered, with what
+   * was finished if it is interrupted, which counts more. False when the model has had its last word.
+   */
+  endEarly(end: EarlyEnd): boolean {
+    if (this.stopped !== null || this.isConcluded) return false;
+    if (this.earlyEnd !== 'interrupted') this.earlyEnd = end;
+    this.cut?.();
+    return true;
+  }
+
+  /** Calls `cut` when the response is to end early, immediately if it already is. A turn asks one model at a time. */
+  whenEndedEarly(cut: () => void): void {
+    this.cut = cut;
+    if (this.earlyEnd !== null) cut();
+  }
+
+  /** Aborts what the turn has asked its model; the turn itself goes on. */
+  dismissModel(): void {
+    const { aborter } = this;
+    this.aborter = new AbortController();
+    aborter.abort(new TurnStoppedError('over'));
+  }
+
+  /** The model has had its last word: from now on the response cannot be ended early. */
+  conclude(): void {
+    this.isConcluded = true;
   }
 
   /** Throws TurnStoppedError once the turn was stopped. */

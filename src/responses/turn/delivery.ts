@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 
+import type { Item } from '../../protocol/index.js';
 import type { ResponseAssembler } from '../assembler/index.js';
-import type { ActiveTurn } from './active-turn.js';
+import type { ActiveTurn, Outlet } from './active-turn.js';
 import type { EventSink } from './event-sink.js';
 
 const logger = new Logger('Turn');
@@ -10,7 +11,7 @@ const logger = new Logger('Turn');
  * Passes the events of a response to its client, in order. While the client has to catch up, new events stay in the
  * assembler, even if the caller does not wait.
  */
-export class Delivery {
+export class Delivery implements Outlet {
   private catchingUp: Promise<void> | undefined;
   private isBroken = false;
 
@@ -24,6 +25,16 @@ export class Delivery {
   /** Whether events are streamed to a client. */
   get isStream(): boolean {
     return this.sink !== null;
+  }
+
+  get given(): readonly Item[] {
+    return this.assembler.state.given.flatMap(({ items }) => items);
+  }
+
+  interject(type: string, members: string): boolean {
+    if (!this.assembler.interject(type, members)) return false;
+    void this.deliver();
+    return true;
   }
 
   /** Delivers pending events. Returns a promise, which never rejects, when the client has to catch up first. */

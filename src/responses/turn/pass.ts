@@ -46,13 +46,17 @@ export interface PassDependencies {
 /** One request to one model: receives the provider's events and passes them on. */
 export class Pass implements ModelSink {
   isClosed = false;
+  /** Aborts when the turn is stopped, or its client has ended this pass. */
+  readonly signal: AbortSignal;
+  /** Whether a policy answers it. */
+  private isOwn = false;
   private finish: Finish | null = null;
   private batches = 0;
   /** Number of pending writes: a client that is behind must not count as a silent model. */
   private held = 0;
   private idle: Timer | null = null;
   private acceptance: Timer | null = null;
-  private resolve: (finish: Finish) => void = () => undefined;
+  private resolve: (finish: Finish | null) => void = () => undefined;
   private reject: (error: unknown) => void = () => undefined;
 
   /**
@@ -63,32 +67,31 @@ export class Pass implements ModelSink {
   constructor(
     private readonly dependencies: PassDependencies,
     public isAccepted: boolean,
-  ) {}
-
-  /** Aborts when the turn is stopped. */
-  get signal(): AbortSignal {
-    return this.dependencies.turn.signal;
+  ) {
+    this.signal = dependencies.turn.signal;
   }
 
   /**
-   * Asks the model and waits for its `finish`. Throws the errors of the provider, ModelError when it ends without a
+   * Asks the model and waits for its `finish`; null when the client has cut the pass. Throws the errors of the provider, ModelError when it ends without a
    * `finish`, ProviderContractError for invalid events, and TurnStoppedError when the turn is stopped.
    */
-  ask({ provider, providerName }: ModelRoute, question: Turn): Promise<Finish> {
+  ask({ provider, providerName }: ModelRoute, question: Turn): Promise<Finish | null> {
     this.dependencies.assembler.nameOrigin({ provider: providerName });
     return this.read(() => askProvider(provider, question, this));
   }
 
   /** Runs a pass that a policy answers, and waits for its `finish`. Throws the same errors. */
-  run(pass: OwnPass): Promise<Finish> {
+  run(pass: OwnPass): Promise<Finish | null> {
+    this.isOwn = true;
     return this.read(() => pumpStream(() => pass.generate(), this));
   }
 
-  private read(write: () => Promise<void>): Promise<Finish> {
+  private read(write: () => Promise<void>): Promise<Finish | null> {
     return new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
       this.dependencies.turn.whenStopped(this.fail);
+      this.dependencies.turn.whenEndedEarly(this.onEarlyEnd);
       if (this.isClosed) return;
       try {
         write().then(this.onEnd, this.fail);
@@ -234,6 +237,15 @@ export class Pass implements ModelSink {
     this.acceptance?.cancel();
     this.acceptance = null;
   }
+
+  /** Steering cuts only text and reasoning: calls, and what a policy writes, come to their end first. */
+  private readonly onEarlyEnd = (): void => {
+    const { turn, assembler } = this.dependencies;
+    if (this.isClosed || (turn.earlyEnd === 'steered' && (this.isOwn || !assembler.writesOnlyText))) return;
+    this.close();
+    turn.dismissModel();
+    this.resolve(null);
+  };
 
   private readonly onEnd = (): void => {
     if (!this.isClosed) this.fail(ModelError.endedEarly());

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
-import type { IncompleteReason, Item } from '../../protocol/index.js';
-import type { Finish, FinishReason } from '../../providers/index.js';
+import { type IncompleteReason, type Item, withoutUpstream } from '../../protocol/index.js';
+import type { Finish, FinishReason, ModelRoute, Turn } from '../../providers/index.js';
 import { Seals } from '../../seals/index.js';
 import { Clock } from '../../time/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
@@ -16,7 +16,7 @@ import { Pass, type PassDependencies } from './pass.js';
 import { type OwnPass, PassPolicies } from './pass-policy.js';
 import { ReasoningSealer } from './reasoning-sealer.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
-import { endsUnanswered } from './stop-reason.js';
+import { type EarlyEnd, endsUnanswered } from './stop-reason.js';
 import { type Course, takeOver } from './take-over.js';
 import { TokenMeter } from './token-meter.js';
 import { TurnObservers } from './turn-observer.js';
@@ -63,6 +63,7 @@ export class Passes {
       context: resolved.transcript,
     });
     const delivery = new Delivery(turn, assembler, sink);
+    turn.outlet = delivery;
     if (!turn.admitted.generate) return this.warmUp(turn, resolved, assembler, delivery);
 
     const { clock, observers, environment: limits } = this;
@@ -90,12 +91,20 @@ export class Passes {
           const next = { number: assembler.state.passes.length + 1, question, route, signal: turn.signal };
           own = await turn.until(this.policies.ahead(policies, next));
         }
+        if (turn.earlyEnd !== null) {
+          outcome = endEarly(turn.earlyEnd, assembler);
+          break;
+        }
         if (resolved.fitsLate && ended === null && own === undefined) {
           question = await turn.until(this.resolver.fitLate(question, route, turn.signal));
         }
         if (ended === null) assembler.beginPass();
-        const finish: Finish = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own)));
+        const finish: Finish | null = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own)));
         ended = null;
+        if (finish === null) {
+          outcome = await this.cut(turn, route, question, assembler);
+          break;
+        }
         assembler.endPass(finish);
         if (own !== undefined && finish.reason === 'stop' && !own.isLast) {
           // Noted together with its end, so that another attempt goes on with the model.
@@ -133,10 +142,14 @@ export class Passes {
         );
         pass = new Pass(dependencies, true);
       }
+      turn.conclude();
+      // Its client was told that it is interrupted, even if its model has come to an end meanwhile.
+      if (turn.earlyEnd === 'interrupted') outcome = endEarly(turn.earlyEnd, assembler);
       const catchingUp = delivery.deliver();
       if (catchingUp !== undefined) await turn.until(catchingUp);
     } catch (error) {
       if (endsUnanswered(error, turn.run !== null) || !pass.isAccepted) throw error;
+      turn.conclude();
       outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
     } finally {
       turn.used(assembler.usage);
@@ -149,6 +162,22 @@ export class Passes {
       this.resolver.resolveNext(turn, resolved, given, transcript, origin),
     );
     return turn.until(course);
+  }
+
+  /** Ends a pass that its client has cut. Its tokens count, also those of what is discarded. */
+  private async cut(
+    turn: ActiveTurn,
+    { provider }: ModelRoute,
+    question: Turn,
+    assembler: ResponseAssembler,
+  ): Promise<Outcome> {
+    if (turn.earlyEnd === 'interrupted') assembler.discardItems();
+    else assembler.cutItems();
+    if (assembler.pass.usage === null) {
+      const written = assembler.writtenFrom(assembler.pass.firstIndex);
+      assembler.report(await turn.until(this.meter.countPass(provider, question, written, turn.signal)));
+    }
+    return endEarly(turn.earlyEnd ?? 'steered', assembler);
   }
 
   /** Prepares a context to be continued: its input is counted, but the model is not asked (protocol §6.4). */
@@ -174,6 +203,13 @@ function give(transcript: Transcript, items: readonly Item[]): Transcript {
   } catch (cause) {
     throw new Error('a pass policy returned items that do not fit the transcript', { cause });
   }
+}
+
+/** The outcome of a response that its client has ended; its upstream does not know it as it is, and cannot go on from it. */
+function endEarly(end: EarlyEnd, assembler: ResponseAssembler): Outcome {
+  const { origin } = assembler.pass;
+  if (origin?.upstreamId !== undefined) assembler.nameOrigin(withoutUpstream(origin));
+  return { status: 'incomplete', incompleteReason: end, usage: assembler.usage };
 }
 
 function toOutcome({ reason, incompleteReason, serviceTier }: Finish, { usage }: ResponseAssembler): Outcome {

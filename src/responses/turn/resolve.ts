@@ -54,6 +54,7 @@ export class TurnResolver {
     const { admitted } = turn;
     const route = this.providers.route(admitted.settings.model);
     turn.chose(route.providerName);
+    turn.isSteerable = route.model.steerable ?? route.provider.isSteerable;
     const mustBeSaved = admitted.settings.store || admitted.settings.background === true;
     const expecting = mustBeSaved ? this.store.expectSave() : undefined;
     if (isPromise(expecting)) return expecting.then(() => this.resolveFitting(turn, route));

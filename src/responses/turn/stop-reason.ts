@@ -22,8 +22,11 @@ export type StopReason =
   | 'lost'
   /** Another turn took over the session or conversation, because its lock could not be renewed. */
   | 'lock_lost'
-  /** The turn is over without the model's own end; remaining work is stopped. */
+  /** The turn is over without the model's own end, or its client has ended the response early; remaining work is stopped. */
   | 'over';
+
+/** Why a client ends its response before the model does, as `incomplete_details.reason` shows it (protocol §6.8). */
+export type EarlyEnd = 'steered' | 'interrupted';
 
 const UNANSWERED: ReadonlySet<StopReason> = new Set(['disconnect', 'cut', 'cancel', 'hand_over', 'lost']);
 

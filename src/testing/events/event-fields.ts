@@ -18,6 +18,8 @@ export const EVENT_FIELDS: ReadonlyMap<string, string> = new Map(
     failed: 'response:object',
     'output_item.added': 'output_index:integer item:object',
     'output_item.done': 'output_index:integer item:object',
+    'output_item.interrupted': `${AT_ITEM} response_id:string`,
+    'steer.accepted': 'steer:object',
     'content_part.added': `${AT_PART} part:object`,
     'content_part.done': `${AT_PART} part:object`,
     'output_text.delta': `${AT_PART} delta:string logprobs:array`,

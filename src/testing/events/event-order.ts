@@ -69,11 +69,15 @@ export class EventOrder {
       requireRule(this.transport === 'ws', 'response.metadata is only allowed on sockets');
       return;
     }
+    // About the connection; the number is not one of the response.
+    if (this.transport === 'ws' && event.type === 'response.steer.failed') return;
     // What is not part of the protocol may accompany a response on a socket, and has no number.
     if (this.transport === 'ws' && !EVENT_FIELDS.has(event.type) && event['sequence_number'] === undefined) return;
     requireFields(event);
     this.requirePlace(event);
     this.requireObfuscation(event);
+    // It accompanies the items, and has a number.
+    if (event.type === 'response.steer.accepted') return;
     if (STATUSES_OF_EVENT.has(event.type)) this.acceptSnapshot(event);
     else if (event.type === 'response.output_item.added') this.addItem(event);
     else this.itemOf(event).accept(event);
@@ -154,11 +158,12 @@ export class EventOrder {
 
   private end(response: WireEvent): void {
     this.isOver = true;
-    const open = this.items.filter(({ done }) => done === null).map(({ id }) => id);
+    const kept = this.items.filter(({ isInterrupted }) => !isInterrupted);
+    const open = kept.filter(({ done }) => done === null).map(({ id }) => id);
     requireRule(open.length === 0, `output_item.done is missing for ${open.join(', ')}`);
     requireOutput(
       response,
-      this.items.map(({ done }) => done),
+      kept.map(({ done }) => done),
     );
     requireEnding(response);
   }

@@ -36,6 +36,8 @@ export class ItemOrder {
   readonly id: string;
   /** The item of `output_item.done`, if it has arrived. */
   done: WireEvent | null = null;
+  /** Whether it was discarded before its end. */
+  isInterrupted = false;
   private readonly parts: Readonly<Record<PartList, OpenText[]>> = { content: [], summary: [] };
   private readonly payload = newText(null);
 
@@ -55,7 +57,11 @@ export class ItemOrder {
 
   /** Takes an event that refers to this item. */
   accept(event: WireEvent): void {
-    requireRule(this.done === null, `the item ${this.id} is done already`);
+    requireRule(this.done === null && !this.isInterrupted, `the item ${this.id} is done already`);
+    if (event.type === 'response.output_item.interrupted') {
+      this.isInterrupted = true;
+      return;
+    }
     const text = textFamilyOf(event.type);
     if (text !== null) this.acceptText(event, ...text);
     else if (event.type === 'response.output_item.done') this.finish(event['item'] as WireEvent);

@@ -1,0 +1,43 @@
+import { IsIn, IsOptional } from 'class-validator';
+
+import { Closed, isObject, listOf, nested, Satisfies, stringOr, type Check } from '../../validation/index.js';
+import { toolOutputPart } from './content-parts.js';
+import { MessageMembers } from './message-items.js';
+
+/** A message that steers a response (protocol §6.8): text, images and files of the user. */
+@Closed()
+class SteerMessage extends MessageMembers {
+  @IsOptional()
+  @IsIn(['message'])
+  override readonly type?: 'message' | null;
+
+  @IsIn(['user'])
+  override readonly role!: string;
+
+  @Satisfies(
+    stringOr({ kind: 'array', check: listOf(toolOutputPart), expected: 'one of an array of objects or string' }),
+  )
+  readonly content!: string | readonly object[];
+}
+
+const input = stringOr({
+  kind: 'array',
+  check: listOf(nested(SteerMessage)),
+  expected: 'one of a string or array of user messages',
+});
+
+/** What is wrong with the input of a `response.steer`, for the client; null when it can be used. */
+export const describeSteerInput = (value: unknown): string | null => {
+  const violation: ReturnType<Check> = input(value, { unknownParameters: 'reject' });
+  if (violation !== null) return violation.under('input').toError().message;
+  if (isEmpty(value) || contentsOf(value).some(isEmpty)) return "Invalid 'input': it must not be empty.";
+  return null;
+};
+
+function contentsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value.map((message: unknown) => isObject(message) && message.content) : [];
+}
+
+function isEmpty(value: unknown): boolean {
+  return (typeof value === 'string' || Array.isArray(value)) && value.length === 0;
+}

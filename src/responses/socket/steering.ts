@@ -1,0 +1,265 @@
+import {
+  ApiError,
+  ERROR_CODES,
+  type ErrorCode,
+  type IdGenerator,
+  type Item,
+  type ResponseObject,
+} from '../../protocol/index.js';
+import { isObject } from '../../validation/index.js';
+import type { EarlyEnd } from '../turn/index.js';
+import type { ClientFrame } from './client-frame.js';
+import type { QueueShare } from './queue-budget.js';
+import { type RequiredInput, requiredInputOf } from './required-input.js';
+import {
+  acceptedMembers,
+  describeSteer,
+  failedMembers,
+  itemsOf,
+  pendingMembers,
+  type Steer,
+  type SteerFailure,
+} from './steer.js';
+
+/** Most steers that wait for one response (protocol §6.8). */
+const MAX_PENDING = 8;
+
+const HAS_ENDED = 'The response has ended. Continue it with response.create.';
+
+/** The only mode of `response.interrupt`. */
+const DISCARD = 'discard_partial_items';
+
+/** Why a client's event is refused, for the client. */
+type Refusal<Code extends ErrorCode> = readonly [code: Code, message: string];
+
+type Request = Readonly<Record<string, unknown>>;
+
+/** A turn of the connection, as its steering needs it. */
+export interface SteerableTurn {
+  readonly streamId: string | undefined;
+  readonly responseId: string;
+  /** Why its response cannot be steered; null when it can. */
+  readonly refusesSteering: string | null;
+  /** Its request, without input. */
+  readonly parameters: Request;
+  /** The items that its server gave the model. */
+  readonly given: readonly Item[];
+  /** The steers whose input is part of its own. */
+  readonly carried: readonly Steer[];
+  /** Writes an event among those of its response. False after the terminal one. */
+  interject(type: string, members: string): boolean;
+  /** Ends its response early, at the next boundary that is safe. False when it is too late. */
+  endEarly(end: EarlyEnd): boolean;
+}
+
+/** What the steering of a connection needs of it. */
+export interface SteeringDependencies {
+  readonly ids: IdGenerator;
+  readonly share: QueueShare;
+  /** Sends an event that belongs to no response; JSON text without its closing brace. */
+  readonly answer: (json: string, streamId: string | undefined) => void;
+  /** Puts a turn of the server's own in front of a lane. Throws ApiError when the connection takes no turns any more. */
+  readonly follow: (streamId: string | undefined, request: Request, steers: readonly Steer[]) => void;
+}
+
+/** An event behind the terminal one of a response. */
+export interface LateEvent {
+  readonly type: string;
+  readonly members: string;
+}
+
+/** A response with steers, or that may get some. */
+interface Target {
+  /** Null once it has ended in calls, and its steers wait for the client's outputs. */
+  turn: SteerableTurn | null;
+  readonly streamId: string | undefined;
+  readonly steers: Steer[];
+  isInterrupted: boolean;
+}
+
+/**
+ * Steers and interrupts the responses of one connection (protocol §6.8). A steer is accepted while its response runs and
+ * applied when a response that has its input is created: a successor that the server starts by itself, or, behind calls,
+ * the client's next turn. Each is applied once, or fails.
+ */
+export class Steering {
+  /** By response id: those that run, and those whose steers wait for the client. */
+  private readonly targets = new Map<string, Target>();
+  /** The response of each lane that has ended last. */
+  private readonly ended = new Map<string | undefined, Pick<ResponseObject, 'id' | 'status'>>();
+  /** Accepted and neither applied nor failed. */
+  private readonly accepted = new Set<Steer>();
+
+  constructor(private readonly dependencies: SteeringDependencies) {}
+
+  /** Handles a `response.steer` of so many bytes: answers it, and has its response end at the next safe boundary. */
+  steer(frame: ClientFrame, bytes: number): void {
+    const refusal = this.accept(frame, bytes);
+    if (refusal === null) return;
+    const { previous_response_id: previousResponseId, input } = frame;
+    const members = failedMembers({ previousResponseId, input }, ...refusal);
+    this.answer('response.steer.failed', members, this.placeOf(previousResponseId));
+  }
+
+  /** Handles a `response.interrupt` of Codex: the response ends at once with the items that are finished. */
+  interrupt({ response_id: id, mode }: ClientFrame): void {
+    const refusal = this.stop(id, mode);
+    let json = `{"type":"response.interrupt.accepted","response_id":${JSON.stringify(id)}`;
+    if (refusal !== null) {
+      const [code, message] = refusal;
+      const members = { type: 'response.interrupt.failed', response_id: id ?? null };
+      json = JSON.stringify({ ...members, error: { type: ERROR_CODES[code].type, code, message } }).slice(0, -1);
+    }
+    this.dependencies.answer(json, this.placeOf(id)?.streamId);
+  }
+
+  /** A response was created, which applies what its turn carries. */
+  begun(turn: SteerableTurn): void {
+    for (const steer of turn.carried) {
+      this.targets.delete(steer.previousResponseId);
+      this.release(steer);
+    }
+    this.targets.set(turn.responseId, { turn, streamId: turn.streamId, steers: [], isInterrupted: false });
+  }
+
+  /**
+   * A response ends; its terminal event follows, and then those that are returned. A successor takes the place in front of
+   * the lane, which is not free yet.
+   */
+  concluded(turn: SteerableTurn, { id, status, output }: ResponseObject): readonly LateEvent[] {
+    this.ended.set(turn.streamId, { id, status });
+    const target = this.targets.get(id);
+    this.targets.delete(id);
+    if (target === undefined || target.steers.length === 0) return [];
+    if (status === 'failed')
+      return this.failAll(target.steers, 'successor_creation_failed', 'The response has failed.');
+    if (target.isInterrupted) {
+      return this.failAll(target.steers, 'response_not_active', 'The response was interrupted.');
+    }
+    const required = requiredInputOf(output, turn.given);
+    if (required.length > 0) return this.wait(id, target, required);
+    return this.follow(turn, target.steers);
+  }
+
+  /**
+   * The steers that a request of the client takes up: those of the response that it continues, on the same lane, which
+   * wait for it. A warm-up takes none.
+   */
+  waitingFor(streamId: string | undefined, request: Request): readonly Steer[] {
+    const target = this.targets.get(String(request.previous_response_id));
+    if (target === undefined || target.turn !== null || target.streamId !== streamId) return [];
+    return isWarmUp(request) ? [] : target.steers;
+  }
+
+  /** A successor was refused before its response existed. */
+  refused(turn: SteerableTurn, error: ApiError): void {
+    for (const { type, members } of this.failAll(turn.carried, 'successor_creation_failed', error.message)) {
+      this.answer(type, members, turn);
+    }
+  }
+
+  /** The connection is closed, and everything that waits is lost. */
+  end(): void {
+    for (const steer of this.accepted) this.release(steer);
+    this.targets.clear();
+    this.ended.clear();
+  }
+
+  private accept(frame: ClientFrame, bytes: number): Refusal<SteerFailure> | null {
+    const target = this.runningOf(frame.previous_response_id);
+    if (target === undefined) return this.whyNotRunning(frame.previous_response_id);
+    const { turn, steers } = target;
+    if (turn.refusesSteering !== null) return ['steering_not_supported', turn.refusesSteering];
+    if (target.isInterrupted) return ['response_not_active', 'The response is being interrupted.'];
+    const wrong = describeSteer(frame);
+    if (wrong !== null) return ['invalid_input', wrong];
+    if (steers.length >= MAX_PENDING) {
+      return ['too_many_pending_steers', `At most ${MAX_PENDING} inputs may wait for a response.`];
+    }
+    const { ids, share } = this.dependencies;
+    try {
+      share.take(bytes);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return ['too_many_pending_steers', error.message];
+    }
+    const input = frame.input as Steer['input'];
+    const steer = { id: ids.next('steer'), previousResponseId: turn.responseId, input, bytes };
+    this.accepted.add(steer);
+    if (!turn.interject('response.steer.accepted', acceptedMembers(steer))) {
+      this.release(steer);
+      return ['response_already_completed', HAS_ENDED];
+    }
+    steers.push(steer);
+    turn.endEarly('steered');
+    return null;
+  }
+
+  private stop(id: unknown, mode: unknown): Refusal<'invalid_value' | SteerFailure> | null {
+    const target = this.runningOf(id);
+    if (target === undefined) return this.whyNotRunning(id);
+    if (mode !== DISCARD) return ['invalid_value', `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`];
+    if (!target.turn.endEarly('interrupted')) return ['response_already_completed', HAS_ENDED];
+    target.isInterrupted = true;
+    return null;
+  }
+
+  private runningOf(id: unknown): (Target & { readonly turn: SteerableTurn }) | undefined {
+    const target = typeof id === 'string' ? this.targets.get(id) : undefined;
+    return target?.turn == null ? undefined : (target as Target & { readonly turn: SteerableTurn });
+  }
+
+  private whyNotRunning(id: unknown): Refusal<SteerFailure> {
+    const place = this.placeOf(id);
+    if (place === undefined) return ['response_not_found', 'No response with this id runs on this connection.'];
+    if (this.ended.get(place.streamId)?.status !== 'failed') return ['response_already_completed', HAS_ENDED];
+    return ['response_not_active', 'The response has failed.'];
+  }
+
+  /** The lane of a response that is known here: it runs, has steers, or has ended last. */
+  private placeOf(id: unknown): { readonly streamId: string | undefined } | undefined {
+    const target = this.targets.get(String(id));
+    if (target !== undefined) return target;
+    const last = [...this.ended].find(([, response]) => response.id === id);
+    return last && { streamId: last[0] };
+  }
+
+  private wait(id: string, target: Target, required: readonly RequiredInput[]): readonly LateEvent[] {
+    target.turn = null;
+    this.targets.set(id, target);
+    return target.steers.map((steer) => ({
+      type: 'response.steer.pending',
+      members: pendingMembers(steer, required),
+    }));
+  }
+
+  /** The successor has the settings of its response (protocol §6.8). */
+  private follow(turn: SteerableTurn, steers: readonly Steer[]): readonly LateEvent[] {
+    const request = { ...turn.parameters, previous_response_id: turn.responseId, input: itemsOf(steers) };
+    try {
+      this.dependencies.follow(turn.streamId, request, steers);
+      return [];
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return this.failAll(steers, 'successor_creation_failed', error.message);
+    }
+  }
+
+  private failAll(steers: readonly Steer[], code: SteerFailure, message: string): readonly LateEvent[] {
+    for (const steer of steers) this.release(steer);
+    return steers.map((steer) => ({ type: 'response.steer.failed', members: failedMembers(steer, code, message) }));
+  }
+
+  private release(steer: Steer): void {
+    if (this.accepted.delete(steer)) this.dependencies.share.giveBack(steer.bytes);
+  }
+
+  /** What belongs to no response has the number 0. */
+  private answer(type: string, members: string, at: { readonly streamId: string | undefined } | undefined): void {
+    this.dependencies.answer(`{"type":"${type}","sequence_number":0${members}`, at?.streamId);
+  }
+}
+
+function isWarmUp({ generate, prompt_cache_options: cache }: Request): boolean {
+  return generate === false || (isObject(cache) && cache.prewarm === true);
+}

@@ -1,0 +1,147 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { ModelEvent } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
+import { Pens } from '../support/pens.js';
+import { SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/socket-transcript.js';
+import { SteeredLane } from '../support/steered-lane.js';
+import { runTools, TestPolicy } from '../support/test-policy.js';
+
+const WORD: ModelEvent = { type: 'text', delta: 'Right' };
+
+describe('an interrupted response', () => {
+  const policy = new TestPolicy();
+  const service = useService({ providers: [ScriptedProvider], imports: [policy.asModule()] });
+
+  async function open(streamId?: string): Promise<{ client: SocketClient; lane: SteeredLane; pens: Pens }> {
+    policy.follow = () => undefined;
+    // Any model can be interrupted.
+    service.provider.isSteerable = false;
+    const client = await SocketClient.open(service);
+    return { client, lane: new SteeredLane(client, streamId), pens: new Pens(service.provider) };
+  }
+
+  it.each([undefined, 'a'])('keeps what is finished and discards the rest, on lane %s', async (streamId) => {
+    const { client, lane, pens } = await open(streamId);
+    await using _client = client;
+    // As Codex sends it to Lite models.
+    lane.create({
+      store: false,
+      stream: true,
+      parallel_tool_calls: false,
+      reasoning: { effort: 'low', context: 'all_turns' },
+    });
+    const first = await pens.next();
+    first.write(
+      { type: 'reasoning', delta: 'Hm', key: 'r' },
+      { type: 'end', key: 'r' },
+      { ...WORD, key: 'a' },
+      { type: 'custom_tool_call', name: 'exec', callId: 'call_1', key: 'b' },
+      { type: 'custom_tool_call_input', delta: 'ls', key: 'b' },
+    );
+    const { id } = await lane.created();
+    await lane.until('response.custom_tool_call_input.delta');
+    lane.interrupt(id);
+    expect(await lane.until('response.interrupt.accepted')).toEqual({
+      type: 'response.interrupt.accepted',
+      response_id: id,
+      ...(streamId === undefined ? {} : { stream_id: streamId }),
+    });
+    expect(await lane.until('response.output_item.interrupted')).toMatchObject({
+      response_id: id,
+      item_id: expect.stringMatching(/^msg_/),
+      output_index: 1,
+    });
+    expect(await lane.until('response.output_item.interrupted')).toMatchObject({ output_index: 2 });
+    await first.stopped;
+    const { status, incomplete_details: details, output, usage } = await lane.end();
+    expect({ status, details }).toEqual({ status: 'incomplete', details: { reason: 'interrupted' } });
+    expect(output).toMatchObject([{ type: 'reasoning' }]);
+    expect((usage as { readonly output_tokens: number }).output_tokens).toBeGreaterThan(1);
+
+    // Codex goes on with nothing new at times.
+    lane.create({ store: false, previous_response_id: id, input: [] });
+    const second = await pens.next();
+    expect(transcript(second.turn.context)).toEqual(['user: Begin', 'reasoning']);
+    second.end(WORD);
+    await lane.created();
+    await expect(lane.end()).resolves.toMatchObject({ status: 'completed' });
+  });
+
+  it('waits for the tools of the server, whose calls have their outputs', async () => {
+    const { client, lane, pens } = await open();
+    await using _client = client;
+    const [asked, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    policy.follow = () => ({
+      answer: async (pass) => {
+        asked.resolve(undefined);
+        await goOn.promise;
+        return runTools('weather').answer?.(pass);
+      },
+    });
+    lane.create({});
+    (await pens.next()).end({ type: 'function_call', name: 'weather', callId: 'call_1' });
+    const { id } = await lane.created();
+    await asked.promise;
+    lane.interrupt(id);
+    await lane.until('response.interrupt.accepted');
+    goOn.resolve(undefined);
+    expect(await lane.end()).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'interrupted' } });
+    lane.create({ previous_response_id: id, input: 'And?' });
+    const second = await pens.next();
+    expect(transcript(second.turn.context)).toEqual([
+      'user: Begin',
+      'function_call',
+      'function_call_output',
+      'user: And?',
+    ]);
+    second.end(WORD);
+    await lane.created();
+    await lane.end();
+  });
+
+  it('fails its steers, and takes no more', async () => {
+    const { client, lane, pens } = await open();
+    await using _client = client;
+    service.provider.isSteerable = true;
+    lane.create({});
+    (await pens.next()).write({ type: 'function_call', name: 'weather' });
+    const { id } = await lane.created();
+    await lane.until('response.output_item.added');
+    lane.steer(id, 'Lost');
+    await lane.until('response.steer.accepted');
+    lane.interrupt(id);
+    await lane.end();
+    expect(await lane.next()).toMatchObject({
+      type: 'response.steer.failed',
+      error: { code: 'response_not_active' },
+      steer: { input: 'Lost' },
+    });
+  });
+
+  it.each([
+    ['of another mode', (id: string) => ({ response_id: id, mode: 'keep' }), 'invalid_value'],
+    ['without a mode', (id: string) => ({ response_id: id }), 'invalid_value'],
+    ['that is unknown', () => ({ response_id: 'resp_1', mode: 'discard_partial_items' }), 'response_not_found'],
+    ['without an id', () => ({ mode: 'discard_partial_items' }), 'response_not_found'],
+  ])('is refused %s, and goes on', async (_, frame, code) => {
+    const { client, lane, pens } = await open();
+    await using _client = client;
+    lane.create({});
+    const pen = await pens.next();
+    pen.write(WORD);
+    const { id } = await lane.created();
+    client.send({ type: 'response.interrupt', ...frame(id) });
+    expect(await lane.until('response.interrupt.failed')).toMatchObject({ error: { code } });
+    pen.end(WORD);
+    expect(await lane.end()).toMatchObject({ status: 'completed' });
+    lane.interrupt(id);
+    expect(await lane.next()).toMatchObject({
+      type: 'response.interrupt.failed',
+      response_id: id,
+      error: { code: 'response_already_completed' },
+    });
+  });
+});

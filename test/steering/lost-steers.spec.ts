@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+
+import type { ModelEvent } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { useService } from '../support/describe-service.js';
+import { Pens } from '../support/pens.js';
+import { SocketClient } from '../support/socket-client.js';
+import { transcript } from '../support/socket-transcript.js';
+import { SteeredLane } from '../support/steered-lane.js';
+
+const CALL: ModelEvent = { type: 'function_call', name: 'weather', callId: 'call_1' };
+const WORD: ModelEvent = { type: 'text', delta: 'Right' };
+
+describe('a response whose steers come to nothing', () => {
+  const service = useService({ providers: [ScriptedProvider] });
+
+  async function open(streamId?: string): Promise<{ client: SocketClient; lane: SteeredLane; pens: Pens }> {
+    service.provider.isSteerable = true;
+    const client = await SocketClient.open(service);
+    return { client, lane: new SteeredLane(client, streamId), pens: new Pens(service.provider) };
+  }
+
+  it('fails its steers when it fails itself', async () => {
+    const { client, lane, pens } = await open();
+    await using _client = client;
+    lane.create({});
+    const first = await pens.next();
+    first.write(CALL);
+    const { id } = await lane.created();
+    await lane.until('response.output_item.added');
+    lane.steer(id, 'Lost');
+    await lane.until('response.steer.accepted');
+    first.write({ type: 'function_call_arguments', delta: '{' }, { type: 'nonsense' } as never);
+    expect(await lane.end()).toMatchObject({ status: 'failed' });
+    expect(await lane.next()).toMatchObject({
+      type: 'response.steer.failed',
+      error: { code: 'successor_creation_failed' },
+      steer: { id: expect.stringMatching(/^steer_/), previous_response_id: id, input: 'Lost' },
+    });
+    lane.steer(id);
+    expect(await lane.next()).toMatchObject({ error: { code: 'response_not_active' } });
+  });
+
+  it('fails its steers when its successor is refused, and can still be continued', async () => {
+    const { client, lane, pens } = await open();
+    await using _client = client;
+    lane.create({ store: false });
+    (await pens.next()).write(WORD);
+    const { id } = await lane.created();
+    await lane.until('response.output_text.delta');
+    service.provider.play(() => {
+      throw new Error('refused');
+    });
+    lane.steer(id);
+    await lane.end();
+    expect(await lane.next()).toMatchObject({
+      type: 'response.steer.failed',
+      error: { code: 'successor_creation_failed' },
+      steer: { id: expect.stringMatching(/^steer_/), previous_response_id: id, input: 'Left!' },
+    });
+    lane.create({ previous_response_id: id, input: 'By hand', store: false });
+    const next = await pens.next();
+    expect(transcript(next.turn.context)).toEqual(['user: Begin', 'assistant: Right', 'user: By hand']);
+    next.end(WORD);
+    await lane.created();
+    await lane.end();
+  });
+
+  it('loses its steers with the connection, and leaves nothing behind', async () => {
+    const { client, lane, pens } = await open();
+    lane.create({});
+    const first = await pens.next();
+    first.write(CALL);
+    const { id } = await lane.created();
+    await lane.until('response.output_item.added');
+    lane.steer(id);
+    await lane.until('response.steer.accepted');
+    await client[Symbol.asyncDispose]();
+    await first.stopped;
+  });
+});

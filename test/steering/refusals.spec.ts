@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { describeService, useService } from '../support/describe-service.js';
+import { type Pen, Pens } from '../support/pens.js';
+import { SocketClient } from '../support/socket-client.js';
+import { SteeredLane } from '../support/steered-lane.js';
+
+describe('a steer is refused', () => {
+  const service = useService({ providers: [ScriptedProvider] });
+
+  async function begin(body: object = {}): Promise<{ client: SocketClient; lane: SteeredLane; id: string; pen: Pen }> {
+    const client = await SocketClient.open(service);
+    const lane = new SteeredLane(client, 'a');
+    const pens = new Pens(service.provider);
+    lane.create(body);
+    const pen = await pens.next();
+    pen.write({ type: 'text', delta: 'Right' });
+    const { id } = await lane.created();
+    await lane.until('response.output_text.delta');
+    return { client, lane, id, pen };
+  }
+
+  const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
+
+  it.each<[why: string, members: (id: string) => object, code: string]>([
+    [
+      'for an unknown response, first of all',
+      () => ({ previous_response_id: 'resp_1', input: 7 }),
+      'response_not_found',
+    ],
+    ['without a response', () => ({ input: 'x' }), 'response_not_found'],
+    ['without input', (id) => ({ previous_response_id: id }), 'invalid_input'],
+    ['with an empty text', (id) => ({ previous_response_id: id, input: '' }), 'invalid_input'],
+    ['without messages', (id) => ({ previous_response_id: id, input: [] }), 'invalid_input'],
+    [
+      'with an empty message',
+      (id) => ({ previous_response_id: id, input: [{ role: 'user', content: [] }] }),
+      'invalid_input',
+    ],
+    [
+      'of the assistant',
+      (id) => ({ previous_response_id: id, input: [{ role: 'assistant', content: 'x' }] }),
+      'invalid_input',
+    ],
+    [
+      'with a part of another type',
+      (id) => ({ previous_response_id: id, input: [{ role: 'user', content: [{ type: 'output_text', text: 'x' }] }] }),
+      'invalid_input',
+    ],
+    [
+      'with an item of another type',
+      (id) => ({ previous_response_id: id, input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }),
+      'invalid_input',
+    ],
+    ['with another member', (id) => ({ previous_response_id: id, input: 'x', stream_id: 'a' }), 'invalid_input'],
+  ])('%s', async (_, members, code) => {
+    service.provider.isSteerable = true;
+    const { client, lane, id, pen } = await begin();
+    await using _client = client;
+    const sent = members(id);
+    client.send({ type: 'response.steer', ...sent });
+    const known = 'previous_response_id' in sent && sent.previous_response_id === id;
+    const failed = known ? await lane.until('response.steer.failed') : await client.nextOf();
+    expect(failed).toMatchObject({ type: 'response.steer.failed', sequence_number: 0, error: { code } });
+    expect(failed['steer']).toEqual({ previous_response_id: null, input: null, ...pick(sent) });
+    pen.end();
+    expect(await lane.end()).toMatchObject({ status: 'completed' });
+  });
+
+  it('not with messages of text and images', async () => {
+    service.provider.isSteerable = true;
+    const { client, lane, id } = await begin();
+    await using _client = client;
+    lane.steer(id, [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'x' }, image] }]);
+    await lane.until('response.steer.accepted');
+    await lane.end();
+  });
+
+  it('from another connection, and when the response has ended', async () => {
+    service.provider.isSteerable = true;
+    const { client, lane, id, pen } = await begin();
+    await using _client = client;
+    await using other = await SocketClient.open(service);
+    new SteeredLane(other).steer(id);
+    expect(await other.next()).toMatchObject({ error: { code: 'response_not_found' } });
+    pen.end();
+    await lane.end();
+    lane.steer(id);
+    expect(await client.next()).toMatchObject({ error: { code: 'response_already_completed' } });
+  });
+
+  it('when its model cannot be steered', async () => {
+    service.provider.isSteerable = false;
+    const { client, lane, id, pen } = await begin();
+    await using _client = client;
+    lane.steer(id, 7);
+    expect(await lane.until('response.steer.failed')).toMatchObject({ error: { code: 'steering_not_supported' } });
+    pen.end();
+    await lane.end();
+  });
+});
+
+function pick({ previous_response_id: id, input }: { previous_response_id?: unknown; input?: unknown }): object {
+  return { ...(id === undefined ? {} : { previous_response_id: id }), ...(input === undefined ? {} : { input }) };
+}
+
+describeService('the simulator', { environment: { SIMULATOR_LATENCY: '5/2' } }, (service) => {
+  it.each([
+    ['gpt-5.2', 'response.steer.accepted', 'incomplete'],
+    ['gpt-4.1', 'response.steer.failed', 'completed'],
+  ])('has %s answer a steer with %s', async (model, answer, status) => {
+    await using client = await SocketClient.open(service);
+    const lane = new SteeredLane(client);
+    lane.create({ model, input: 'Tell me a long story about the sea' });
+    const { id } = await lane.created();
+    await lane.until('response.output_text.delta');
+    lane.steer(id);
+    await lane.until(answer);
+    expect(await lane.end()).toMatchObject({ status });
+    if (status === 'incomplete') {
+      expect(await lane.created()).toMatchObject({ previous_response_id: id });
+      await lane.end();
+    }
+  });
+});
