@@ -98,7 +98,7 @@ export async function listedIn(
   conversations: ConversationStore,
   tenant: Tenant,
   id: string,
-  { limit = 100, order = 'asc' as 'asc' | 'desc' } = {},
+  { limit = 100, order = 'asc' } = {},
 ): Promise<readonly string[] | undefined> {
   const ids: string[] = [];
   for (;;) {
