@@ -134,11 +134,11 @@ export class Environment {
   @Flag()
   readonly DATABASE_MIGRATE: boolean = true;
 
-  /** Maximum number of responses stored in memory. Beyond it the oldest are removed. */
+  /** Maximum number of responses and conversations stored in memory. Beyond it, those written longest ago are removed. */
   @WholeNumber(1)
   readonly MEMORY_MAX_RESPONSES: number = 100_000;
 
-  /** Maximum estimated size of the responses stored in memory. Beyond it the oldest are removed. */
+  /** Maximum estimated size of what is stored in memory. Beyond it, what was written longest ago is removed. */
   @WholeNumber(MEGABYTE)
   readonly MEMORY_MAX_BYTES: number = 256 * MEGABYTE;
 

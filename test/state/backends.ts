@@ -5,9 +5,7 @@ import type { MemoryState } from '../../src/state/memory/memory-state.js';
 import type { NewJob, ResponseRecord, StateBackend } from '../../src/state/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { openPostgres } from './postgres-fixture.js';
-
-/** How long leases last in the suite, ms. */
-export const LEASE_MS = 30_000;
+import { LEASE_MS } from './records.js';
 
 /** A started backend with nothing in it. */
 export interface OpenedBackend extends AsyncDisposable {

@@ -9,9 +9,9 @@ import {
   StoreUnavailableError,
   WriteLockLostError,
 } from '../../src/state/index.js';
-import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
 import { createConversation, idsOf, openConversation, partsIn, seenIn, turnIn, turnWhenFree } from './conversations.js';
-import { contextFrom, message, newTenant, recordOf } from './records.js';
+import { LEASE_MS, contextFrom, message, newTenant, recordOf } from './records.js';
 import { endingOf, launch } from './runs.js';
 
 describe.each(BACKENDS)('turns of a conversation in $name', ({ open }) => {

@@ -154,13 +154,13 @@ describe.each(BACKENDS)('conversations in $name', ({ open }) => {
 
   it('have the input, the output and the given items of a turn, one version later', async () => {
     await create('a');
-    const { version, fence, release } = await openConversation(backend, tenant, 'c');
+    const lease = await openConversation(backend, tenant, 'c');
     const given = [{ after: 0, items: [message('given')] }];
-    await append(backend.responses, tenant, 'r', { ...partsIn('c', { version, fence }), given });
-    await release();
+    await append(backend.responses, tenant, 'r', { ...partsIn('c', lease), given });
+    await lease.release();
     const context = await store.read(tenant, 'c');
     expect(idsOf(context)).toEqual(['a', 'r-in', 'given', 'r-out']);
-    expect(context?.version).toBe(version + 1);
+    expect(context?.version).toBe(lease.version + 1);
     expect(await listedIn(store, tenant, 'c', { limit: 1 })).toEqual(['a', 'r-in', 'r-out']);
     expect(await store.item(tenant, 'c', 'given')).toEqual({ refused: 'item_not_found' });
     expect(await store.deleteItem(tenant, 'c', 'given')).toEqual({ refused: 'item_not_found' });
@@ -171,13 +171,13 @@ describe.each(BACKENDS)('conversations in $name', ({ open }) => {
     await create('a');
     const input = [message('q1'), message('q2')];
     const run = await launch(backend, tenant, 'bg', { input });
-    const { version, fence, release } = await openConversation(backend, tenant, 'c');
+    const lease = await openConversation(backend, tenant, 'c');
     expect(await seenIn(backend, tenant, 'c')).toEqual(['a']);
     const given = [{ after: 1, items: [message('given')] }];
-    await backend.responses.finish(run, endingOf('bg', { ...partsIn('c', { version, fence }), at: 3, given }));
-    await release();
+    await backend.responses.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3, given }));
+    await lease.release();
     const context = await store.read(tenant, 'c');
-    expect([idsOf(context), context?.version]).toEqual([['a', 'q1', 'q2', 'bg-out', 'given'], version + 1]);
+    expect([idsOf(context), context?.version]).toEqual([['a', 'q1', 'q2', 'bg-out', 'given'], lease.version + 1]);
     expect(await contextOf(backend.responses, tenant, 'bg')).toEqual(['a', 'q1', 'q2', 'bg-out', 'given']);
     await turnIn(backend, tenant, 'c', 'next');
     expect(await contextOf(backend.responses, tenant, 'bg')).toEqual(['a', 'q1', 'q2', 'bg-out', 'given']);

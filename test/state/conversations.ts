@@ -10,8 +10,7 @@ import type {
   ResponseRecord,
   StateBackend,
 } from '../../src/state/index.js';
-import { LEASE_MS } from './backends.js';
-import { message, type RecordParts, recordOf, START } from './records.js';
+import { LEASE_MS, message, type RecordParts, recordOf, START } from './records.js';
 
 /** Creates a conversation with messages. */
 export async function createConversation(
@@ -98,7 +97,7 @@ export async function listedIn(
   conversations: ConversationStore,
   tenant: Tenant,
   id: string,
-  { limit = 100, order = 'asc' as 'asc' | 'desc' } = {},
+  { limit = 100, order = 'asc' }: { readonly limit?: number; readonly order?: 'asc' | 'desc' } = {},
 ): Promise<readonly string[] | undefined> {
   const ids: string[] = [];
   for (;;) {

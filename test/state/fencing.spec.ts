@@ -7,8 +7,8 @@ import {
   WriteLockLostError,
   StoreUnavailableError,
 } from '../../src/state/index.js';
-import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
-import { append, contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { LEASE_MS, append, contextFrom, contextOf, message, newTenant, recordOf } from './records.js';
 
 describe.each(BACKENDS)('saving under a lease in $name', ({ open }) => {
   let opened: OpenedBackend;

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import type { Tenant } from '../../src/access/index.js';
 import { type ConversationStore, type StateBackend, WriteLockLostError } from '../../src/state/index.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { LEASE_MS } from './backends.js';
+
 import {
   createConversation,
   idsOf,
@@ -16,7 +16,7 @@ import {
   turnWhenFree,
 } from './conversations.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { contextFrom, message, newTenant, recordOf } from './records.js';
+import { LEASE_MS, contextFrom, message, newTenant, recordOf } from './records.js';
 import { endingOf, launch } from './runs.js';
 
 describe('conversations of replicas over one PostgreSQL', () => {

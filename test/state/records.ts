@@ -10,6 +10,9 @@ export const START = new FakeClock().now();
 /** How long responses live unless a test says otherwise, ms. */
 export const TTL_MS = 3_600_000;
 
+/** How long leases last in the suite, ms. */
+export const LEASE_MS = 30_000;
+
 /** What a test says of a response; the rest is made up. */
 export interface RecordParts extends Partial<Omit<ResponseRecord, 'response'>> {
   readonly output?: readonly Item[];

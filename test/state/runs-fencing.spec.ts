@@ -8,8 +8,8 @@ import {
   WriteLockLostError,
   type StateBackend,
 } from '../../src/state/index.js';
-import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
-import { newTenant } from './records.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { LEASE_MS, newTenant } from './records.js';
 import {
   after,
   batch,

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 
 import type { Tenant } from '../../src/access/index.js';
 import type { WriteLease } from '../../src/state/index.js';
-import { BACKENDS, LEASE_MS, type OpenedBackend } from './backends.js';
-import { newTenant } from './records.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { LEASE_MS, newTenant } from './records.js';
 
 describe.each(BACKENDS)('the lock on a session in $name', ({ open }) => {
   let opened: OpenedBackend;
