@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
 import { expect, it } from '@jest/globals';
@@ -20,8 +21,8 @@ it('a worker survives that its primary is killed before it has confirmed a conne
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const [written, complaints, ended] = await Promise.all([
-    text(worker.stdout!),
-    text(worker.stderr!),
+    text(worker.stdout as Readable),
+    text(worker.stderr as Readable),
     once(worker, 'close'),
   ]);
   expect({ written, complaints, ended }).toEqual({ written: 'served\n', complaints: '', ended: [0, null] });

@@ -1,5 +1,4 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
-import { nested } from '../../validation/index.js';
 
 /** `moderation` (protocol §2). */
 export class Moderation {
