@@ -38,6 +38,12 @@ describe('upstreams §2: the request', () => {
     expect(bodyWith({ [name]: null })).not.toHaveProperty(name);
   });
 
+  it('has context_management only where the upstream compacts', () => {
+    const context_management = [{ type: 'compaction', compact_threshold: 1000 }];
+    expect(bodyWith({ context_management })).not.toHaveProperty('context_management');
+    expect(bodyWith({ context_management }, { compaction: 'upstream' })).toMatchObject({ context_management });
+  });
+
   it('has tools as the client sent them, hosted ones included', () => {
     const tools = [{ type: 'web_search' }, { type: 'function', name: 'look', parameters: null }];
     expect(bodyWith({ tools })['tools']).toEqual(tools);
