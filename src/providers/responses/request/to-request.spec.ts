@@ -11,7 +11,13 @@ type Body = Readonly<Record<string, unknown>>;
 /** Of an id that this service made. */
 const HEX = '0199aaaabbbb7ccc8ddd000000000001';
 /** Members with tests of their own. */
-const SPECIAL: ReadonlySet<string> = new Set(['include', 'prompt_cache_key', 'reasoning', 'tools']);
+const SPECIAL: ReadonlySet<string> = new Set([
+  'context_management',
+  'include',
+  'prompt_cache_key',
+  'reasoning',
+  'tools',
+]);
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 function bodyOf(traits: TurnTraits, entry: Partial<ResponsesEntry> = {}, previous: string | null = null): Body {
