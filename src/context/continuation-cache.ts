@@ -66,14 +66,16 @@ export class ContinuationCache {
   /** Drops deleted responses from all lanes. */
   forget(gone: ReadonlySet<string>): void {
     for (const responseId of this.saving) if (gone.has(responseId)) this.saving.delete(responseId);
-    for (const [lane, { responseId }] of [...this.latest]) if (gone.has(responseId)) this.drop(lane);
+    for (const [lane, known] of [...this.latest]) {
+      if (isWatched(known) && gone.has(known.responseId)) this.drop(lane);
+    }
     this.settle();
   }
 
   /** Drops all stored responses. */
   forgetStored(): void {
     this.saving.clear();
-    for (const [lane, { expiresAt }] of [...this.latest]) if (expiresAt !== null) this.drop(lane);
+    for (const [lane, known] of [...this.latest]) if (isWatched(known)) this.drop(lane);
     this.settle();
   }
 
@@ -110,8 +112,9 @@ export class ContinuationCache {
 
   private remember(lane: string, continuation: Continuation, parent: Continuation | null): void {
     if (this.closed) return;
-    const { transcript, expiresAt, responseId } = continuation;
-    if (expiresAt !== null && !this.saving.delete(responseId)) {
+    const { transcript, responseId } = continuation;
+    const isAlive = this.saving.delete(responseId);
+    if (isWatched(continuation) && !isAlive) {
       this.drop(lane);
       this.settle();
       return;
@@ -149,6 +152,11 @@ export class ContinuationCache {
     this.reported = this.bytes;
     if (change !== 0) this.limits.onChange(change);
   }
+}
+
+/** Whether a deletion elsewhere makes it useless. What is known of a conversation is compared with its version instead. */
+function isWatched({ expiresAt, conversation }: Continuation): boolean {
+  return expiresAt !== null && conversation === null;
 }
 
 function byteLength(messages: readonly Buffer[]): number {

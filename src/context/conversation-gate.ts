@@ -60,7 +60,7 @@ export class ConversationGate {
       signal,
       onLost,
     });
-    return { ...toRead(id, lease, known), fence: held.fence, release: () => held.release() };
+    return { ...toRead(id, lease, known), ...held };
   }
 
   /** Reads a conversation without the lock. Throws ApiError 404. */

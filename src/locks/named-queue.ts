@@ -1,5 +1,7 @@
 /** A place in a queue. */
 export interface Place {
+  /** Whether it was the first when it was taken. */
+  readonly isFirst: boolean;
   /** Resolves when it is first in the queue. */
   readonly turn: Promise<unknown>;
 
@@ -18,6 +20,7 @@ export class NamedQueue {
     this.queues.set(name, queue);
     queue[0]?.resolve(undefined);
     return {
+      isFirst: queue[0] === place,
       turn: place.promise,
       leave: () => {
         const index = queue.indexOf(place);

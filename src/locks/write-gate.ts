@@ -4,7 +4,7 @@ import { Environment } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
 import type { ApiError } from '../protocol/index.js';
 import type { WriteLease } from '../state/index.js';
-import { Clock } from '../time/index.js';
+import { Clock, isPromise } from '../time/index.js';
 import { NamedQueue, type Place } from './named-queue.js';
 
 /** Pauses between attempts to take a lock that another replica holds, ms. */
@@ -19,10 +19,16 @@ export interface HeldLock {
   readonly fence: number | null;
   /** Releases the lock. Never rejects: a lock that is not released expires. */
   release(): Promise<void>;
+  /** Runs a save that releases the lock with what it writes. When it fails, the lock is still held. */
+  releaseWith(save: () => void | Promise<void>): void | Promise<void>;
 }
 
 /** For turns without a lock. */
-export const NO_LOCK: HeldLock = { fence: null, release: () => Promise.resolve() };
+export const NO_LOCK: HeldLock = {
+  fence: null,
+  release: () => Promise.resolve(),
+  releaseWith: (save) => save(),
+};
 
 /** A request for a lock. */
 export interface LockRequest<Lease extends WriteLease> {
@@ -62,7 +68,7 @@ export class WriteGate {
     const deadline = this.clock.now() + request.waitMs;
     const place = this.queue.join(request.key);
     try {
-      await this.waitFor(place.turn, deadline, request);
+      if (!place.isFirst) await this.waitFor(place.turn, deadline, request);
       const lease = await this.acquire(deadline, request);
       return { held: this.renewUntilReleased(lease, place, request.onLost), lease };
     } catch (error) {
@@ -99,23 +105,44 @@ export class WriteGate {
 
   /** Renews a lease until it is released or lost. */
   private renewUntilReleased(lease: WriteLease, place: Place, onLost?: () => void): HeldLock {
-    let released = false;
+    let state: 'held' | 'saving' | 'released' = 'held';
     const renew = async (): Promise<void> => {
       // If the database is unavailable, it may be back before the lease expires.
       const isOurs = await lease.renew().catch(() => true);
-      if (released) return;
-      if (isOurs) timer.refresh();
+      if (state === 'released') return;
+      // A save that has released it is not confirmed yet.
+      if (isOurs || state === 'saving') timer.refresh();
       else onLost?.();
+    };
+    const end = (): void => {
+      state = 'released';
+      timer.cancel();
     };
     const timer = this.clock.schedule(this.environment.SESSION_LOCK_TTL_MS / 3, () => void renew());
     return {
       fence: lease.fence,
       release: async () => {
-        if (released) return;
-        released = true;
-        timer.cancel();
+        if (state === 'released') return;
+        end();
         await this.clock.within(this.giveBack(lease), RELEASE_TIMEOUT_MS);
         place.leave();
+      },
+      releaseWith: (save) => {
+        const succeed = (): void => {
+          end();
+          place.leave();
+        };
+        const fail = (error: unknown): never => {
+          state = 'held';
+          throw error;
+        };
+        state = 'saving';
+        try {
+          const saving = save();
+          return isPromise(saving) ? saving.then(succeed, fail) : succeed();
+        } catch (error) {
+          return fail(error);
+        }
       },
     };
   }

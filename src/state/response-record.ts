@@ -23,7 +23,7 @@ export interface ResponseRecord {
   readonly origin: Origin | null;
   /**
    * The conversation of the response. Its input, output and given items are appended to it in the same transaction; the
-   * items of the conversation so far are its context, and `inherited` is empty.
+   * items of the conversation so far are its context, and `inherited` is empty. `save` also releases its lock.
    */
   readonly conversation: ConversationPlace | null;
   /** The session of the response. */

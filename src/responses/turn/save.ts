@@ -130,7 +130,8 @@ export class TurnSaver {
     };
     // Another client may delete it before the save is confirmed.
     memory?.beginSave(response.id);
-    const saving = this.store.save(caller.tenant, record);
+    const save = (): void | Promise<void> => this.store.save(caller.tenant, record);
+    const saving = place.conversation === null ? save() : turn.lock.releaseWith(save);
     if (!isPromise(saving)) {
       remember();
       return;

@@ -59,6 +59,7 @@ export class MemoryResponseStore extends ResponseStore {
       const entries = this.entriesOf(place, record);
       this.add(tenant, record, null, place);
       this.enter(place, entries);
+      this.releaseLock(tenant, record);
     } catch (error) {
       return rejected(error);
     }
@@ -195,6 +196,13 @@ export class MemoryResponseStore extends ResponseStore {
 
   override async check(): Promise<void> {
     // Always available.
+  }
+
+  /** Releases the lock of a conversation to which a response was appended. */
+  private releaseLock(tenant: Tenant, { conversation, fence }: ResponseRecord): void {
+    if (conversation !== null && fence !== null) {
+      this.locks.release(tenant, conversationLock(conversation.id), fence);
+    }
   }
 
   /** Throws WriteLockLostError when the lock of a turn was lost. */

@@ -30,10 +30,13 @@ export class MemoryWriteLock extends WriteLock {
         holding.expiresAt = this.clock.now() + ttlMs;
         return this.isHeld(tenant, name, fence);
       },
-      release: async () => {
-        if (this.isHeld(tenant, name, fence)) this.holdings.delete(key);
-      },
+      release: async () => this.release(tenant, name, fence),
     };
+  }
+
+  /** Releases a lease; does nothing when it is lost. */
+  release(tenant: Tenant, name: string, fence: number): void {
+    if (this.isHeld(tenant, name, fence)) this.holdings.delete(tenantKey(tenant, name));
   }
 
   /** Whether a lease has not expired. */
