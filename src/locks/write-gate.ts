@@ -139,7 +139,9 @@ export class WriteGate {
         state = 'saving';
         try {
           const saving = save();
-          return isPromise(saving) ? saving.then(succeed, fail) : succeed();
+          if (isPromise(saving)) return saving.then(succeed, fail);
+          succeed();
+          return undefined;
         } catch (error) {
           return fail(error);
         }
