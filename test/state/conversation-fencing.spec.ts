@@ -68,6 +68,19 @@ describe.each(BACKENDS)('turns of a conversation in $name', ({ open }) => {
     expect(await seenIn(backend, tenant, 'c')).toEqual(['a', ...contextFrom('r'), 'b']);
   });
 
+  it('release the lock with their save, but not with one that is refused', async () => {
+    await expect(save('late', { ...lease, version: lease.version + 1 })).rejects.toBeInstanceOf(
+      ConversationChangedError,
+    );
+    expect(await tryOpen()).toEqual({ refused: 'locked' });
+    await save('r');
+    expect(await lease.renew()).toBe(false);
+    const next = await openConversation(backend, tenant, 'c');
+    // The release of a lease that is over does nothing to the next one.
+    await lease.release();
+    expect(await next.renew()).toBe(true);
+  });
+
   it('leave the lock free after a change by a client', async () => {
     await lease.release();
     await add('b');

@@ -1,0 +1,79 @@
+import { setImmediate } from 'node:timers/promises';
+
+import { beforeEach, describe, expect, it } from '@jest/globals';
+
+import { Environment } from '../../src/config/index.js';
+import { type HeldLock, WriteGate } from '../../src/locks/index.js';
+import { ApiError } from '../../src/protocol/index.js';
+import type { WriteLease } from '../../src/state/index.js';
+import { FakeClock } from '../../src/testing/index.js';
+
+describe('a lock that is released with a save', () => {
+  const environment = new Environment();
+  let clock: FakeClock;
+  let gate: WriteGate;
+  let held: HeldLock;
+  let isOurs: boolean;
+  let releases: number;
+  let losses: number;
+
+  const lease: WriteLease = {
+    fence: 1,
+    renew: async () => isOurs,
+    release: async () => void (releases += 1),
+  };
+  const hold = async (): Promise<HeldLock> => {
+    const taken = await gate.hold({
+      key: 'lock',
+      tryAcquire: async () => lease,
+      refuse: () => ApiError.badRequest('locked', 'session_id'),
+      waitMs: 0,
+      onLost: () => (losses += 1),
+    });
+    return taken.held;
+  };
+  const passRenewal = async (): Promise<void> => {
+    clock.advance(environment.SESSION_LOCK_TTL_MS / 3);
+    await setImmediate();
+  };
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    [gate, isOurs, releases, losses] = [new WriteGate(clock, environment), true, 0, 0];
+    held = await hold();
+  });
+
+  it('is not released again, and the next waiter of the process gets it', async () => {
+    await held.releaseWith(() => undefined);
+    await held.release();
+    expect(releases).toBe(0);
+    expect(clock.pending).toBe(0);
+    await expect(hold()).resolves.toMatchObject({ fence: 1 });
+  });
+
+  it('is not lost while the save that releases it is not confirmed', async () => {
+    const save = Promise.withResolvers<undefined>();
+    const saving = held.releaseWith(() => save.promise);
+    isOurs = false;
+    await passRenewal();
+    save.resolve(undefined);
+    await saving;
+    expect(losses).toBe(0);
+  });
+
+  it.each<[string, () => void | Promise<void>]>([
+    ['throws', () => fail()],
+    ['rejects', () => Promise.resolve().then(fail)],
+  ])('stays held when the save %s', async (_, save) => {
+    await expect((async () => held.releaseWith(save))()).rejects.toThrow('not saved');
+    isOurs = false;
+    await passRenewal();
+    expect(losses).toBe(1);
+    await held.release();
+    expect(releases).toBe(1);
+  });
+});
+
+function fail(): never {
+  throw new Error('not saved');
+}
