@@ -36,6 +36,8 @@ export {
   type EventSink,
   type FinishedPass,
   type Lease,
+  type NextPass,
+  type OwnPass,
   PassPolicy,
   ResponsesService,
   RunningTurns,

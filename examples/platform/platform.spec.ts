@@ -25,6 +25,7 @@ import OpenAI from 'openai';
 import { WebSocket } from 'ws';
 
 import { AuditedBackend } from './audited-backend.js';
+import { HelpCommand } from './help-command.js';
 import { platform } from './platform.js';
 import { RegionIds } from './region-ids.js';
 import { TeamDirectory } from './tenants.js';
@@ -170,7 +171,7 @@ describe.each(forms)('the platform, made by %s', (_, start) => {
   });
 });
 
-describe('the tool of the platform', () => {
+describe('the pass policies of the platform', () => {
   const station = createServer((request, response) => {
     void text(request).then((asked) => response.end(`secret sun for ${asked}`));
   });
@@ -182,7 +183,7 @@ describe('the tool of the platform', () => {
     app = await createApp({
       environment: { LOG_LEVEL: 'fatal' },
       providers: [ScriptedProvider],
-      passPolicies: [WordFilter, WeatherTool],
+      passPolicies: [WordFilter, HelpCommand, WeatherTool],
       clock: { useValue: new FakeClock() },
     });
     await app.listen(0, '127.0.0.1');
@@ -194,7 +195,7 @@ describe('the tool of the platform', () => {
     station.close();
   });
 
-  it('answers the calls of a model, which goes on in the same response', async () => {
+  it('answer the calls of a model, which goes on in the same response', async () => {
     const provider = app.get(ScriptedProvider);
     provider
       .reply(
@@ -213,6 +214,16 @@ describe('the tool of the platform', () => {
       { output: 'secret sun for {"city":"Lisbon"}' },
       { output: 'secret sun for {"city":"Porto"}' },
     ]);
+  });
+
+  it('answer a command in place of the model', async () => {
+    const provider = app.get(ScriptedProvider);
+    const { length: asked } = provider.turns;
+    const client = new OpenAI({ apiKey: 'unused', baseURL: `${await app.getUrl()}/v1`, maxRetries: 0 });
+    const { output_text: said, usage } = await client.responses.create({ model: 'm', input: '/help' });
+    expect(said).toBe('Ask me about the weather.');
+    expect(usage).toMatchObject({ input_tokens: 0, output_tokens: 0 });
+    expect(provider.turns).toHaveLength(asked);
   });
 
   it('uses the given clock', async () => {

@@ -3,6 +3,7 @@ import { type AntiphonOptions, SimulatorModule, SystemClock } from 'antiphon';
 import { AcmeProvider } from '../provider/acme.provider.js';
 import { AuditedBackend } from './audited-backend.js';
 import { EchoKind } from './echo-kind.js';
+import { HelpCommand } from './help-command.js';
 import { RegionIds } from './region-ids.js';
 import { TeamAuthenticator, TeamsModule } from './tenants.js';
 import { TokenBudget } from './token-budget.js';
@@ -21,7 +22,7 @@ export const platform: AntiphonOptions = {
   clock: { useClass: SystemClock },
   ids: { useFactory: () => new RegionIds('e0') },
   observers: [{ useExisting: UsageMeter }],
-  passPolicies: [WordFilter, WeatherTool],
+  passPolicies: [WordFilter, HelpCommand, WeatherTool],
   providers: [AcmeProvider],
   providerKinds: { echo: EchoKind },
   forwardedHeaders: ['x-team-trace'],

@@ -20,7 +20,7 @@ export class UsageGateway {
     return { type: 'platform.usage', tokens: this.meter.tokensOf(connection.tenant) };
   }
 
-  /** Replaces the service's error that steering is not supported. */
+  /** Takes the place of the service's own steering. */
   @SubscribeMessage('response.steer')
   steer(): object {
     return { type: 'platform.noted' };

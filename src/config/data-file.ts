@@ -12,7 +12,7 @@ export async function parseDataFile(path: string, content: string): Promise<unkn
 
 /**
  * Returns the value if it matches a JSON Schema. Throws an Error that names the place of the violation: `turns[2] must
- * be …`. With `isSecret`, the message does not quote unknown members.
+ * be …`. With `isSecret`, the message quotes an unknown member only if it looks like a name.
  */
 export async function requireSchema<T>(value: unknown, schema: object, { isSecret = false } = {}): Promise<T> {
   const [{ Ajv2020 }, { default: addFormats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);

@@ -4,6 +4,9 @@ import type { ErrorObject } from 'ajv/dist/2020.js';
 const TELLING = ['type', 'additionalProperties'];
 const LESS_TELLING = ['oneOf', 'anyOf', 'not', 'required', 'if'];
 
+/** Names that are quoted even from a file with keys: those of members are short, and have no capitals or digits. */
+const NAME_OF_MEMBER = /^(?=.{1,32}$)[a-z]+(?:_[a-z]+)*$/;
+
 /** The most specific violation of a file, with its place: `turns[2].steps[0] must be …`. */
 export function describeViolations(errors: readonly ErrorObject[], isSecret: boolean): string {
   const [worst] = errors.toSorted((a, b) => depthOf(b) - depthOf(a) || rankOf(a) - rankOf(b));
@@ -30,11 +33,12 @@ function wordsOf({ keyword, message = 'is not valid', params, parentSchema }: Er
     readonly description?: string;
     readonly properties?: object;
   };
-  if (isSecret && keyword === 'additionalProperties') {
-    return `must have no other members than ${Object.keys(properties).join(', ')}`;
+  const { additionalProperty, allowedValues } = params as { additionalProperty?: string; allowedValues?: string[] };
+  if (isSecret && additionalProperty !== undefined) {
+    const found = NAME_OF_MEMBER.test(additionalProperty) ? `, but has '${additionalProperty}'` : '';
+    return `must have no other members than ${Object.keys(properties).join(', ')}${found}`;
   }
   if (description !== undefined && ['oneOf', 'anyOf', 'not', 'pattern'].includes(keyword)) return description;
-  const { additionalProperty, allowedValues } = params as { additionalProperty?: string; allowedValues?: string[] };
   const detail = additionalProperty ?? allowedValues?.join(', ');
   return detail === undefined ? message : `${message} (${detail})`;
 }

@@ -84,5 +84,7 @@ function toRead(
 /** The error while a turn runs in a conversation (protocol §1.2). */
 export function conversationLocked(param: 'conversation' | null): ApiError {
   const message = 'Another process is currently operating on this conversation. Please retry in a few seconds.';
-  return ApiError.of('conversation_locked', message, { param, headers: { 'retry-after': '1' } });
+  // SDKs do not retry a 400 without `x-should-retry`.
+  const headers = { 'retry-after': '1', 'x-should-retry': 'true' };
+  return ApiError.of('conversation_locked', message, { param, headers });
 }

@@ -9,8 +9,18 @@ export interface ServiceDescription {
   readonly version: string;
   readonly description: string;
   /** Paths by what they are for. */
-  readonly paths: Readonly<Record<'responses' | 'models' | 'health' | 'readiness', string>>;
+  readonly paths: typeof PATHS;
 }
+
+const PATHS = {
+  responses: '/v1/responses',
+  conversations: '/v1/conversations',
+  compact: '/v1/responses/compact',
+  input_tokens: '/v1/responses/input_tokens',
+  models: '/v1/models',
+  health: '/healthz',
+  readiness: '/readyz',
+} as const;
 
 const version = readVersion();
 
@@ -18,7 +28,7 @@ const DESCRIPTION: ServiceDescription = {
   name: 'antiphon',
   version,
   description: "A self-hosted server for OpenAI's Responses API: JSON, SSE and WebSocket on one path.",
-  paths: { responses: '/v1/responses', models: '/v1/models', health: '/healthz', readiness: '/readyz' },
+  paths: PATHS,
 };
 
 const API_REFERENCE = 'https://platform.openai.com/docs/api-reference/responses';
@@ -35,6 +45,8 @@ const PAGE = `<!doctype html>
 <pre>curl http://ADDRESS/v1/responses -H 'content-type: application/json' \\
   -d '{"model": "ONE OF THE MODELS", "input": "Hello!"}'</pre>
 <ul>
+<li><code>${PATHS.responses}</code> takes requests and WebSockets; <code>${PATHS.conversations}</code> keeps conversations</li>
+<li><code>${PATHS.compact}</code> shortens a long context; <code>${PATHS.input_tokens}</code> counts the tokens of a request</li>
 <li><a href="/v1/models">Models</a> (with an API key, if the service has keys)</li>
 <li><a href="${API_REFERENCE}">API reference</a>; the documentation of this server is in <code>docs/</code> of its repository</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>

@@ -17,7 +17,7 @@ export const ERROR_CODES = {
   array_above_max_length: { status: 400, type: 'invalid_request_error' },
   /** The context is longer than the model's window, or than CONTEXT_MAX_BYTES. */
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
-  /** Another turn runs in the conversation. Sent with `retry-after`. */
+  /** Another turn runs in the conversation. Sent with `retry-after`, and `x-should-retry: true`, because SDKs do not retry a 400 otherwise. */
   conversation_locked: { status: 400, type: 'invalid_request_error' },
   /** A number is too large. */
   decimal_above_max_value: { status: 400, type: 'invalid_request_error' },

@@ -14,6 +14,7 @@ import { CompactionPolicy, Compactor, Summarizer } from './compaction/index.js';
 import { RequestValidator } from './dto/index.js';
 import { CompactController } from './http/compact.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
+import { PostOnlyController } from './http/post-only.controller.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { StalledClients } from './http/stalled-clients.js';
@@ -55,7 +56,7 @@ import {
     StateModule,
     WebhooksModule,
   ],
-  controllers: [CompactController, InputTokensController, ResponsesController],
+  controllers: [CompactController, InputTokensController, PostOnlyController, ResponsesController],
   providers: [
     SseTransport,
     StalledClients,

@@ -101,6 +101,7 @@ describe('context_management', () => {
       'integer_below_min_value',
     ],
     [[{}], 'context_management[0].type', 'missing_required_parameter'],
+    [[{ type: 'compaction', compact_treshold: 2000 }], 'context_management[0].compact_treshold', 'unknown_parameter'],
   ])('is checked: %j', async (context_management, param, code) => {
     const { status, body } = await service.api.post('responses', { model: 'm', input: 'x', context_management });
     expect(status).toBe(400);

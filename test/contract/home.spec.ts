@@ -14,6 +14,8 @@ describeService(
       expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
       const page = await answer.text();
       expect(page).toContain('<h1>Antiphon ');
+      for (const path of ['conversations', 'responses/compact', 'responses/input_tokens'])
+        expect(page).toContain(`/v1/${path}<`);
       const links = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path]) => path);
       expect(links).toContain('/v1/models');
       for (const path of links) {
@@ -27,6 +29,16 @@ describeService(
       expect(answer.headers.get('vary')?.toLowerCase().split(', ')).toEqual(['origin', 'accept']);
       expect(answer.headers.get('cache-control')).toBe('no-cache');
       expect(await answer.json()).toMatchObject({ name: 'antiphon', paths: { responses: '/v1/responses' } });
+    });
+
+    it('names only paths that exist', async () => {
+      const { paths } = (await (await fetch(service.origin)).json()) as { paths: Readonly<Record<string, string>> };
+      expect(Object.keys(paths)).toEqual(expect.arrayContaining(['conversations', 'compact', 'input_tokens']));
+      for (const path of Object.values(paths)) {
+        const { status } = await fetch(`${service.origin}${path}`, { headers: { authorization: 'Bearer key' } });
+        // Some take POST only.
+        expect([200, 405]).toContain(status);
+      }
     });
   },
 );

@@ -75,6 +75,10 @@ describeService('HTTP', { providers: [ScriptedProvider], environment: { BODY_LIM
     ['/v1/responses/resp_1/input_items', 'DELETE', 'GET, HEAD'],
     ['/openai/v1/responses/resp_1/cancel', 'GET', 'POST'],
     ['/v1/models/scripted', 'DELETE', 'GET, HEAD'],
+    ['/v1/responses/compact', 'GET', 'POST'],
+    ['/v1/responses/compact', 'DELETE', 'POST'],
+    ['/openai/v1/responses/input_tokens', 'GET', 'POST'],
+    ['/v1/responses/input_tokens', 'HEAD', 'POST'],
   ])('names the methods of %s to %s', async (path, method, allowed) => {
     const answer = await send(path, { method });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allowed]);

@@ -38,6 +38,13 @@ const ITEMS: readonly Row[] = [
     'items[1].output',
     "Missing required parameter: 'items[1].output'.",
   ],
+  // The words and the place of `input` in POST /responses.
+  [
+    { items: [{ role: 'robot', content: 'Hi' }] },
+    'invalid_value',
+    'items[0]',
+    "Invalid value: 'robot'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
+  ],
   [{ items: [MESSAGE, { type: 'compaction_trigger' }] }, 'invalid_value', 'items[1]', TRIGGER],
   [{ items: TWICE }, null, 'items', DUPLICATE],
   [{ itmes: [], items: [] }, 'unknown_parameter', 'itmes', "Unknown parameter: 'itmes'."],

@@ -64,6 +64,28 @@ describe.each(STATES)('while a turn runs in a conversation in $state', ({ open }
     await end();
   });
 
+  it('the SDK tries again by itself', async () => {
+    const statuses: number[] = [];
+    const fetchInTurn: typeof fetch = async (...args) => {
+      const answer = await fetch(...args);
+      statuses.push(answer.status);
+      if (answer.status === 200) return answer;
+      // The SDK waits for as long as it is told; until then the first turn ends.
+      await end();
+      return new Response(answer.body, {
+        status: answer.status,
+        headers: [...answer.headers, ['retry-after-ms', '1']],
+      });
+    };
+    const client = service.client({ maxRetries: 2, fetch: fetchInTurn });
+    const { status } = await client.responses.create({
+      model: 'scripted',
+      input: 'second',
+      conversation: conversation.id,
+    });
+    expect([status, statuses]).toEqual(['completed', [400, 200]]);
+  });
+
   it('its items do not change, but can be read', async () => {
     const other = await TestConversation.create(service.api, 'One');
     const [item] = await other.items();

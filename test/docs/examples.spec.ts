@@ -114,6 +114,7 @@ describe('docs/extending.md', () => {
     'provider/acme.provider.ts',
     'provider/acme.provider.spec.ts',
     'platform/weather-tool.ts',
+    'platform/help-command.ts',
     'platform/platform.ts',
   ])('shows examples/%s as it is', (path) => {
     const shown = blocksOf('docs/extending.md').map((block) => onOneLine(block.code));

@@ -1,10 +1,11 @@
 import { IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
 
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
-import { listOf, nested } from '../../validation/index.js';
+import { type Check, Closed, every, listOf, nested, tooManyElements } from '../../validation/index.js';
 import { typeOfItem } from './input-item.js';
 
 /** An element of `context_management` (protocol §2). */
+@Closed()
 export class ContextManagement {
   @IsString()
   @IsIn(['compaction'])
@@ -16,8 +17,14 @@ export class ContextManagement {
   readonly compact_threshold?: number | null;
 }
 
-/** `context_management` (protocol §2). */
-export const contextManagement = listOf(nested(ContextManagement));
+/** There is only one kind of entry: of two, nobody knows which threshold counts. */
+const atMostOne: Check = (value) => {
+  const { length } = value as readonly unknown[];
+  return length > 1 ? tooManyElements(1, length) : null;
+};
+
+/** `context_management` (protocol §2): a list of at most one entry. */
+export const contextManagement = every([listOf(nested(ContextManagement)), atMostOne]);
 
 /** Refuses a `compaction_trigger` that is not the last item: what follows it would be lost or answered, and no one knows which. */
 export function refuseMisplacedTrigger(input: CreateResponseRequest['input']): void {

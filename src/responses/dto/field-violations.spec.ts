@@ -211,6 +211,12 @@ describe('the fields of a request', () => {
       "Invalid 'context_management[0].compact_threshold': integer below minimum value. Expected a value >= 1000, but got 999 instead.",
     ],
     [
+      { context_management: [{ type: 'compaction' }, { type: 'compaction', compact_threshold: 2000 }] },
+      'array_above_max_length',
+      'context_management',
+      "Invalid 'context_management': array too long. Expected an array with maximum length 1, but got an array with length 2 instead.",
+    ],
+    [
       { input: 'x'.repeat(10_485_761) },
       'string_above_max_length',
       'input',

@@ -36,6 +36,10 @@ const image: Complete<OpenAI.ResponseCreateParams.Image & Beta.ResponseCreatePar
 const accessPrograms: Complete<OpenAI.ResponseCreateParams.AccessPrograms & Beta.ResponseCreateParams.AccessPrograms> =
   { cyber: 'standard' };
 
+const contextManagement: Complete<
+  OpenAI.ResponseCreateParams.ContextManagement & Beta.ResponseCreateParams.ContextManagement
+> = { type: 'compaction', compact_threshold: 1000 };
+
 const shortMessage: Complete<OpenAI.EasyInputMessage & Beta.BetaEasyInputMessage> = {
   type: 'message',
   role: 'assistant',
@@ -65,7 +69,7 @@ const answer: Complete<OpenAI.ResponseOutputMessage & Beta.BetaResponseOutputMes
 const fields: Complete<OpenAI.ResponseCreateParamsBase & Omit<Beta.ResponseCreateParamsBase, 'betas'>> = {
   access_programs: accessPrograms,
   background: false,
-  context_management: [],
+  context_management: [contextManagement],
   conversation: 'conv_1',
   image,
   include: [],
@@ -119,6 +123,7 @@ describe('UNKNOWN_PARAMETERS=reject knows every member of the SDK, also those th
     ['prompt_cache_options.modus', { prompt_cache_options: { modus: 'implicit' } }],
     ['image.compression', { image: { compression: 'auto' } }],
     ['access_programs.bio', { access_programs: { bio: 'standard' } }],
+    ['context_management[0].keep', { context_management: [{ type: 'compaction', keep: 1 }] }],
     ['input[0].bogus', { input: [{ ...shortMessage, bogus: 1 }] }],
   ])('and refuses %s', (param, members) => {
     expect(violationOf({ model: 'm', input: 'Hi', ...members }, 'reject')).toMatchObject([
