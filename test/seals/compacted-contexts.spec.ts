@@ -121,7 +121,7 @@ it('is opened once on a warm socket, and remembered with its lane', async () => 
 it('of which the key is gone refuses the responses behind it, and names what leads to it', async () => {
   const { body: first } = await create({ input: [await compaction(['kept']), user('one')] });
   const ring = await service.app.get(Seals, { strict: false }).ring();
-  jest.spyOn(ring, 'open').mockReturnValue(undefined);
+  jest.spyOn(ring, 'open').mockReturnValue('altered');
   const { status, body } = await create({ input: 'two', previous_response_id: first['id'] });
   expect(status).toBe(400);
   expect(body['error']).toMatchObject({ code: 'invalid_encrypted_content', param: 'previous_response_id' });
