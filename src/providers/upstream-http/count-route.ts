@@ -42,8 +42,7 @@ export class CountRoute {
 
   /**
    * Posts a request and reads the number in its answer: `input_tokens`, or `count` of vLLM. Null when the server lacks the route, or
-   * answers without a number. Rejects
-   * with CountRefusedError, and as UpstreamClient does.
+   * answers without a number. Rejects with CountRefusedError, and as UpstreamClient does.
    */
   async ask(json: string, signal: AbortSignal | undefined, options?: PostOptions): Promise<number | null> {
     if (this.clock.now() < this.lacksUntil) return null;
