@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
-import { ApiError, type Item, type ResponseObject } from '../protocol/index.js';
+import { ApiError, type Item, refuseMisplacedTrigger, type ResponseObject } from '../protocol/index.js';
 import { type ConversationPlace, ResponseStore } from '../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
@@ -91,7 +91,7 @@ export class ContextResolver {
     return isWithin && isAlive && known.conversation === null ? known : undefined;
   }
 
-  /** Replaces `item_reference`s with the stored items (protocol §3.1). Throws ApiError 404, which names `param`. */
+  /** Replaces `item_reference`s with the stored items (protocol §3.1). Throws ApiError 404, and 400 for a misplaced trigger; both name `param`. */
   async resolveReferences(
     tenant: Tenant,
     items: readonly Item[],
@@ -101,7 +101,11 @@ export class ContextResolver {
     const ids = items.filter(isReference).map(({ id }) => id);
     if (ids.length === 0) return items;
     const found = await this.store.items(tenant, ids, within);
-    return items.map((item) => (isReference(item) ? (found.get(item.id) ?? refuseReference(item.id, param)) : item));
+    const resolved = items.map((item) =>
+      isReference(item) ? (found.get(item.id) ?? refuseReference(item.id, param)) : item,
+    );
+    refuseMisplacedTrigger(resolved, param);
+    return resolved;
   }
 }
 

@@ -1,16 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
-import { ApiError, type Item, withoutEarlierReasoning } from '../protocol/index.js';
+import { ApiError, isCompaction, type Item, withoutEarlierReasoning } from '../protocol/index.js';
 import { type KeyRing, Seals } from '../seals/index.js';
 import { isPromise, type MaybePromise } from '../time/index.js';
-import { openItem, openItems, openOwn, type Reader } from './open-items.js';
+import { hasOwnSeal } from './marks.js';
+import { isOpened, openItem, openItems, openOwn, type Reader } from './open-items.js';
 import type { Transcript } from './transcript.js';
 
 /** For whom a context is, and what it is part of. */
 export interface Viewer {
   readonly tenant: Tenant;
-  /** Whether the provider opens compactions of other services, and decides about earlier reasoning itself. */
+  /** Whether the provider opens the seals of other services, and decides about earlier reasoning itself. */
   readonly readsForeignSeals: boolean;
   /** Whether its upstream compacts: triggers of a compaction reach it. */
   readonly keepsTriggers: boolean;
@@ -40,10 +41,10 @@ export class ModelContexts {
 
   /**
    * What a model sees of a transcript that ends with `input`. Throws ApiError 400 `invalid_encrypted_content` for a compaction that
-   * cannot be opened; rejects with StoreUnavailableError when the keys cannot be read.
+   * cannot be opened, and that no upstream may open; rejects with StoreUnavailableError when the keys cannot be read.
    */
   open(transcript: Transcript, input: readonly Item[], viewer: Viewer): MaybePromise<ModelContext> {
-    const ring = transcript.marks.hasOwnSeal ? this.seals.ring() : null;
+    const ring = transcript.marks.hasOwnSeal ? this.seals.ringFor(unopenedSeals(transcript)) : null;
     if (isPromise(ring)) return ring.then((known) => toContext(transcript, input, viewer, known));
     return toContext(transcript, input, viewer, ring);
   }
@@ -52,9 +53,9 @@ export class ModelContexts {
 function toContext(transcript: Transcript, input: readonly Item[], viewer: Viewer, ring: KeyRing | null): ModelContext {
   const { marks, opened, size } = transcript;
   const { tenant, readsForeignSeals, keepsTriggers } = viewer;
-  const reader: Reader = { tenant, ring, opened, keepsTriggers };
+  const reader: Reader = { tenant, ring, opened, readsForeignSeals, keepsTriggers };
   const before = size - input.length;
-  const from = marks.compaction === -1 ? 0 : startAt(marks.compaction, transcript, reader, { viewer, before });
+  const from = marks.compaction === -1 ? 0 : startAt(transcript, reader, { history: viewer.history, before });
   const forgets = viewer.reasoning === 'current_turn' && !readsForeignSeals;
   const toVisible = (items: readonly Item[]): readonly Item[] => (forgets ? withoutEarlierReasoning(items) : items);
   const isFresh = from > 0 && from >= before;
@@ -69,23 +70,45 @@ function toContext(transcript: Transcript, input: readonly Item[], viewer: Viewe
   };
 }
 
-/** Where the context begins: at the last compaction, or before it if only an upstream can open it. */
+/** The seals of our form that were not opened yet. */
+function* unopenedSeals(transcript: Transcript): Generator<string> {
+  for (let position = 0; position < transcript.size; position += 1) {
+    const item = transcript.at(position);
+    if (item !== undefined && hasOwnSeal(item) && !transcript.opened.has(item)) yield item.encrypted_content as string;
+  }
+}
+
+/**
+ * Where the context begins: at the last compaction that opens, or at the beginning if only an upstream can open those that there are.
+ * One that this service has sealed is not for upstreams: if it does not open, it was altered.
+ */
 function startAt(
-  position: number,
   transcript: Transcript,
   reader: Reader,
-  { viewer, before }: { readonly viewer: Viewer; readonly before: number },
+  { history, before }: { readonly history: Viewer['history']; readonly before: number },
 ): number {
-  const item = transcript.at(position);
-  if (item !== undefined && openOwn(item, reader) !== null) return position;
-  if (viewer.readsForeignSeals) return 0;
+  for (let position = transcript.marks.compaction; position >= 0; position -= 1) {
+    const item = transcript.at(position);
+    if (item === undefined || !isCompaction(item)) continue;
+    const opened = openOwn(item, reader);
+    if (isOpened(opened)) return position;
+    if (opened === 'altered' || !reader.readsForeignSeals) throw unopened(item, position - before, history);
+  }
+  return 0;
+}
+
+/** The error for a compaction item; `index` is its place in the input, negative for an earlier one. */
+function unopened({ id }: Item, index: number, history: Viewer['history']): ApiError {
   const why = 'it was altered, or another service, another account or a key that is no longer known has sealed it';
-  const isNew = position >= before;
-  throw ApiError.of(
+  const earlier =
+    history === 'conversation'
+      ? 'Delete it from the conversation, or begin anew'
+      : 'Begin anew, with the items that are still needed as input';
+  return ApiError.of(
     'invalid_encrypted_content',
-    isNew
-      ? `The compaction item cannot be opened: ${why}. Send the items that it stands for instead, and compact them again.`
-      : `The earlier context has a compaction item that cannot be opened: ${why}. Begin anew, with the items that are still needed as input.`,
-    { param: isNew ? `input[${position - before}].encrypted_content` : viewer.history },
+    index >= 0
+      ? `The compaction item '${id}' cannot be opened: ${why}. Send the items that it stands for instead, and compact them again.`
+      : `The earlier context has a compaction item '${id}' that cannot be opened: ${why}. ${earlier}.`,
+    { param: index >= 0 ? `input[${index}].encrypted_content` : history },
   );
 }

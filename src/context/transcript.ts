@@ -1,4 +1,5 @@
 import { ApiError, callIdOf, type Item } from '../protocol/index.js';
+import type { OpenedSeal } from '../seals/index.js';
 import { addMarks, type Marks, NO_MARKS } from './marks.js';
 
 /** The calls a client must answer, and the item types that answer them (protocol §3.1). */
@@ -22,8 +23,11 @@ interface Backing {
   readonly opened: OpenedItems;
 }
 
-/** What a model sees of items that the service has sealed: each is opened once. Null: it cannot be opened. */
-export type OpenedItems = Map<Item, readonly Item[] | null>;
+/** What stands in an item with a seal, or why it cannot be opened. */
+export type OpenedItem = readonly Item[] | Exclude<OpenedSeal, object>;
+
+/** What stands in items with a seal: each is opened once. */
+export type OpenedItems = Map<Item, OpenedItem>;
 
 /**
  * The context of a model, as an immutable value. Extending it returns a new one and costs only the new items: the

@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 
-import { ApiError, type InputItem } from '../protocol/index.js';
-import { inputItem, metadata, typeOfItem } from '../responses/index.js';
+import { type InputItem, refuseMisplacedTrigger } from '../protocol/index.js';
+import { inputItem, metadata } from '../responses/index.js';
 import {
   type Check,
   type CheckOptions,
@@ -62,7 +62,7 @@ export function validateCreateConversation(body: unknown, options: CheckOptions)
   const members = requireObject(body ?? {});
   checkCreation(members, options);
   const request = members as CreateConversationBody;
-  refuseTriggers(request.items ?? []);
+  refuseMisplacedTrigger(request.items, 'items');
   return request;
 }
 
@@ -78,15 +78,6 @@ export function validateAddItems(body: unknown, options: CheckOptions): AddItems
   const members = requireObject(body);
   checkItems(members, options);
   const request = members as unknown as AddItemsBody;
-  refuseTriggers(request.items);
+  refuseMisplacedTrigger(request.items, 'items');
   return request;
-}
-
-/** A trigger asks for a compaction, which only a turn makes. */
-function refuseTriggers(added: readonly InputItem[]): void {
-  const index = added.findIndex((item) => typeOfItem(item) === 'compaction_trigger');
-  if (index < 0) return;
-  const message =
-    "Items of type 'compaction_trigger' cannot be added to a conversation. Send it as the input of a response.";
-  throw ApiError.of('invalid_value', message, { param: `items[${index}]` });
 }

@@ -66,8 +66,8 @@ export abstract class ModelProviderBase {
   readonly hostedTools: readonly string[] | 'all' = 'all';
 
   /**
-   * Whether it takes compaction items that this service has not sealed, and applies `reasoning.context` itself, as an upstream with the
-   * Responses API does. For others such an item is refused. Reasoning that a provider has encrypted itself is always given back to it.
+   * Whether it takes compactions and reasoning that another Antiphon has sealed, and applies `reasoning.context` itself, as an upstream
+   * with the Responses API does. For others such a compaction is refused, and such reasoning left out. Reasoning that a provider has encrypted itself is always given back to it.
    */
   readonly readsForeignSeals: boolean = false;
 

@@ -8,11 +8,13 @@ import {
 } from 'node:crypto';
 
 import type { Tenant } from '../access/index.js';
-import { KeyRing, type SealPurpose } from './key-ring.js';
+import { KeyRing, type OpenedSeal, type SealPurpose } from './key-ring.js';
 import { SEAL_PREFIX } from './seal-prefix.js';
 
 const ALGORITHM = 'aes-256-gcm';
 const ID_BYTES = 4;
+/** Characters of base64url that hold the id. */
+const ID_CHARACTERS = 6;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const OVERHEAD = ID_BYTES + NONCE_BYTES + TAG_BYTES;
@@ -44,18 +46,30 @@ export class AesKeyRing extends KeyRing {
     return SEAL_PREFIX + Buffer.concat(parts).toString('base64url');
   }
 
-  override open(tenant: Tenant, purpose: SealPurpose, sealed: string): string | undefined {
-    if (!sealed.startsWith(SEAL_PREFIX)) return undefined;
+  override open(tenant: Tenant, purpose: SealPurpose, sealed: string): OpenedSeal {
+    const makers = this.makersOf(sealed);
+    if (makers.length === 0) return 'foreign';
     const encoded = sealed.slice(SEAL_PREFIX.length);
     const bytes = Buffer.from(encoded, 'base64url');
     // Buffer skips what is not base64url: a seal has one spelling only.
-    if (bytes.byteLength < OVERHEAD || bytes.toString('base64url') !== encoded) return undefined;
-    const id = bytes.subarray(0, ID_BYTES);
-    for (const key of this.keys) {
-      const text = id.equals(key.id) ? decrypt(derive(key.secret, tenant, purpose), bytes) : undefined;
-      if (text !== undefined) return text;
+    if (bytes.byteLength < OVERHEAD || bytes.toString('base64url') !== encoded) return 'altered';
+    for (const { secret } of makers) {
+      const text = decrypt(derive(secret, tenant, purpose), bytes);
+      if (text !== undefined) return { text };
     }
-    return undefined;
+    return 'altered';
+  }
+
+  override knows(sealed: string): boolean {
+    return this.makersOf(sealed).length > 0;
+  }
+
+  /** The keys with the id in a seal: mostly one or none. */
+  private makersOf(sealed: string): readonly Key[] {
+    if (!sealed.startsWith(SEAL_PREFIX)) return [];
+    const start = sealed.slice(SEAL_PREFIX.length, SEAL_PREFIX.length + ID_CHARACTERS);
+    const id = Buffer.from(start, 'base64url').subarray(0, ID_BYTES);
+    return this.keys.filter((key) => id.equals(key.id));
   }
 }
 

@@ -8,4 +8,10 @@ export abstract class Seals {
    * once. Rejects with StoreUnavailableError.
    */
   abstract ring(): MaybePromise<KeyRing>;
+
+  /**
+   * The key ring that opens some seals of our form. With SEAL_KEYS it has the key that the service made before too, which is only read for a
+   * seal of a key that is not known. Rejects with StoreUnavailableError.
+   */
+  abstract ringFor(seals: Iterable<string>): MaybePromise<KeyRing>;
 }

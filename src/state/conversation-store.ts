@@ -15,6 +15,8 @@ export interface ConversationRecord {
 export interface ConversationPlace {
   readonly id: string;
   readonly version: number;
+  /** The id of an input item that is not appended with the rest of its turn: its `compaction_trigger`. */
+  readonly omits?: string | undefined;
 }
 
 /** The items of a conversation, oldest first, with those that were given to its models unseen by clients. */

@@ -5,4 +5,7 @@ export abstract class SecretStore {
    * StoreUnavailableError.
    */
   abstract getOrCreate(name: string, proposal: string): Promise<string>;
+
+  /** The secret with a name; undefined if there is none. Throws StoreUnavailableError. */
+  abstract find(name: string): Promise<string | undefined>;
 }

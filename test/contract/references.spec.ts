@@ -29,6 +29,23 @@ describe.each(STATES)('references to stored items in $state', ({ open }) => {
     error: expect.objectContaining({ message: expect.stringContaining(`Item with id '${id}' not found.`) }),
   });
 
+  it('are no compaction_trigger in the middle, nor in a conversation', async () => {
+    const api = service.api.with({ authorization: 'Bearer sk-a' });
+    service.provider.reply({ type: 'text', delta: 'SUMMARY' });
+    const input = [{ role: 'user', content: 'Hi' }, { type: 'compaction_trigger' }];
+    const { id } = await api.create({ model: 'm', input });
+    const [trigger = ''] = await api.idsOf(`responses/${id}/input_items`);
+    const items = [reference(trigger), { role: 'user', content: 'Hi' }];
+    expect(await api.post('responses', { model: 'm', input: items })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_value', param: 'input[0]' } },
+    });
+    expect(await api.post('conversations', { items })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_value', param: 'items[0]' } },
+    });
+  });
+
   it('are what they refer to: for the model, for pairing, and for what comes after', async () => {
     service.provider.reply(
       { type: 'reasoning_summary', delta: 'I look it up.' },

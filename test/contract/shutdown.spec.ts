@@ -10,7 +10,53 @@ import { WatchedClock } from '../support/watched-clock.js';
 
 const DELAY_MS = 5000;
 const DRAIN_MS = 7000;
+const LIMIT_MS = 90_000;
 const TURN = { model: 'scripted', input: 'Hi' };
+
+/** Counts for ever when it is asked for a client. */
+class SlowCounter extends ScriptedProvider {
+  readonly asked = Promise.withResolvers<undefined>();
+
+  override countTokens(...[turn, options]: Parameters<ScriptedProvider['countTokens']>): Promise<number> {
+    if (options?.exact !== true) return super.countTokens(turn, options);
+    this.asked.resolve(undefined);
+    return new Promise(() => undefined);
+  }
+}
+
+describe('a count of tokens', () => {
+  const clock = new WatchedClock();
+  const start = (): Promise<Service> =>
+    startService({
+      providers: [SlowCounter],
+      environment: { SHUTDOWN_DELAY_MS: 0, DRAIN_TIMEOUT_MS: DRAIN_MS, MAX_TURN_MS: LIMIT_MS },
+      overrides: [[Clock, clock]],
+    });
+
+  it('ends after MAX_TURN_MS, is waited for at shutdown until DRAIN_TIMEOUT_MS, and then refused', async () => {
+    const service = await start();
+    const api = new ApiClient(service.baseURL);
+    const limited = clock.whenScheduled(LIMIT_MS);
+    const late = api.post('responses/input_tokens', TURN);
+    await limited;
+    await service.app.get(SlowCounter).asked.promise;
+    clock.advance(LIMIT_MS);
+    expect(await late).toMatchObject({ status: 504, body: { error: { code: 'turn_time_limit_exceeded' } } });
+
+    const begun = clock.whenScheduled(LIMIT_MS);
+    const running = api.post('responses/input_tokens', TURN);
+    await begun;
+    const drained = clock.whenScheduled(DRAIN_MS);
+    const closed = service.close();
+    await drained;
+    const refused = { status: 503, body: { error: { code: 'service_unavailable' } } };
+    expect(await api.post('responses/input_tokens', TURN)).toMatchObject(refused);
+    clock.letGo();
+    clock.advance(DRAIN_MS);
+    expect((await running).status).toBe(503);
+    await closed;
+  });
+});
 
 describe('a shutdown while a turn is running', () => {
   let clock: WatchedClock;

@@ -12,6 +12,9 @@ import { collectStream } from '../support/sse.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
+/** No type of the SDK has it. */
+const TRIGGER = { type: 'compaction_trigger' } as unknown as { readonly type: 'item_reference'; readonly id: string };
+
 const CALL: readonly ModelEvent[] = [
   { type: 'function_call', name: 'weather', callId: 'call_1' },
   { type: 'function_call_arguments', delta: '{}' },
@@ -48,6 +51,15 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect(await conversation.transcript()).toEqual(['user: Before', 'user: slow', 'assistant: re slow']);
     const { body } = await service.api.get(`responses/${queued.id}/input_items`);
     expect((await conversation.items())[1]).toEqual((body['data'] as readonly unknown[])[0]);
+  });
+
+  it('append no compaction_trigger', async () => {
+    service.provider.reply({ type: 'text', delta: 'SUMMARY' });
+    const input = [{ role: 'user' as const, content: 'Now' }, TRIGGER];
+    const { id } = await createInBackground(service, { input, conversation: conversation.id });
+    expect(await whenEnded(service, id)).toMatchObject({ status: 'completed' });
+    const types = (await conversation.items()).map(({ type }) => type);
+    expect(types).toEqual(['message', 'message', 'compaction']);
   });
 
   it('are streamed too', async () => {

@@ -73,6 +73,22 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       expect((await service.api.get(`responses/${response.id}`)).body).toMatchObject(named);
     });
 
+    it('append no compaction_trigger, which stays in the input of its response', async () => {
+      service.provider.reply(say('Hello.')).reply(say('SUMMARY'));
+      await turn({ input: 'Hi' });
+      const { response } = await turn({ input: [{ role: 'user', content: 'Now' }, { type: 'compaction_trigger' }] });
+      const types = (await conversation.items()).map(({ type }) => type);
+      expect(types).toEqual(['message', 'message', 'message', 'compaction']);
+      expect(await itemsOf(response.id)).toHaveLength(2);
+      await turn({ input: 'Go on' });
+      expect(seen().at(-1)).toBe('user: Go on');
+      expect((await conversation.items()).map(({ type }) => type).slice(3)).toEqual([
+        'compaction',
+        'message',
+        'message',
+      ]);
+    });
+
     it('append what is incomplete', async () => {
       service.provider.reply(say('Half'), { type: 'finish', reason: 'length' });
       expect((await turn({ input: 'Hi' })).response.status).toBe('incomplete');

@@ -1,5 +1,9 @@
+import { randomBytes } from 'node:crypto';
+
 import { describe, expect, it } from '@jest/globals';
 
+import { asTenant } from '../../src/access/index.js';
+import { AesKeyRing, type KeyRing, Seals } from '../../src/seals/index.js';
 import { useService } from '../support/describe-service.js';
 import { EARLY, longText, TRIGGER } from '../support/compaction.js';
 import { message, upstreamId } from '../support/responses-upstream/items.js';
@@ -26,6 +30,37 @@ describe('an upstream with compaction: upstream', () => {
       type: 'compaction',
       encrypted_content: 'theirs',
     });
+  });
+
+  it('gets no trigger of an earlier turn', async () => {
+    const compaction = { id: upstreamId('cmp'), type: 'compaction', encrypted_content: 'theirs' };
+    service.upstream.say(compaction).say(message('Done.'));
+    const first = await service.api.create({ model: MODEL, input: [...INPUT, TRIGGER] });
+    await service.api.create({ model: MODEL, input: 'on', previous_response_id: first.id });
+    const types = service.upstream.lastCall.body.input?.map(({ type }) => type);
+    expect(types).toEqual(['message', 'message', 'message', 'compaction', 'message']);
+  });
+
+  it('gets the seals of another Antiphon as they are, but none of ours that does not open', async () => {
+    const seals = new AesKeyRing([randomBytes(32)]);
+    const make = (ring: KeyRing, tenant: string, type: 'compaction' | 'reasoning'): object => {
+      const encrypted_content = ring.seal(asTenant(tenant), type, '{"items":[]}');
+      return { type, ...(type === 'reasoning' ? { summary: [] } : {}), encrypted_content };
+    };
+    const own = await service.app.get(Seals, { strict: false }).ring();
+    const foreign = [make(seals, 'anybody', 'compaction'), make(seals, 'anybody', 'reasoning')];
+    const user = { role: 'user', content: 'on' };
+    service.upstream.say(message('Done.'));
+    await service.api.create({ model: MODEL, input: [...foreign, make(own, 'other', 'reasoning'), user] });
+    expect(service.upstream.lastCall.body.input).toMatchObject([...foreign, { role: 'user' }]);
+    const asked = service.upstream.calls.length;
+    const input = [make(own, 'other', 'compaction'), ...foreign, user];
+    const { status, body } = await service.api.post('responses', { model: MODEL, input });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: { code: 'invalid_encrypted_content', param: 'input[0].encrypted_content' },
+    });
+    expect(service.upstream.calls).toHaveLength(asked);
   });
 
   it('gets context_management', async () => {

@@ -118,10 +118,22 @@ it('is opened once on a warm socket, and remembered with its lane', async () => 
   expect(open).toHaveBeenCalledTimes(1);
 });
 
+it('that does not open in a conversation is named, so that it can be deleted', async () => {
+  const { body: made } = await service.api.post('conversations', { items: [await compaction(['secret'], 'other')] });
+  const conversation = String(made['id']);
+  const { status, body } = await create({ input: 'Hi', conversation });
+  expect(status).toBe(400);
+  const { message, param } = body['error'] as { readonly message: string; readonly param: string };
+  expect(param).toBe('conversation');
+  const id = /item '(\w+)'/.exec(message)?.[1] ?? '';
+  expect((await service.api.delete(`conversations/${conversation}/items/${id}`)).status).toBe(200);
+  expect((await create({ input: 'Hi', conversation })).status).toBe(200);
+});
+
 it('of which the key is gone refuses the responses behind it, and names what leads to it', async () => {
   const { body: first } = await create({ input: [await compaction(['kept']), user('one')] });
   const ring = await service.app.get(Seals, { strict: false }).ring();
-  jest.spyOn(ring, 'open').mockReturnValue(undefined);
+  jest.spyOn(ring, 'open').mockReturnValue('altered');
   const { status, body } = await create({ input: 'two', previous_response_id: first['id'] });
   expect(status).toBe(400);
   expect(body['error']).toMatchObject({ code: 'invalid_encrypted_content', param: 'previous_response_id' });

@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto';
 
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 
 import { readEnvironment } from '../../src/config/index.js';
 import { MemorySecretStore } from '../../src/state/memory/memory-secret-store.js';
 import { SecretStore, StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import type { ModelEvent } from '../../src/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { type Service, type ServiceOptions, startService } from '../support/service.js';
+import { TestPolicy } from '../support/test-policy.js';
 
 const [key, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
 
-type Setup = Pick<ServiceOptions, 'environment' | 'overrides'>;
+type Setup = Pick<ServiceOptions, 'environment' | 'overrides' | 'imports'>;
 
 const start = (setup: Setup): Promise<Service> => startService({ providers: [ScriptedProvider], ...setup });
 
@@ -74,6 +76,40 @@ describe('without SEAL_KEYS', () => {
     expect(await givenBack(two, await think(one))).toBe('Hm.');
   });
 
+  it('a key still opens what it has sealed once there are others', async () => {
+    const overrides = [[SecretStore, new MemorySecretStore()]] as const;
+    await using before = await start({ overrides });
+    const item = await think(before);
+    await using after = await start({ overrides, environment: { SEAL_KEYS: key } });
+    const later = await think(after);
+    expect(await givenBack(after, item)).toBe('Hm.');
+    expect(await givenBack(before, later)).toBeUndefined();
+    expect(await givenBack(after, later)).toBe('Hm.');
+  });
+
+  it('the key is read at the first reasoning, wherever a policy puts it', async () => {
+    const policy = new TestPolicy();
+    const held: ModelEvent[] = [];
+    policy.follow = () => ({
+      look: (event) => {
+        if (event.type === 'reasoning_encrypted') held.push(event);
+        else return event.type === 'finish' ? [...held.splice(0), event] : event;
+        return undefined;
+      },
+    });
+    const secrets = new MemorySecretStore();
+    const asked = jest.spyOn(secrets, 'getOrCreate');
+    await using service = await start({ overrides: [[SecretStore, secrets]], imports: [policy.asModule()] });
+    const api = new ApiClient(service.baseURL);
+    await api.create({ store: false });
+    expect(asked).not.toHaveBeenCalled();
+    modelOf(service).reply({ type: 'text', delta: 'Hello.' }, { type: 'reasoning_encrypted', plain: 'Hm.' });
+    const { status, output } = await api.create({ store: false });
+    expect(status).toBe('completed');
+    expect(output).toMatchObject([{ type: 'message' }, { encrypted_content: expect.stringMatching(/^antiphon1_/) }]);
+    expect(asked).toHaveBeenCalledTimes(1);
+  });
+
   it('a key is gone with the state', async () => {
     await using one = await start({});
     await using two = await start({});
@@ -94,8 +130,19 @@ describe('without SEAL_KEYS', () => {
     expect(ready.status).toBe(200);
     modelOf(service).reply({ type: 'text', delta: 'Hello.' });
     expect(await api.create({ store: false })).toMatchObject({ status: 'completed' });
+    const request = { model: 'scripted', input: 'Hi', store: false };
     modelOf(service).reply({ type: 'reasoning_encrypted', plain: 'Hm.' });
-    expect((await api.post('responses', { model: 'scripted', input: 'Hi', store: false })).status).toBe(503);
+    expect((await api.post('responses', { ...request, include: ['reasoning.encrypted_content'] })).status).toBe(503);
+    modelOf(service).reply(
+      { type: 'reasoning', delta: 'Hm.' },
+      { type: 'reasoning_encrypted', plain: 'Hm.' },
+      { type: 'text', delta: 'Hello.' },
+    );
+    const { output } = await api.create({ store: false });
+    expect(output).toEqual([
+      expect.not.objectContaining({ encrypted_content: expect.anything() }),
+      expect.objectContaining({ type: 'message' }),
+    ]);
     isThere = true;
     expect(await givenBack(service, await think(service))).toBe('Hm.');
   });

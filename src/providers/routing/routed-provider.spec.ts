@@ -3,14 +3,26 @@ import { describe, expect, it } from '@jest/globals';
 import { simulatedTurn } from '../../../test/support/simulated-turn.js';
 import { TestSink } from '../../../test/support/test-sink.js';
 import { SystemClock } from '../../time/index.js';
-import { askProvider, type ModelEvent, type ModelInfo, type ModelSink, PushingProvider, type Turn } from '../index.js';
+import type { Item } from '../../protocol/index.js';
+import {
+  askProvider,
+  ModelError,
+  type ModelEvent,
+  type ModelInfo,
+  type ModelSink,
+  PushingProvider,
+  type Turn,
+} from '../index.js';
 import { RoutedProvider, SystemRandom, TargetHealth } from './index.js';
 
 const say = (delta: string): readonly ModelEvent[] => [{ type: 'text', delta }];
 const noted = (upstreamId: string): readonly ModelEvent[] => [{ type: 'metadata', upstreamId }];
 
 class Upstream extends PushingProvider {
-  constructor(private readonly answer: (sink: ModelSink) => Promise<void>) {
+  constructor(
+    private readonly answer: (sink: ModelSink, turn: Turn) => Promise<void>,
+    override readonly compactsContexts = false,
+  ) {
     super();
   }
 
@@ -18,8 +30,8 @@ class Upstream extends PushingProvider {
     return [];
   }
 
-  override push(_turn: Turn, sink: ModelSink): Promise<void> {
-    return this.answer(sink);
+  override push(turn: Turn, sink: ModelSink): Promise<void> {
+    return this.answer(sink, turn);
   }
 }
 
@@ -68,6 +80,40 @@ describe(RoutedProvider.name, () => {
       last,
     ]);
     expect(sink.batches[1]).toBe(last);
+  });
+
+  it.each([
+    [true, [true, true]],
+    [false, [true, false]],
+  ])('has context_management only where all targets compact: %s', async (isAsked, compacts) => {
+    const seen: unknown[] = [];
+    const answer = async (opening: ModelSink, { parameters }: Turn): Promise<void> => {
+      seen.push(parameters.context_management);
+      await opening.write(say('one'));
+    };
+    const [first = true, second = true] = compacts;
+    const provider = route(new Upstream(answer, first), new Upstream(answer, second));
+    const asked = [{ type: 'compaction' as const }];
+    const parent = { responseId: 'resp_1', origin: { provider: 'upstream-0' } };
+    const turn: Turn = { ...TURN, parent, parameters: { ...TURN.parameters, context_management: asked } };
+    await askProvider(provider, turn, new TestSink());
+    expect(seen).toEqual([isAsked ? asked : undefined]);
+  });
+
+  it('gives encrypted reasoning to the target that was chosen, and not to others, also to count it', async () => {
+    const seen: (readonly Item[])[] = [];
+    class Counter extends Upstream {
+      override async countTokens(turn: Turn): Promise<number> {
+        seen.push(turn.context);
+        if (seen.length === 1) throw new ModelError('model_unavailable', 'Gone.', { retry: 'other' });
+        return 7;
+      }
+    }
+    const counters = [new Counter(async () => undefined), new Counter(async () => undefined)] as const;
+    const sealed: Item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' };
+    const turn: Turn = { ...TURN, context: [sealed] };
+    await expect(route(...counters).countTokens(turn, { exact: true })).resolves.toBe(7);
+    expect(seen).toEqual([[sealed], []]);
   });
 
   it('ignores later writes of a failed attempt', async () => {

@@ -81,9 +81,10 @@ export class RoutedProvider extends PushingProvider {
   /** Asks the target that would answer or, where that fails, the next one. */
   private async countExactly(turn: Turn, options: CountOptions): Promise<number> {
     let failure: unknown;
-    for (const target of orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random)) {
+    const targets = orderTargets(this.targets, turn, this.dependencies.health, this.dependencies.random);
+    for (const target of targets) {
       try {
-        return await target.provider.countTokens(this.turnFor(target, turn), options);
+        return await target.provider.countTokens(this.turnFor(target, turn, { chosen: targets[0] }), options);
       } catch (error) {
         options.signal?.throwIfAborted();
         if (!(error instanceof ModelError) || error.retry === 'nowhere') throw error;
@@ -95,8 +96,10 @@ export class RoutedProvider extends PushingProvider {
 
   private turnFor(target: Target, turn: Turn, { chosen = target, hasOthers = false }: Asking = {}): Turn {
     const model = target.toModel(turn.settings.model);
-    const view = viewOf(target, turn, chosen);
-    return new RoutedTurn(turn, { model, mostOutputTokens: this.mostOutputTokens, hasOthers, view });
+    const { mostOutputTokens, readsForeignSeals } = this;
+    const view = viewOf(target, turn, { chosen, leavesForgetting: readsForeignSeals });
+    const isCompacted = !this.compactsContexts && target.provider.compactsContexts;
+    return new RoutedTurn(turn, { model, mostOutputTokens, hasOthers, isCompacted, view });
   }
 }
 

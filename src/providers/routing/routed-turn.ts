@@ -9,6 +9,8 @@ export interface RoutedTurnOptions {
   readonly mostOutputTokens: number | undefined;
   /** Whether another target is asked if this one fails. */
   readonly hasOthers: boolean;
+  /** Whether the service compacts its context, although the target could: then `context_management` is not for the target. */
+  readonly isCompacted: boolean;
   readonly view: View;
 }
 
@@ -28,7 +30,7 @@ export class RoutedTurn implements Turn {
 
   constructor(
     private readonly turn: Turn,
-    { model, mostOutputTokens, hasOthers, view }: RoutedTurnOptions,
+    { model, mostOutputTokens, hasOthers, isCompacted, view }: RoutedTurnOptions,
   ) {
     const { settings } = turn;
     const limit = Math.min(settings.max_output_tokens ?? Infinity, mostOutputTokens ?? Infinity);
@@ -36,7 +38,7 @@ export class RoutedTurn implements Turn {
     this.responseId = turn.responseId;
     this.tenant = turn.tenant;
     this.sessionId = turn.sessionId;
-    this.parameters = turn.parameters;
+    this.parameters = isCompacted ? withoutContextManagement(turn.parameters) : turn.parameters;
     this.include = turn.include;
     this.headers = turn.headers;
     this.purpose = turn.purpose;
@@ -52,4 +54,9 @@ export class RoutedTurn implements Turn {
   get context(): readonly Item[] {
     return this.view(this.turn.context);
   }
+}
+
+function withoutContextManagement(parameters: Turn['parameters']): Turn['parameters'] {
+  const { context_management: _, ...others } = parameters;
+  return others;
 }

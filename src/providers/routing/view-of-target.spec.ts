@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Item, Origin } from '../../protocol/index.js';
 import type { Turn } from '../turn.js';
 import type { Target } from './target.js';
-import { viewOf } from './view-of-target.js';
+import { type Route, viewOf } from './view-of-target.js';
 
 const user: Item = { type: 'message', id: 'msg_1', role: 'user', content: [] };
 const hidden: Item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' };
@@ -16,12 +16,14 @@ const target = (providerName: string, readsForeignSeals = true): Target =>
 const turn = (origin: Origin | null, context = 'all_turns'): Turn =>
   ({ parent: origin && { responseId: 'resp_1', origin }, settings: { reasoning: { context } } }) as Turn;
 
+const route = (chosen: string, leavesForgetting = true): Route => ({ chosen: target(chosen), leavesForgetting });
+
 describe(viewOf, () => {
   it.each<[string, string, Origin | null, string]>([
     ['who has answered before', 'one', { provider: 'one' }, 'two'],
     ['who is asked first, of items that a client sends', 'one', null, 'one'],
   ])('gives encrypted reasoning to %s', (_, asked, origin, chosen) => {
-    expect(viewOf(target(asked), turn(origin), target(chosen))(items)).toBe(items);
+    expect(viewOf(target(asked), turn(origin), route(chosen))(items)).toBe(items);
   });
 
   it.each<[string, string, Origin | null, string]>([
@@ -29,12 +31,20 @@ describe(viewOf, () => {
     ['who is asked after another one has failed', 'two', null, 'one'],
   ])('gives only its text to %s', (_, asked, origin, chosen) => {
     const { encrypted_content: _seal, ...text } = said;
-    expect(viewOf(target(asked), turn(origin), target(chosen))(items)).toEqual([user, text, user]);
+    expect(viewOf(target(asked), turn(origin), route(chosen))(items)).toEqual([user, text, user]);
   });
 
-  it('leaves out earlier reasoning for a target that leaves this to the service', () => {
-    const current = turn(null, 'current_turn');
-    expect(viewOf(target('one', false), current, target('one'))(items)).toEqual([user, user]);
-    expect(viewOf(target('one'), current, target('one'))(items)).toBe(items);
+  it.each([
+    [
+      'leaves out earlier reasoning for a target that does not do so itself, beside one that does',
+      false,
+      true,
+      [user, user],
+    ],
+    ['leaves this to a target that does', true, true, items],
+    ['leaves this to the service, which has done it for a route without such a target', false, false, items],
+  ])('%s', (_, readsForeignSeals, leavesForgetting, expected) => {
+    const view = viewOf(target('one', readsForeignSeals), turn(null, 'current_turn'), route('one', leavesForgetting));
+    expect(view(items)).toEqual(expected);
   });
 });

@@ -5,15 +5,25 @@ import type { Target } from './target.js';
 /** Turns items into those that a target is given. */
 export type View = (items: readonly Item[]) => readonly Item[];
 
+/** The route of a turn. */
+export interface Route {
+  /** The target that was chosen first. */
+  readonly chosen: Target;
+  /** Whether the service leaves `reasoning.context` to the route, because a target applies it itself. */
+  readonly leavesForgetting: boolean;
+}
+
 /**
  * What a target is given of a turn. Reasoning that an upstream has encrypted is only for that upstream: another one gets its text, or
  * nothing. Which one it was is known of a response that is continued, by who has answered it; of items that the client sends, it is
- * taken to be the target that was chosen first. A target that leaves `reasoning.context` to the service gets what it asks for.
+ * taken to be the target that was chosen first. The service
+ * has left out what `reasoning.context` forgets, unless one of the targets does this itself: then the others get it from here.
  */
-export function viewOf(target: Target, { parent, settings }: Turn, chosen: Target): View {
+export function viewOf(target: Target, { parent, settings }: Turn, { chosen, leavesForgetting }: Route): View {
   const author = parent?.origin?.provider ?? chosen.providerName;
   const isForeign = author !== target.providerName;
-  const forgets = settings.reasoning?.context === 'current_turn' && !target.provider.readsForeignSeals;
+  const forgets =
+    leavesForgetting && settings.reasoning?.context === 'current_turn' && !target.provider.readsForeignSeals;
   return (items) => {
     const readable = isForeign && items.some(isSealedReasoning) ? items.flatMap(toReadable) : items;
     return forgets ? withoutEarlierReasoning(readable) : readable;

@@ -41,18 +41,16 @@ export class CountRoute {
   ) {}
 
   /**
-   * Posts a request and reads the number in its answer: `input_tokens`, or `count` of vLLM. Null when the server lacks the route. Rejects
-   * with CountRefusedError, and as UpstreamClient does.
+   * Posts a request and reads the number in its answer: `input_tokens`, or `count` of vLLM. Null when the server lacks the route, or
+   * answers without a number. Rejects with CountRefusedError, and as UpstreamClient does.
    */
   async ask(json: string, signal: AbortSignal | undefined, options?: PostOptions): Promise<number | null> {
     if (this.clock.now() < this.lacksUntil) return null;
     const answer = await this.client.post(this.path, json, signal ?? new AbortController().signal, options);
     const { status, headers } = answer;
     const text = await readText(answer, LONGEST_ANSWER);
-    const isCounted = status >= 200 && status <= 299;
-    const tokens = isCounted ? readCount(text) : null;
-    if (tokens !== null) return tokens;
-    const isLacking = isCounted || (NO_ROUTE.has(status) && !(status === 404 && NAMES_ITS_SUBJECT.test(text)));
+    if (status >= 200 && status <= 299) return readCount(text);
+    const isLacking = NO_ROUTE.has(status) && !(status === 404 && NAMES_ITS_SUBJECT.test(text));
     if (!isLacking) throw new CountRefusedError(status, headers, text);
     this.lacksUntil = this.clock.now() + LACKING_MS;
     return null;

@@ -1,8 +1,7 @@
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 
-import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
+import { ApiError, type CreateResponseRequest, refuseMisplacedTrigger } from '../../protocol/index.js';
 import { compile, membersOf, nested, refuseUnknown, requireObject, Satisfies } from '../../validation/index.js';
-import { refuseMisplacedTrigger } from './context-management.js';
 import { ModelMember } from './create-request-body.js';
 import { input } from './input-item.js';
 import { requireModel } from './require-model.js';

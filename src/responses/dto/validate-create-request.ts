@@ -1,4 +1,4 @@
-import type { CreateResponseRequest } from '../../protocol/index.js';
+import { refuseMisplacedTrigger, type CreateResponseRequest } from '../../protocol/index.js';
 import {
   type CheckOptions,
   compile,
@@ -18,7 +18,6 @@ import {
   requireSomethingToAnswer,
   requireToolsOfChoice,
 } from './cross-checks.js';
-import { refuseMisplacedTrigger } from './context-management.js';
 import { COUNTED_MEMBERS, InputTokensBody } from './input-tokens-body.js';
 import { refuseUnbuiltFeatures } from './refuse-unbuilt-features.js';
 import { requireModel } from './require-model.js';

@@ -51,6 +51,10 @@ export class Pass implements ModelSink {
   /** Whether a policy answers it. */
   private isOwn = false;
   private finish: Finish | null = null;
+  /** Events that wait for the keys of seals, oldest first. */
+  private readonly backlog: ModelEvent[] = [];
+  /** The reading of the keys and what then follows; null while nothing waits for them. */
+  private catchingUp: Promise<void> | null = null;
   private batches = 0;
   /** Number of pending writes: a client that is behind must not count as a silent model. */
   private held = 0;
@@ -110,18 +114,22 @@ export class Pass implements ModelSink {
     // Only a sign of life.
     if (batch.length === 0) return undefined;
     try {
-      const keys = this.dependencies.sealer?.whenReady(batch);
-      if (keys !== undefined) return this.hold(keys.then(() => this.write(batch), this.fail));
       for (const event of batch) {
         this.look(event, 0);
-        // A policy may drop the `finish`, but no event can follow it.
-        if (event.type === 'finish') this.finish ??= readFinish(event);
-        if (this.finish !== null) break;
+        if (event.type !== 'finish') continue;
+        // A policy may drop it, but no event can follow it.
+        this.take(event);
+        break;
       }
     } catch (error) {
       this.fail(error);
       return undefined;
     }
+    return this.catchingUp === null ? this.settle() : this.hold(this.catchingUp);
+  }
+
+  /** Passes on what was taken. */
+  private settle(): Promise<void> | undefined {
     this.accept();
     if (this.dependencies.turn.firstEventAt === 0) this.noteFirstEvent();
     if (this.finish === null) return this.goOn();
@@ -145,17 +153,33 @@ export class Pass implements ModelSink {
 
   private take(event: ModelEvent): void {
     if (this.finish !== null) return;
-    if (event.type === 'finish') this.finish = readFinish(event);
+    if (this.catchingUp !== null) this.backlog.push(event);
+    else if (event.type === 'finish') this.finish = readFinish(event);
     else if (event.type === 'metadata') this.readMetadata(event);
     else if (event.type === 'event') this.passOn(event.event);
     else if (isPlainReasoning(event)) this.takeReasoning(event);
     else this.dependencies.assembler.push(event);
   }
 
+  /** What comes after reasoning waits with it until the keys were read. */
   private takeReasoning(event: PlainReasoning): void {
     const { sealer, assembler } = this.dependencies;
-    if (sealer !== null) assembler.push(sealer.seal(event));
+    const reading = sealer?.prepare();
+    if (reading !== undefined) {
+      this.backlog.push(event);
+      this.catchingUp = reading.then(this.catchUp).catch(this.fail);
+      return;
+    }
+    const sealed = sealer?.seal(event) ?? null;
+    if (sealed !== null) assembler.push(sealed);
   }
+
+  private readonly catchUp = (): Promise<void> | undefined => {
+    this.catchingUp = null;
+    if (this.isClosed) return undefined;
+    for (const event of this.backlog.splice(0)) this.take(event);
+    return this.settle();
+  };
 
   /** Passes on an event that is not part of the response, in its place if the client is not behind. */
   private passOn(event: ForeignEvent): void {

@@ -1,51 +1,60 @@
 import type { Tenant } from '../../access/index.js';
-import { isPlainReasoning, type ModelEvent, type PlainReasoning } from '../../providers/index.js';
+import type { PlainReasoning } from '../../providers/index.js';
 import type { KeyRing, Seals } from '../../seals/index.js';
+import { StoreUnavailableError } from '../../state/index.js';
 import { isPromise } from '../../time/index.js';
 import { type OutputEvent, requireText } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
 
 /** Seals the reasoning of a turn, which clients give back in a later one. */
 export class ReasoningSealer {
-  private ring: KeyRing | undefined;
+  /** Undefined before the keys were read; null if that failed, and the turn goes on without seals. */
+  private ring: KeyRing | null | undefined;
   private reading: Promise<void> | undefined;
 
   private constructor(
     private readonly tenant: Tenant,
+    /** Whether the client has asked for seals; others get them where they can be made. */
+    private readonly isAsked: boolean,
     private readonly seals: Seals,
-  ) {
-    this.read();
-  }
+  ) {}
 
   /** The sealer of a turn; null for a client that needs none: the service keeps the reasoning, and it was not asked for (protocol §9). */
   static of({ caller, settings, include }: AdmittedTurn, seals: Seals): ReasoningSealer | null {
-    const isWanted = !settings.store || include.includes('reasoning.encrypted_content');
-    return isWanted ? new ReasoningSealer(caller.tenant, seals) : null;
+    const isAsked = include.includes('reasoning.encrypted_content');
+    return isAsked || !settings.store ? new ReasoningSealer(caller.tenant, isAsked, seals) : null;
   }
 
-  /** The reading of the keys, if a batch needs them and they are not there yet. Rejects with StoreUnavailableError. */
-  whenReady(batch: readonly ModelEvent[]): Promise<void> | undefined {
-    return this.ring === undefined && batch.some(isPlainReasoning) ? this.reading : undefined;
+  /**
+   * Reads the keys, once; undefined when they are there. Rejects with StoreUnavailableError if the client has asked for seals.
+   */
+  prepare(): Promise<void> | undefined {
+    if (this.ring !== undefined) return undefined;
+    if (this.reading !== undefined) return this.reading;
+    const ring = this.seals.ring();
+    if (isPromise(ring)) return (this.reading = this.read(ring));
+    this.ring = ring;
+    return undefined;
   }
 
-  /** The event with its reasoning sealed. Throws ProviderContractError for reasoning that is not a text. */
-  seal({ type, plain, key }: PlainReasoning): OutputEvent {
+  /**
+   * The event with its reasoning sealed; null without keys. Call `prepare` before. Throws ProviderContractError for reasoning that is
+   * not a text.
+   */
+  seal({ type, plain, key }: PlainReasoning): OutputEvent | null {
     requireText(plain, 'reasoning');
     if (this.ring === undefined) throw new Error('reasoning cannot be sealed before the keys were read');
+    if (this.ring === null) return null;
     const content = this.ring.seal(this.tenant, 'reasoning', plain);
     return key === undefined ? { type, content } : { type, content, key };
   }
 
-  /** The turn goes on meanwhile, and fails only if it needs the keys. */
-  private read(): void {
-    const ring = this.seals.ring();
-    if (!isPromise(ring)) {
-      this.ring = ring;
-      return;
+  private async read(ring: Promise<KeyRing>): Promise<void> {
+    try {
+      this.ring = await ring;
+    } catch (error) {
+      if (this.isAsked || !(error instanceof StoreUnavailableError)) throw error;
+      this.ring = null;
     }
-    this.reading = ring.then((known) => {
-      this.ring = known;
-    });
-    this.reading.catch(() => undefined);
   }
 }

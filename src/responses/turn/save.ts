@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { ApiError, estimateBytes } from '../../protocol/index.js';
+import { ApiError, estimateBytes, isCompactionTrigger } from '../../protocol/index.js';
 import { type ResponseRecord, ResponseStore, WriteLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
@@ -102,7 +102,7 @@ export class TurnSaver {
     const remember = (): void => {
       if (memory === undefined) return;
       const whole = transcript.append(assembler.outputFrom(included));
-      const conversation = place.conversation && { ...place.conversation, version: place.conversation.version + 1 };
+      const conversation = place.conversation && { id: place.conversation.id, version: place.conversation.version + 1 };
       const continuation = { responseId: response.id, transcript: whole, origin, conversation, sessionId, expiresAt };
       memory.remember(continuation, parent);
     };
@@ -148,13 +148,19 @@ export class TurnSaver {
   }
 }
 
-/** A response that has failed, or is not stored, is not appended to its conversation: nothing of it needs the lock. */
+/**
+ * A response that has failed, or is not stored, is not appended to its conversation: nothing of it needs the lock. Nor is a trigger,
+ * which could not be added to a conversation either.
+ */
 function placeOf(
   { lock, admitted }: ActiveTurn,
-  { conversation }: ResolvedTurn,
+  { conversation, input }: ResolvedTurn,
   { status }: FinalResponse,
 ): Pick<ResponseRecord, 'conversation' | 'fence'> {
   if (conversation === null) return { conversation, fence: lock.fence };
   const isAppended = status !== 'failed' && admitted.settings.store;
-  return isAppended ? { conversation, fence: lock.fence } : { conversation: null, fence: null };
+  if (!isAppended) return { conversation: null, fence: null };
+  const last = input.at(-1);
+  const omits = last !== undefined && isCompactionTrigger(last) ? last.id : undefined;
+  return { conversation: omits === undefined ? conversation : { ...conversation, omits }, fence: lock.fence };
 }

@@ -153,9 +153,12 @@ export function turnEntries({
   input,
   response,
   given,
-}: Pick<ResponseRecord, 'input' | 'response' | 'given'>): readonly NewEntry[] {
+  conversation,
+}: Pick<ResponseRecord, 'input' | 'response' | 'given' | 'conversation'>): readonly NewEntry[] {
   const between = given.map(({ after, items }) => ({ after, items: items.map((item) => toEntry(item, true)) }));
-  return [...seenEntries(input), ...interleave(seenEntries(response.output), between)];
+  const omitted = conversation?.omits;
+  const kept = omitted === undefined ? input : input.filter(({ id }) => id !== omitted);
+  return [...seenEntries(kept), ...interleave(seenEntries(response.output), between)];
 }
 
 /** The bytes of entries together. */

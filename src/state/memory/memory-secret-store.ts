@@ -9,4 +9,8 @@ export class MemorySecretStore extends SecretStore {
     this.secrets.set(name, secret);
     return secret;
   }
+
+  override async find(name: string): Promise<string | undefined> {
+    return this.secrets.get(name);
+  }
 }

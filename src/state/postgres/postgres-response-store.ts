@@ -198,7 +198,9 @@ export class PostgresResponseStore extends ResponseStore {
       return row.linked;
     }
     const conversationId = toKey(conversation.id);
-    const [row] = await run(SAVE_IN_CONVERSATION, [...values, conversationId, conversation.version]);
+    const { version, omits } = conversation;
+    const omitted = omits === undefined ? null : toKey(omits);
+    const [row] = await run(SAVE_IN_CONVERSATION, [...values, conversationId, version, omitted]);
     if (row?.placed === true) return true;
     if (row?.leased === true && !row.linked) return false;
     // Asked separately: a statement does not see what was stored while it waited, here its first attempt.

@@ -236,6 +236,7 @@ export class PostgresRuns {
       conversation && toKey(conversationLock(conversation.id)),
       conversation && toKey(conversation.id),
       conversation && conversation.version,
+      conversation?.omits === undefined ? null : toKey(conversation.omits),
     ];
   }
 

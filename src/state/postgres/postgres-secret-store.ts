@@ -9,6 +9,11 @@ const GET_OR_CREATE = prepared<readonly [name: string, proposal: string], { read
   ON CONFLICT (name) DO UPDATE SET value = s.value RETURNING s.value`,
 );
 
+const FIND = prepared<readonly [name: string], { readonly value: string }>(
+  'find_secret',
+  'SELECT value FROM antiphon.secrets WHERE name = $1',
+);
+
 /** Secrets in PostgreSQL, for all replicas. */
 export class PostgresSecretStore extends SecretStore {
   constructor(private readonly database: Database) {
@@ -19,5 +24,10 @@ export class PostgresSecretStore extends SecretStore {
     const [row] = await this.database.repeatable(GET_OR_CREATE, [name, proposal]);
     if (row === undefined) throw new Error(`the secret ${name} was not stored`);
     return row.value;
+  }
+
+  override async find(name: string): Promise<string | undefined> {
+    const [row] = await this.database.repeatable(FIND, [name]);
+    return row?.value;
   }
 }

@@ -180,6 +180,7 @@ export type EndValues = readonly [
   lock: string | null,
   conversationId: string | null,
   version: number | null,
+  omits: string | null,
 ];
 
 /** The outcome of END. */
@@ -209,7 +210,7 @@ export const END = prepared<EndValues, EndRow>(
   ), entered AS MATERIALIZED (
     SELECT kind, item_key, body, row_number() OVER (ORDER BY part, position) AS place FROM (
       SELECT 1 AS part, i.kind, i.item_key, i.body, i.position FROM ending JOIN antiphon.items i
-        ON i.owner = ending.owner AND i.response_id = ending.response_id AND i.kind = 'input'
+        ON i.owner = ending.owner AND i.response_id = ending.response_id AND i.kind = 'input' AND i.item_key IS DISTINCT FROM $24
       UNION ALL
       SELECT 2, item.kind, item.item_key, item.body, item.position
       FROM ending, unnest($18::text[], $19::text[], $20::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)

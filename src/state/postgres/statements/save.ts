@@ -26,7 +26,12 @@ export type SaveValues = readonly [
 ];
 
 /** The values of SAVE_IN_CONVERSATION, in order. */
-export type SaveInConversationValues = readonly [...SaveValues, conversationId: string, version: number];
+export type SaveInConversationValues = readonly [
+  ...SaveValues,
+  conversationId: string,
+  version: number,
+  omits: string | null,
+];
 
 /** The preconditions; the response is saved only if all hold. */
 export interface SaveRow {
@@ -60,6 +65,7 @@ const IN_CONVERSATION = {
     INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
     SELECT saved.owner, place.id, place.start + item.position - 1, item.kind = 'given', item.item_key, item.body
     FROM saved, place, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
+    WHERE item.kind <> 'input' OR item.item_key IS DISTINCT FROM $21
   )`,
   placed: 'EXISTS (SELECT FROM place)',
 } as const;
