@@ -14,7 +14,7 @@ const WRONG_MODE = "Invalid value for 'mode'. Supported values are: 'discard_par
 const WORD: ModelEvent = { type: 'text', delta: 'Right' };
 
 /** The window of CountingProvider's models. */
-const WINDOW = 100;
+const WINDOW = 2000;
 
 /** A model that takes its time to count whether a context fits. */
 @ModelProvider('scripted')
@@ -44,7 +44,7 @@ describe('a response that is interrupted before its model is asked again', () =>
     policy.follow = () => runTools('weather');
     lane.create({
       input: 'word '.repeat(WINDOW),
-      context_management: [{ type: 'compaction', compact_threshold: 100_000 }],
+      context_management: [{ type: 'compaction', compact_threshold: WINDOW / 2 }],
     });
     const pen = await pens.next();
     provider.fits = () => {
