@@ -177,7 +177,7 @@ export class Environment {
   @Milliseconds(0)
   readonly SESSION_LOCK_TIMEOUT_MS: number = 30_000;
 
-  /** How long a session stays locked after the replica that holds the lock crashed. */
+  /** How long a session or a conversation stays locked after the replica that holds the lock crashed. */
   @Milliseconds(100)
   readonly SESSION_LOCK_TTL_MS: number = 30_000;
 

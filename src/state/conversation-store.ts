@@ -37,7 +37,7 @@ export interface OpenOptions {
   readonly knownVersion?: number | undefined;
 }
 
-/** Why a change was refused. `duplicate_item`: an item with this id is in the conversation, or twice among the new ones. */
+/** Why a change was refused. `duplicate_item`: an item with this id is in the conversation. */
 export type ConversationRefusal =
   | { readonly refused: 'not_found' | 'locked' | 'item_not_found' }
   | { readonly refused: 'duplicate_item'; readonly itemId: string };

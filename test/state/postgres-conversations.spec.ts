@@ -16,7 +16,7 @@ import {
   turnWhenFree,
 } from './conversations.js';
 import { openPostgres, type OpenedPostgres } from './postgres-fixture.js';
-import { LEASE_MS, contextFrom, message, newTenant, recordOf } from './records.js';
+import { LEASE_MS, contextFrom, lineOf, message, newTenant, purge, recordOf } from './records.js';
 import { endingOf, launch } from './runs.js';
 
 describe('conversations of replicas over one PostgreSQL', () => {
@@ -113,6 +113,39 @@ describe('conversations of replicas over one PostgreSQL', () => {
       () => openConversation(other, tenant, 'c'),
     );
     expect(idsOf(changed as Awaited<ReturnType<typeof openConversation>>)).toEqual(['a', 'b']);
+  });
+
+  const isStored = async (id: string): Promise<boolean> =>
+    (await opened.database.query(`SELECT FROM antiphon.conversations WHERE owner = '${tenant}' AND id = '${id}'`))
+      .length > 0;
+  const hide = (id: string): Promise<unknown> =>
+    opened.database.query(`UPDATE antiphon.conversations SET is_deleted = true WHERE id = '${id}'`);
+
+  it('are freed when they are deleted, without a look at the others, which are freed in time', async () => {
+    await createConversation(one, tenant, 'left behind', 'a');
+    await hide('left behind');
+    expect(await one.conversations.delete(tenant, 'c')).toBe(true);
+    expect([await isStored('c'), await isStored('left behind')]).toEqual([false, true]);
+    await purge(one.responses);
+    expect(await isStored('left behind')).toBe(false);
+  });
+
+  it('are looked at a thousand at a time', async () => {
+    await opened.saveMany(tenant, lineOf(1000));
+    await opened.database.query(
+      `INSERT INTO antiphon.conversations (owner, id, created_at, metadata, version, end_position, items_size, is_deleted)
+      SELECT owner, 'needed ' || id, now(), '{}', 1, 0, 0, true FROM antiphon.responses WHERE owner = '${tenant}'`,
+    );
+    await opened.database.query(
+      `UPDATE antiphon.responses SET conversation_id = 'needed ' || id, conversation_end = 0 WHERE owner = '${tenant}'`,
+    );
+    await createConversation(one, tenant, 'zero', 'a');
+    await hide('zero');
+    await purge(one.responses);
+    expect(await isStored('zero')).toBe(true);
+    await purge(one.responses);
+    expect(await isStored('zero')).toBe(false);
+    expect(await isStored('needed r0')).toBe(true);
   });
 
   it('are not found, and not locked, when they are deleted while the lock is waited for', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 
-import type { ModelEvent } from '../../src/index.js';
+import { type CountOptions, type ModelEvent, type ModelInfo, ModelProvider, type Turn } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { useService } from '../support/describe-service.js';
 import { Pens } from '../support/pens.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -9,7 +10,60 @@ import { transcript } from '../support/socket-transcript.js';
 import { SteeredLane } from '../support/steered-lane.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
+const WRONG_MODE = "Invalid value for 'mode'. Supported values are: 'discard_partial_items'.";
 const WORD: ModelEvent = { type: 'text', delta: 'Right' };
+
+/** The window of CountingProvider's models. */
+const WINDOW = 2000;
+
+/** A model that takes its time to count whether a context fits. */
+@ModelProvider('scripted')
+class CountingProvider extends ScriptedProvider {
+  fits: (() => Promise<void>) | null = null;
+
+  override find(model: string): ModelInfo {
+    return { ...super.find(model), contextWindow: WINDOW };
+  }
+
+  override async countTokens(_turn: Turn, { limit }: CountOptions): Promise<number> {
+    if (limit === WINDOW) await this.fits?.();
+    return 10;
+  }
+}
+
+describe('a response that is interrupted before its model is asked again', () => {
+  const policy = new TestPolicy();
+  const service = useService({ providers: [CountingProvider], imports: [policy.asModule()] });
+
+  it('has used what was asked', async () => {
+    const provider = service.app.get<CountingProvider>(CountingProvider);
+    const pens = new Pens(provider);
+    await using client = await SocketClient.open(service);
+    const lane = new SteeredLane(client);
+    const [asked, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    policy.follow = () => runTools('weather');
+    lane.create({
+      input: 'word '.repeat(WINDOW),
+      context_management: [{ type: 'compaction', compact_threshold: WINDOW / 2 }],
+    });
+    const pen = await pens.next();
+    provider.fits = () => {
+      asked.resolve(undefined);
+      return goOn.promise;
+    };
+    pen.end({ type: 'function_call', name: 'weather', callId: 'call_1' }, { type: 'usage', input: 20, output: 3 });
+    const { id } = await lane.created();
+    await asked.promise;
+    lane.interrupt(id);
+    await lane.until('response.interrupt.accepted');
+    goOn.resolve(undefined);
+    expect(await lane.end()).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'interrupted' },
+      usage: { input_tokens: 20, output_tokens: 3 },
+    });
+  });
+});
 
 describe('an interrupted response', () => {
   const policy = new TestPolicy();
@@ -122,19 +176,31 @@ describe('an interrupted response', () => {
   });
 
   it.each([
-    ['of another mode', (id: string) => ({ response_id: id, mode: 'keep' }), 'invalid_value'],
-    ['without a mode', (id: string) => ({ response_id: id }), 'invalid_value'],
-    ['that is unknown', () => ({ response_id: 'resp_1', mode: 'discard_partial_items' }), 'response_not_found'],
-    ['without an id', () => ({ mode: 'discard_partial_items' }), 'response_not_found'],
-  ])('is refused %s, and goes on', async (_, frame, code) => {
+    ['of another mode', (id: string) => ({ response_id: id, mode: 'keep' }), 'invalid_value', WRONG_MODE],
+    ['without a mode', (id: string) => ({ response_id: id }), 'invalid_value', WRONG_MODE],
+    [
+      'that is unknown',
+      () => ({ response_id: 'resp_1', mode: 'discard_partial_items' }),
+      'response_not_found',
+      'No response with this id runs on this connection.',
+    ],
+    [
+      'without an id',
+      () => ({ mode: 'discard_partial_items' }),
+      'response_not_found',
+      "Missing required parameter: 'response_id'.",
+    ],
+  ])('is refused %s, and goes on', async (_, frame, code, reason) => {
     const { client, lane, pens } = await open();
     await using _client = client;
     lane.create({});
     const pen = await pens.next();
     pen.write(WORD);
     const { id } = await lane.created();
+    using log = CollectedLog.begin();
     client.send({ type: 'response.interrupt', ...frame(id) });
-    expect(await lane.until('response.interrupt.failed')).toMatchObject({ error: { code } });
+    expect(await lane.until('response.interrupt.failed')).toMatchObject({ error: { code, message: reason } });
+    expect(log.notes).toEqual([expect.stringMatching(`^\\S+ 40[04] ${code} Refused$`)]);
     pen.end(WORD);
     expect(await lane.end()).toMatchObject({ status: 'completed' });
     lane.interrupt(id);

@@ -12,7 +12,8 @@ const CALL: ModelEvent = { type: 'function_call', name: 'weather', callId: 'call
 const WORD: ModelEvent = { type: 'text', delta: 'Right' };
 
 describe('a response whose steers come to nothing', () => {
-  const service = useService({ providers: [ScriptedProvider] });
+  // There is room for one steer of a thousand bytes.
+  const service = useService({ providers: [ScriptedProvider], environment: { WS_QUEUE_MAX_BYTES: 1500 } });
 
   async function open(streamId?: string): Promise<{ client: SocketClient; lane: SteeredLane; pens: Pens }> {
     service.provider.isSteerable = true;
@@ -64,6 +65,53 @@ describe('a response whose steers come to nothing', () => {
     next.end(WORD);
     await lane.created();
     await lane.end();
+  });
+
+  /** Has an unstored response end in a call, with a steer that waits for the output. */
+  async function waiting(lane: SteeredLane, pens: Pens, input: string): Promise<string> {
+    lane.create({ store: false });
+    const pen = await pens.next();
+    pen.write(CALL);
+    const { id } = await lane.created();
+    await lane.until('response.output_item.added');
+    lane.steer(id, input);
+    await lane.until('response.steer.accepted');
+    pen.end();
+    await lane.end();
+    expect(await lane.next()).toMatchObject({ type: 'response.steer.pending' });
+    return id;
+  }
+
+  const lost = (id: string): object => ({
+    type: 'response.steer.failed',
+    error: { code: 'successor_creation_failed', message: 'The response can no longer be continued.' },
+    steer: { id: expect.stringMatching(/^steer_/), previous_response_id: id, input: 'x'.repeat(1000) },
+  });
+
+  it('fails its steers when it can no longer be continued, and frees their share of the queue', async () => {
+    const { client, lane, pens } = await open('a');
+    await using _client = client;
+    const fork = new SteeredLane(client, 'b');
+    const input = 'x'.repeat(1000);
+    for (let round = 0; round < 3; round++) {
+      const id = await waiting(lane, pens, input);
+      // A turn of another lane, and a refused one that is not its own, leave it.
+      fork.create({ store: false });
+      (await pens.next()).end(WORD);
+      await fork.created();
+      await fork.end();
+      // The next response of the lane takes its place, or a refused continuation drops it.
+      if (round === 0) {
+        lane.create({ store: false });
+        (await pens.next()).end(WORD);
+        await lane.created();
+        await lane.end();
+      } else {
+        lane.create({ previous_response_id: id, input: [] });
+        expect(await lane.next()).toMatchObject({ type: 'error' });
+      }
+      expect(await lane.next()).toMatchObject(lost(id));
+    }
   });
 
   it('loses its steers with the connection, and leaves nothing behind', async () => {

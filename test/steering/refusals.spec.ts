@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { describeService, useService } from '../support/describe-service.js';
 import { type Pen, Pens } from '../support/pens.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -88,6 +89,90 @@ describe('a steer is refused', () => {
     await lane.end();
     lane.steer(id);
     expect(await client.next()).toMatchObject({ error: { code: 'response_already_completed' } });
+  });
+
+  it('by what became of the response, however long ago and whatever its lane did since', async () => {
+    service.provider.isSteerable = true;
+    const { client, lane, id: steered, pen } = await begin();
+    await using _client = client;
+    const pens = new Pens(service.provider);
+    lane.steer(steered);
+    await lane.end();
+    const successorPen = await pens.next();
+    const { id: successor } = await lane.created();
+    successorPen.end();
+    await lane.end();
+    await pen.stopped;
+    const ids = [steered, successor];
+    for (let turn = 0; turn < 62; turn++) {
+      lane.create({});
+      (await pens.next()).end();
+      await lane.created();
+      ids.push((await lane.end()).id);
+    }
+    lane.steer(steered);
+    expect(await lane.next()).toMatchObject({
+      error: {
+        code: 'response_already_completed',
+        message: 'The response was steered; steer its successor, whose response.created follows.',
+      },
+    });
+    for (const id of ids.slice(1)) {
+      lane.steer(id);
+      expect(await lane.next()).toMatchObject({ error: { code: 'response_already_completed' } });
+    }
+    lane.create({});
+    (await pens.next()).end();
+    await lane.created();
+    await lane.end();
+    // One more, and the oldest is forgotten.
+    lane.steer(steered);
+    expect(await client.next()).toMatchObject({ error: { code: 'response_not_found' } });
+  });
+
+  it('as one that has ended while it waits for outputs, also after a later turn has failed', async () => {
+    service.provider.isSteerable = true;
+    const { client, lane, id, pen } = await begin({ store: true });
+    await using _client = client;
+    const pens = new Pens(service.provider);
+    pen.write({ type: 'function_call', name: 'weather', callId: 'call_1' });
+    await lane.until('response.output_item.added');
+    lane.steer(id);
+    await lane.until('response.steer.accepted');
+    pen.end();
+    await lane.end();
+    expect(await lane.next()).toMatchObject({ type: 'response.steer.pending' });
+    lane.create({});
+    const failing = await pens.next();
+    failing.write({ type: 'text', delta: 'Right' });
+    const { id: failed } = await lane.created();
+    failing.write({ type: 'nonsense' } as never);
+    expect(await lane.end()).toMatchObject({ status: 'failed' });
+    lane.steer(id);
+    expect(await lane.next()).toMatchObject({ error: { code: 'response_already_completed' } });
+    lane.steer(failed);
+    expect(await lane.next()).toMatchObject({ error: { code: 'response_not_active' } });
+  });
+
+  it.each<[what: string, members: (id: string) => object, message: string, line: string]>([
+    ['a missing id', () => ({ input: 'x' }), "Missing required parameter: 'previous_response_id'.", 'not_found'],
+    [
+      'a lane',
+      (id) => ({ previous_response_id: id, input: 'x', stream_id: 'a' }),
+      "Unknown parameter: 'stream_id'. The response decides the lane.",
+      'invalid_input',
+    ],
+  ])('with a message and a line of the log that name %s', async (_, members, message, line) => {
+    service.provider.isSteerable = true;
+    const { client, id, pen } = await begin();
+    await using _client = client;
+    using log = CollectedLog.begin();
+    client.send({ type: 'response.steer', ...members(id) });
+    let frame = await client.next();
+    while (frame.type !== 'response.steer.failed') frame = await client.next();
+    expect(frame).toMatchObject({ error: { message } });
+    expect(log.notes).toEqual([expect.stringMatching(`^\\S+ 40[04] \\w*${line} Refused$`)]);
+    pen.end();
   });
 
   it('when its model cannot be steered', async () => {

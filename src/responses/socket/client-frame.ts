@@ -50,12 +50,20 @@ export function requestOf(frame: ClientFrame): Readonly<Record<string, unknown>>
   return withoutEnvelope({ ...flat, ...response });
 }
 
-/** The error for an event type that clients cannot send. */
-export function refuseEventType(type: unknown): ApiError {
+/** The events of clients (protocol §6.2). */
+const CLIENT_EVENTS = [
+  'response.create',
+  'response.append',
+  'response.steer',
+  'response.interrupt',
+  'response.processed',
+] as const;
+
+/** The error for an event type that clients cannot send. `others`: the events of the program. */
+export function refuseEventType(type: unknown, others: readonly string[]): ApiError {
   const named = typeof type === 'string' ? `Unknown event type: '${clip(type)}'` : 'The event has no type';
-  return ApiError.of('unknown_event_type', `${named}. Expected 'response.create'.`, {
-    param: 'type',
-  });
+  const known = [...new Set([...CLIENT_EVENTS, ...others])].map((name) => `'${name}'`);
+  return ApiError.of('unknown_event_type', `${named}. Expected one of: ${known.join(', ')}.`, { param: 'type' });
 }
 
 function withoutEnvelope(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -120,7 +120,10 @@ export class ConnectionHandler {
         // Sent by Codex in spring 2026; needs no answer.
         return;
       default:
-        throw refuseEventType(type);
+        throw refuseEventType(
+          type,
+          this.gateway.handlers.map(({ message: name }) => String(name)),
+        );
     }
   }
 

@@ -6,6 +6,7 @@ import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../c
 import type { ContinuationCache, ContinuationCaches } from '../../context/index.js';
 import type { Environment } from '../../config/index.js';
 import type { Caller } from '../../access/index.js';
+import { logRefusal } from '../../http/index.js';
 import { ApiError, type IdGenerator } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { Lanes } from './lanes.js';
@@ -54,6 +55,7 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
       ids,
       share: budget.open(),
       answer: (json, streamId) => connection.writer.answer(json + tailOf(streamId)),
+      onRefusal: (error) => logRefusal(() => connection.id, error),
       follow: (streamId, request, steers) => this.follow(streamId, request, steers),
     });
     connection.carry(this);

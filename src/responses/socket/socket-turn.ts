@@ -66,7 +66,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   private sent: PromiseWithResolvers<undefined> | null = null;
   private keepalive: Timer | null = null;
   private free: () => void = () => undefined;
-  private previousResponseId: unknown;
+  previousResponseId: unknown;
   private headers: Readonly<Record<string, string>> | null = null;
 
   constructor(
@@ -203,6 +203,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     if (!this.isSuccessor) this.evictParent();
     this.end();
     this.refuse(error);
+    if (!this.isSuccessor) this.handler.steering.notContinued(this, error);
   }
 
   /** Answers a turn that never ran with an error frame; nothing else changes. */

@@ -30,6 +30,7 @@ const MEMBERS: ReadonlySet<string> = new Set(['type', 'previous_response_id', 'i
 /** What is wrong with a `response.steer` besides the response that it names; null when nothing is. */
 export function describeSteer(frame: ClientFrame): string | null {
   const other = Object.keys(frame).find((member) => !MEMBERS.has(member));
+  if (other === 'stream_id') return "Unknown parameter: 'stream_id'. The response decides the lane.";
   if (other !== undefined) return `Unknown parameter: '${other.slice(0, 64)}'.`;
   return describeSteerInput(frame.input);
 }

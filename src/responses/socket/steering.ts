@@ -1,14 +1,8 @@
-import {
-  ApiError,
-  ERROR_CODES,
-  type ErrorCode,
-  type IdGenerator,
-  type Item,
-  type ResponseObject,
-} from '../../protocol/index.js';
+import { ApiError, ERROR_CODES, type IdGenerator, type Item, type ResponseObject } from '../../protocol/index.js';
 import { isObject } from '../../validation/index.js';
 import type { EarlyEnd } from '../turn/index.js';
 import type { ClientFrame } from './client-frame.js';
+import { EndedResponses, HAS_ENDED, HAS_FAILED, type Refusal, WAS_STEERED, type WhyEnded } from './ended-responses.js';
 import type { QueueShare } from './queue-budget.js';
 import { type RequiredInput, requiredInputOf } from './required-input.js';
 import {
@@ -24,13 +18,10 @@ import {
 /** Most steers that wait for one response (protocol §6.8). */
 const MAX_PENDING = 8;
 
-const HAS_ENDED = 'The response has ended. Continue it with response.create.';
+const CANNOT_BE_CONTINUED = 'The response can no longer be continued.';
 
 /** The only mode of `response.interrupt`. */
 const DISCARD = 'discard_partial_items';
-
-/** Why a client's event is refused, for the client. */
-type Refusal<Code extends ErrorCode> = readonly [code: Code, message: string];
 
 type Request = Readonly<Record<string, unknown>>;
 
@@ -38,6 +29,8 @@ type Request = Readonly<Record<string, unknown>>;
 export interface SteerableTurn {
   readonly streamId: string | undefined;
   readonly responseId: string;
+  /** The response that it continues, as its client has named it. */
+  readonly previousResponseId: unknown;
   /** Why its response cannot be steered; null when it can. */
   readonly refusesSteering: string | null;
   /** Its request, without input. */
@@ -58,6 +51,8 @@ export interface SteeringDependencies {
   readonly share: QueueShare;
   /** Sends an event that belongs to no response; JSON text without its closing brace. */
   readonly answer: (json: string, streamId: string | undefined) => void;
+  /** Hears of every steer and interrupt that is refused. */
+  readonly onRefusal: (error: ApiError) => void;
   /** Puts a turn of the server's own in front of a lane. Throws ApiError when the connection takes no turns any more. */
   readonly follow: (streamId: string | undefined, request: Request, steers: readonly Steer[]) => void;
 }
@@ -75,6 +70,8 @@ interface Target {
   readonly streamId: string | undefined;
   readonly steers: Steer[];
   isInterrupted: boolean;
+  /** Whether it was stored when it ended: the cache of the connection is not all that it can be continued from. */
+  isStored: boolean;
 }
 
 /**
@@ -85,8 +82,7 @@ interface Target {
 export class Steering {
   /** By response id: those that run, and those whose steers wait for the client. */
   private readonly targets = new Map<string, Target>();
-  /** The response of each lane that has ended last. */
-  private readonly ended = new Map<string | undefined, Pick<ResponseObject, 'id' | 'status'>>();
+  private readonly ended = new EndedResponses();
   /** Accepted and neither applied nor failed. */
   private readonly accepted = new Set<Steer>();
 
@@ -96,6 +92,7 @@ export class Steering {
   steer(frame: ClientFrame, bytes: number): void {
     const refusal = this.accept(frame, bytes);
     if (refusal === null) return;
+    this.log(refusal);
     const { previous_response_id: previousResponseId, input } = frame;
     const members = failedMembers({ previousResponseId, input }, ...refusal);
     this.answer('response.steer.failed', members, this.placeOf(previousResponseId));
@@ -106,6 +103,7 @@ export class Steering {
     const refusal = this.stop(id, mode);
     let json = `{"type":"response.interrupt.accepted","response_id":${JSON.stringify(id)}`;
     if (refusal !== null) {
+      this.log(refusal);
       const [code, message] = refusal;
       const members = { type: 'response.interrupt.failed', response_id: id ?? null };
       json = JSON.stringify({ ...members, error: { type: ERROR_CODES[code].type, code, message } }).slice(0, -1);
@@ -119,26 +117,26 @@ export class Steering {
       this.targets.delete(steer.previousResponseId);
       this.release(steer);
     }
-    this.targets.set(turn.responseId, { turn, streamId: turn.streamId, steers: [], isInterrupted: false });
+    this.targets.set(turn.responseId, {
+      turn,
+      streamId: turn.streamId,
+      steers: [],
+      isInterrupted: false,
+      isStored: false,
+    });
   }
 
   /**
    * A response ends; its terminal event follows, and then those that are returned. A successor takes the place in front of
    * the lane, which is not free yet.
    */
-  concluded(turn: SteerableTurn, { id, status, output }: ResponseObject): readonly LateEvent[] {
-    this.ended.set(turn.streamId, { id, status });
+  concluded(turn: SteerableTurn, response: ResponseObject): readonly LateEvent[] {
+    const { id, status } = response;
     const target = this.targets.get(id);
     this.targets.delete(id);
-    if (target === undefined || target.steers.length === 0) return [];
-    if (status === 'failed')
-      return this.failAll(target.steers, 'successor_creation_failed', 'The response has failed.');
-    if (target.isInterrupted) {
-      return this.failAll(target.steers, 'response_not_active', 'The response was interrupted.');
-    }
-    const required = requiredInputOf(output, turn.given);
-    if (required.length > 0) return this.wait(id, target, required);
-    return this.follow(turn, target.steers);
+    this.ended.add(id, { streamId: turn.streamId, why: status === 'failed' ? HAS_FAILED : HAS_ENDED });
+    const own = target === undefined || target.steers.length === 0 ? [] : this.settle(turn, target, response);
+    return this.targets.size === 0 ? own : [...own, ...this.lose(turn, response)];
   }
 
   /**
@@ -151,8 +149,21 @@ export class Steering {
     return isWarmUp(request) ? [] : target.steers;
   }
 
-  /** A successor was refused before its response existed. */
+  /**
+   * A turn of the client that continues a response was refused before its own response existed. What waits for the
+   * response fails, if it cannot be continued any more.
+   */
+  notContinued({ streamId, previousResponseId }: SteerableTurn, { code }: ApiError): void {
+    const isGone = code === 'previous_response_not_found';
+    const lost = this.failWaiting(streamId, (id, { isStored }) => id === previousResponseId && (isGone || !isStored));
+    for (const { type, members } of lost) this.answer(type, members, { streamId });
+  }
+
+  /** A successor was refused before its response existed, and what it continues can be continued by the client. */
   refused(turn: SteerableTurn, error: ApiError): void {
+    for (const { previousResponseId } of turn.carried) {
+      this.ended.add(previousResponseId, { streamId: turn.streamId, why: HAS_ENDED });
+    }
     for (const { type, members } of this.failAll(turn.carried, 'successor_creation_failed', error.message)) {
       this.answer(type, members, turn);
     }
@@ -167,7 +178,7 @@ export class Steering {
 
   private accept(frame: ClientFrame, bytes: number): Refusal<SteerFailure> | null {
     const target = this.runningOf(frame.previous_response_id);
-    if (target === undefined) return this.whyNotRunning(frame.previous_response_id);
+    if (target === undefined) return this.whyNotRunning(frame.previous_response_id, 'previous_response_id');
     const { turn, steers } = target;
     if (turn.refusesSteering !== null) return ['steering_not_supported', turn.refusesSteering];
     if (target.isInterrupted) return ['response_not_active', 'The response is being interrupted.'];
@@ -188,7 +199,7 @@ export class Steering {
     this.accepted.add(steer);
     if (!turn.interject('response.steer.accepted', acceptedMembers(steer))) {
       this.release(steer);
-      return ['response_already_completed', HAS_ENDED];
+      return HAS_ENDED;
     }
     steers.push(steer);
     turn.endEarly('steered');
@@ -197,9 +208,9 @@ export class Steering {
 
   private stop(id: unknown, mode: unknown): Refusal<'invalid_value' | SteerFailure> | null {
     const target = this.runningOf(id);
-    if (target === undefined) return this.whyNotRunning(id);
+    if (target === undefined) return this.whyNotRunning(id, 'response_id');
     if (mode !== DISCARD) return ['invalid_value', `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`];
-    if (!target.turn.endEarly('interrupted')) return ['response_already_completed', HAS_ENDED];
+    if (!target.turn.endEarly('interrupted')) return HAS_ENDED;
     target.isInterrupted = true;
     return null;
   }
@@ -209,19 +220,53 @@ export class Steering {
     return target?.turn == null ? undefined : (target as Target & { readonly turn: SteerableTurn });
   }
 
-  private whyNotRunning(id: unknown): Refusal<SteerFailure> {
-    const place = this.placeOf(id);
-    if (place === undefined) return ['response_not_found', 'No response with this id runs on this connection.'];
-    if (this.ended.get(place.streamId)?.status !== 'failed') return ['response_already_completed', HAS_ENDED];
-    return ['response_not_active', 'The response has failed.'];
+  private whyNotRunning(id: unknown, parameter: string): WhyEnded | Refusal<'response_not_found'> {
+    if (id == null) return ['response_not_found', `Missing required parameter: '${parameter}'.`];
+    const ended = this.ended.find(id);
+    return ended?.why ?? ['response_not_found', 'No response with this id runs on this connection.'];
   }
 
-  /** The lane of a response that is known here: it runs, has steers, or has ended last. */
+  /** The lane of a response that is known here: it runs, has steers, or has ended lately. */
   private placeOf(id: unknown): { readonly streamId: string | undefined } | undefined {
-    const target = this.targets.get(String(id));
-    if (target !== undefined) return target;
-    const last = [...this.ended].find(([, response]) => response.id === id);
-    return last && { streamId: last[0] };
+    return this.targets.get(String(id)) ?? this.ended.find(id);
+  }
+
+  /** What becomes of the steers of a response that ends. */
+  private settle(
+    turn: SteerableTurn,
+    target: Target,
+    { id, status, output, store }: ResponseObject,
+  ): readonly LateEvent[] {
+    const { steers, isInterrupted } = target;
+    if (status === 'failed') return this.failAll(steers, 'successor_creation_failed', 'The response has failed.');
+    if (isInterrupted) return this.failAll(steers, 'response_not_active', 'The response was interrupted.');
+    const required = requiredInputOf(output, turn.given);
+    if (required.length === 0) return this.follow(turn, steers);
+    target.isStored = store;
+    return this.wait(id, target, required);
+  }
+
+  /**
+   * The steers that wait for a response of the lane which the end of another one drops from the cache of the connection
+   * (protocol §6.6), and which is not stored.
+   */
+  private lose(turn: SteerableTurn, { id, status }: ResponseObject): readonly LateEvent[] {
+    const isDropped =
+      status === 'failed' ? (other: string) => other === turn.previousResponseId : (other: string) => other !== id;
+    return this.failWaiting(turn.streamId, (other, { isStored }) => !isStored && isDropped(other));
+  }
+
+  private failWaiting(
+    streamId: string | undefined,
+    isLost: (id: string, target: Target) => boolean,
+  ): readonly LateEvent[] {
+    const events: LateEvent[] = [];
+    for (const [id, target] of this.targets) {
+      if (target.turn !== null || target.streamId !== streamId || !isLost(id, target)) continue;
+      this.targets.delete(id);
+      events.push(...this.failAll(target.steers, 'successor_creation_failed', CANNOT_BE_CONTINUED));
+    }
+    return events;
   }
 
   private wait(id: string, target: Target, required: readonly RequiredInput[]): readonly LateEvent[] {
@@ -238,6 +283,7 @@ export class Steering {
     const request = { ...turn.parameters, previous_response_id: turn.responseId, input: itemsOf(steers) };
     try {
       this.dependencies.follow(turn.streamId, request, steers);
+      this.ended.add(turn.responseId, { streamId: turn.streamId, why: WAS_STEERED });
       return [];
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -252,6 +298,10 @@ export class Steering {
 
   private release(steer: Steer): void {
     if (this.accepted.delete(steer)) this.dependencies.share.giveBack(steer.bytes);
+  }
+
+  private log([code, message]: Refusal<'invalid_value' | SteerFailure>): void {
+    this.dependencies.onRefusal(ApiError.of(code, message));
   }
 
   /** What belongs to no response has the number 0. */

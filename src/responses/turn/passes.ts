@@ -91,12 +91,13 @@ export class Passes {
           const next = { number: assembler.state.passes.length + 1, question, route, signal: turn.signal };
           own = await turn.until(this.policies.ahead(policies, next));
         }
+        if (resolved.fitsLate && ended === null && own === undefined && turn.earlyEnd === null) {
+          question = await turn.until(this.resolver.fitLate(question, route, turn.signal));
+        }
+        // Before the pass begins: a model that was not asked has used nothing.
         if (turn.earlyEnd !== null) {
           outcome = endEarly(turn.earlyEnd, assembler);
           break;
-        }
-        if (resolved.fitsLate && ended === null && own === undefined) {
-          question = await turn.until(this.resolver.fitLate(question, route, turn.signal));
         }
         if (ended === null) assembler.beginPass();
         const finish: Finish | null = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own)));

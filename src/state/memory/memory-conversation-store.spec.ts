@@ -42,6 +42,16 @@ describe(MemoryConversationStore.name, () => {
     expect(await backend.responses.get(tenant, '1')).toBeUndefined();
   });
 
+  it('loses an item of very many', async () => {
+    const large = new MemoryBackend({ MEMORY_MAX_BYTES: 1024 * MEGABYTE, MEMORY_MAX_RESPONSES: 5 }, new FakeClock());
+    await createConversation(large, tenant, 'a');
+    const items = Array.from({ length: 200_000 }, (_, index) => message(`item-${index}`));
+    await large.conversations.append(tenant, 'a', items);
+    expect(await large.conversations.deleteItem(tenant, 'a', 'item-1000')).toMatchObject({ id: 'a' });
+    expect(await large.conversations.item(tenant, 'a', 'item-1000')).toEqual({ refused: 'item_not_found' });
+    expect((await large.conversations.read(tenant, 'a'))?.items).toHaveLength(199_999);
+  });
+
   it('drops what was written longest ago beyond the bytes', async () => {
     for (const id of ['a', 'b', 'c']) {
       await createConversation(backend, tenant, id);

@@ -77,11 +77,8 @@ export class MemoryConversationStore extends ConversationStore {
     if (conversation === undefined) return { refused: 'not_found' };
     const lock = conversationLock(conversationId);
     if (this.locks.isLocked(tenant, lock)) return { refused: 'locked' };
-    const ids = new Set<string>();
-    for (const { id: itemId } of items) {
-      if (conversation.has(itemId) || ids.has(itemId)) return { refused: 'duplicate_item', itemId };
-      ids.add(itemId);
-    }
+    const duplicate = items.find(({ id }) => conversation.has(id));
+    if (duplicate !== undefined) return { refused: 'duplicate_item', itemId: duplicate.id };
     this.state.appendTo(conversation, seenEntries(items));
     this.locks.revoke(tenant, lock);
     return undefined;

@@ -97,12 +97,12 @@ export class MemoryConversation implements Sortable {
 
   /** Removes an item that clients see; the version becomes another one. */
   remove(itemId: string): void {
-    const isGone = ({ item, isGiven }: ConversationEntry): boolean => item.id === itemId && !isGiven;
-    const kept = this.entries.filter((entry) => !isGone(entry));
-    this.bytes -= bytesOf(this.entries) - bytesOf(kept);
-    this.entries.splice(0, this.entries.length, ...kept);
+    const named = this.entries.filter(({ item }) => item.id === itemId);
+    const gone = named.filter(({ isGiven }) => !isGiven);
+    for (const { position } of gone) this.entries.splice(this.indexOf(position), 1);
+    this.bytes -= bytesOf(gone);
     this.shown.delete(itemId);
-    if (!kept.some(({ item }) => item.id === itemId)) this.ids.delete(itemId);
+    if (gone.length === named.length) this.ids.delete(itemId);
     this.version += 1;
   }
 

@@ -25,6 +25,7 @@ import {
   CREATE_CONVERSATION,
   DELETE_CONVERSATION,
   DELETE_ITEM,
+  FORGET_CONVERSATION,
   FORGET_CONVERSATIONS,
   GET_CONVERSATION,
   OPEN_CONVERSATION,
@@ -32,12 +33,19 @@ import {
   UPDATE_CONVERSATION,
 } from './statements/conversations.js';
 
-/** Most conversations, and items of them, that one statement frees. */
-const BATCH = [100, 10_000] as const;
+/** Most deleted conversations that one statement looks at. */
+const CONVERSATIONS = 1000;
+
+/** Most items that one statement frees. */
+const ITEMS = 10_000;
+
+const BEGINNING = ['', ''] as const;
 
 /** Conversations in PostgreSQL, for all replicas (docs/decisions/2026-11-22-conversations.md). */
 export class PostgresConversationStore extends ConversationStore {
   private readonly outages = new OutageLog(new Logger('Conversations'));
+  /** The deleted conversation that was looked at last. */
+  private position: readonly [owner: string, id: string] = BEGINNING;
 
   constructor(
     private readonly database: Database,
@@ -69,9 +77,10 @@ export class PostgresConversationStore extends ConversationStore {
   }
 
   override async delete(tenant: Tenant, conversationId: string): Promise<boolean> {
-    const rows = await this.database.query(DELETE_CONVERSATION, namesOf(tenant, conversationId));
+    const names = namesOf(tenant, conversationId);
+    const rows = await this.database.query(DELETE_CONVERSATION, names);
     if (rows.length === 0) return false;
-    await this.forget().catch((error: unknown) => {
+    await this.database.query(FORGET_CONVERSATION, [...names, ITEMS]).catch((error: unknown) => {
       this.outages.warn('deleted conversations will be freed later', String(error));
     });
     return true;
@@ -178,10 +187,16 @@ export class PostgresConversationStore extends ConversationStore {
     }
   }
 
-  /** Frees a batch of deleted conversations that no response needs; false when nothing is left. */
+  /**
+   * Looks at the next deleted conversations, and frees those that no response needs. False when the others may wait: there
+   * are no more, or only such as are needed.
+   */
   async forget(): Promise<boolean> {
-    const [row] = await this.database.query(FORGET_CONVERSATIONS, BATCH);
-    return row?.has_more === true;
+    const [row] = await this.database.query(FORGET_CONVERSATIONS, [...this.position, ITEMS, CONVERSATIONS]);
+    if (row === undefined || row.has_more_items) return row !== undefined;
+    const hasMore = row.seen === CONVERSATIONS;
+    this.position = hasMore ? [row.owner ?? '', row.id ?? ''] : BEGINNING;
+    return hasMore && row.unneeded > 0;
   }
 
   private tooLarge(): ContextTooLargeError {

@@ -173,7 +173,10 @@ export class PostgresResponseStore extends ResponseStore {
     if (!isSaved) await this.insert(run, tenant, record, null);
   }
 
-  /** False, and nothing is saved, when the parent is not stored. Throws WriteLockLostError and ConversationChangedError. */
+  /**
+   * False, and nothing is saved, when the parent is not stored; a response of a conversation has none. Throws
+   * WriteLockLostError and ConversationChangedError.
+   */
   private async insert(
     run: RunStatement,
     tenant: Tenant,
@@ -202,7 +205,6 @@ export class PostgresResponseStore extends ResponseStore {
     const omitted = omits === undefined ? null : toKey(omits);
     const [row] = await run(SAVE_IN_CONVERSATION, [...values, conversationId, version, omitted]);
     if (row?.placed === true) return true;
-    if (row?.leased === true && !row.linked) return false;
     // Asked separately: a statement does not see what was stored while it waited, here its first attempt.
     const [saved] = await run(IS_SAVED, [owner, id, conversationId]);
     if (saved?.is_saved === true) return true;

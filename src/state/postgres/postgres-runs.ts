@@ -208,7 +208,9 @@ export class PostgresRuns {
     const [same] = await run(IS_LOGGED, [tenant, id, firstEvent, firstNote, events]);
     if (same?.is_logged === true) return false;
     if (row?.leased === false)
-      throw new WriteLockLostError(conversation === null ? responseId : conversationLock(conversation.id));
+      throw new WriteLockLostError(
+        conversation === null ? (row.lost_session ?? responseId) : conversationLock(conversation.id),
+      );
     if (conversation !== null && row?.is_running === true && !row.placed)
       throw new ConversationChangedError(conversation.id);
     throw new RunLostError(responseId);

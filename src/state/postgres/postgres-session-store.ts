@@ -42,8 +42,9 @@ export class PostgresSessionStore extends SessionStore {
       await run(HOLD_SESSIONS, [key]);
       return run(DELETE_SESSION, values);
     });
-    await this.tombstones.bury(key, row?.ids ?? []);
-    return row?.known === true;
+    if (row === undefined) return false;
+    await this.tombstones.bury(key, row.ids, row.members);
+    return row.known;
   }
 
   override async hasAtLeast(tenant: Tenant, sessionId: string, responses: number): Promise<boolean> {

@@ -28,11 +28,11 @@ export class Tombstones {
   ) {}
 
   /**
-   * Reports deleted responses and frees them; a sweep frees the rest. Resolves when up to one batch is freed; larger
-   * deletions continue in the background. Never rejects.
+   * Reports deleted responses, or those that are `changed`, and frees the deleted ones; a sweep frees the rest. Resolves
+   * when up to one batch is freed; larger deletions continue in the background. Never rejects.
    */
-  async bury(tenant: string, ids: readonly string[]): Promise<void> {
-    this.notices.announce(ids);
+  async bury(tenant: string, ids: readonly string[], changed = ids): Promise<void> {
+    this.notices.announce(changed);
     const freeing = this.free(ids.map((id) => ({ owner: tenant, id }))).catch((error: unknown) => {
       this.outages.warn('deleted responses will be freed later', String(error));
     });

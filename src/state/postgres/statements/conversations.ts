@@ -78,7 +78,8 @@ export interface OpenedRow extends ReadRow {
 
 /**
  * Takes the lock of a conversation and reads its items. What others wrote while the statement waited for the lock is not
- * among them: a statement sees what there was when it began. `latest`, of the row that is locked, tells.
+ * among them: a statement sees what there was when it began. `latest`, of the row that is locked, tells. Every fence is
+ * above 0: the condition has its part of the statement wait for the lock.
  */
 export const OPEN_CONVERSATION = prepared<
   readonly [...Names, lock: string, ttlMs: number, knownVersion: number | null, maxBytes: number],
@@ -111,7 +112,7 @@ export interface ChangedRow {
 
 /** What became of an addition. */
 export interface AppendedRow extends ChangedRow {
-  /** The key of a new item that is there already, or that is new twice. */
+  /** The key of a new item that is there already. */
   readonly duplicate: string | null;
 }
 
@@ -128,7 +129,7 @@ export const APPEND_ITEMS = prepared<
     SELECT c.version, ${isLocked('$3')} AS is_locked FROM antiphon.conversations c WHERE ${FOUND}
   ), duplicate AS MATERIALIZED (
     SELECT item.item_key FROM conversation, unnest($4::text[]) WITH ORDINALITY AS item (item_key, position)
-    WHERE item.item_key = ANY (($4::text[])[:item.position::integer - 1]) OR item.item_key IN (
+    WHERE item.item_key IN (
       SELECT i.item_key FROM antiphon.conversation_items i
       WHERE i.owner = $1 AND i.item_key = item.item_key AND i.conversation_id = $2)
     ORDER BY item.position LIMIT 1
@@ -179,29 +180,59 @@ export const DELETE_ITEM = prepared<readonly [...Names, lock: string, itemKey: s
   FROM conversation`,
 );
 
-/**
- * Frees deleted conversations that no response needs, with their items, in bounded batches. What a turn appended before
- * the deletion is seen: both change the row of the conversation.
- */
+/** How far FORGET_CONVERSATION or FORGET_CONVERSATIONS got. */
+export interface ForgottenRow {
+  /** The last conversation that was looked at; null without one. */
+  readonly owner: string | null;
+  readonly id: string | null;
+  readonly seen: number;
+  /** Those that no response needs. */
+  readonly unneeded: number;
+  /** Whether some of them still have items, and are there. */
+  readonly has_more_items: boolean;
+}
+
+/** Frees a deleted conversation, with its items up to a number, if no response needs it. */
+export const FORGET_CONVERSATION = adHoc<readonly [...Names, items: number], ForgottenRow>(
+  toForget('SELECT $1::text AS owner, $2::text AS id', '$3'),
+);
+
+/** The same for the next deleted conversations after a position, so many. */
 export const FORGET_CONVERSATIONS = adHoc<
-  readonly [conversations: number, items: number],
-  { readonly has_more: boolean }
+  readonly [owner: string, id: string, items: number, conversations: number],
+  ForgottenRow
 >(
-  `WITH unneeded AS MATERIALIZED (
-    SELECT c.owner, c.id FROM antiphon.conversations c WHERE c.is_deleted AND NOT EXISTS (
+  toForget(
+    `SELECT c.owner, c.id FROM antiphon.conversations c
+    WHERE c.is_deleted AND (c.owner, c.id) > ($1, $2) ORDER BY c.owner, c.id LIMIT $4`,
+    '$3',
+  ),
+);
+
+/** What a turn appended before the deletion is seen: both change the row of the conversation. */
+function toForget(names: string, items: string): string {
+  return `WITH named AS MATERIALIZED (
+    ${names}
+  ), unneeded AS MATERIALIZED (
+    SELECT c.owner, c.id FROM named JOIN antiphon.conversations c ON c.owner = named.owner AND c.id = named.id
+    WHERE c.is_deleted AND NOT EXISTS (
       SELECT FROM antiphon.responses r WHERE r.owner = c.owner AND r.conversation_id = c.id)
-    LIMIT $1 FOR UPDATE OF c SKIP LOCKED
+    FOR UPDATE OF c SKIP LOCKED
   ), doomed AS MATERIALIZED (
     SELECT i.owner, i.conversation_id, i.position FROM unneeded CROSS JOIN LATERAL (
       SELECT owner, conversation_id, position FROM antiphon.conversation_items
       WHERE owner = unneeded.owner AND conversation_id = unneeded.id OFFSET 0
-    ) i LIMIT $2
+    ) i LIMIT ${items}
   ), emptied AS (
     DELETE FROM antiphon.conversation_items i USING doomed
     WHERE i.owner = doomed.owner AND i.conversation_id = doomed.conversation_id AND i.position = doomed.position
   ), freed AS (
     DELETE FROM antiphon.conversations c USING unneeded
-    WHERE c.owner = unneeded.owner AND c.id = unneeded.id AND (SELECT count(*) FROM doomed) < $2
+    WHERE c.owner = unneeded.owner AND c.id = unneeded.id AND (SELECT count(*) FROM doomed) < ${items}
+  ), last AS (
+    SELECT owner, id FROM named ORDER BY owner DESC, id DESC LIMIT 1
   )
-  SELECT (SELECT count(*) FROM unneeded) = $1 OR (SELECT count(*) FROM doomed) = $2 AS has_more`,
-);
+  SELECT last.owner, last.id, (SELECT count(*) FROM named)::integer AS seen,
+    (SELECT count(*) FROM unneeded)::integer AS unneeded, (SELECT count(*) FROM doomed) = ${items} AS has_more_items
+  FROM (SELECT) one LEFT JOIN last ON true`;
+}

@@ -2,6 +2,9 @@ import { adHoc, prepared } from '../statement.js';
 
 type Lease = readonly [tenant: string, name: string, fence: number];
 
+// `session_locks` holds the locks of everything that is written to, by their names: of sessions and of conversations
+// (../../write-lock.ts). Its column `session_id` is the name.
+
 /** Whether somebody holds the lock of tenant `$1` with a name, by the clock of the database. */
 export function isLocked(name: string): string {
   return `EXISTS (
@@ -13,11 +16,11 @@ export function isLocked(name: string): string {
  * row of the lock is held until the end of the transaction. `source`: where the row comes from, and on which condition.
  */
 export function take(name: string, until: string, source = 'WHERE'): string {
-  return `INSERT INTO antiphon.session_locks AS held (owner, session_id, fence, expires_at)
+  return `INSERT INTO antiphon.session_locks AS lock_row (owner, session_id, fence, expires_at)
   SELECT $1, ${name}, nextval('antiphon.session_fences'), ${until}
   ${source} NOT ${isLocked(name)}
   ON CONFLICT (owner, session_id) DO UPDATE SET fence = excluded.fence, expires_at = excluded.expires_at
-  WHERE held.expires_at <= clock_timestamp()
+  WHERE lock_row.expires_at <= clock_timestamp()
   RETURNING fence`;
 }
 

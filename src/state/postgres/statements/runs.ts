@@ -186,6 +186,8 @@ export type EndValues = readonly [
 /** The outcome of END. */
 export interface EndRow extends WrittenRow {
   readonly leased: boolean;
+  /** The session whose lock was lost; null when it was not, or is that of a conversation. */
+  readonly lost_session: string | null;
   /** False when its conversation has another version than the turn has read, or its run was lost. */
   readonly placed: boolean;
   /** Whether the run that was found may end. */
@@ -244,7 +246,9 @@ export const END = prepared<EndValues, EndRow>(
     SELECT owner, response_id, $5, $6, $7, $8, $9 FROM run
   )
   SELECT EXISTS (SELECT FROM run) AS is_ours, $17::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
-    EXISTS (SELECT FROM ending) AS is_running, $22 IS NULL OR EXISTS (SELECT FROM place) AS placed`,
+    CASE WHEN $17::bigint IS NOT NULL AND $21 IS NULL AND NOT EXISTS (SELECT FROM lease) THEN (
+      SELECT session_id FROM antiphon.responses WHERE owner = $1 AND id = $2
+    ) END AS lost_session, EXISTS (SELECT FROM ending) AS is_running, $22 IS NULL OR EXISTS (SELECT FROM place) AS placed`,
 );
 
 /** Whether a log has this batch. */

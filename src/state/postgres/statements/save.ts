@@ -45,13 +45,13 @@ export interface SaveRow {
 const LEASED = `($14::bigint IS NULL OR EXISTS (SELECT FROM lease))`;
 const LINKED = `($3::text IS NULL OR EXISTS (SELECT FROM parent))`;
 
-/** What a response of a conversation does besides. */
+/** What a response of a conversation does besides; it has no parent. */
 const IN_CONVERSATION = {
   /** Its place. Whoever changes the conversation meanwhile is waited for, and then it is not placed. */
   place: `place AS (
     UPDATE antiphon.conversations c SET version = c.version + 1, end_position = c.end_position + cardinality($15::text[]),
       items_size = c.items_size + $12
-    WHERE c.owner = $1 AND c.id = $19 AND c.version = $20 AND NOT c.is_deleted AND ${LEASED} AND ${LINKED}
+    WHERE c.owner = $1 AND c.id = $19 AND c.version = $20 AND NOT c.is_deleted AND ${LEASED}
     RETURNING c.id, c.end_position - cardinality($15::text[]) AS start
   ), `,
   /** The lock is released with it, which saves a round trip. */

@@ -54,6 +54,8 @@ export const FORK = adHoc<ForkValues, ForkRow>(
 
 /** The result of DELETE_SESSION. */
 export interface DeletedSessionRow extends GoneRow {
+  /** Its responses; those that are not gone belong to another session from now on. */
+  readonly members: readonly string[];
   /** Whether it had visible responses. */
   readonly known: boolean;
 }
@@ -68,7 +70,8 @@ export const DELETE_SESSION = adHoc<readonly [tenant: string, now: Date, session
       SELECT FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id AND s.session_id <> $3)
     RETURNING r.id
   )
-  SELECT array(SELECT id FROM gone) AS ids, ${notifyReplicas('members')} AS notices, EXISTS (
+  SELECT array(SELECT id FROM gone) AS ids, array(SELECT id FROM members) AS members,
+    ${notifyReplicas('members')} AS notices, EXISTS (
     SELECT FROM members JOIN antiphon.responses r ON r.owner = $1 AND r.id = members.id WHERE r.expires_at > $2
   ) AS known`,
 );

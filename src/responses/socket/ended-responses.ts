@@ -1,0 +1,53 @@
+import type { ErrorCode } from '../../protocol/index.js';
+
+/** Why an event of a client is refused, for the client. */
+export type Refusal<Code extends ErrorCode> = readonly [code: Code, message: string];
+
+/** Why a response that is not running any more can be neither steered nor interrupted. */
+export type WhyEnded = Refusal<'response_already_completed' | 'response_not_active'>;
+
+export const HAS_ENDED: WhyEnded = [
+  'response_already_completed',
+  'The response has ended. Continue it with response.create.',
+];
+
+export const HAS_FAILED: WhyEnded = ['response_not_active', 'The response has failed.'];
+
+/** It has ended for its steers, and the server creates its successor. */
+export const WAS_STEERED: WhyEnded = [
+  'response_already_completed',
+  'The response was steered; steer its successor, whose response.created follows.',
+];
+
+/** A response that has ended. */
+export interface EndedResponse {
+  /** Its lane. */
+  readonly streamId: string | undefined;
+  readonly why: WhyEnded;
+}
+
+/** Most responses that a connection remembers (protocol §6.8). */
+const MAX_REMEMBERED = 64;
+
+/** The responses of a connection that have ended last, so that a late event for one of them gets the right answer. */
+export class EndedResponses {
+  /** By id, oldest first. */
+  private readonly known = new Map<string, EndedResponse>();
+
+  /** Remembers a response; the oldest one may be forgotten for it. */
+  add(id: string, ended: EndedResponse): void {
+    this.known.set(id, ended);
+    if (this.known.size <= MAX_REMEMBERED) return;
+    const [oldest] = this.known.keys();
+    if (oldest !== undefined) this.known.delete(oldest);
+  }
+
+  /** Undefined for a response that has not ended here, or that is forgotten. */
+  find(id: unknown): EndedResponse | undefined {
+    return typeof id === 'string' ? this.known.get(id) : undefined;
+  }
+
+  clear(): void {
+    this.known.clear();
+  }
+}
