@@ -1,8 +1,10 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Agent, Runner } from '@openai/agents-core';
 import { OpenAIProvider, OpenAIResponsesCompactionSession } from '@openai/agents-openai';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
+import { Seals } from '../../src/seals/index.js';
+import { StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { longText, say, seenIn } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
@@ -81,6 +83,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
   it.each<readonly [string, readonly ModelEvent[]]>([
     ['is empty', [{ type: 'finish', reason: 'stop' }]],
     ['is blank', say(' \n')],
+    ['is longer than the model was told', say(longText('long', 20_000))],
     ['is refused', [{ type: 'refusal', delta: 'No.' }]],
     [
       'is cut',
@@ -161,6 +164,46 @@ describe('what a compaction keeps', () => {
     const next = service.provider.turns.at(-1);
     expect(next && seenIn(next)).toEqual(['system rules', 'user new', 'user newest', 'assistant [SUMMARY]']);
     expect(JSON.stringify(next?.context).split(IMAGE)).toHaveLength(2);
+  });
+});
+
+describe('a compaction item', () => {
+  const environment = { MAX_OUTPUT_CHARACTERS: 20_000, COMPACTION_MAX_SUMMARY_TOKENS: 100 };
+  const service = useService({ providers: [ScriptedProvider], environment });
+
+  it('keeps no more than its seal may have', async () => {
+    const umlauts = 'ä'.repeat(5000);
+    service.provider.reply(...say('SUMMARY'));
+    const input = [
+      { role: 'user' as const, content: `old ${umlauts}` },
+      { role: 'user' as const, content: `new ${umlauts}` },
+      { role: 'assistant' as const, content: 'ok' },
+    ];
+    const { output } = await service.client().responses.compact({ model: 'm', input });
+    await service.client().responses.create({ model: 'm', input: output as never });
+    const next = service.provider.turns.at(-1);
+    expect(next && seenIn(next)).toEqual(['user new', 'assistant [SUMMARY]']);
+  });
+
+  it('is refused for instructions that it has no room for', async () => {
+    const input = [
+      { role: 'system', content: 'ä'.repeat(10_000) },
+      { role: 'user', content: 'x' },
+    ];
+    const { status, body } = await service.api.post('responses/compact', { model: 'm', input });
+    expect([status, body]).toMatchObject([400, { error: { code: 'context_length_exceeded', param: 'input' } }]);
+  });
+
+  it('is not begun without a key to seal it', async () => {
+    service.provider.turns.length = 0;
+    const ring = jest.spyOn(service.app.get(Seals, { strict: false }), 'ring');
+    ring.mockImplementation(() => {
+      throw new StoreUnavailableError('no key');
+    });
+    const { status } = await service.api.post('responses/compact', { model: 'm', input: 'x' });
+    ring.mockRestore();
+    expect(status).toBe(503);
+    expect(service.provider.turns).toHaveLength(0);
   });
 });
 

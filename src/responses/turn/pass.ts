@@ -1,6 +1,7 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import type { Environment } from '../../config/index.js';
+import { withoutUpstream } from '../../protocol/index.js';
 import {
   askProvider,
   type Finish,
@@ -80,9 +81,13 @@ export class Pass implements ModelSink {
     return this.read(() => askProvider(provider, question, this));
   }
 
-  /** Runs a pass that a policy answers, and waits for its `finish`. Throws the same errors. */
-  run(pass: OwnPass): Promise<Finish | null> {
+  /**
+   * Runs a pass that a policy answers, and waits for its `finish`. Throws the same errors. What follows goes to the upstream that has
+   * answered before, unless the pass names another one.
+   */
+  run(pass: OwnPass, { providerName }: ModelRoute, { parent }: Turn): Promise<Finish | null> {
     this.isOwn = true;
+    this.dependencies.assembler.nameOrigin(withoutUpstream(parent?.origin ?? { provider: providerName }));
     return this.read(() => pumpStream(() => pass.generate(), this));
   }
 
@@ -122,8 +127,8 @@ export class Pass implements ModelSink {
       this.fail(error);
       return undefined;
     }
-    this.accept();
-    if (this.dependencies.turn.firstEventAt === 0) this.noteFirstEvent();
+    // A policy that had nothing to add leaves it to the model to accept or refuse the request.
+    if (!this.isOwn || this.finish === null || batch.length > 1) this.begin();
     if (this.finish === null) return this.goOn();
     this.close();
     this.resolve(this.finish);
@@ -229,6 +234,11 @@ export class Pass implements ModelSink {
     if (turn.run?.isResumed === true) return;
     const provider = turn.ending.provider ?? '';
     observers.firstEvent(() => ({ ...turn.begun, provider, firstEventMs: turn.firstEventAt - turn.startedAt }));
+  }
+
+  private begin(): void {
+    this.accept();
+    if (this.dependencies.turn.firstEventAt === 0) this.noteFirstEvent();
   }
 
   private accept(): void {
