@@ -6,7 +6,7 @@ import { ModelError, type ModelEvent } from '../../src/index.js';
 import { Seals } from '../../src/seals/index.js';
 import { StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { longText, say, seenIn } from '../support/compaction.js';
+import { longText, say, seenIn, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
@@ -58,6 +58,27 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect(service.provider.turns.map(seenIn)).toEqual([['user first', 'assistant ok'], ['user alone']]);
   });
 
+  it('reads a conversation, even while it is locked, and does not change it', async () => {
+    const { body: made } = await service.api.post('conversations', { items: input });
+    const conversation = made['id'] as string;
+    const reached = Promise.withResolvers<true>();
+    const released = Promise.withResolvers<true>();
+    service.provider.play(async function* () {
+      reached.resolve(true);
+      await released.promise;
+      yield say('ok');
+    });
+    const running = service.api.create({ input: 'on', conversation });
+    await reached.promise;
+    const body = { model: 'm', conversation };
+    expect((await service.api.post('responses/compact', body)).status).toBe(200);
+    released.resolve(true);
+    await running;
+    const { body: items } = await service.api.get(`conversations/${conversation}/items`);
+    expect(items['data']).toHaveLength(4);
+    expect(service.provider.turns.map(seenIn)[1]).toEqual(['user first', 'assistant answer']);
+  });
+
   it('stores nothing', async () => {
     const { id } = await service.client().responses.compact({ model: 'm', input });
     const { status, body } = await service.api.post('responses', { model: 'm', input: 'x', previous_response_id: id });
@@ -73,6 +94,13 @@ describe('protocol §1.1: POST /responses/compact', () => {
     [{ model: 'm', input, prompt_cache_key: 'x'.repeat(65) }, 400, 'string_above_max_length', 'prompt_cache_key'],
     [{ model: 'm', input, instrctions: 'x' }, 400, 'unknown_parameter', 'instrctions'],
     [{ model: 'm', input: [{ type: 'compaction_trigger' }, ...input] }, 400, 'invalid_value', 'input[0]'],
+    [{ model: 'm', conversation: 'conv_x' }, 404, null, null],
+    [
+      { model: 'm', conversation: 'conv_x', previous_response_id: 'resp_x' },
+      400,
+      'mutually_exclusive_parameters',
+      null,
+    ],
     [{ model: 'm', previous_response_id: 'resp_x' }, 400, 'previous_response_not_found', 'previous_response_id'],
   ])('refuses %j', async (body, status, code, param) => {
     const answer = await service.api.post('responses/compact', body);
@@ -200,7 +228,10 @@ describe('a compaction item', () => {
     ring.mockImplementation(() => {
       throw new StoreUnavailableError('no key');
     });
-    const { status } = await service.api.post('responses/compact', { model: 'm', input: 'x' });
+    const { status } = await service.api.post('responses', {
+      model: 'm',
+      input: [{ role: 'user', content: 'x' }, TRIGGER],
+    });
     ring.mockRestore();
     expect(status).toBe(503);
     expect(service.provider.turns).toHaveLength(0);
