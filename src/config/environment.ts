@@ -253,7 +253,8 @@ export class Environment {
   readonly MAX_OUTPUT_CHARACTERS: number = 16 * MEGABYTE;
 
   /**
-   * Maximum number of passes in one response, for programs with pass policies. After the last one the response ends.
+   * Maximum number of times that the model is asked in one response, for programs with pass policies. After the last one the response
+   * ends. Compactions do not count.
    */
   @WholeNumber(1)
   readonly MAX_PASSES: number = 50;
@@ -274,7 +275,8 @@ export class Environment {
   @WholeNumber(1000)
   readonly COMPACTION_THRESHOLD: number = 100_000;
 
-  /** Maximum number of tokens of a summary, reasoning included; at most an eighth of the window. A longer one fails the response. */
+  /** Maximum number of tokens of a summary, reasoning included; at most a quarter of the threshold and an eighth of the
+   * window. A longer one is not used. */
   @WholeNumber(16)
   readonly COMPACTION_MAX_SUMMARY_TOKENS: number = 8192;
 

@@ -10,7 +10,7 @@ export class UnknownFields {
   private readonly logger = new Logger(UnknownFields.name);
   private readonly ignored = new IgnoredMembers((name) =>
     this.logger.warn(
-      `requests have a field ${quote(name)} that the API does not know; it is ignored. ` +
+      `requests have a field ${quote(name)} that the API does not know, or not on this route; it is ignored. ` +
         '`forward` in PROVIDERS_FILE hands a field on, UNKNOWN_PARAMETERS=ignore ends these warnings',
     ),
   );

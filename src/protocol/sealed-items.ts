@@ -1,5 +1,8 @@
 import type { Item } from './wire.js';
 
+/** The longest `encrypted_content` of a compaction item (protocol §2), characters. */
+export const MAX_SEAL_CHARACTERS = 20_971_520;
+
 /** Whether an item stands for everything before it (protocol §9). Codex has an older name for it. */
 export function isCompaction({ type }: Item): boolean {
   return type === 'compaction' || type === 'compaction_summary';

@@ -10,7 +10,7 @@ import { SessionsModule } from '../sessions/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
 import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
-import { CompactionPolicy, Compactor, Summarizer } from './compaction/index.js';
+import { CompactionPlanner, CompactionPolicy, Compactor, Summarizer } from './compaction/index.js';
 import { RequestValidator } from './dto/index.js';
 import { CompactController } from './http/compact.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
@@ -83,6 +83,7 @@ import {
     PassPolicies,
     TokenMeter,
     InputTokens,
+    CompactionPlanner,
     Summarizer,
     Compactor,
     CompactionPolicy,

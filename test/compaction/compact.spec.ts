@@ -1,10 +1,12 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Agent, Runner } from '@openai/agents-core';
 import { OpenAIProvider, OpenAIResponsesCompactionSession } from '@openai/agents-openai';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
+import { Seals } from '../../src/seals/index.js';
+import { StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { longText, say, seenIn } from '../support/compaction.js';
+import { longText, say, seenIn, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
@@ -56,6 +58,27 @@ describe('protocol §1.1: POST /responses/compact', () => {
     expect(service.provider.turns.map(seenIn)).toEqual([['user first', 'assistant ok'], ['user alone']]);
   });
 
+  it('reads a conversation, even while it is locked, and does not change it', async () => {
+    const { body: made } = await service.api.post('conversations', { items: input });
+    const conversation = made['id'] as string;
+    const reached = Promise.withResolvers<true>();
+    const released = Promise.withResolvers<true>();
+    service.provider.play(async function* () {
+      reached.resolve(true);
+      await released.promise;
+      yield say('ok');
+    });
+    const running = service.api.create({ input: 'on', conversation });
+    await reached.promise;
+    const body = { model: 'm', conversation };
+    expect((await service.api.post('responses/compact', body)).status).toBe(200);
+    released.resolve(true);
+    await running;
+    const { body: items } = await service.api.get(`conversations/${conversation}/items`);
+    expect(items['data']).toHaveLength(4);
+    expect(service.provider.turns.map(seenIn)[1]).toEqual(['user first', 'assistant answer']);
+  });
+
   it('stores nothing', async () => {
     const { id } = await service.client().responses.compact({ model: 'm', input });
     const { status, body } = await service.api.post('responses', { model: 'm', input: 'x', previous_response_id: id });
@@ -71,6 +94,13 @@ describe('protocol §1.1: POST /responses/compact', () => {
     [{ model: 'm', input, prompt_cache_key: 'x'.repeat(65) }, 400, 'string_above_max_length', 'prompt_cache_key'],
     [{ model: 'm', input, instrctions: 'x' }, 400, 'unknown_parameter', 'instrctions'],
     [{ model: 'm', input: [{ type: 'compaction_trigger' }, ...input] }, 400, 'invalid_value', 'input[0]'],
+    [{ model: 'm', conversation: 'conv_x' }, 404, null, null],
+    [
+      { model: 'm', conversation: 'conv_x', previous_response_id: 'resp_x' },
+      400,
+      'mutually_exclusive_parameters',
+      null,
+    ],
     [{ model: 'm', previous_response_id: 'resp_x' }, 400, 'previous_response_not_found', 'previous_response_id'],
   ])('refuses %j', async (body, status, code, param) => {
     const answer = await service.api.post('responses/compact', body);
@@ -81,6 +111,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
   it.each<readonly [string, readonly ModelEvent[]]>([
     ['is empty', [{ type: 'finish', reason: 'stop' }]],
     ['is blank', say(' \n')],
+    ['is longer than the model was told', say(longText('long', 20_000))],
     ['is refused', [{ type: 'refusal', delta: 'No.' }]],
     [
       'is cut',
@@ -161,6 +192,49 @@ describe('what a compaction keeps', () => {
     const next = service.provider.turns.at(-1);
     expect(next && seenIn(next)).toEqual(['system rules', 'user new', 'user newest', 'assistant [SUMMARY]']);
     expect(JSON.stringify(next?.context).split(IMAGE)).toHaveLength(2);
+  });
+});
+
+describe('a compaction item', () => {
+  const environment = { MAX_OUTPUT_CHARACTERS: 20_000, COMPACTION_MAX_SUMMARY_TOKENS: 100 };
+  const service = useService({ providers: [ScriptedProvider], environment });
+
+  it('keeps no more than its seal may have', async () => {
+    const umlauts = 'ä'.repeat(5000);
+    service.provider.reply(...say('SUMMARY'));
+    const input = [
+      { role: 'user' as const, content: `old ${umlauts}` },
+      { role: 'user' as const, content: `new ${umlauts}` },
+      { role: 'assistant' as const, content: 'ok' },
+    ];
+    const { output } = await service.client().responses.compact({ model: 'm', input });
+    await service.client().responses.create({ model: 'm', input: output as never });
+    const next = service.provider.turns.at(-1);
+    expect(next && seenIn(next)).toEqual(['user new', 'assistant [SUMMARY]']);
+  });
+
+  it('is refused for instructions that it has no room for', async () => {
+    const input = [
+      { role: 'system', content: 'ä'.repeat(10_000) },
+      { role: 'user', content: 'x' },
+    ];
+    const { status, body } = await service.api.post('responses/compact', { model: 'm', input });
+    expect([status, body]).toMatchObject([400, { error: { code: 'context_length_exceeded', param: 'input' } }]);
+  });
+
+  it('is not begun without a key to seal it', async () => {
+    service.provider.turns.length = 0;
+    const ring = jest.spyOn(service.app.get(Seals, { strict: false }), 'ring');
+    ring.mockImplementation(() => {
+      throw new StoreUnavailableError('no key');
+    });
+    const { status } = await service.api.post('responses', {
+      model: 'm',
+      input: [{ role: 'user', content: 'x' }, TRIGGER],
+    });
+    ring.mockRestore();
+    expect(status).toBe(503);
+    expect(service.provider.turns).toHaveLength(0);
   });
 });
 

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
+import { ModelError } from '../../src/index.js';
 import { ConversationStore } from '../../src/state/index.js';
 import { checkEventOrder, ScriptedProvider } from '../../src/testing/index.js';
 import { BACKGROUND_TRANSPORT } from '../support/background-transport.js';
@@ -28,6 +29,9 @@ const LONG = [
   { role: 'assistant', content: 'more' },
 ];
 const NEW = { role: 'user', content: longText('third', 700) };
+
+const WEATHER = { type: 'function_call', name: 'weather', callId: 'call_1' } as const;
+const WEATHER_TOOLS = [{ type: 'function', name: 'weather', parameters: {} }];
 
 const typesOf = ({ output }: WireResponse): readonly string[] =>
   (output as readonly { readonly type: string }[]).map(({ type }) => type);
@@ -61,22 +65,15 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])(
       ]);
     });
 
-    it('fails the turn when the summary fails, and changes nothing', async () => {
-      const first = await service.api.create({ input: LONG });
-      service.provider.reply({ type: 'text', delta: ' ' });
-      const body = { model: 'm', input: [NEW], previous_response_id: first.id, context_management: EARLY };
-      const { response } = await transport.run(service, body);
-      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-      await transport.run(service, { model: 'm', input: 'on', previous_response_id: first.id });
-      const seen = service.provider.turns.at(-1);
-      expect(seen && seenIn(seen)).toEqual([
-        'user first',
-        'assistant answer',
-        'user second',
-        'assistant more',
-        'assistant ok',
-        'user on',
-      ]);
+    it('goes on with the context as it is when the summary fails', async () => {
+      service.provider.reply({ type: 'text', delta: ' ' }).reply(...say('Done.'));
+      const body = { model: 'm', input: [...LONG, NEW], context_management: EARLY };
+      const { response, events = [] } = await transport.run(service, body);
+      expect(response).toMatchObject({ status: 'completed' });
+      expect(typesOf(response)).toEqual(['message']);
+      expect(events.filter(({ type }) => type === 'response.output_item.done').length).toBeLessThan(2);
+      const whole = ['user first', 'assistant answer', 'user second', 'assistant more', 'user third'];
+      expect(service.provider.turns.map(seenIn)[1]).toEqual(whole);
     });
   },
 );
@@ -86,6 +83,7 @@ describe('context_management', () => {
     ['below the threshold', [{ role: 'user', content: 'short' }], EARLY],
     ['below the default threshold', [...LONG, NEW], [{ type: 'compaction' }]],
     ['if all of it is new', [{ role: 'user', content: longText('new', 1500) }], EARLY],
+    ['if what stays is beyond the threshold', [...LONG, { role: 'user', content: longText('new', 1200) }], EARLY],
     ['if all of it would be kept', [{ role: 'user', content: longText('a', 400) }, NEW], EARLY],
   ])('leaves a context as it is %s', async (_, input, context_management) => {
     const response = await service.api.create({ input, context_management });
@@ -146,6 +144,53 @@ describe('context_management', () => {
     ]);
   });
 
+  it('keeps the question of the turn, without its middle if it is too long', async () => {
+    policy.follow = () => runTools('weather');
+    service.provider.reply({ type: 'text', delta: longText('Let', 1200) }, WEATHER).reply(...say('SUMMARY'));
+    const response = await service.api.create({
+      input: longText('How', 600),
+      tools: WEATHER_TOOLS,
+      context_management: EARLY,
+    });
+    expect(typesOf(response)).toEqual(['message', 'function_call', 'compaction', 'message']);
+    const seen = service.provider.turns.at(-1);
+    expect(seen && seenIn(seen).slice(0, 2)).toEqual(['user How', 'assistant [SUMMARY]']);
+    expect(JSON.stringify(seen?.context[0])).toMatch(/\\n\[… \d+ characters are left out here …\]\\n/);
+  });
+
+  it('keeps earlier messages that fit behind one that does not', async () => {
+    service.provider.reply(...say('SUMMARY'));
+    const input = [{ role: 'user', content: 'early' }, { role: 'assistant', content: 'x' }, ...LONG, NEW];
+    await service.api.create({ input, context_management: EARLY });
+    expect(service.provider.turns.map(seenIn)[1]).toEqual([
+      'user early',
+      'user second',
+      'assistant [SUMMARY]',
+      'user third',
+    ]);
+    expect(service.provider.turns[0]?.settings.max_output_tokens).toBe(250);
+  });
+
+  it('does not take a summary that is longer than what it stands for', async () => {
+    service.provider.reply(...say(longText('long', 120))).reply(...say('Done.'));
+    const input = [
+      { role: 'user', content: longText('first', 440) },
+      { role: 'assistant', content: longText('answer', 80) },
+      { role: 'user', content: longText('second', 510) },
+    ];
+    expect(typesOf(await service.api.create({ input, context_management: EARLY }))).toEqual(['message']);
+    expect(service.provider.turns.map(({ purpose }) => purpose)).toEqual(['summary', undefined]);
+  });
+
+  it('refuses a request that its model refuses', async () => {
+    const refuse = (): never => {
+      throw new ModelError('rate_limit_exceeded', 'Too many requests.', { status: 429 });
+    };
+    service.provider.play(refuse).play(refuse);
+    const body = { model: 'm', input: [...LONG, NEW], context_management: EARLY };
+    expect((await service.api.post('responses', body)).status).toBe(429);
+  });
+
   it('compacts a conversation, which has the item', async () => {
     const store = service.app.get(ConversationStore, { strict: false });
     await store.create(asTenant('anybody'), { id: 'conv_1', createdAt: 1, metadata: {} }, []);
@@ -178,7 +223,7 @@ describe('context_management', () => {
   });
 
   it.each([
-    ['repeats an unfinished compaction', 'response.compaction.compacting', ['SUMMARY', 'AGAIN', 'Done.'], 'AGAIN'],
+    ['repeats an unfinished compaction', 'usage', ['SUMMARY', 'AGAIN', 'Done.'], 'AGAIN'],
     ['goes on behind a finished one', 'given', ['SUMMARY', 'Done.'], 'SUMMARY'],
   ])('%s after the process of a background turn died', async (_, last, texts, summary) => {
     const [first = '', ...later] = texts;
@@ -241,12 +286,18 @@ describe('a model with a small window', () => {
       { role: 'assistant', content: 'x' },
       { role: 'user', content: longText('big', 5000) },
     ];
-    provider().reply(...say('SUMMARY'));
+    for (const some of [input, input.slice(1)]) {
+      const { status, body } = await new_({ model: 'm', input: some, context_management: [{ type: 'compaction' }] });
+      expect([status, body]).toMatchObject([400, { error: { code: 'context_length_exceeded' } }]);
+    }
+    expect(provider().turns).toHaveLength(0);
+  });
+
+  it('has a turn fail when the summary fails of what is beyond it', async () => {
+    provider().reply({ type: 'text', delta: ' ' });
+    const input = [{ role: 'assistant', content: longText('big', 5000) }, NEW];
     const { body } = await new_({ model: 'm', input, context_management: [{ type: 'compaction' }] });
-    expect(body).toMatchObject({ status: 'failed', error: { code: 'context_length_exceeded' } });
-    const { status, body: refused } = await new_({ model: 'm', input: input.slice(1), context_management: EARLY });
-    expect(status).toBe(400);
-    expect(refused).toMatchObject({ error: { code: 'context_length_exceeded' } });
+    expect(body).toMatchObject({ status: 'failed', output: [], error: { code: 'server_error' } });
   });
 
   const new_ = (body: object) => small.api.post('responses', body);

@@ -47,6 +47,13 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compact
     expect(asked && seenIn(asked)).toEqual(['user first', 'assistant answer', 'user second']);
   });
 
+  it('leaves nothing behind when it fails', async () => {
+    service.provider.reply({ type: 'text', delta: ' ' }, { type: 'usage', input: 70, output: 7 });
+    const { response, events = [] } = await transport.run(service, { model: 'm', input: [...INPUT, TRIGGER] });
+    expect(response).toMatchObject({ status: 'failed', output: [], usage: { total_tokens: 77 } });
+    expect(events.filter(({ type }) => type.startsWith('response.output_item'))).toEqual([]);
+  });
+
   it('begins a chain of its own, or goes on with that of its response', async () => {
     const before = service.provider.turns.length;
     service.provider.reply(...say('SUMMARY'));

@@ -171,6 +171,12 @@ export class ResponseAssembler {
     return pass;
   }
 
+  /** How many passes the model was asked; a pass of a policy is followed by an empty list of given items. */
+  get modelPasses(): number {
+    const { passes, given } = this.state;
+    return passes.length - given.filter(({ items }) => items.length === 0).length;
+  }
+
   /** Tokens of all passes; null when none were reported. */
   get usage(): Usage | null {
     const { passes } = this.state;

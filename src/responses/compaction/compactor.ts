@@ -1,31 +1,29 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 
 import { asTenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { mayExceed, writeCompacted } from '../../context/index.js';
+import { OutageLog } from '../../logging/index.js';
 import { ApiError, type Item } from '../../protocol/index.js';
-import type { ModelEvent } from '../../providers/index.js';
-import { Seals } from '../../seals/index.js';
+import { BreakConnectionError, type ModelEvent } from '../../providers/index.js';
+import { isUserMessage } from '../../providers/transcripts/index.js';
+import { type KeyRing, Seals } from '../../seals/index.js';
 import { type NextPass, type OwnPass, TokenMeter } from '../turn/index.js';
-import { divideContext, type DividedContext } from './divide-context.js';
-import { type CountItems, keepLatest } from './kept-messages.js';
-import { Summarizer } from './summarizer.js';
-
-/** A compaction that is to be made. */
-interface Plan extends DividedContext {
-  /** Messages of the history that are kept as they are, oldest first. */
-  readonly kept: readonly Item[];
-}
+import { divideContext } from './divide-context.js';
+import { CompactionPlanner, type Plan } from './plan.js';
+import { isSummary } from './prompt.js';
+import { bytesOfSeal } from './seal-size.js';
+import { Summarizer, summaryFailed } from './summarizer.js';
 
 /** The key of the compaction item among the events of its pass. */
 const KEY = 'compaction';
 
 const TYPE = 'compaction';
 
-const OPENING: readonly ModelEvent[] = [
-  { type: 'item.open', key: KEY, item: { type: TYPE, encrypted_content: '' } },
-  { type: 'item.event', key: KEY, event: { type: 'response.compaction.compacting' } },
-];
+const FINISH: ModelEvent = { type: 'finish', reason: 'stop' };
+
+/** The model has taken the question: from now on the response exists. */
+const TAKEN: ModelEvent = { type: 'metadata' };
 
 /** The part of a window at which contexts are compacted by default: there has to be room for the answer. */
 const SHARE_OF_WINDOW = 0.8;
@@ -33,34 +31,62 @@ const SHARE_OF_WINDOW = 0.8;
 /** Compacts contexts: replaces them by their latest user messages, a summary of the rest, and what is to be answered (protocol §6.11). */
 @Injectable()
 export class Compactor {
+  private readonly outages = new OutageLog(new Logger(Compactor.name));
+
   constructor(
     private readonly summarizer: Summarizer,
+    private readonly planner: CompactionPlanner,
     private readonly meter: TokenMeter,
     private readonly seals: Seals,
     private readonly environment: Environment,
   ) {}
 
-  /** A pass that compacts the whole context, after which the response ends. Throws ApiError 400 for an empty context. */
+  /**
+   * A pass that compacts the whole context, after which the response ends. Throws ApiError 400 for a context that is empty, or whose
+   * instructions alone are too large for the item.
+   */
   async whole(next: NextPass): Promise<OwnPass> {
     const divided = divideContext(next.question.context, null);
-    if (divided.history.length === 0) {
+    const { history } = divided;
+    if (history.length === 0) {
       throw ApiError.badRequest('There is nothing to compact: the context has no messages.', 'input');
     }
-    const plan = { ...divided, kept: await this.keep(divided, next, this.thresholdOf(next, null)) };
-    return { isLast: true, generate: () => this.compact(plan, next) };
+    const isUnanswered = history.at(-1)?.role !== 'assistant';
+    const plan = await this.planner.plan(divided, next, {
+      threshold: this.thresholdOf(next, null),
+      isUnanswered,
+      mustShrink: false,
+    });
+    if (plan === undefined) {
+      const message =
+        'The context cannot be compacted: its instructions and tools are too large for a compaction item.';
+      throw ApiError.of('context_length_exceeded', message, { param: 'input' });
+    }
+    const ring = await this.seals.ring();
+    return { isLast: true, generate: () => this.compact(plan, next, ring) };
   }
 
   /**
    * A pass that compacts the context before the model goes on, if it has more tokens than the threshold or the window; undefined if it
-   * has not, or if nothing of it can be summarised. `tokens` is the threshold of the request; null for the default.
+   * has not, or if a summary would not bring it below. `tokens` is the threshold of the request; null for the default. If the summary
+   * fails, the model goes on with the context as it is, as long as that fits its window.
    */
   async ifLong(next: NextPass, tokens: number | null): Promise<OwnPass | undefined> {
     const threshold = this.thresholdOf(next, tokens);
-    if (!(await this.exceeds(next, Math.min(threshold, next.route.model.contextWindow ?? Infinity)))) return undefined;
-    const divided = divideContext(next.question.context, next.question.input);
-    const kept = await this.keep(divided, next, threshold);
-    if (kept.length === divided.history.length) return undefined;
-    return { isLast: false, generate: () => this.compact({ ...divided, kept }, next) };
+    const window = next.route.model.contextWindow ?? Infinity;
+    const { context, input } = next.question;
+    if (!(await this.exceeds(next, context, Math.min(threshold, window)))) return undefined;
+    const divided = divideContext(context, input);
+    const isUnanswered = !divided.tail.some(isUserMessage);
+    const plan = await this.planner.plan(divided, next, { threshold, isUnanswered, mustShrink: true });
+    if (plan === undefined || plan.replaced.length === 0) return undefined;
+    const isTooLong = await this.exceeds(next, context, window);
+    // What is left anyway, with the summary so far.
+    const least = [...plan.settings, ...plan.kept, ...plan.history.filter(isSummary).slice(-1), ...plan.tail];
+    if (await this.exceeds(next, least, isTooLong ? window : threshold)) return undefined;
+    const ring = await this.seals.ring();
+    const compacting = (): AsyncGenerator<readonly ModelEvent[]> => this.compact(plan, next, ring);
+    return { isLast: false, generate: () => (isTooLong ? compacting() : this.orGoOn(compacting(), next)) };
   }
 
   private thresholdOf({ route }: NextPass, asked: number | null): number {
@@ -69,42 +95,61 @@ export class Compactor {
     return window === undefined ? this.environment.COMPACTION_THRESHOLD : Math.floor(window * SHARE_OF_WINDOW);
   }
 
-  private async exceeds({ question, route, signal }: NextPass, limit: number): Promise<boolean> {
-    const { settings, context } = question;
+  private async exceeds(
+    { question, route, signal }: NextPass,
+    context: readonly Item[],
+    limit: number,
+  ): Promise<boolean> {
+    const { settings } = question;
     if (!mayExceed(limit, [settings.instructions, settings.tools, settings.text, ...context])) return false;
-    return (await this.meter.countInput(route.provider, question, { signal, limit })) > limit;
+    return (await this.meter.countInput(route.provider, { ...question, context }, { signal, limit })) > limit;
   }
 
-  /** What is kept must leave room, or the context would soon be beyond the threshold again. */
-  private keep({ history }: DividedContext, { route, signal }: NextPass, threshold: number): Promise<readonly Item[]> {
-    const budget = Math.min(this.environment.COMPACTION_KEEP_TOKENS, Math.floor(threshold / 2));
-    const count: CountItems = (items, limit) => route.provider.countContextTokens(items, { signal, limit });
-    return keepLatest(history, budget, count);
-  }
-
-  private async *compact(
-    { settings, history, tail, kept }: Plan,
-    next: NextPass,
-  ): AsyncGenerator<readonly ModelEvent[]> {
-    const { question, route, signal } = next;
-    const summarizing = this.summarizer.summarize({ question, route, settings, history, signal });
-    let opening: readonly ModelEvent[] = OPENING;
+  /** The item leaves as a whole: a summary that fails leaves nothing behind. */
+  private async *compact(plan: Plan, next: NextPass, ring: KeyRing): AsyncGenerator<readonly ModelEvent[]> {
+    const { settings, history, tail, kept, mostTokens } = plan;
+    const { question, route, charactersLeft, signal } = next;
+    const summarizing = this.summarizer.summarize({ question, route, settings, history, mostTokens, signal });
     let step = await summarizing.next();
     try {
-      for (; step.done !== true; step = await summarizing.next()) {
-        // Not before the model has taken the question: until then its refusal is one of the request.
-        yield [...opening, ...step.value];
-        opening = [];
+      // Not before the model has taken the question: until then its refusal is one of the request.
+      for (let isTaken = false; step.done !== true; step = await summarizing.next(), isTaken = true) {
+        yield isTaken ? step.value : [TAKEN, ...step.value];
       }
     } finally {
       await summarizing.return(undefined as never);
     }
-    const items = [...settings, ...kept, step.value, ...tail];
-    const ring = await this.seals.ring();
-    const encrypted_content = ring.seal(asTenant(question.tenant), 'compaction', writeCompacted(items));
+    const summary = step.value;
+    if (plan.mustShrink) await requireShorter(summary, plan, next);
+    const text = writeCompacted([...settings, ...kept, summary, ...tail]);
+    if (Buffer.byteLength(text) > bytesOfSeal(charactersLeft)) throw summaryFailed('the compaction item is too large');
+    const encrypted_content = ring.seal(asTenant(question.tenant), 'compaction', text);
     yield [
+      { type: 'item.open', key: KEY, item: { type: TYPE, encrypted_content: '' } },
+      { type: 'item.event', key: KEY, event: { type: 'response.compaction.compacting' } },
       { type: 'item.close', key: KEY, item: { type: TYPE, encrypted_content } },
-      { type: 'finish', reason: 'stop' },
+      FINISH,
     ];
   }
+
+  /** A compaction that leaves everything as it is when it fails. */
+  private async *orGoOn(
+    compacting: AsyncGenerator<readonly ModelEvent[]>,
+    { question, signal }: NextPass,
+  ): AsyncGenerator<readonly ModelEvent[]> {
+    try {
+      yield* compacting;
+    } catch (error) {
+      if (signal.aborted || error instanceof BreakConnectionError) throw error;
+      this.outages.warn(`${question.responseId} goes on without a compaction of its context`, String(error));
+      yield [FINISH];
+    }
+  }
+}
+
+/** Throws ModelError for a summary with at least as many tokens as what it stands for. */
+async function requireShorter(summary: Item, { replaced }: Plan, { route, signal }: NextPass): Promise<void> {
+  const limit = await route.provider.countContextTokens([summary], { signal });
+  if ((await route.provider.countContextTokens(replaced, { signal, limit })) > limit) return;
+  throw summaryFailed('the summary is not shorter than what it stands for');
 }

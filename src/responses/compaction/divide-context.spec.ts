@@ -53,6 +53,14 @@ describe('a context that is compacted', () => {
     );
   });
 
+  it('is read in parts without seals', async () => {
+    const reasoning: Item = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'sealed'.repeat(100) };
+    const count = async (some: readonly Item[]): Promise<number> => JSON.stringify(some).length;
+    const parts = await divideIntoParts([reasoning, message('assistant', 'z'.repeat(400))], { room: 250, count, ids });
+    expect(JSON.stringify(parts)).toContain('zzz');
+    expect(JSON.stringify(parts)).not.toContain('sealed');
+  });
+
   it('is read in parts that fit, in order, with calls and their outputs together', async () => {
     const room = 200;
     const count = async (some: readonly Item[]): Promise<number> =>

@@ -1,27 +1,56 @@
-import { type Item, jsonLength } from '../../protocol/index.js';
-import { isUserMessage } from '../../providers/transcripts/index.js';
+import type { Item } from '../../protocol/index.js';
+import { isModelItem, isUserMessage } from '../../providers/transcripts/index.js';
+import { cutMessage } from './cut-message.js';
 
 /** Tokens of some items. A count beyond `limit` may stop. */
 export type CountItems = (items: readonly Item[], limit: number) => Promise<number>;
 
-/** Characters of the messages that are kept: `encrypted_content` is limited (protocol §2), and images have few tokens for their length. */
-const MOST_CHARACTERS = 8 * 1024 * 1024;
+/** What is kept of a history. */
+export interface KeepOptions {
+  /** Most tokens. */
+  readonly tokens: number;
+  /** Most tokens with the question that waits for its answer, which is kept first. */
+  readonly tokensWithQuestion: number;
+  /** Most bytes, as JSON. */
+  readonly bytes: number;
+  /** Whether the latest messages of the user wait for their answer. */
+  readonly isUnanswered: boolean;
+  readonly count: CountItems;
+}
 
-/** The latest messages of the user that have at most `budget` tokens together, oldest first. */
-export async function keepLatest(
-  history: readonly Item[],
-  budget: number,
-  count: CountItems,
-): Promise<readonly Item[]> {
+/**
+ * The latest messages of the user that fit, oldest first; one that is too large is skipped. A question that waits for its answer is
+ * always kept: if it is too large, without its middle.
+ */
+export async function keepLatest(history: readonly Item[], options: KeepOptions): Promise<readonly Item[]> {
+  const { count, isUnanswered } = options;
+  const question = isUnanswered ? latestQuestion(history) : [];
   const kept: Item[] = [];
-  let left = budget;
-  let characters = 0;
+  let tokens = 0;
+  let bytes = 0;
   for (const message of history.filter(isUserMessage).reverse()) {
-    const tokens = await count([message], left);
-    characters += jsonLength(message);
-    if (tokens > left || characters > MOST_CHARACTERS) break;
-    left -= tokens;
-    kept.push(message);
+    const isAsked = question.includes(message);
+    const left = (isAsked ? options.tokensWithQuestion : options.tokens) - tokens;
+    if (left <= 0) break;
+    const fits = async (item: Item): Promise<boolean> =>
+      bytes + bytesOf(item) <= options.bytes && (await count([item], left)) <= left;
+    const fitting = (await fits(message)) ? message : isAsked ? await cutMessage(message, fits) : undefined;
+    if (fitting === undefined) continue;
+    kept.push(fitting);
+    tokens += await count([fitting], left);
+    bytes += bytesOf(fitting);
   }
   return kept.reverse();
+}
+
+/** UTF-8 bytes of items as JSON. */
+export function bytesOf(items: Item | readonly Item[]): number {
+  return Buffer.byteLength(JSON.stringify(items));
+}
+
+/** The user's latest messages that no output of the model is between. */
+function latestQuestion(history: readonly Item[]): readonly Item[] {
+  const end = history.findLastIndex(isUserMessage) + 1;
+  const before = history.slice(0, end).findLastIndex(isModelItem) + 1;
+  return history.slice(before, end).filter(isUserMessage);
 }

@@ -21,6 +21,13 @@ export function askForSummary(custom: string, ids: IdGenerator): Item {
   return { id: ids.next('msg'), type: 'message', status: 'completed', role: 'user', content };
 }
 
+/** Whether an item is the summary of an earlier compaction. */
+export function isSummary({ type, role, content }: Item): boolean {
+  if (type !== 'message' || role !== 'assistant' || !Array.isArray(content)) return false;
+  const [first] = content as readonly { readonly text?: unknown }[];
+  return typeof first?.text === 'string' && first.text.startsWith(HEADING);
+}
+
 /** The message that stands for what was summarised. Of the assistant, as it is the model's text and must not pass for the user's. */
 export function toSummaryMessage(summary: string, ids: IdGenerator): Item {
   const content = [{ type: 'output_text', text: `${HEADING}\n\n${summary}`, annotations: [] }];

@@ -25,13 +25,16 @@ export interface SummaryTask {
   /** Items that stand before it and stay in effect. */
   readonly settings: readonly Item[];
   readonly history: readonly Item[];
+  /** Most tokens of the summary; its model may set a lower limit. */
+  readonly mostTokens: number;
   readonly signal: AbortSignal;
 }
 
 /** Less room than this for a part of a context is of no use, tokens. */
 const LEAST_ROOM = 64;
 
-const ALIVE: readonly ModelEvent[] = [];
+/** How far a summary may exceed its limit by a count of the service: models count in their own way. */
+const TOLERANCE = 1.5;
 
 /** Has contexts summarised by the models that they belong to. */
 @Injectable()
@@ -44,7 +47,7 @@ export class Summarizer {
 
   /**
    * Asks the model for a summary and returns it as a message; a history beyond the model's window is summarised in parts, each with the
-   * summary so far. Yields an empty batch for each sign of life, and the tokens that were used. Throws the errors of the provider,
+   * summary so far. Yields a batch for each sign of life, with the upstream that answers, if it is named, and the tokens that were used. Throws the errors of the provider,
    * ModelError for a summary that is empty, refused or too long, and ApiError 400 `context_length_exceeded` when not even a part fits.
    */
   async *summarize(task: SummaryTask): AsyncGenerator<readonly ModelEvent[], Item, undefined> {
@@ -64,11 +67,11 @@ export class Summarizer {
     const { question, route, settings, history, signal } = task;
     const { contextWindow: window } = route.model;
     if (window === undefined) return [history];
-    const mostTokens = this.mostTokens(route);
+    const mostTokens = mostTokensOf(task);
     // Counts are estimates.
     const limit = window - mostTokens - Math.ceil(window / 16);
     const count = (context: readonly Item[]): Promise<number> =>
-      this.meter.countInput(route.provider, this.toQuestion(question, route, context), { signal, limit });
+      this.meter.countInput(route.provider, toSummaryQuestion(question, context, mostTokens), { signal, limit });
     if ((await count([...settings, ...history, prompt])) <= limit) return [history];
     const room = limit - mostTokens - (await count([...settings, prompt]));
     if (room < LEAST_ROOM) throw ApiError.of('context_length_exceeded', CONTEXT_TOO_LONG, { param: 'input' });
@@ -79,13 +82,15 @@ export class Summarizer {
 
   /** Asks for the summary of a context. */
   private async *ask(
-    { question, route, signal }: SummaryTask,
+    task: SummaryTask,
     context: readonly Item[],
   ): AsyncGenerator<readonly ModelEvent[], string, undefined> {
-    const asked = this.toQuestion(question, route, context);
+    const { question, route, signal } = task;
+    const mostTokens = mostTokensOf(task);
+    const asked = toSummaryQuestion(question, context, mostTokens);
     const answer = this.readAnswer(asked);
     for await (const batch of readPushed((sink) => askProvider(route.provider, asked, sink), signal)) {
-      yield ALIVE;
+      yield batch.filter((event) => event.type === 'metadata').flatMap(toAnswerer);
       for (const event of batch) {
         if (event.type === 'finish') answer.endPass(event);
         else if (event.type !== 'metadata' && event.type !== 'event' && !isPlainReasoning(event)) answer.push(event);
@@ -98,7 +103,10 @@ export class Summarizer {
     const output = answer.outputFrom(0);
     const tokens = answer.pass.usage ?? (await this.meter.countPass(route.provider, asked, output, signal));
     yield [{ type: 'usage', ...tokens }];
-    return requireSummary(output, answer.pass.finish.reason);
+    const text = requireSummary(output, answer.pass.finish.reason);
+    const limit = Math.ceil(mostTokens * TOLERANCE);
+    if ((await route.provider.countContextTokens(output, { signal, limit })) > limit) throw summaryFailed(TOO_LONG);
+    return text;
   }
 
   /** Builds the output items of the model's answer, which no client sees. */
@@ -109,23 +117,28 @@ export class Summarizer {
     answer.beginPass();
     return answer;
   }
-
-  private toQuestion(question: Turn, route: ModelRoute, context: readonly Item[]): Turn {
-    return toSummaryQuestion(question, context, this.mostTokens(route));
-  }
-
-  /** Most tokens of a summary. */
-  private mostTokens({ model: { contextWindow = Infinity, maxOutputTokens = Infinity } }: ModelRoute): number {
-    return Math.min(this.environment.COMPACTION_MAX_SUMMARY_TOKENS, maxOutputTokens, Math.floor(contextWindow / 8));
-  }
 }
+
+function mostTokensOf({ mostTokens, route: { model } }: SummaryTask): number {
+  const { contextWindow = Infinity, maxOutputTokens = Infinity } = model;
+  return Math.min(mostTokens, maxOutputTokens, Math.floor(contextWindow / 8));
+}
+
+/** Who answers, without what concerns the answer itself. */
+function toAnswerer({ provider, model }: Extract<ModelEvent, { type: 'metadata' }>): readonly ModelEvent[] {
+  if (provider === undefined) return [];
+  return [{ type: 'metadata', provider, ...(model === undefined ? {} : { model }) }];
+}
+
+const TOO_LONG = 'it is longer than permitted';
 
 function requireSummary(output: readonly Item[], reason: string): string {
   const parts = output.filter(({ type }) => type === 'message').flatMap(({ content }) => content as readonly Part[]);
   const text = parts.map((part) => part.text ?? '').join('');
-  if (reason === 'length') throw failed('it is longer than permitted');
-  if (reason !== 'stop' || parts.some(({ type }) => type === 'refusal')) throw failed('the model refused to write it');
-  if (text.trim() === '') throw failed('the model wrote nothing');
+  if (reason === 'length') throw summaryFailed(TOO_LONG);
+  if (reason !== 'stop' || parts.some(({ type }) => type === 'refusal'))
+    throw summaryFailed('the model refused to write it');
+  if (text.trim() === '') throw summaryFailed('the model wrote nothing');
   return text;
 }
 
@@ -134,6 +147,7 @@ interface Part {
   readonly text?: string;
 }
 
-function failed(why: string): ModelError {
+/** The error of a context that could not be summarised. */
+export function summaryFailed(why: string): ModelError {
   return new ModelError('server_error', `The context could not be summarised: ${why}. Nothing was changed.`);
 }

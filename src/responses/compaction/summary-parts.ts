@@ -1,5 +1,5 @@
 import { isMedia, validCuts } from '../../context/index.js';
-import type { ContentPart, IdGenerator, Item } from '../../protocol/index.js';
+import { type ContentPart, type IdGenerator, isSealedReasoning, type Item, withoutSeal } from '../../protocol/index.js';
 import type { CountItems } from './kept-messages.js';
 
 /** How a history is divided into parts. */
@@ -39,7 +39,10 @@ export async function divideIntoParts(
       add(group, tokens);
       continue;
     }
-    for (const item of group) {
+    for (const whole of group) {
+      // No model can read a seal that is cut.
+      const item = isSealedReasoning(whole) ? withoutSeal(whole) : whole;
+      if (item === undefined) continue;
       for (const piece of await cutItem(item, { room, count, ids })) add([piece], await count([piece], room));
     }
   }

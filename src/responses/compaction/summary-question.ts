@@ -1,4 +1,4 @@
-import type { Item } from '../../protocol/index.js';
+import { type Item, withoutUpstream } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 
 /** Members of a request that concern its own answer. */
@@ -20,7 +20,7 @@ const OF_THE_TURN: ReadonlySet<string> = new Set([
  * turn, so that an upstream finds the context in its cache; no tool can be called, and the answer is plain text.
  */
 export function toSummaryQuestion(turn: Turn, context: readonly Item[], mostTokens: number): Turn {
-  const { responseId, tenant, sessionId, settings, headers } = turn;
+  const { responseId, tenant, sessionId, settings, headers, parent } = turn;
   const { conversation: _conversation, ...others } = settings;
   const sent = Object.entries(turn.parameters).filter(([name]) => !OF_THE_TURN.has(name));
   const { verbosity } = settings.text;
@@ -51,6 +51,7 @@ export function toSummaryQuestion(turn: Turn, context: readonly Item[], mostToke
     include: [],
     headers,
     purpose: 'summary',
-    parent: null,
+    // The upstream that has answered has the context in its cache, but does not go on from its own state.
+    parent: parent && { ...parent, origin: withoutUpstream(parent.origin) },
   };
 }

@@ -2,6 +2,8 @@ import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 
 import { ApiError, type CreateResponseRequest, refuseMisplacedTrigger } from '../../protocol/index.js';
 import { compile, membersOf, nested, refuseUnknown, requireObject, Satisfies } from '../../validation/index.js';
+import { conversation } from './conversation.js';
+import { refuseTwoHistories } from './cross-checks.js';
 import { ModelMember } from './create-request-body.js';
 import { input } from './input-item.js';
 import { requireModel } from './require-model.js';
@@ -22,6 +24,11 @@ class CompactRequestBody extends ModelMember {
   @IsOptional()
   @Satisfies(responseId)
   readonly previous_response_id?: string | null;
+
+  /** Read without its lock, and not changed. */
+  @IsOptional()
+  @Satisfies(conversation)
+  readonly conversation?: string | { readonly id: string } | null;
 
   @IsOptional()
   @IsString()
@@ -64,9 +71,10 @@ export function validateCompactRequest(body: unknown, options: CreateOptions): C
   if (unknown !== null) throw unknown.toError();
   const request = members as unknown as CompactRequest;
   check(members, { ...given, tolerated: toleratedFor?.(request.model) });
-  if (request.input == null && request.previous_response_id == null) {
+  if (request.input == null && request.previous_response_id == null && request.conversation == null) {
     throw ApiError.of('missing_required_parameter', "Missing required parameter: 'input'.", { param: 'input' });
   }
+  refuseTwoHistories(request);
   refuseMisplacedTrigger(request.input);
   return request;
 }

@@ -1,4 +1,5 @@
 import { IsArray, IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
+import { MAX_SEAL_CHARACTERS } from '../../protocol/index.js';
 import { listOf, nested, Satisfies } from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { ITEM_STATUSES } from './item-status.js';
@@ -31,7 +32,7 @@ export class Reasoning extends AnyItem {
 /** `compaction`, and its Codex name `compaction_summary` (protocol §3.1). */
 export class Compaction extends AnyItem {
   @IsString()
-  @MaxLength(20_971_520)
+  @MaxLength(MAX_SEAL_CHARACTERS)
   readonly encrypted_content!: string;
 }
 

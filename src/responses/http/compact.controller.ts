@@ -27,7 +27,8 @@ export class CompactController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CompactedResponse | undefined> {
     const request = toCompactionRequest(this.validator.checkCompactRequest(body));
-    const turn = new ActiveTurn(this.responses.admit(request, caller, { headers }), clientOf(reply, 'json'));
+    const admitted = this.responses.admit(request, caller, { headers, onlyReadsConversation: true });
+    const turn = new ActiveTurn(admitted, clientOf(reply, 'json'));
     stopWhenGone(reply, turn);
     const ended = await this.responses.execute(turn, null);
     return ended && toCompactedResponse(ended.response);

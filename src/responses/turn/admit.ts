@@ -46,6 +46,8 @@ export interface AdmittedTurn {
   readonly requestedTier: ResponseObject['service_tier'];
   /** Null: the response belongs to the session of its chain (docs/decisions/2026-11-21-sessions.md). */
   readonly session: NamedSession | null;
+  /** True if the turn reads its conversation without the lock, and does not change it. */
+  readonly onlyReadsConversation?: boolean;
   /** Lifetime of the response once it is stored, seconds. */
   readonly ttlSeconds: number;
 }
@@ -60,6 +62,8 @@ export interface AdmitOptions {
   readonly sessionId?: string | undefined;
   /** Whether a turn that names a session holds its lock. */
   readonly locksSession?: boolean;
+  /** Whether the turn reads its conversation without the lock; only for responses that are not stored. */
+  readonly onlyReadsConversation?: boolean;
 }
 
 /** Creates turns from requests: assigns ids and times, without asking the model. */
@@ -91,6 +95,7 @@ export class TurnAdmitter {
       generate,
       requestedTier: request.service_tier ?? 'auto',
       session: sessionId === undefined ? null : { id: sessionId, param, locks },
+      ...(options.onlyReadsConversation === true ? { onlyReadsConversation: true } : {}),
       ttlSeconds: readTimeToLive(headers, this.environment),
     };
   }

@@ -76,7 +76,9 @@ export class Entrance {
   private async takeLock(turn: ActiveTurn): Promise<HeldLock> {
     const { run } = turn;
     const { session, caller, settings } = turn.admitted;
-    if (settings.conversation != null) return this.openConversation(turn, settings.conversation.id);
+    if (settings.conversation != null && locksConversation(turn.admitted)) {
+      return this.openConversation(turn, settings.conversation.id);
+    }
     if (session === null) return NO_LOCK;
     const { param } = session;
     const onLost = (): void => turn.stop('lock_lost');
@@ -128,8 +130,12 @@ export class Entrance {
   }
 }
 
-function mayLock({ session, settings }: AdmittedTurn): boolean {
-  return session !== null || settings.conversation != null;
+function mayLock(turn: AdmittedTurn): boolean {
+  return turn.session !== null || locksConversation(turn);
+}
+
+function locksConversation({ settings, onlyReadsConversation }: AdmittedTurn): boolean {
+  return settings.conversation != null && onlyReadsConversation !== true;
 }
 
 function goesOn({ stopReason }: ActiveTurn): boolean {

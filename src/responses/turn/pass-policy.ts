@@ -11,7 +11,7 @@ import { findInstances } from './find-instances.js';
 
 /** A pass that ended with `finish`. */
 export interface FinishedPass {
-  /** From 1. */
+  /** From 1; passes of policies are not counted. */
   readonly number: number;
   /** The output items of the pass. */
   readonly output: readonly Item[];
@@ -23,11 +23,13 @@ export interface FinishedPass {
 
 /** A pass that is about to begin. */
 export interface NextPass {
-  /** From 1. */
+  /** From 1; passes of policies are not counted. */
   readonly number: number;
   /** What the model will be asked. */
   readonly question: Turn;
   readonly route: ModelRoute;
+  /** Characters that may still be added to the output of the response. */
+  readonly charactersLeft: number;
   /** Aborts when the turn is stopped. */
   readonly signal: AbortSignal;
 }
@@ -35,7 +37,8 @@ export interface NextPass {
 /** A pass that a policy answers in place of the model. */
 export interface OwnPass {
   /**
-   * Its events, up to `finish`, with the tokens that it used. They become output of the response. An error fails the turn; an empty batch is a sign of life.
+   * Its events, up to `finish`, with the tokens that it used. They become output of the response. An error fails the turn; an empty batch is a
+   * sign of life. A pass of nothing but `finish` leaves everything as it is.
    */
   generate(): AsyncIterable<ModelEvent | readonly ModelEvent[]>;
   /** Whether the response ends with it; otherwise the model is asked next, with this output in its context. */
@@ -125,12 +128,13 @@ export class PassPolicies implements OnModuleInit {
     turn: ActiveTurn,
     assembler: ResponseAssembler,
   ): Promise<readonly Item[] | null> {
-    const { passes, given: before } = assembler.state;
+    const { modelPasses: number } = assembler;
+    const { given: before } = assembler.state;
     const toolCallsLeft = (turn.admitted.settings.max_tool_calls ?? Infinity) - countOutputs(before.flatMap(itemsOf));
-    if (passes.length >= this.environment.MAX_PASSES || toolCallsLeft <= 0) return null;
+    if (number >= this.environment.MAX_PASSES || toolCallsLeft <= 0) return null;
     // A copy, so that policies cannot change the response.
     const output = structuredClone(assembler.outputFrom(assembler.pass.firstIndex));
-    const pass: FinishedPass = { number: passes.length, output, toolCallsLeft, signal: turn.signal };
+    const pass: FinishedPass = { number, output, toolCallsLeft, signal: turn.signal };
     const answers = await Promise.all(policies.map(async (policy) => policy.answer?.(pass)));
     const given = answers.flatMap((items) => items ?? []).map((item) => this.toItem(item));
     return given.length === 0 || countOutputs(given) > toolCallsLeft ? null : given;

@@ -1,6 +1,7 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import type { Environment } from '../../config/index.js';
+import { withoutUpstream } from '../../protocol/index.js';
 import {
   askProvider,
   type Finish,
@@ -84,9 +85,13 @@ export class Pass implements ModelSink {
     return this.read(() => askProvider(provider, question, this));
   }
 
-  /** Runs a pass that a policy answers, and waits for its `finish`. Throws the same errors. */
-  run(pass: OwnPass): Promise<Finish | null> {
+  /**
+   * Runs a pass that a policy answers, and waits for its `finish`. Throws the same errors. What follows goes to the upstream that has
+   * answered before, unless the pass names another one.
+   */
+  run(pass: OwnPass, { providerName }: ModelRoute, { parent }: Turn): Promise<Finish | null> {
     this.isOwn = true;
+    this.dependencies.assembler.nameOrigin(withoutUpstream(parent?.origin ?? { provider: providerName }));
     return this.read(() => pumpStream(() => pass.generate(), this));
   }
 
@@ -125,13 +130,13 @@ export class Pass implements ModelSink {
       this.fail(error);
       return undefined;
     }
-    return this.catchingUp === null ? this.settle() : this.hold(this.catchingUp);
+    return this.catchingUp === null ? this.settle(batch.length === 1) : this.hold(this.catchingUp);
   }
 
   /** Passes on what was taken. */
-  private settle(): Promise<void> | undefined {
-    this.accept();
-    if (this.dependencies.turn.firstEventAt === 0) this.noteFirstEvent();
+  private settle(isOneEvent: boolean): Promise<void> | undefined {
+    // A policy that had nothing to add leaves it to the model to accept or refuse the request.
+    if (!this.isOwn || this.finish === null || !isOneEvent) this.begin();
     if (this.finish === null) return this.goOn();
     this.close();
     this.resolve(this.finish);
@@ -178,7 +183,7 @@ export class Pass implements ModelSink {
     this.catchingUp = null;
     if (this.isClosed) return undefined;
     for (const event of this.backlog.splice(0)) this.take(event);
-    return this.settle();
+    return this.settle(false);
   };
 
   /** Passes on an event that is not part of the response, in its place if the client is not behind. */
@@ -253,6 +258,11 @@ export class Pass implements ModelSink {
     if (turn.run?.isResumed === true) return;
     const provider = turn.ending.provider ?? '';
     observers.firstEvent(() => ({ ...turn.begun, provider, firstEventMs: turn.firstEventAt - turn.startedAt }));
+  }
+
+  private begin(): void {
+    this.accept();
+    if (this.dependencies.turn.firstEventAt === 0) this.noteFirstEvent();
   }
 
   private accept(): void {

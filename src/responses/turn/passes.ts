@@ -13,7 +13,7 @@ import { Delivery } from './delivery.js';
 import type { EventSink } from './event-sink.js';
 import { TurnFailures } from './failures.js';
 import { Pass, type PassDependencies } from './pass.js';
-import { type OwnPass, PassPolicies } from './pass-policy.js';
+import { type NextPass, type OwnPass, PassPolicies } from './pass-policy.js';
 import { ReasoningSealer } from './reasoning-sealer.js';
 import { type ResolvedTurn, TurnResolver } from './resolve.js';
 import { type EarlyEnd, endsUnanswered } from './stop-reason.js';
@@ -76,23 +76,22 @@ export class Passes {
     const sealer = ReasoningSealer.of(turn.admitted, this.seals);
     const dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, observers, clock, limits };
     const canLookAhead = policies.some((policy) => policy.ahead !== undefined);
-    let looksAhead = canLookAhead;
+    let followsOwn = false;
     let pass = new Pass(dependencies, turn.run !== null);
     assembler.start();
     try {
       if (turn.run !== null) {
-        ({ question, transcript, included, ended } = await this.takeOver(turn, resolved, assembler));
+        ({ question, transcript, included, ended, followsOwn } = await this.takeOver(turn, resolved, assembler));
         // Its readers need not wait for the model.
         void delivery.deliver();
       }
       for (;;) {
         let own: OwnPass | undefined;
-        if (ended === null && looksAhead) {
-          const next = { number: assembler.state.passes.length + 1, question, route, signal: turn.signal };
-          own = await turn.until(this.policies.ahead(policies, next));
+        if (ended === null && canLookAhead && !followsOwn) {
+          own = await turn.until(this.policies.ahead(policies, this.toNext(turn, question, route, assembler)));
         }
-        if (resolved.fitsLate && ended === null && own === undefined && turn.earlyEnd === null) {
-          question = await turn.until(this.resolver.fitLate(question, route, turn.signal));
+        if (resolved.mayCompact && ended === null && own === undefined && turn.earlyEnd === null) {
+          question = await turn.until(this.resolver.fitUncompacted(question, route, turn.signal));
         }
         // Before the pass begins: a model that was not asked has used nothing.
         if (turn.earlyEnd !== null) {
@@ -100,7 +99,8 @@ export class Passes {
           break;
         }
         if (ended === null) assembler.beginPass();
-        const finish: Finish | null = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own)));
+        const finish: Finish | null =
+          ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own, route, question)));
         ended = null;
         if (finish === null) {
           outcome = await this.cut(turn, route, question, assembler);
@@ -110,15 +110,20 @@ export class Passes {
         if (own !== undefined && finish.reason === 'stop' && !own.isLast) {
           // Noted together with its end, so that another attempt goes on with the model.
           assembler.give([]);
-          transcript = transcript.append(assembler.outputFrom(included));
-          included = assembler.state.items.length;
-          void delivery.deliver();
-          question = await turn.until(this.resolver.resolveNext(turn, resolved, [], transcript, null));
-          pass = new Pass(dependencies, true);
-          looksAhead = false;
+          if (pass.isAccepted) void delivery.deliver();
+          const output = assembler.outputFrom(included);
+          // Without output the model is asked as if nothing had happened.
+          if (output.length > 0) {
+            transcript = transcript.append(output);
+            included = assembler.state.items.length;
+            const origin = withoutUpstream(assembler.pass.origin);
+            question = await turn.until(this.resolver.resolveNext(turn, resolved, [], transcript, origin));
+          }
+          pass = new Pass(dependencies, pass.isAccepted);
+          followsOwn = true;
           continue;
         }
-        looksAhead = canLookAhead;
+        followsOwn = false;
         if (assembler.pass.usage === null) {
           const output = assembler.outputFrom(assembler.pass.firstIndex);
           assembler.report(await turn.until(this.meter.countPass(route.provider, question, output, turn.signal)));
@@ -156,6 +161,12 @@ export class Passes {
       turn.used(assembler.usage);
     }
     return { assembler, delivery, outcome, transcript, included };
+  }
+
+  /** The pass that is about to begin, as policies see it. */
+  private toNext(turn: ActiveTurn, question: Turn, route: ModelRoute, assembler: ResponseAssembler): NextPass {
+    const charactersLeft = this.environment.MAX_OUTPUT_CHARACTERS - assembler.state.characters;
+    return { number: assembler.modelPasses + 1, question, route, charactersLeft, signal: turn.signal };
   }
 
   private takeOver(turn: ActiveTurn, resolved: ResolvedTurn, assembler: ResponseAssembler): Promise<Course> {

@@ -31,7 +31,7 @@ export interface ResolvedTurn {
   /** The session of the response. */
   readonly sessionId: string;
   /** Whether its context may be compacted before a pass, and is fitted into the window only then. */
-  readonly fitsLate: boolean;
+  readonly mayCompact: boolean;
 }
 
 /** Resolves the model and the context of a turn: the last step that can refuse its request. */
@@ -76,18 +76,18 @@ export class TurnResolver {
   /** The input of the next pass, after items were given to the model. */
   async resolveNext(
     { admitted, signal }: ActiveTurn,
-    { route, sessionId, fitsLate }: ResolvedTurn,
+    { route, sessionId, mayCompact }: ResolvedTurn,
     given: readonly Item[],
     transcript: Transcript,
     origin: Origin | null,
   ): Promise<Turn> {
     const parent = { responseId: admitted.responseId, origin };
     const question = await this.questions.make(admitted, route, sessionId, { input: given, transcript, parent });
-    return fitsLate ? question : this.questions.fit(question, route, signal);
+    return mayCompact ? question : this.questions.fit(question, route, signal);
   }
 
-  /** Fits a question of a turn with `fitsLate` into the window of its model, unless its upstream compacts. Throws ApiError 400. */
-  async fitLate(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
+  /** Fits a question that may be compacted, but was not, into the window of its model, unless its upstream compacts. Throws ApiError 400. */
+  async fitUncompacted(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
     return route.provider.compactsContexts ? question : this.questions.fit(question, route, signal);
   }
 
@@ -95,7 +95,7 @@ export class TurnResolver {
     const resolved = this.resolveContext(turn, route);
     if (route.model.contextWindow === undefined) return resolved;
     const fit = async (whole: ResolvedTurn): Promise<ResolvedTurn> => {
-      if (whole.fitsLate) return whole;
+      if (whole.mayCompact) return whole;
       return { ...whole, question: await this.questions.fit(whole.question, route, turn.signal) };
     };
     return isPromise(resolved) ? resolved.then(fit) : fit(resolved);
@@ -115,7 +115,7 @@ export class TurnResolver {
     };
     if (settings.conversation == null) return resolveFrom(settings.previous_response_id);
     if (turn.conversation !== null) return resolveFrom(turn.conversation);
-    // It does not run yet: only its request is checked.
+    // It does not run yet, so that only its request is checked, or it only reads the conversation.
     return this.conversations.read(caller.tenant, settings.conversation.id).then(resolveFrom);
   }
 
@@ -128,10 +128,10 @@ export class TurnResolver {
     const { input, transcript, parent, conversation } = context;
     const own = conversation?.id ?? parent?.sessionId ?? admitted.responseId;
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
-    const fitsLate = compactionOf({ input, parameters: admitted.parameters }) !== null;
+    const mayCompact = compactionOf({ input, parameters: admitted.parameters }) !== null;
     const complete = (question: Turn): ResolvedTurn => {
       this.hostedTools.check(route, question);
-      return { route, question, input, transcript, parent, conversation, sessionId, fitsLate };
+      return { route, question, input, transcript, parent, conversation, sessionId, mayCompact };
     };
     const question = this.questions.make(admitted, route, sessionId, context);
     return isPromise(question) ? question.then(complete) : complete(question);

@@ -14,6 +14,8 @@ export interface Course {
   readonly included: number;
   /** How the model has ended the last pass, which is not asked again; null when it is to be asked. */
   readonly ended: Finish | null;
+  /** Whether the pass before was one of a policy, after which no policy is asked for another one. */
+  readonly followsOwn: boolean;
 }
 
 /** The question of a further pass. */
@@ -30,19 +32,21 @@ export async function takeOver(
 ): Promise<Course> {
   const { state } = assembler;
   // It died before it began a pass.
-  if (state.passes.length === 0) return { question, transcript: base, included: 0, ended: null };
+  if (state.passes.length === 0) return { question, transcript: base, included: 0, ended: null, followsOwn: false };
   const { transcript, included, ended } = readCourse(assembler, base);
-  if (transcript === base) return { question, transcript, included, ended };
   const given = state.given.at(-1);
   // When the given items come last, its provider may go on from the pass before, as if nothing had happened.
   const isGivenLast = given !== undefined && given.after === assembler.outputUpTo(included).length;
-  const asked = isGivenLast
-    ? await next(given.items, transcript, lastOrigin(state.passes.filter(({ isAnswered }) => isAnswered)))
-    : await next([], transcript, withoutUpstream(lastOrigin(state.passes)));
-  return { question: asked, transcript, included, ended };
+  const followsOwn = isGivenLast && given.items.length === 0;
+  if (transcript === base) return { question, transcript, included, ended, followsOwn };
+  const asked =
+    isGivenLast && !followsOwn
+      ? await next(given.items, transcript, lastOrigin(state.passes.filter(({ isAnswered }) => isAnswered)))
+      : await next([], transcript, withoutUpstream(lastOrigin(state.passes)));
+  return { question: asked, transcript, included, ended, followsOwn };
 }
 
-function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course, 'question'> {
+function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course, 'question' | 'followsOwn'> {
   const { state, pass } = assembler;
   if (pass.isAnswered) {
     const transcript = base.append(interleave(assembler.outputFrom(0), state.given));
