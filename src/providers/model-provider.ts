@@ -67,7 +67,8 @@ export abstract class ModelProviderBase {
 
   /**
    * Whether it takes compactions and reasoning that another Antiphon has sealed, and applies `reasoning.context` itself, as an upstream
-   * with the Responses API does. For others such a compaction is refused, and such reasoning left out. Reasoning that a provider has encrypted itself is always given back to it.
+   * with the Responses API does. For others such a compaction is refused, and such reasoning left out. Reasoning that a provider has
+   * encrypted itself is always given back to it.
    */
   readonly readsForeignSeals: boolean = false;
 

@@ -66,7 +66,7 @@ export const ERROR_CASES: readonly ErrorCase[] = [
     code: 'unknown_event_type',
     status: 400,
     param: 'type',
-    message: /'response\.destroy'/,
+    message: /'response\.destroy'\. Expected one of: 'response\.create',.* 'response\.steer', 'response\.interrupt',/,
     provoke: ({ client }) => client.send({ type: 'response.destroy', stream_id: 'a' }),
   },
   {

@@ -3,15 +3,16 @@ import type { JsonReader } from '../../bodies/index.js';
 import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';
-import { ApiError, type Item, type ResponseObject, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
+import { ApiError, type ResponseObject, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
 import type { ForeignEvent } from '../../providers/index.js';
 import { isPromise, type MaybePromise, type Timer } from '../../time/index.js';
-import { ActiveTurn, type AdmittedTurn, type EarlyEnd, type EventSink, type StopReason } from '../turn/index.js';
+import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 import { type ClientFrame, readFrame, requestOf } from './client-frame.js';
 import type { LaneTask } from './lanes.js';
 import { appendTo } from './response-append.js';
 import { itemsOf, type Steer } from './steer.js';
+import { SteerableResponse } from './steerable-response.js';
 import type { SteerableTurn, Steering } from './steering.js';
 
 /** A request without its envelope, not validated. */
@@ -60,6 +61,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   /** The end of the JSON text of each event. */
   private readonly tail: string;
   private active: ActiveTurn | null = null;
+  private steerable: SteerableResponse | null = null;
   private stopReason: StopReason | null = null;
   private state: 'waiting' | 'begun' | 'over' = 'waiting';
   private isSending = false;
@@ -160,6 +162,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
       onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
       onEvent: (event) => this.sendForeign(event),
     });
+    this.steerable = new SteerableResponse(this.active);
     if (this.stopReason !== null) this.active.stop(this.stopReason);
     return this.active;
   }
@@ -217,41 +220,10 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
   }
 
-  /** The id of its response. Throws an Error before it is admitted. */
-  get responseId(): string {
-    return this.running.responseId;
-  }
-
-  get refusesSteering(): string | null {
-    const { isSteerable, admitted } = this.running;
-    const { settings, parameters, generate } = admitted;
-    if (!isSteerable || !generate)
-      return "The model of this response cannot be steered. Send 'response.create' when it has ended.";
-    if (settings.conversation != null) return 'A response of a conversation cannot be steered.';
-    if ((parameters.context_management?.length ?? 0) > 0)
-      return 'A response with context_management cannot be steered.';
-    return null;
-  }
-
-  get parameters(): Request {
-    return this.running.admitted.parameters;
-  }
-
-  get given(): readonly Item[] {
-    return this.running.outlet?.given ?? [];
-  }
-
-  interject(type: string, members: string): boolean {
-    return this.running.outlet?.interject(type, members) === true;
-  }
-
-  endEarly(end: EarlyEnd): boolean {
-    return this.running.endEarly(end);
-  }
-
-  private get running(): ActiveTurn {
-    if (this.active === null) throw new Error('the turn is not admitted yet');
-    return this.active;
+  /** Throws an Error before the turn is admitted. */
+  get response(): SteerableResponse {
+    if (this.steerable === null) throw new Error('the turn is not admitted yet');
+    return this.steerable;
   }
 
   private get lane(): string {

@@ -1,6 +1,5 @@
-import { ApiError, ERROR_CODES, type IdGenerator, type Item, type ResponseObject } from '../../protocol/index.js';
+import { ApiError, ERROR_CODES, type IdGenerator, type ResponseObject } from '../../protocol/index.js';
 import { isObject } from '../../validation/index.js';
-import type { EarlyEnd } from '../turn/index.js';
 import type { ClientFrame } from './client-frame.js';
 import { EndedResponses, HAS_ENDED, HAS_FAILED, type Refusal, WAS_STEERED, type WhyEnded } from './ended-responses.js';
 import type { QueueShare } from './queue-budget.js';
@@ -14,6 +13,7 @@ import {
   type Steer,
   type SteerFailure,
 } from './steer.js';
+import type { SteerableResponse } from './steerable-response.js';
 
 /** Most steers that wait for one response (protocol §6.8). */
 const MAX_PENDING = 8;
@@ -28,21 +28,12 @@ type Request = Readonly<Record<string, unknown>>;
 /** A turn of the connection, as its steering needs it. */
 export interface SteerableTurn {
   readonly streamId: string | undefined;
-  readonly responseId: string;
   /** The response that it continues, as its client has named it. */
   readonly previousResponseId: unknown;
-  /** Why its response cannot be steered; null when it can. */
-  readonly refusesSteering: string | null;
-  /** Its request, without input. */
-  readonly parameters: Request;
-  /** The items that its server gave the model. */
-  readonly given: readonly Item[];
   /** The steers whose input is part of its own. */
   readonly carried: readonly Steer[];
-  /** Writes an event among those of its response. False after the terminal one. */
-  interject(type: string, members: string): boolean;
-  /** Ends its response early, at the next boundary that is safe. False when it is too late. */
-  endEarly(end: EarlyEnd): boolean;
+  /** Known once it is admitted. */
+  readonly response: SteerableResponse;
 }
 
 /** What the steering of a connection needs of it. */
@@ -117,7 +108,7 @@ export class Steering {
       this.targets.delete(steer.previousResponseId);
       this.release(steer);
     }
-    this.targets.set(turn.responseId, {
+    this.targets.set(turn.response.id, {
       turn,
       streamId: turn.streamId,
       steers: [],
@@ -180,7 +171,7 @@ export class Steering {
     const target = this.runningOf(frame.previous_response_id);
     if (target === undefined) return this.whyNotRunning(frame.previous_response_id, 'previous_response_id');
     const { turn, steers } = target;
-    if (turn.refusesSteering !== null) return ['steering_not_supported', turn.refusesSteering];
+    if (turn.response.refusesSteering !== null) return ['steering_not_supported', turn.response.refusesSteering];
     if (target.isInterrupted) return ['response_not_active', 'The response is being interrupted.'];
     const wrong = describeSteer(frame);
     if (wrong !== null) return ['invalid_input', wrong];
@@ -195,14 +186,14 @@ export class Steering {
       return ['too_many_pending_steers', error.message];
     }
     const input = frame.input as Steer['input'];
-    const steer = { id: ids.next('steer'), previousResponseId: turn.responseId, input, bytes };
+    const steer = { id: ids.next('steer'), previousResponseId: turn.response.id, input, bytes };
     this.accepted.add(steer);
-    if (!turn.interject('response.steer.accepted', acceptedMembers(steer))) {
+    if (!turn.response.interject('response.steer.accepted', acceptedMembers(steer))) {
       this.release(steer);
       return HAS_ENDED;
     }
     steers.push(steer);
-    turn.endEarly('steered');
+    turn.response.endEarly('steered');
     return null;
   }
 
@@ -210,7 +201,7 @@ export class Steering {
     const target = this.runningOf(id);
     if (target === undefined) return this.whyNotRunning(id, 'response_id');
     if (mode !== DISCARD) return ['invalid_value', `Invalid value for 'mode'. Supported values are: '${DISCARD}'.`];
-    if (!target.turn.endEarly('interrupted')) return HAS_ENDED;
+    if (!target.turn.response.endEarly('interrupted')) return HAS_ENDED;
     target.isInterrupted = true;
     return null;
   }
@@ -240,7 +231,7 @@ export class Steering {
     const { steers, isInterrupted } = target;
     if (status === 'failed') return this.failAll(steers, 'successor_creation_failed', 'The response has failed.');
     if (isInterrupted) return this.failAll(steers, 'response_not_active', 'The response was interrupted.');
-    const required = requiredInputOf(output, turn.given);
+    const required = requiredInputOf(output, turn.response.given);
     if (required.length === 0) return this.follow(turn, steers);
     target.isStored = store;
     return this.wait(id, target, required);
@@ -280,10 +271,10 @@ export class Steering {
 
   /** The successor has the settings of its response (protocol §6.8). */
   private follow(turn: SteerableTurn, steers: readonly Steer[]): readonly LateEvent[] {
-    const request = { ...turn.parameters, previous_response_id: turn.responseId, input: itemsOf(steers) };
+    const request = { ...turn.response.parameters, previous_response_id: turn.response.id, input: itemsOf(steers) };
     try {
       this.dependencies.follow(turn.streamId, request, steers);
-      this.ended.add(turn.responseId, { streamId: turn.streamId, why: WAS_STEERED });
+      this.ended.add(turn.response.id, { streamId: turn.streamId, why: WAS_STEERED });
       return [];
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
