@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
-import { ApiError, type Item, refuseMisplacedTrigger, type ResponseObject } from '../protocol/index.js';
+import {
+  ApiError,
+  type Item,
+  type Origin,
+  refuseMisplacedTrigger,
+  type ResponseObject,
+  withoutUpstream,
+} from '../protocol/index.js';
 import { type ConversationPlace, ResponseStore } from '../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import type { Continuation, Continuations } from './continuation.js';
@@ -74,8 +81,8 @@ export class ContextResolver {
   private async stored(tenant: Tenant, responseId: string, { within }: ContextScope): Promise<Continuation> {
     const chain = await this.store.chain(tenant, responseId, within);
     if (chain !== undefined) {
-      const { items, origin, sessionId, expiresAt } = chain;
-      return { responseId, transcript: Transcript.of(items), origin, conversation: null, sessionId, expiresAt };
+      const { items, ...known } = chain;
+      return { ...known, origin: originOf(chain), transcript: Transcript.of(items), conversation: null };
     }
     const response = await this.store.get(tenant, responseId, within);
     throw unusableParent(responseId, response?.status);
@@ -88,7 +95,7 @@ export class ContextResolver {
     const isWithin = within === undefined || known.sessionId === within;
     const isAlive = (known.expiresAt ?? Infinity) > this.clock.now();
     // Items of its conversation may be deleted, of which only the store knows. The store also has forks into the session.
-    return isWithin && isAlive && known.conversation === null ? known : undefined;
+    return isWithin && isAlive && !known.isInConversation ? known : undefined;
   }
 
   /** Replaces `item_reference`s with the stored items (protocol §3.1). Throws ApiError 404, and 400 for a misplaced trigger; both name `param`. */
@@ -115,6 +122,14 @@ function toContext(parent: Continuation | null, input: readonly Item[]): TurnCon
 
 function inConversation({ id, version, transcript, parent }: ReadConversation, input: readonly Item[]): TurnContext {
   return { input, transcript: transcript.accept(input), parent, conversation: { id, version } };
+}
+
+/** The origin of a stored response. Its upstream may have items that were deleted from the conversation since. */
+export function originOf({
+  origin,
+  isInConversation,
+}: Pick<Continuation, 'origin' | 'isInConversation'>): Origin | null {
+  return isInConversation ? withoutUpstream(origin) : origin;
 }
 
 function isReference({ type }: Item): boolean {

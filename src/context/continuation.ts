@@ -9,6 +9,8 @@ export interface Continuation {
   readonly origin: Origin | null;
   /** The conversation to which the response was appended, with its version since. */
   readonly conversation: ConversationPlace | null;
+  /** Whether it, or a response before it, was made in a conversation, whose items may be deleted. */
+  readonly isInConversation: boolean;
   /** The session of the response. */
   readonly sessionId: string;
   /** When the stored response expires, ms since the epoch; it may be deleted by another replica. Null: not stored. */

@@ -27,6 +27,8 @@ export interface HeldConversation extends ReadConversation, HeldLock {}
 export interface ConversationWaiter {
   /** Its latest response that the connection remembers; not used if the conversation was changed since. */
   readonly known: Continuation | undefined;
+  /** Longest wait for the lock, ms. */
+  readonly waitMs: number;
   readonly signal: AbortSignal;
   /** Called when the lock is lost. */
   readonly onLost: () => void;
@@ -42,9 +44,13 @@ export class ConversationGate {
 
   /**
    * Locks a conversation and reads it; the lock is renewed until it is released. Throws ApiError 404 when it is not
-   * found, and 400 `conversation_locked` at once when another turn has the lock.
+   * found, and 400 `conversation_locked` when another turn has the lock for the longest wait.
    */
-  async open(tenant: Tenant, id: string, { known, signal, onLost }: ConversationWaiter): Promise<HeldConversation> {
+  async open(
+    tenant: Tenant,
+    id: string,
+    { known, waitMs, signal, onLost }: ConversationWaiter,
+  ): Promise<HeldConversation> {
     const tryAcquire = async (ttlMs: number): Promise<OpenedConversation | undefined> => {
       const opened = await this.conversations.open(tenant, id, { ttlMs, knownVersion: known?.conversation?.version });
       if (!('refused' in opened)) return opened;
@@ -52,13 +58,12 @@ export class ConversationGate {
       return undefined;
     };
     const key = tenantKey(tenant, conversationLock(id));
-    const { held, lease } = await this.gate.hold({
-      key,
-      tryAcquire,
-      refuse: () => conversationLocked('conversation'),
-      waitMs: 0,
-      signal,
-      onLost,
+    const locked = conversationLocked('conversation');
+    const holding = this.gate.hold({ key, tryAcquire, refuse: () => locked, waitMs, signal, onLost });
+    const { held, lease } = await holding.catch(async (error: unknown) => {
+      // Its last turn may hold the lock of a conversation that is deleted.
+      const isGone = error === locked && (await this.conversations.get(tenant, id)) === undefined;
+      throw isGone ? ApiError.notFound('Conversation', id) : error;
     });
     return { ...toRead(id, lease, known), ...held };
   }

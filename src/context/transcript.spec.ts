@@ -72,6 +72,14 @@ describe(Transcript.name, () => {
     expect(ids(transcript.accept([output('again', 'call_1')]))).toEqual(['o', 'c', 'again']);
   });
 
+  it('names outputs that were stored without their call, until that is there', () => {
+    const stray = Transcript.of([output('o', 'call_1')]);
+    expect(() => stray.accept([message('a')])).toThrow(
+      'No tool call found for function call output with call_id call_1.',
+    );
+    expect(ids(stray.accept([call('c', 'call_1')]))).toEqual(['o', 'c']);
+  });
+
   it('waits for every one of several calls', () => {
     const asked = Transcript.of([call('c1', 'call_1'), call('c2', 'call_2')]);
     expect(() => asked.accept([output('o1', 'call_1')])).toThrow('No tool output found for function call call_2.');

@@ -40,6 +40,8 @@ export class Transcript {
     private readonly length: number,
     /** Call ids without an output yet, with the type of the call. */
     private readonly openCalls: ReadonlyMap<string, string>,
+    /** Call ids of outputs whose call is missing, with the type of the output: their items were not checked together. */
+    private readonly strayOutputs: ReadonlyMap<string, string>,
     /** Its items that a model does not see as they are. */
     readonly marks: Marks,
   ) {}
@@ -47,7 +49,7 @@ export class Transcript {
   /** A transcript of items that are already checked, such as a stored chain. */
   static of(items: readonly Item[]): Transcript {
     const backing: Backing = { items: [], ids: new Set(), callIds: new Set(), opened: new Map() };
-    return new Transcript(backing, 0, NO_CALLS, NO_MARKS).append(items);
+    return new Transcript(backing, 0, NO_CALLS, NO_CALLS, NO_MARKS).append(items);
   }
 
   /** All items, oldest first. */
@@ -95,7 +97,7 @@ export class Transcript {
       callIds: new Set(items.filter(isCall).map(callIdOf)),
       opened: this.openedAmong(items),
     };
-    return new Transcript(backing, this.length, this.openCalls, this.marks);
+    return new Transcript(backing, this.length, this.openCalls, this.strayOutputs, this.marks);
   }
 
   /** The items added since an earlier state of this transcript. */
@@ -105,12 +107,15 @@ export class Transcript {
 
   /**
    * Adds the input of a client. Throws ApiError 400 for a duplicate item, an output without its call, and a call that
-   * still has no output.
+   * still has no output, here or earlier.
    */
   accept(input: readonly Item[]): Transcript {
     const base = this.owned();
     base.refuseDuplicates(input);
     base.refuseOutputsWithoutCall(input);
+    for (const [callId, type] of base.strayOutputs) {
+      if (!input.some((item) => isCall(item) && callIdOf(item) === callId)) throw noCallFor(type, callId);
+    }
     for (const [callId, type] of base.openCallsAfter(input)) {
       throw ApiError.badRequest(`No tool output found for ${type.replaceAll('_', ' ')} ${callId}.`, 'input');
     }
@@ -141,7 +146,8 @@ export class Transcript {
       if (isCall(item)) backing.callIds.add(callIdOf(item));
     }
     const marks = addMarks(this.marks, items, this.length);
-    return new Transcript(backing, backing.items.length, this.openCallsAfter(items), marks);
+    const [open, stray] = [this.openCallsAfter(items), this.strayOutputsAfter(items)];
+    return new Transcript(backing, backing.items.length, open, stray, marks);
   }
 
   private openedAmong(items: readonly Item[]): OpenedItems {
@@ -174,10 +180,7 @@ export class Transcript {
       if (!isOutput(item)) continue;
       const callId = callIdOf(item);
       if (callId !== undefined && !calls.has(callId) && !this.backing.callIds.has(callId)) {
-        throw ApiError.badRequest(
-          `No tool call found for ${item.type.replaceAll('_', ' ')} with call_id ${callId}.`,
-          'input',
-        );
+        throw noCallFor(item.type, callId);
       }
     }
   }
@@ -190,10 +193,23 @@ export class Transcript {
     const open = new Map(openCalls);
     for (const item of items.filter(isCall)) {
       const callId = callIdOf(item);
-      if (callId !== undefined) open.set(callId, item.type);
+      if (callId !== undefined && !this.strayOutputs.has(callId)) open.set(callId, item.type);
     }
     for (const item of items.filter(isOutput)) open.delete(callIdOf(item) ?? '');
     return open;
+  }
+
+  /** After the call ids of the items were added. */
+  private strayOutputsAfter(items: readonly Item[]): ReadonlyMap<string, string> {
+    const { strayOutputs, backing } = this;
+    const isStray = (callId: string | undefined): callId is string =>
+      callId !== undefined && !backing.callIds.has(callId);
+    const added = items.filter((item) => isOutput(item) && isStray(callIdOf(item)));
+    // The common case.
+    if (strayOutputs.size === 0 && added.length === 0) return strayOutputs;
+    const stray = new Map([...strayOutputs].filter(([callId]) => isStray(callId)));
+    for (const item of added) stray.set(callIdOf(item) ?? '', item.type);
+    return stray;
   }
 }
 
@@ -203,6 +219,11 @@ export function duplicateItem(id: string, param: 'input' | 'items'): ApiError {
     `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
     param,
   );
+}
+
+function noCallFor(outputType: string, callId: string): ApiError {
+  const what = outputType.replaceAll('_', ' ');
+  return ApiError.badRequest(`No tool call found for ${what} with call_id ${callId}.`, 'input');
 }
 
 function isCall({ type }: Item): boolean {

@@ -29,9 +29,18 @@ export class WriteLockLostError extends StoreUnavailableError {
 export class ConversationChangedError extends StoreUnavailableError {
   override readonly name = 'ConversationChangedError';
 
-  constructor(conversationId: string) {
-    super(`the conversation ${conversationId} was changed while a turn of it ran`);
+  constructor(
+    conversationId: string,
+    /** Whether it was deleted. */
+    readonly isDeleted = false,
+  ) {
+    super(`the conversation ${conversationId} was ${isDeleted ? 'deleted' : 'changed'} while a turn of it ran`);
   }
+}
+
+/** Whether a turn can never be saved: others have its lock, or its conversation is not as it has read it. */
+export function isOutOfPlace(error: unknown): error is WriteLockLostError | ConversationChangedError {
+  return error instanceof WriteLockLostError || error instanceof ConversationChangedError;
 }
 
 /** An attempt to run a background response may write nothing more: the response has ended, or another attempt runs. */

@@ -18,6 +18,8 @@ export interface Chain {
   /** Input, output and given items of all ancestors and of the response itself, oldest first. */
   readonly items: readonly Item[];
   readonly origin: Origin | null;
+  /** Whether one of its responses was made in a conversation, whose items may be deleted. */
+  readonly isInConversation: boolean;
   /** The session of the response or, if it left that one, another session that shares it. */
   readonly sessionId: string;
   /** Milliseconds since the epoch. */

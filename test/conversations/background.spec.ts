@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { type ModelEvent, ResponseStore } from '../../src/index.js';
+import { ConversationChangedError, type ModelEvent, ResponseStore } from '../../src/index.js';
 import { BackgroundWorker } from '../../src/responses/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
@@ -158,6 +158,25 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect((await conversation.transcript()).slice(1)).toEqual(['user: Hi', 'assistant: Half']);
   });
 
+  it('fail, and append nothing, when the conversation was changed behind them', async () => {
+    held.hold();
+    const { id } = await create('slow');
+    await held.whenBegun(1);
+    const store = service.app.get(ResponseStore);
+    const finish = store.finish.bind(store);
+    store.finish = async () => {
+      store.finish = finish;
+      throw new ConversationChangedError(conversation.id);
+    };
+    held.letGo('slow');
+    expect(await whenEnded(service, id)).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error', message: expect.stringMatching(/^The conversation was changed/) },
+    });
+    expect(await conversation.transcript()).toEqual(['user: Before']);
+    expect(service.provider.turns).toHaveLength(1);
+  });
+
   it('fail when the conversation is deleted, while they wait or run', async () => {
     held.hold(2);
     const running = await create('slow');
@@ -167,7 +186,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     held.letGo('slow');
     expect(await whenEnded(service, running.id)).toMatchObject({
       status: 'failed',
-      error: { message: `Conversation with id '${conversation.id}' not found.` },
+      error: { code: 'server_error', message: 'The conversation was deleted while the response was made.' },
     });
   });
 });

@@ -152,6 +152,21 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       await expect(turn({ input: 'Well?' })).rejects.toMatchObject(unanswered);
     });
 
+    it('are refused while an output of the conversation has no call', async () => {
+      const output = { type: 'function_call_output', call_id: 'call_gone', output: 'x' };
+      const { body } = await service.api.post(`${conversation.path}/items`, { items: [output] });
+      const message = 'No tool call found for function call output with call_id call_gone.';
+      await expect(turn({ input: 'Hi' })).rejects.toMatchObject({ status: 400, body: { error: { message } } });
+      const [{ id }] = body['data'] as readonly [{ readonly id: string }];
+      await service.api.delete(`${conversation.path}/items/${id}`);
+      await turn({ input: 'Hi' });
+    });
+
+    it('are refused when there is nothing to answer', async () => {
+      const error = { code: 'missing_required_parameter' };
+      await expect(turn({ input: [] })).rejects.toMatchObject({ status: 400, body: { error } });
+    });
+
     it('take no item twice', async () => {
       const input = [{ role: 'user', content: 'Hi', id: 'msg_mine' }];
       await turn({ input });
@@ -194,7 +209,7 @@ describe.each(STATES)('turns in conversations in $state', ({ open }) => {
       await held.whenBegun(1);
       await service.api.delete(conversation.path);
       held.letGo('slow');
-      const message = /^The conversation was changed or deleted while the response was made\./;
+      const message = /^The conversation was deleted while the response was made\.$/;
       const failed = await running.then(
         ({ response }) => response['error'],
         (refusal: unknown) => (refusal as Refusal).error,

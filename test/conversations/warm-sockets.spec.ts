@@ -96,6 +96,15 @@ describe.each(STATES)('a socket with a conversation in $state', ({ open }) => {
     expect(seen()).toEqual(['user: One', 'assistant: ok', 'user: Two']);
   });
 
+  it('does not see items that were deleted elsewhere two responses back', async () => {
+    const first = await turn('One');
+    const next = await client.turn({ input: 'Branch', previous_response_id: first });
+    const [before] = await conversation.items();
+    await service.api.delete(`${conversation.path}/items/${before?.id ?? ''}`);
+    await client.turn({ input: 'Leaf', previous_response_id: next.response.id });
+    expect(seen()).toEqual(['user: One', 'assistant: ok', 'user: Branch', 'assistant: ok', 'user: Leaf']);
+  });
+
   it('forgets it when the conversation is deleted', async () => {
     await turn('One');
     await service.api.delete(conversation.path);

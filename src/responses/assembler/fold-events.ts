@@ -54,6 +54,9 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
     case 'pass':
       state.passes.push(newPass(state.items.length));
       return;
+    case 'conversation':
+      state.conversationVersion = note.version;
+      return;
     case 'finish':
       if (pass !== undefined) pass.finish = toFinish(note);
       return;

@@ -89,6 +89,20 @@ export class ResponseAssembler {
     if (this.state.opening !== 'in_progress') this.open('in_progress', 'in_progress');
   }
 
+  /**
+   * Records the version of the conversation that the passes read. False if passes of an earlier attempt have read another
+   * one, and have come to something.
+   */
+  readsConversation(version: number): boolean {
+    const { state } = this;
+    if (state.conversationVersion === version) return true;
+    const isUsed = state.items.length > 0 || state.passes.some(({ finish }) => finish !== null);
+    if (state.conversationVersion !== null && isUsed) return false;
+    state.conversationVersion = version;
+    this.events.note({ type: 'conversation', version });
+    return true;
+  }
+
   /** Begins a pass, unless an earlier attempt has begun it and came to nothing. */
   beginPass(): void {
     const { items, passes } = this.state;

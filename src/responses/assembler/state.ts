@@ -11,6 +11,8 @@ export interface AssemblerState {
   sequenceNumber: number;
   /** The last opening event that was written. */
   opening: 'none' | 'created' | 'queued' | 'in_progress';
+  /** The version of the conversation that the passes so far have read; null before, and without a conversation. */
+  conversationVersion: number | null;
   /** The output items, by output_index. */
   readonly items: ItemState[];
   /** The output_index of every item that is left out of the output, because its process died before its end. */
@@ -128,6 +130,8 @@ export type AssemblerNote = { readonly before: number } & NoteBody;
 export type NoteBody =
   /** A pass begins. */
   | { readonly type: 'pass' }
+  /** The version of the conversation that the passes from here on have read. */
+  | { readonly type: 'conversation'; readonly version: number }
   /** The model has ended the pass; its open items are closed next. */
   | ({ readonly type: 'finish' } & Finish)
   /** The open item at this place is closed next, and left out of the output. */
@@ -151,6 +155,7 @@ export function emptyState(): AssemblerState {
   return {
     sequenceNumber: 0,
     opening: 'none',
+    conversationVersion: null,
     items: [],
     dropped: [],
     passes: [],

@@ -7,6 +7,7 @@ import {
   ContextTooLargeError,
   DeletionNotices,
   EventLog,
+  isOutOfPlace,
   type Job,
   JobHandedBackError,
   JobQueue,
@@ -137,15 +138,14 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return TRIED_TOO_OFTEN;
     if (hasWaitedTooLong()) return WAITED_TOO_LONG;
 
-    if (started.attempts > 1) {
-      this.logger.warn(`${run.responseId} runs again, attempt ${started.attempts}: its process has died`);
-    }
     const { turn, log } = this.prepare(run, started, stored);
     slot.hold(turn);
     try {
       if ((await this.runner.run(turn, log)) !== undefined) return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
+      // Its model has ended, but it can never be appended.
+      if (isOutOfPlace(error.cause)) return { code: 'server_error', message: error.message };
       if (!isTemporary(error)) return toErrorBody(error);
       if (hasWaitedTooLong()) return WAITED_TOO_LONG;
       await this.store.handBack(run);
@@ -178,6 +178,11 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       begunAt,
       (ending, batch) => this.endings.toEnding(admitted, ending, batch),
       () => turn,
+      // Said once: it may have been handed back several times since.
+      () => {
+        if (started.attempts === 1) return;
+        this.logger.warn(`${run.responseId} runs again, attempt ${started.attempts}: its process has died`);
+      },
     );
     const turn: ActiveTurn = new ActiveTurn({ ...admitted, input: started.input }, { transport }, log);
     return { turn, log };

@@ -1,15 +1,14 @@
 import type { StreamEvent } from '../../protocol/index.js';
 import {
-  ConversationChangedError,
   type Ending,
   type EventLog,
+  isOutOfPlace,
   type LogBatch,
   type ResponseStore,
   type Run,
   RunLostError,
   type StartedRun,
   StoreUnavailableError,
-  WriteLockLostError,
 } from '../../state/index.js';
 import { Backoff, type Clock, type Pauses } from '../../time/index.js';
 import { type AssemblerNote, type AssemblerState, foldEvents } from '../assembler/index.js';
@@ -65,6 +64,7 @@ export class RunLog implements EventSink, BackgroundRun {
     private readonly toEnding: (ending: BackgroundEnding, log: LogBatch) => Ending,
     /** The turn that writes it; stopped when it can write nothing more. */
     private readonly turn: () => Pick<ActiveTurn, 'signal' | 'stop' | 'stopReason'>,
+    readonly entered: () => void,
   ) {
     this.isDurable = dependencies.isDurable;
     this.state = foldEvents(started.log);
@@ -182,6 +182,5 @@ export class RunLog implements EventSink, BackgroundRun {
 
 /** Whether the same write may succeed later: not once the lock or the conversation is no longer the turn's. */
 function isOutage(error: unknown): boolean {
-  const isLost = error instanceof WriteLockLostError || error instanceof ConversationChangedError;
-  return error instanceof StoreUnavailableError && !isLost;
+  return error instanceof StoreUnavailableError && !isOutOfPlace(error);
 }

@@ -19,7 +19,12 @@ export function requireInput(body: Body): void {
 /** Refuses an empty `input` without a history (protocol §2, order rule 7). */
 export function requireSomethingToAnswer(request: CreateResponseRequest): void {
   if (request.input?.length !== 0 || hasHistory(request)) return;
-  throw ApiError.of('missing_required_parameter', NOTHING_TO_ANSWER);
+  throw nothingToAnswer();
+}
+
+/** The error of a request whose model would see nothing. */
+export function nothingToAnswer(): ApiError {
+  return ApiError.of('missing_required_parameter', NOTHING_TO_ANSWER);
 }
 
 /** Refuses two histories at once (protocol §2, order rule 5). */

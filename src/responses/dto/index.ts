@@ -5,6 +5,7 @@ export {
   validateItemsQuery,
   validateRetrieveQuery,
 } from './query-parameters.js';
+export { nothingToAnswer } from './cross-checks.js';
 export { inputItem, typeOfItem } from './input-item.js';
 export { metadata } from './metadata.js';
 export type { CompactRequest } from './compact-request-body.js';

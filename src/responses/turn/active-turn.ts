@@ -39,6 +39,8 @@ export interface BackgroundRun {
   readonly begunAt: number;
   /** Whether another process can go on with it. */
   readonly isDurable: boolean;
+  /** The turn holds what it needs, and begins: it does not wait any more. */
+  entered(): void;
   /** Stores the end of the response. Rejects with RunLostError, WriteLockLostError or ConversationChangedError. */
   finish(ending: BackgroundEnding): Promise<void>;
 }

@@ -13,10 +13,19 @@ import { RunningTurns } from './running-turns.js';
 import { TurnEstimate } from './turn-estimate.js';
 import { TurnObservers } from './turn-observer.js';
 
+/**
+ * How long a background turn keeps its place and waits for a lock before it goes back to its queue, ms, and the share of the
+ * places that may wait so. Turns of one conversation that were created together follow each other without a pause.
+ */
+const BACKGROUND_LOCK_WAIT_MS = 2000;
+const BACKGROUND_WAITING_SHARE = 1 / 4;
+
 /** Begins and ends turns: admission, locks, the list of running turns, and observers. */
 @Injectable()
 export class Entrance {
   private readonly logger = new Logger(Entrance.name);
+  /** Background turns that wait for a lock. */
+  private waiting = 0;
 
   constructor(
     private readonly admission: Admission,
@@ -72,22 +81,19 @@ export class Entrance {
     turn.lock = await acquire(turn, this.takeLock(turn), (late) => void late.release());
   }
 
-  /** Takes the lock of the conversation or, without one, of the session that the turn names. */
+  /**
+   * Takes the lock of the conversation or, without one, of the session that the turn names. The lock of a conversation alone
+   * does not put the turns of its session in order: those of other conversations may run there at the same time.
+   */
   private async takeLock(turn: ActiveTurn): Promise<HeldLock> {
-    const { run } = turn;
-    const { session, caller, settings } = turn.admitted;
-    if (settings.conversation != null && locksConversation(turn.admitted)) {
-      return this.openConversation(turn, settings.conversation.id);
-    }
-    if (session === null) return NO_LOCK;
-    const { param } = session;
-    const onLost = (): void => turn.stop('lock_lost');
-    // A background turn waits in its queue, where it takes no place of others.
-    const waiter = { param, signal: turn.signal, onLost, ...(run === null ? {} : { waitMs: 0 }) };
-    const held = session.locks ? await this.sessions.hold(caller.tenant, session.id, waiter) : NO_LOCK;
+    const { run, admitted } = turn;
+    const { session, caller, settings } = admitted;
+    const held = await (run === null ? this.lock(turn, null) : this.lockInBackground(turn));
+    // A background response has its place in the session since it was created.
+    if (session === null || !settings.store || run !== null) return held;
     try {
-      // Checked under the lock, so that two turns cannot both take the last place. A background response has its place.
-      if (settings.store && run === null) await this.sessions.refuseWhenFull(caller.tenant, session.id, param);
+      // Checked under the lock, so that two turns cannot both take the last place.
+      await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
     } catch (error) {
       await held.release();
       throw error;
@@ -95,23 +101,30 @@ export class Entrance {
     return held;
   }
 
-  /** One lock is enough: turns of a conversation are in order, also in their session. */
-  private async openConversation(turn: ActiveTurn, id: string): Promise<HeldLock> {
-    const { run, client, signal } = turn;
-    const { session, caller, settings } = turn.admitted;
-    const known = client.continuations?.findConversation(id);
-    const onLost = (): void => turn.stop('lock_lost');
-    const conversation = await this.conversations.open(caller.tenant, id, { known, signal, onLost });
+  private async lockInBackground(turn: ActiveTurn): Promise<HeldLock> {
+    const mayWait = this.waiting + 1 <= this.environment.BACKGROUND_MAX_RUNNING * BACKGROUND_WAITING_SHARE;
+    this.waiting += 1;
     try {
-      if (session !== null && settings.store && run === null) {
-        await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
-      }
-    } catch (error) {
-      await conversation.release();
-      throw error;
+      return await this.lock(turn, mayWait ? BACKGROUND_LOCK_WAIT_MS : 0);
+    } finally {
+      this.waiting -= 1;
     }
-    turn.conversation = conversation;
-    return conversation;
+  }
+
+  /** `waitMs`: the longest wait; null for that of clients. */
+  private async lock(turn: ActiveTurn, waitMs: number | null): Promise<HeldLock> {
+    const { client, admitted, signal } = turn;
+    const { session, caller, settings } = admitted;
+    const onLost = (): void => turn.stop('lock_lost');
+    if (settings.conversation != null && locksConversation(admitted)) {
+      const { id } = settings.conversation;
+      const known = client.continuations?.findConversation(id);
+      const waiter = { known, waitMs: waitMs ?? 0, signal, onLost };
+      return (turn.conversation = await this.conversations.open(caller.tenant, id, waiter));
+    }
+    if (session?.locks !== true) return NO_LOCK;
+    const limit = waitMs ?? this.environment.SESSION_LOCK_TIMEOUT_MS;
+    return this.sessions.hold(caller.tenant, session.id, { param: session.param, waitMs: limit, signal, onLost });
   }
 
   private hold(turn: ActiveTurn, lease: Lease): void {

@@ -4,7 +4,13 @@ import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError, type ResponseErrorBody } from '../../protocol/index.js';
 import { BreakConnectionError, ModelError } from '../../providers/index.js';
-import { ConversationChangedError, StateError, StoreUnavailableError, WriteLockLostError } from '../../state/index.js';
+import {
+  ConversationChangedError,
+  isOutOfPlace,
+  StateError,
+  StoreUnavailableError,
+  WriteLockLostError,
+} from '../../state/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
@@ -22,7 +28,8 @@ const STOP_MESSAGES = {
 } as const satisfies Record<Exclude<StopReason, 'time_limit' | 'lock_lost'>, string>;
 
 const NOT_SAVED = 'The response could not be saved. Please retry your request.';
-const CHANGED = 'The conversation was changed or deleted while the response was made. Please retry your request.';
+const CHANGED = 'The conversation was changed while the response was made. Please retry your request.';
+const DELETED = 'The conversation was deleted while the response was made.';
 
 /** Converts errors of a turn to errors for clients; logs details that clients must not see. */
 @Injectable()
@@ -42,6 +49,7 @@ export class TurnFailures {
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     if (error instanceof ModelError) return { code: error.code, message: error.message };
     if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
+    if (isOutOfPlace(error)) return this.toSaveError(error, turn);
     if (error instanceof StoreUnavailableError) {
       this.log(error, turn);
       return { code: 'service_unavailable', message: error.toApiError().message };
@@ -62,6 +70,7 @@ export class TurnFailures {
     if (error instanceof TurnStoppedError) {
       return error.reason === 'time_limit' ? this.outOfTime() : ApiError.retryLater(stopMessage(error.reason, turn));
     }
+    if (isOutOfPlace(error)) return this.toSaveRefusal(error, turn);
     const refusal =
       error instanceof StateError ? error.toApiError() : ApiError.unexpected(turn.caller.requestId, error);
     // Client errors are not logged.
@@ -71,8 +80,16 @@ export class TurnFailures {
 
   /** The error of a finished response that could not be saved. */
   toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
-    this.log(error, turn);
+    // Clients delete conversations as they like.
+    if (!isDeletion(error)) this.log(error, turn);
     return { code: 'server_error', message: saveMessage(error, turn) };
+  }
+
+  /** The same for a client that gets no response: 503, and 404 when its conversation is gone. */
+  toSaveRefusal(error: unknown, turn: AdmittedTurn): ApiError {
+    const { message } = this.toSaveError(error, turn);
+    if (!isDeletion(error)) return ApiError.retryLater(message, error);
+    return new ApiError(404, 'invalid_request_error', null, null, message, { 'x-should-retry': 'false' }, error);
   }
 
   private outOfTime(): ApiError {
@@ -94,7 +111,12 @@ function stopMessage(reason: Exclude<StopReason, 'time_limit'>, turn: AdmittedTu
 
 function saveMessage(error: unknown, turn: AdmittedTurn): string {
   if (error instanceof WriteLockLostError) return lockLost(turn);
-  return error instanceof ConversationChangedError ? CHANGED : NOT_SAVED;
+  if (!(error instanceof ConversationChangedError)) return NOT_SAVED;
+  return error.isDeleted ? DELETED : CHANGED;
+}
+
+function isDeletion(error: unknown): boolean {
+  return error instanceof ConversationChangedError && error.isDeleted;
 }
 
 /** The lock of a turn is that of its conversation or, without one, of its session. */

@@ -5,6 +5,7 @@ import type { Transcript } from '../../context/index.js';
 import { type IncompleteReason, type Item, withoutUpstream } from '../../protocol/index.js';
 import type { Finish, FinishReason, ModelRoute, Turn } from '../../providers/index.js';
 import { Seals } from '../../seals/index.js';
+import { ConversationChangedError } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
@@ -169,7 +170,12 @@ export class Passes {
     return { number: assembler.modelPasses + 1, question, route, charactersLeft, signal: turn.signal };
   }
 
-  private takeOver(turn: ActiveTurn, resolved: ResolvedTurn, assembler: ResponseAssembler): Promise<Course> {
+  /** Rejects with ConversationChangedError when an earlier attempt has read another version of the conversation. */
+  private async takeOver(turn: ActiveTurn, resolved: ResolvedTurn, assembler: ResponseAssembler): Promise<Course> {
+    const { conversation } = resolved;
+    // What its model has said belongs behind what it has seen.
+    if (conversation !== null && !assembler.readsConversation(conversation.version))
+      throw new ConversationChangedError(conversation.id);
     const course = takeOver(assembler, resolved, (given, transcript, origin) =>
       this.resolver.resolveNext(turn, resolved, given, transcript, origin),
     );

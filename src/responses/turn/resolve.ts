@@ -4,6 +4,7 @@ import {
   ContextResolver,
   type Continuation,
   ConversationGate,
+  originOf,
   type ReadConversation,
   Transcript,
   type TurnContext,
@@ -12,6 +13,7 @@ import { ApiError, type Item, type Origin, type ResponseSettings } from '../../p
 import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Turn } from '../../providers/index.js';
 import { type ConversationPlace, ResponseStore, type StartedRun } from '../../state/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
+import { nothingToAnswer } from '../dto/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { compactionOf } from './compaction-request.js';
 import { Questions } from './questions.js';
@@ -92,13 +94,24 @@ export class TurnResolver {
   }
 
   private resolveFitting(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
-    const resolved = this.resolveContext(turn, route);
+    const resolved = this.resolveAsked(turn, route);
     if (route.model.contextWindow === undefined) return resolved;
     const fit = async (whole: ResolvedTurn): Promise<ResolvedTurn> => {
       if (whole.mayCompact) return whole;
       return { ...whole, question: await this.questions.fit(whole.question, route, turn.signal) };
     };
     return isPromise(resolved) ? resolved.then(fit) : fit(resolved);
+  }
+
+  /** The turn with its whole context, if that has something to answer (protocol §2, order rule 7). */
+  private resolveAsked(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
+    const resolved = this.resolveContext(turn, route);
+    if (turn.admitted.settings.conversation == null || !turn.admitted.generate) return resolved;
+    const check = (whole: ResolvedTurn): ResolvedTurn => {
+      if (whole.transcript.size === 0) throw nothingToAnswer();
+      return whole;
+    };
+    return isPromise(resolved) ? resolved.then(check) : check(resolved);
   }
 
   /** The turn with its whole context. */
@@ -144,7 +157,7 @@ function toContext({ context, input, parent, sessionId }: StartedRun): TurnConte
   return {
     input,
     transcript: transcript.append(input),
-    parent: parent && { ...parent, transcript, conversation: null, sessionId },
+    parent: parent && { ...parent, origin: originOf(parent), transcript, conversation: null, sessionId },
     conversation: null,
   };
 }

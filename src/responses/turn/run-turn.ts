@@ -33,6 +33,7 @@ export class TurnRunner {
       const entering = this.entrance.enter(turn);
       if (entering !== undefined) await entering;
       turn.throwIfStopped();
+      turn.run?.entered();
 
       const resolving = this.resolver.resolve(turn);
       const resolved = isPromise(resolving) ? await turn.until(resolving) : resolving;

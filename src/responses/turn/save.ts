@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { ApiError, estimateBytes, isCompactionTrigger } from '../../protocol/index.js';
+import { estimateBytes, isCompactionTrigger, type ResponseErrorBody } from '../../protocol/index.js';
 import { type ResponseRecord, ResponseStore, WriteLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
@@ -31,7 +31,7 @@ export class TurnSaver {
   /**
    * Ends the response. It is stored before its terminal event is sent, so that a client that has the event can continue
    * it on any replica; the end of a background response is stored together with the event. Throws ApiError 503 when it
-   * cannot be saved and there is no stream; the errors of BackgroundRun.
+   * cannot be saved and there is no stream, 404 when its conversation was deleted; the errors of BackgroundRun.
    */
   end(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<EndedTurn> {
     if (turn.run !== null) return this.finish(turn, turn.run, resolved, answer);
@@ -65,7 +65,7 @@ export class TurnSaver {
 
   /**
    * Saves the response if its request asks for it, remembers it for its connection, and returns it. A response that
-   * cannot be saved has failed and is not remembered; without a stream, that throws ApiError 503.
+   * cannot be saved has failed and is not remembered; without a stream, that throws ApiError 503 or 404.
    */
   private save(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<FinalResponse> {
     const response = answer.assembler.conclude(answer.outcome, this.clock.nowInSeconds());
@@ -96,15 +96,17 @@ export class TurnSaver {
     const place = placeOf(turn, resolved, response);
     const { origin } = assembler.pass;
     if (turn.stopReason === 'lock_lost') throw new WriteLockLostError(sessionId);
-    // A failed response cannot be continued.
-    const memory = response.status === 'failed' ? undefined : turn.client.continuations;
+    const isInConversation = resolved.conversation !== null || parent?.isInConversation === true;
+    // A failed response cannot be continued. A context that may lose items must be read again, or have a version to compare.
+    const isKept = response.status !== 'failed' && (!isInConversation || place.conversation !== null);
+    const memory = isKept ? turn.client.continuations : undefined;
     const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
     const remember = (): void => {
       if (memory === undefined) return;
       const whole = transcript.append(assembler.outputFrom(included));
       const conversation = place.conversation && { id: place.conversation.id, version: place.conversation.version + 1 };
-      const continuation = { responseId: response.id, transcript: whole, origin, conversation, sessionId, expiresAt };
-      memory.remember(continuation, parent);
+      const known = { responseId: response.id, origin, sessionId, expiresAt };
+      memory.remember({ ...known, transcript: whole, conversation, isInConversation }, parent);
     };
     if (expiresAt === null) {
       remember();
@@ -125,7 +127,7 @@ export class TurnSaver {
       },
       // Computed on access: a store that has the parent does not need it.
       get inherited() {
-        return place.conversation === null ? (parent?.transcript.items ?? []) : [];
+        return resolved.conversation === null ? (parent?.transcript.items ?? []) : [];
       },
     };
     // Another client may delete it before the save is confirmed.
@@ -140,11 +142,16 @@ export class TurnSaver {
   }
 
   private giveUp(turn: ActiveTurn, { assembler, delivery }: Answer, error: unknown): FinalResponse {
-    const reason = this.failures.toSaveError(error, turn.admitted);
-    const response = assembler.conclude(this.failures.toFailedOutcome(assembler, reason), this.clock.nowInSeconds());
-    turn.ended(response);
-    if (!delivery.isStream) throw ApiError.retryLater(reason.message);
-    return response;
+    const fail = (reason: ResponseErrorBody): FinalResponse => {
+      const outcome = this.failures.toFailedOutcome(assembler, reason);
+      const response = assembler.conclude(outcome, this.clock.nowInSeconds());
+      turn.ended(response);
+      return response;
+    };
+    if (delivery.isStream) return fail(this.failures.toSaveError(error, turn.admitted));
+    const refusal = this.failures.toSaveRefusal(error, turn.admitted);
+    fail({ code: 'server_error', message: refusal.message });
+    throw refusal;
   }
 }
 

@@ -23,6 +23,7 @@ import type { MemoryState } from './memory-state.js';
 import {
   belongsTo,
   isContinuable,
+  isInConversation,
   itemsOf,
   type Node,
   type NodeRun,
@@ -154,6 +155,7 @@ export class MemoryResponseStore extends ResponseStore {
       responseId,
       items: transcriptOf(node),
       origin: node.origin,
+      isInConversation: isInConversation(node),
       sessionId: sessionOf(node),
       expiresAt: node.expiresAt,
     };
@@ -218,7 +220,9 @@ export class MemoryResponseStore extends ResponseStore {
   private placeOf(tenant: Tenant, place: ResponseRecord['conversation']): Node['place'] {
     if (place === null) return null;
     const conversation = this.state.conversations.find(tenant, place.id);
-    if (conversation?.version !== place.version) throw new ConversationChangedError(place.id);
+    if (conversation?.version !== place.version) {
+      throw new ConversationChangedError(place.id, conversation === undefined);
+    }
     return { conversation, before: conversation.end };
   }
 

@@ -7,7 +7,7 @@ import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../even
 import { finishedItems, hasItems } from '../finished-items.js';
 import type { RunNotices } from '../run-notices.js';
 import type { MemoryState } from './memory-state.js';
-import { type Node, type NodeRun, transcriptOf } from './node.js';
+import { isInConversation, type Node, type NodeRun, transcriptOf } from './node.js';
 
 /** Estimated bytes of an event beyond its text. */
 const EVENT_BYTES = 100;
@@ -72,7 +72,12 @@ export class MemoryRuns extends EventLog {
       turn: run.turn,
       input,
       context: [...(parent === null ? [] : transcriptOf(parent)), ...node.inherited],
-      parent: parent && { responseId: parent.id, origin: parent.origin, expiresAt: parent.expiresAt },
+      parent: parent && {
+        responseId: parent.id,
+        origin: parent.origin,
+        isInConversation: isInConversation(parent),
+        expiresAt: parent.expiresAt,
+      },
       sessionId,
       log: wholeLog(run),
       attempts: run.attempts,

@@ -76,6 +76,14 @@ export function transcriptOf(node: Node): readonly Item[] {
     ]);
 }
 
+/** Whether a response, or one that it continues, was made in a conversation. */
+export function isInConversation(node: Node): boolean {
+  for (let current: Node | null = node; current !== null; current = current.parent) {
+    if (current.place !== null) return true;
+  }
+  return false;
+}
+
 /** The sessions of a response. */
 export function sessionsOf({ sessions, sessionId }: Node): Iterable<string> {
   return sessions ?? [sessionId];

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { ContextTooLargeError, ConversationChangedError, UnknownCursorError, WriteLockLostError } from '../errors.js';
+import { ContextTooLargeError, UnknownCursorError, WriteLockLostError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import type {
   ConcludeOptions,
@@ -16,6 +16,7 @@ import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems, readResponse, toColumns } from './columns.js';
+import { changedConversation } from './changed-conversation.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from './keys.js';
 import type { PostgresConversationStore } from './postgres-conversation-store.js';
@@ -121,6 +122,7 @@ export class PostgresResponseStore extends ResponseStore {
       responseId,
       items: [...readItems(row.earlier), ...readItems(row.items)],
       origin,
+      isInConversation: row.in_conversation,
       sessionId: sessionId ?? responseId,
       expiresAt: expiresAt.getTime(),
     };
@@ -208,6 +210,6 @@ export class PostgresResponseStore extends ResponseStore {
     // Asked separately: a statement does not see what was stored while it waited, here its first attempt.
     const [saved] = await run(IS_SAVED, [owner, id, conversationId]);
     if (saved?.is_saved === true) return true;
-    throw row?.leased === true ? new ConversationChangedError(conversation.id) : new WriteLockLostError(lock);
+    throw row?.leased === true ? await changedConversation(run, owner, conversation.id) : new WriteLockLostError(lock);
   }
 }

@@ -9,18 +9,13 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
-import {
-  ContextTooLargeError,
-  ConversationChangedError,
-  QueueFullError,
-  RunLostError,
-  WriteLockLostError,
-} from '../errors.js';
+import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
 import type { DeleteOptions } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems, toEndColumns } from './columns.js';
+import { changedConversation } from './changed-conversation.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from './keys.js';
 import { readLog, toBatchColumns } from './log-columns.js';
@@ -101,7 +96,7 @@ export class PostgresRuns {
       turn: started.turn,
       input: readItems(context.input),
       context: [...readItems(context.earlier), ...readItems(context.context)],
-      parent,
+      parent: parent && { ...parent, isInConversation: context.in_conversation },
       sessionId: started.session_id,
       log: readLog(log),
       attempts: started.attempts,
@@ -185,7 +180,10 @@ export class PostgresRuns {
     if (full?.per_tenant === true) throw new QueueFullError('perTenant');
   }
 
-  private async parent(tenant: string, parentId: string | null): Promise<StartedRun['parent']> {
+  private async parent(
+    tenant: string,
+    parentId: string | null,
+  ): Promise<Omit<NonNullable<StartedRun['parent']>, 'isInConversation'> | null> {
     if (parentId === null) return null;
     const [parent] = await this.database.repeatable(PARENT, [tenant, parentId]);
     if (parent === undefined) return null;
@@ -212,7 +210,7 @@ export class PostgresRuns {
         conversation === null ? (row.lost_session ?? responseId) : conversationLock(conversation.id),
       );
     if (conversation !== null && row?.is_running === true && !row.placed)
-      throw new ConversationChangedError(conversation.id);
+      throw await changedConversation(run, tenant, conversation.id);
     throw new RunLostError(responseId);
   }
 

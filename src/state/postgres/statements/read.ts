@@ -26,6 +26,7 @@ export interface ChainRow {
   readonly items: string | null;
   /** What its conversation had before, in the same form. */
   readonly earlier: string | null;
+  readonly in_conversation: boolean;
 }
 
 /**
@@ -39,6 +40,9 @@ export const EARLIER = `path CROSS JOIN LATERAL (
 
 /** The bytes of `path` with its earlier items. */
 export const WEIGHT = `(sum(items_size) + coalesce((SELECT sum(octet_length(c.body)) FROM ${EARLIER}), 0))`;
+
+/** Whether one of `path` was made in a conversation. */
+export const IN_CONVERSATION = `(SELECT bool_or(conversation_id IS NOT NULL) FROM path)`;
 
 /**
  * The whole transcript up to a response that may be continued, including ancestors that are no longer visible. Here and
@@ -68,7 +72,7 @@ export const CHAIN = prepared<readonly [...Viewer, responseId: string, maxBytes:
     ) i
   ) END AS items, CASE WHEN NOT weight.too_large THEN (
     SELECT string_agg(c.body, ',' ORDER BY path.level DESC, c.position) FROM ${EARLIER}
-  ) END AS earlier
+  ) END AS earlier, ${IN_CONVERSATION} AS in_conversation
   FROM weight, path CROSS JOIN LATERAL (
     SELECT id, origin, expires_at, session_id FROM antiphon.responses WHERE owner = $1 AND id = path.id OFFSET 0
   ) r

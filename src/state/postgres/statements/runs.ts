@@ -1,7 +1,7 @@
 import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../statement.js';
 import type { BatchColumns, BatchRow } from '../log-columns.js';
-import { EARLIER, WEIGHT } from './read.js';
+import { EARLIER, IN_CONVERSATION, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
 
 type Names = readonly [tenant: string, responseId: string];
@@ -88,6 +88,7 @@ export interface ContextRow {
   /** What a conversation had before the earliest response. */
   readonly earlier: string | null;
   readonly context: string | null;
+  readonly in_conversation: boolean;
   readonly input: string | null;
 }
 
@@ -110,7 +111,7 @@ export const CONTEXT = prepared<readonly [...Names, maxBytes: number], ContextRo
     ) i
     WHERE NOT weight.too_large
   )
-  SELECT weight.too_large,
+  SELECT weight.too_large, ${IN_CONVERSATION} AS in_conversation,
     CASE WHEN NOT weight.too_large THEN (
       SELECT string_agg(c.body, ',' ORDER BY path.level DESC, c.position) FROM ${EARLIER}
     ) END AS earlier,
