@@ -1,8 +1,7 @@
-import type { Item, ResponseObject } from '../protocol/index.js';
+import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import type { LogBatch } from './event-log.js';
 import type { JobReference, NewJob } from './job-queue.js';
 import type { ResponseRecord } from './response-record.js';
-import type { Chain } from './response-store.js';
 
 /** A background response before its run. */
 export interface QueuedRecord extends Pick<
@@ -34,7 +33,13 @@ export interface StartedRun {
   /** The transcript before the input; it includes responses that were deleted meanwhile. */
   readonly context: readonly Item[];
   /** The response that it continues. */
-  readonly parent: Pick<Chain, 'responseId' | 'origin' | 'isInConversation' | 'expiresAt'> | null;
+  readonly parent: {
+    readonly responseId: string;
+    readonly origin: Origin | null;
+    /** Whether it, or a response before it, was made in a conversation, whose items may be deleted. */
+    readonly isInConversation: boolean;
+    readonly expiresAt: number;
+  } | null;
   readonly sessionId: string;
   readonly log: LogBatch;
   /** Attempts so far, this one included, without those that were handed back. */

@@ -26,6 +26,7 @@ describe.each(BACKENDS)('conversations in $name', ({ open }) => {
       responseId: 'a',
       items: [...input, ...response.output],
       origin,
+      isInConversation: false,
       sessionId: 'a',
       expiresAt: START + TTL_MS,
     });

@@ -158,7 +158,7 @@ describe.each(BACKENDS)('the life of a background response in $name', ({ open })
         turn,
         input: [message('a-in')],
         context: contextFrom('root').map((id) => message(id)),
-        parent: { responseId: 'root', origin: ORIGIN, expiresAt: START + TTL_MS },
+        parent: { responseId: 'root', origin: ORIGIN, isInConversation: false, expiresAt: START + TTL_MS },
         sessionId: 's',
         log: OPENING,
         attempts: 1,
