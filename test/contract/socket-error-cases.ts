@@ -145,9 +145,9 @@ export const ERROR_CASES: readonly ErrorCase[] = [
   {
     code: 'unsupported_parameter',
     status: 400,
-    param: 'conversation',
-    message: "Unsupported parameter: 'conversation' is not supported by this server.",
-    provoke: ({ client }) => client.create({ input: 'Hi', conversation: 'conv_1' }),
+    param: 'moderation',
+    message: "Unsupported parameter: 'moderation' is not supported by this server.",
+    provoke: ({ client }) => client.create({ input: 'Hi', moderation: { model: 'm' } }),
   },
   {
     code: 'context_length_exceeded',
