@@ -182,6 +182,17 @@ describe('context_management', () => {
     expect(service.provider.turns.map(({ purpose }) => purpose)).toEqual(['summary', undefined]);
   });
 
+  it('asks for one summary only, if it fails', async () => {
+    policy.follow = () => runTools('weather');
+    service.provider
+      .reply({ type: 'text', delta: ' ' })
+      .reply(WEATHER)
+      .reply(...say('Done.'));
+    const body = { input: [...LONG, NEW], tools: WEATHER_TOOLS, context_management: EARLY };
+    expect(typesOf(await service.api.create(body))).toEqual(['function_call', 'message']);
+    expect(service.provider.turns.map(({ purpose }) => purpose)).toEqual(['summary', undefined, undefined]);
+  });
+
   it('refuses a request that its model refuses', async () => {
     const refuse = (): never => {
       throw new ModelError('rate_limit_exceeded', 'Too many requests.', { status: 429 });

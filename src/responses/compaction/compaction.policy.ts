@@ -14,10 +14,13 @@ export class CompactionPolicy extends PassPolicy {
   override begin(turn: Turn): TurnPolicy | undefined {
     const request = compactionOf(turn);
     if (request === null) return undefined;
+    const attempts = { haveFailed: false };
     return {
       ahead: (next) => {
         if (next.route.provider.compactsContexts) return undefined;
-        return request.kind === 'trigger' ? this.compactor.whole(next) : this.compactor.ifLong(next, request.tokens);
+        return request.kind === 'trigger'
+          ? this.compactor.whole(next)
+          : this.compactor.ifLong(next, request.tokens, attempts);
       },
     };
   }

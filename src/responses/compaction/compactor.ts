@@ -28,6 +28,11 @@ const TAKEN: ModelEvent = { type: 'metadata' };
 /** The part of a window at which contexts are compacted by default: there has to be room for the answer. */
 const SHARE_OF_WINDOW = 0.8;
 
+/** What became of the compactions of a turn. */
+export interface Attempts {
+  haveFailed: boolean;
+}
+
 /** Compacts contexts: replaces them by their latest user messages, a summary of the rest, and what is to be answered (protocol §6.11). */
 @Injectable()
 export class Compactor {
@@ -69,24 +74,26 @@ export class Compactor {
   /**
    * A pass that compacts the context before the model goes on, if it has more tokens than the threshold or the window; undefined if it
    * has not, or if a summary would not bring it below. `tokens` is the threshold of the request; null for the default. If the summary
-   * fails, the model goes on with the context as it is, as long as that fits its window.
+   * fails, the model goes on with the context as it is, as long as that fits its window;
+   * until then the turn asks for no other summary.
    */
-  async ifLong(next: NextPass, tokens: number | null): Promise<OwnPass | undefined> {
+  async ifLong(next: NextPass, tokens: number | null, attempts: Attempts): Promise<OwnPass | undefined> {
     const threshold = this.thresholdOf(next, tokens);
     const window = next.route.model.contextWindow ?? Infinity;
     const { context, input } = next.question;
     if (!(await this.exceeds(next, context, Math.min(threshold, window)))) return undefined;
+    const isTooLong = await this.exceeds(next, context, window);
+    if (attempts.haveFailed && !isTooLong) return undefined;
     const divided = divideContext(context, input);
     const isUnanswered = !divided.tail.some(isUserMessage);
     const plan = await this.planner.plan(divided, next, { threshold, isUnanswered, mustShrink: true });
     if (plan === undefined || plan.replaced.length === 0) return undefined;
-    const isTooLong = await this.exceeds(next, context, window);
     // What is left anyway, with the summary so far.
     const least = [...plan.settings, ...plan.kept, ...plan.history.filter(isSummary).slice(-1), ...plan.tail];
     if (await this.exceeds(next, least, isTooLong ? window : threshold)) return undefined;
     const ring = await this.seals.ring();
     const compacting = (): AsyncGenerator<readonly ModelEvent[]> => this.compact(plan, next, ring);
-    return { isLast: false, generate: () => (isTooLong ? compacting() : this.orGoOn(compacting(), next)) };
+    return { isLast: false, generate: () => (isTooLong ? compacting() : this.orGoOn(compacting(), next, attempts)) };
   }
 
   private thresholdOf({ route }: NextPass, asked: number | null): number {
@@ -136,11 +143,13 @@ export class Compactor {
   private async *orGoOn(
     compacting: AsyncGenerator<readonly ModelEvent[]>,
     { question, signal }: NextPass,
+    attempts: Attempts,
   ): AsyncGenerator<readonly ModelEvent[]> {
     try {
       yield* compacting;
     } catch (error) {
       if (signal.aborted || error instanceof BreakConnectionError) throw error;
+      attempts.haveFailed = true;
       this.outages.warn(`${question.responseId} goes on without a compaction of its context`, String(error));
       yield [FINISH];
     }

@@ -105,7 +105,8 @@ export class Summarizer {
     yield [{ type: 'usage', ...tokens }];
     const text = requireSummary(output, answer.pass.finish.reason);
     const limit = Math.ceil(mostTokens * TOLERANCE);
-    if ((await route.provider.countContextTokens(output, { signal, limit })) > limit) throw summaryFailed(TOO_LONG);
+    const written = output.filter(({ type }) => type === 'message');
+    if ((await route.provider.countContextTokens(written, { signal, limit })) > limit) throw summaryFailed(TOO_LONG);
     return text;
   }
 
