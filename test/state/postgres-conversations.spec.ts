@@ -44,14 +44,19 @@ describe('conversations of replicas over one PostgreSQL', () => {
     const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     while ((await opened.database.query(waiting)).length < count);
   };
-  /** Does something in a transaction that ends when something else waits for it. */
-  const whileHolding = async (sql: string, waits: () => Promise<unknown>): Promise<unknown> => {
+  /** Does something in a transaction that ends when something else waits for it, and `meanwhile` has happened. */
+  const whileHolding = async (
+    sql: string,
+    waits: () => Promise<unknown>,
+    meanwhile: () => Promise<unknown> = async () => undefined,
+  ): Promise<unknown> => {
     const client = new Client({ connectionString: opened.database.url });
     await client.connect();
     await client.query('BEGIN');
     await client.query(sql, [tenant]);
     const waiting = waits();
     await untilWaiting();
+    await meanwhile();
     await client.query('COMMIT');
     await client.end();
     return waiting;
@@ -199,11 +204,11 @@ describe('conversations of replicas over one PostgreSQL', () => {
     const lease = await openConversation(one, tenant, 'c');
     const record = recordOf('r', partsIn('c', lease));
     // What holds both back is the row of the conversation.
-    await whileHolding(`UPDATE antiphon.conversations SET metadata = metadata WHERE owner = $1`, async () => {
-      const saves = Promise.all([one.responses.save(tenant, record), other.responses.save(tenant, record)]);
-      await untilWaiting(2);
-      return saves;
-    });
+    await whileHolding(
+      `UPDATE antiphon.conversations SET metadata = metadata WHERE owner = $1`,
+      () => Promise.all([one.responses.save(tenant, record), other.responses.save(tenant, record)]),
+      () => untilWaiting(2),
+    );
     expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('r')]);
   });
 
@@ -224,13 +229,14 @@ describe('conversations of replicas over one PostgreSQL', () => {
     const lease = await openConversation(one, tenant, 'c');
     await single.responses.check();
     // The save waits in the database until its client is gone, and is repeated on another connection.
-    await whileHolding(`UPDATE antiphon.conversations SET metadata = metadata WHERE owner = $1`, async () => {
-      const saving = single.responses.save(tenant, recordOf('r', partsIn('c', lease)));
-      await untilWaiting();
-      await proxy.cut();
-      await proxy.restore();
-      return saving;
-    });
+    await whileHolding(
+      `UPDATE antiphon.conversations SET metadata = metadata WHERE owner = $1`,
+      async () => single.responses.save(tenant, recordOf('r', partsIn('c', lease))),
+      async () => {
+        await proxy.cut();
+        await proxy.restore();
+      },
+    );
     expect(await seenIn(one, tenant, 'c')).toEqual(['a', ...contextFrom('r')]);
     expect(await one.responses.get(tenant, 'r')).toBeDefined();
     await proxy.close();
