@@ -27,6 +27,12 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
   );
   let conversation: TestConversation;
   let held: HeldTurns;
+  /** The response once it has ended and its process has released the conversation, which comes a moment later. */
+  const whenLeft = async (id: string): ReturnType<typeof whenEnded> => {
+    const response = await whenEnded(service, id);
+    await service.app.get(BackgroundWorker).whenStopped(id);
+    return response;
+  };
 
   beforeEach(async () => {
     policy.follow = () => undefined;
@@ -46,7 +52,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     expect(seen()).toEqual(['user: Before', 'user: slow']);
     expect(await conversation.transcript()).toEqual(['user: Before']);
     held.letGo('slow');
-    const ended = await whenEnded(service, queued.id);
+    const ended = await whenLeft(queued.id);
     expect(ended).toMatchObject({ status: 'completed', conversation: { id: conversation.id } });
     expect(await conversation.transcript()).toEqual(['user: Before', 'user: slow', 'assistant: re slow']);
     const { body } = await service.api.get(`responses/${queued.id}/input_items`);
@@ -57,7 +63,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     service.provider.reply({ type: 'text', delta: 'SUMMARY' });
     const input = [{ role: 'user' as const, content: 'Now' }, TRIGGER];
     const { id } = await createInBackground(service, { input, conversation: conversation.id });
-    expect(await whenEnded(service, id)).toMatchObject({ status: 'completed' });
+    expect(await whenLeft(id)).toMatchObject({ status: 'completed' });
     const types = (await conversation.items()).map(({ type }) => type);
     expect(types).toEqual(['message', 'message', 'compaction']);
   });
@@ -74,7 +80,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
   it('show models what policies gave them, and not clients', async () => {
     policy.follow = () => runTools('weather');
     service.provider.reply(...CALL).reply({ type: 'text', delta: 'Sunny.' });
-    await whenEnded(service, (await create('Weather?')).id);
+    await whenLeft((await create('Weather?')).id);
     await service.api.create({ input: 'Sure?', conversation: conversation.id });
     expect(seen()).toEqual([
       ...[
@@ -111,14 +117,14 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     // It takes no place of others meanwhile.
     const other = await createInBackground(service, { input: 'other' });
     held.letGo('other');
-    await whenEnded(service, other.id);
+    await whenLeft(other.id);
     held.hold();
     held.letGo('first');
     await first;
     await held.whenBegun(3);
     expect(seen()).toEqual(['user: Before', 'user: first', 'assistant: re first', 'user: second']);
     held.letGo('second');
-    expect(await whenEnded(service, second.id)).toMatchObject({ status: 'completed' });
+    expect(await whenLeft(second.id)).toMatchObject({ status: 'completed' });
     expect((await conversation.transcript()).slice(3)).toEqual(['user: second', 'assistant: re second']);
   });
 
@@ -130,7 +136,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     const locked = { status: 400, body: { error: { code: 'conversation_locked' } } };
     expect(await service.api.post('responses', turn)).toMatchObject(locked);
     held.letGo('slow');
-    await whenEnded(service, id);
+    await whenLeft(id);
     await service.api.create(turn);
   });
 
@@ -145,7 +151,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     if (status === 'failed') held.fail('slow', new Error('broken'));
     else if (status === 'cancelled') await service.client().responses.cancel(id);
     else held.letGo('slow');
-    expect(await whenEnded(service, id)).toMatchObject({ status });
+    expect(await whenLeft(id)).toMatchObject({ status });
     expect(await conversation.transcript()).toEqual(['user: Before']);
     await service.app.get(BackgroundWorker).whenStopped(id);
     held.letGo('slow');
@@ -154,7 +160,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
 
   it('append what is incomplete', async () => {
     service.provider.reply({ type: 'text', delta: 'Half' }, { type: 'finish', reason: 'length' });
-    expect(await whenEnded(service, (await create('Hi')).id)).toMatchObject({ status: 'incomplete' });
+    expect(await whenLeft((await create('Hi')).id)).toMatchObject({ status: 'incomplete' });
     expect((await conversation.transcript()).slice(1)).toEqual(['user: Hi', 'assistant: Half']);
   });
 
@@ -169,7 +175,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
       throw new ConversationChangedError(conversation.id);
     };
     held.letGo('slow');
-    expect(await whenEnded(service, id)).toMatchObject({
+    expect(await whenLeft(id)).toMatchObject({
       status: 'failed',
       error: { code: 'server_error', message: expect.stringMatching(/^The conversation was changed/) },
     });
@@ -184,7 +190,7 @@ describe.each(STATES)('background turns in conversations in $state', ({ open }) 
     await whenRunning(service, running.id);
     await service.api.delete(conversation.path);
     held.letGo('slow');
-    expect(await whenEnded(service, running.id)).toMatchObject({
+    expect(await whenLeft(running.id)).toMatchObject({
       status: 'failed',
       error: { code: 'server_error', message: 'The conversation was deleted while the response was made.' },
     });
