@@ -58,8 +58,9 @@ export class ConversationGate {
       return undefined;
     };
     const key = tenantKey(tenant, conversationLock(id));
-    const locked = conversationLocked('conversation');
-    const holding = this.gate.hold({ key, tryAcquire, refuse: () => locked, waitMs, signal, onLost });
+    let locked: ApiError | undefined;
+    const refuse = (): ApiError => (locked = conversationLocked('conversation'));
+    const holding = this.gate.hold({ key, tryAcquire, refuse, waitMs, signal, onLost });
     const { held, lease } = await holding.catch(async (error: unknown) => {
       // Its last turn may hold the lock of a conversation that is deleted.
       const isGone = error === locked && (await this.conversations.get(tenant, id)) === undefined;

@@ -1,9 +1,9 @@
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 
-import { ApiError, type CreateResponseRequest, refuseMisplacedTrigger } from '../../protocol/index.js';
+import { type CreateResponseRequest, refuseMisplacedTrigger } from '../../protocol/index.js';
 import { compile, membersOf, nested, refuseUnknown, requireObject, Satisfies } from '../../validation/index.js';
 import { conversation } from './conversation.js';
-import { refuseTwoHistories } from './cross-checks.js';
+import { refuseTwoHistories, requireInput } from './cross-checks.js';
 import { ModelMember } from './create-request-body.js';
 import { input } from './input-item.js';
 import { requireModel } from './require-model.js';
@@ -71,8 +71,9 @@ export function validateCompactRequest(body: unknown, options: CreateOptions): C
   if (unknown !== null) throw unknown.toError();
   const request = members as unknown as CompactRequest;
   check(members, { ...given, tolerated: toleratedFor?.(request.model) });
-  if (request.input == null && request.previous_response_id == null && request.conversation == null) {
-    throw ApiError.of('missing_required_parameter', "Missing required parameter: 'input'.", { param: 'input' });
+  // Not `prompt`, which this route does not take.
+  if (request.previous_response_id == null) {
+    requireInput({ input: request.input, conversation: request.conversation });
   }
   refuseTwoHistories(request);
   refuseMisplacedTrigger(request.input);

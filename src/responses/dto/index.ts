@@ -11,4 +11,4 @@ export { metadata } from './metadata.js';
 export type { CompactRequest } from './compact-request-body.js';
 export { describeSteerInput } from './steer-input.js';
 export { RequestValidator } from './request-validator.js';
-export { type CreateEvent, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';
+export { type CreateEvent, isWarmUp, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

@@ -69,7 +69,7 @@ export interface CreateEvent {
  */
 export function validateCreateEvent(body: unknown, options: CreateOptions): CreateEvent {
   const members = requireObject(body);
-  const generate = members.generate !== false && !isPrewarm(members.prompt_cache_options);
+  const generate = !isWarmUp(members);
   const request = validate(members, options, { ...EVENT_BODY, asksModel: generate });
   const { session_id: sessionId } = members as Pick<CreateEventBody, 'session_id'>;
   return { request, generate, sessionId: sessionId ?? undefined };
@@ -116,7 +116,7 @@ function validate(
   return request;
 }
 
-/** `prewarm` is another way to ask for a warm-up (protocol §6.4). */
-function isPrewarm(cacheOptions: unknown): boolean {
-  return isObject(cacheOptions) && cacheOptions.prewarm === true;
+/** Whether a `response.create` asks for a warm-up, by `generate` or by `prewarm` (protocol §6.4); it need not be validated. */
+export function isWarmUp({ generate, prompt_cache_options: cache }: Readonly<Record<string, unknown>>): boolean {
+  return generate === false || (isObject(cache) && cache.prewarm === true);
 }

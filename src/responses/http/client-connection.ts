@@ -3,25 +3,23 @@ import type { Socket } from 'node:net';
 
 import type { FastifyReply } from 'fastify';
 
-import type { ActiveTurn, Transport, TurnClient } from '../turn/index.js';
+import { ActiveTurn, type AdmittedTurn, type Transport } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 
-/** The client of a reply, as its turn uses it. */
-export function clientOf(reply: FastifyReply, transport: Transport): TurnClient {
-  return {
+/** The turn that a reply answers. It is stopped when its client disconnects before the answer is complete. */
+export function activate(admitted: AdmittedTurn, reply: FastifyReply, transport: Transport): ActiveTurn {
+  const { raw } = reply;
+  const turn = new ActiveTurn(admitted, {
     transport,
     onHeaders: (headers) => forwardHeaders(reply, headers),
-    breakConnection: () => breakConnection(reply.raw),
-  };
-}
-
-/** Stops a turn when its client disconnects before the answer is complete. */
-export function stopWhenGone({ raw }: FastifyReply, turn: ActiveTurn): void {
+    breakConnection: () => breakConnection(raw),
+  });
   // It may have disconnected while its body was being read.
   if (raw.destroyed) turn.stop('disconnect');
   // On the response: the request closes once its body is read. Also applies when something else answers first, such as
   // an interceptor with a time limit; a completed turn ignores it.
   raw.once('close', () => turn.stop('disconnect'));
+  return turn;
 }
 
 /** Sets a provider's vendor headers on the reply; headers of the service take precedence. */

@@ -6,8 +6,7 @@ import { apiPaths } from '../../http/index.js';
 import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from '../compaction/index.js';
 import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
-import { ActiveTurn } from '../turn/index.js';
-import { clientOf, stopWhenGone } from './client-connection.js';
+import { activate } from './client-connection.js';
 
 /** `POST /responses/compact`: a turn that ends in a compaction item, and of which nothing is stored (protocol §1.1). */
 @Controller(apiPaths('responses/compact'))
@@ -28,8 +27,7 @@ export class CompactController {
   ): Promise<CompactedResponse | undefined> {
     const request = toCompactionRequest(this.validator.checkCompactRequest(body));
     const admitted = this.responses.admit(request, caller, { headers, onlyReadsConversation: true });
-    const turn = new ActiveTurn(admitted, clientOf(reply, 'json'));
-    stopWhenGone(reply, turn);
+    const turn = activate(admitted, reply, 'json');
     const ended = await this.responses.execute(turn, null);
     return ended && toCompactedResponse(ended.response);
   }

@@ -5,8 +5,7 @@ import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { apiPaths } from '../../http/index.js';
 import { RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
-import { ActiveTurn } from '../turn/index.js';
-import { clientOf, stopWhenGone } from './client-connection.js';
+import { activate } from './client-connection.js';
 
 /** The body of an answer (protocol §1.1). */
 export interface CountedInput {
@@ -32,8 +31,7 @@ export class InputTokensController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CountedInput | undefined> {
     const admitted = this.responses.admit(this.validator.checkCount(body), caller, { headers });
-    const turn = new ActiveTurn(admitted, clientOf(reply, 'json'));
-    stopWhenGone(reply, turn);
+    const turn = activate(admitted, reply, 'json');
     const tokens = await this.responses.countInput(turn);
     return tokens === undefined ? undefined : { object: 'response.input_tokens', input_tokens: tokens };
   }

@@ -16,8 +16,7 @@ import { BackgroundResponses, BEFORE_ALL, EventStreams } from '../background/ind
 import { RequestValidator, validateDeleteQuery, validateItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
-import { ActiveTurn } from '../turn/index.js';
-import { clientOf, stopWhenGone } from './client-connection.js';
+import { activate } from './client-connection.js';
 import { SseTransport } from './sse-transport.js';
 import { StalledClients } from './stalled-clients.js';
 
@@ -65,8 +64,7 @@ export class ResponsesController {
       else await this.sse.follow(this.streams.openNew(caller.tenant, response.id), reply, obfuscate);
       return;
     }
-    const turn = new ActiveTurn(admitted, clientOf(reply, transport));
-    stopWhenGone(reply, turn);
+    const turn = activate(admitted, reply, transport);
     if (transport === 'sse') {
       await this.sse.send(turn, reply, obfuscate);
       return;

@@ -1,5 +1,5 @@
 import { ApiError, ERROR_CODES, type IdGenerator, type ResponseObject } from '../../protocol/index.js';
-import { isObject } from '../../validation/index.js';
+import { isWarmUp } from '../dto/index.js';
 import type { ClientFrame } from './client-frame.js';
 import { EndedResponses, HAS_ENDED, HAS_FAILED, type Refusal, WAS_STEERED, type WhyEnded } from './ended-responses.js';
 import type { QueueShare } from './queue-budget.js';
@@ -299,8 +299,4 @@ export class Steering {
   private answer(type: string, members: string, at: { readonly streamId: string | undefined } | undefined): void {
     this.dependencies.answer(`{"type":"${type}","sequence_number":0${members}`, at?.streamId);
   }
-}
-
-function isWarmUp({ generate, prompt_cache_options: cache }: Request): boolean {
-  return generate === false || (isObject(cache) && cache.prewarm === true);
 }

@@ -69,26 +69,25 @@ export class Passes {
 
     const { clock, observers, environment: limits } = this;
     const { route } = resolved;
-    let { question, transcript } = resolved;
-    let included = 0;
-    let ended: Finish | null = null;
+    let course = beginningOf(resolved);
     let outcome: Outcome;
-    const policies = this.policies.begin(question);
+    const policies = this.policies.begin(course.question);
     const sealer = ReasoningSealer.of(turn.admitted, this.seals);
     const dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, observers, clock, limits };
     const canLookAhead = policies.some((policy) => policy.ahead !== undefined);
-    let followsOwn = false;
     let pass = new Pass(dependencies, turn.run !== null);
     assembler.start();
     try {
       if (turn.run !== null) {
-        ({ question, transcript, included, ended, followsOwn } = await this.takeOver(turn, resolved, assembler));
+        course = await this.takeOver(turn, resolved, assembler);
         // Its readers need not wait for the model.
         void delivery.deliver();
       }
       for (;;) {
+        const { ended } = course;
+        let { question } = course;
         let own: OwnPass | undefined;
-        if (ended === null && canLookAhead && !followsOwn) {
+        if (ended === null && canLookAhead && !course.followsOwn) {
           own = await turn.until(this.policies.ahead(policies, this.toNext(turn, question, route, assembler)));
         }
         if (resolved.mayCompact && ended === null && own === undefined && turn.earlyEnd === null) {
@@ -102,7 +101,6 @@ export class Passes {
         if (ended === null) assembler.beginPass();
         const finish: Finish | null =
           ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own, route, question)));
-        ended = null;
         if (finish === null) {
           outcome = await this.cut(turn, route, question, assembler);
           break;
@@ -112,19 +110,17 @@ export class Passes {
           // Noted together with its end, so that another attempt goes on with the model.
           assembler.give([]);
           if (pass.isAccepted) void delivery.deliver();
-          const output = assembler.outputFrom(included);
+          const hasOutput = assembler.outputFrom(course.included).length > 0;
+          course = { ...advance(course, assembler, []), followsOwn: true };
           // Without output the model is asked as if nothing had happened.
-          if (output.length > 0) {
-            transcript = transcript.append(output);
-            included = assembler.state.items.length;
+          if (hasOutput) {
             const origin = withoutUpstream(assembler.pass.origin);
-            question = await turn.until(this.resolver.resolveNext(turn, resolved, [], transcript, origin));
+            question = await turn.until(this.resolver.resolveNext(turn, resolved, [], course.transcript, origin));
+            course = { ...course, question };
           }
           pass = new Pass(dependencies, pass.isAccepted);
-          followsOwn = true;
           continue;
         }
-        followsOwn = false;
         if (assembler.pass.usage === null) {
           const output = assembler.outputFrom(assembler.pass.firstIndex);
           assembler.report(await turn.until(this.meter.countPass(route.provider, question, output, turn.signal)));
@@ -137,16 +133,15 @@ export class Passes {
         turn.throwIfStopped();
         const given = await turn.until(this.policies.decide(policies, turn, assembler));
         if (given === null) break;
-        transcript = give(transcript.append(assembler.outputFrom(included)), given);
+        course = advance(course, assembler, given);
         assembler.give(given);
         // Logged before the model goes on, so that another attempt need not ask the policies again.
         void delivery.deliver();
-        included = assembler.state.items.length;
         // The client must answer the open calls before the model can continue.
-        if (transcript.hasOpenCalls) break;
-        question = await turn.until(
-          this.resolver.resolveNext(turn, resolved, given, transcript, assembler.pass.origin),
-        );
+        if (course.transcript.hasOpenCalls) break;
+        const { origin } = assembler.pass;
+        question = await turn.until(this.resolver.resolveNext(turn, resolved, given, course.transcript, origin));
+        course = { ...course, question };
         pass = new Pass(dependencies, true);
       }
       turn.conclude();
@@ -161,7 +156,7 @@ export class Passes {
     } finally {
       turn.used(assembler.usage);
     }
-    return { assembler, delivery, outcome, transcript, included };
+    return { assembler, delivery, outcome, transcript: course.transcript, included: course.included };
   }
 
   /** The pass that is about to begin, as policies see it. */
@@ -212,6 +207,22 @@ export class Passes {
     assembler.report(await turn.until(this.meter.countPass(route.provider, question, [], turn.signal)));
     return { assembler, delivery, outcome: toOutcome({ reason: 'stop' }, assembler), transcript, included: 0 };
   }
+}
+
+function beginningOf({ question, transcript }: ResolvedTurn): Course {
+  return { question, transcript, included: 0, ended: null, followsOwn: false };
+}
+
+/** The course after a pass, with its output and the items that were given. Its question is that of the pass. */
+function advance(course: Course, assembler: ResponseAssembler, given: readonly Item[]): Course {
+  const answered = course.transcript.append(assembler.outputFrom(course.included));
+  return {
+    question: course.question,
+    transcript: given.length === 0 ? answered : give(answered, given),
+    included: assembler.state.items.length,
+    ended: null,
+    followsOwn: false,
+  };
 }
 
 /** Throws an Error instead of ApiError for items that do not fit: the client cannot correct them. */
