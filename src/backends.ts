@@ -12,12 +12,26 @@ const BACKENDS: Backends = {
     inject: [Environment, Clock],
     useFactory: (environment: Environment, clock: Clock) => new MemoryBackend(environment, clock),
   },
+  sqlite: {
+    inject: [Environment, Clock],
+    useFactory: async (environment: Environment, clock: Clock) => {
+      const { SqliteBackend } = await import('./state/sqlite/index.js');
+      return new SqliteBackend(environment, clock);
+    },
+  },
   postgres: {
     inject: [Environment, Clock],
     useFactory: async (environment: Environment, clock: Clock) => {
       // The driver is loaded on demand.
       const { PostgresBackend } = await import('./state/postgres/index.js');
       return new PostgresBackend(environment, clock);
+    },
+  },
+  redis: {
+    inject: [Environment, Clock],
+    useFactory: async (environment: Environment, clock: Clock) => {
+      const { RedisBackend } = await import('./state/redis/index.js');
+      return new RedisBackend(environment, clock);
     },
   },
 };

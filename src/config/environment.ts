@@ -98,11 +98,36 @@ export class Environment {
   // Section: State
 
   /**
-   * Where responses are stored: `memory` (in this process), `postgres` (in a database that replicas share), or a
-   * backend of the program. See docs/state.md.
+   * Where responses are stored: `memory` (in this process), `sqlite` (in a file of this process), `postgres` or `redis` (in a
+   * database that replicas share), or a backend of the program. `npm start` and `npx antiphon` set `sqlite` unless told otherwise. See
+   * docs/state.md.
    */
   @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
   readonly STATE: string = 'memory';
+
+  /** Directory of the file of STATE=sqlite; it is created when it does not exist. */
+  @Text()
+  readonly STATE_DIR: string = './data';
+
+  /**
+   * Redis for STATE=redis, Redis 7 or Valkey 8 or later: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Several hosts,
+   * comma-separated, with `redis+cluster://` are nodes of a cluster; with `redis+sentinel://host:26379/name` they are the Sentinels of
+   * the primary `name`. See docs/state.md.
+   */
+  @Text()
+  readonly REDIS_URL: string = '';
+
+  /** Beginning of the names of all keys, so that services can share a Redis. */
+  @Shape(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'letters, digits, dots, dashes and underscores, such as antiphon')
+  readonly REDIS_PREFIX: string = 'antiphon';
+
+  /** Replicas of Redis that must have received a write before it is confirmed (`WAIT`). */
+  @WholeNumber(0, 16)
+  readonly REDIS_WAIT_REPLICAS: number = 0;
+
+  /** Maximum duration of one command, or of a write with its replicas. After that the request is refused with 503. */
+  @Milliseconds(1)
+  readonly REDIS_COMMAND_TIMEOUT_MS: number = 5000;
 
   /**
    * Database for STATE=postgres, PostgreSQL 14 or later: `postgres://user:password@host:5432/database`. For TLS add

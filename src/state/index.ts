@@ -16,5 +16,6 @@ export * from './write-lock.js';
 export * from './secret-store.js';
 export * from './session-store.js';
 export * from './state-backend.js';
+export * from './state-transfer.js';
 export * from './state.module.js';
 export * from './write-lock.js';

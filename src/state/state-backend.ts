@@ -7,6 +7,7 @@ import type { ResponseStore } from './response-store.js';
 import type { RunNotices } from './run-notices.js';
 import type { SecretStore } from './secret-store.js';
 import type { SessionStore } from './session-store.js';
+import type { StateTransfer } from './state-transfer.js';
 import type { WriteLock } from './write-lock.js';
 
 /** The implementations of the state contracts over one storage. */
@@ -21,6 +22,8 @@ export abstract class StateBackend {
   abstract readonly log: EventLog;
   abstract readonly jobs: JobQueue;
   abstract readonly runNotices: RunNotices;
+  /** Moves everything to another backend; without it the state cannot be exported or imported. */
+  readonly transfer?: StateTransfer;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;

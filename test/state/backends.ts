@@ -6,6 +6,8 @@ import type { NewJob, ResponseRecord, StateBackend } from '../../src/state/index
 import { FakeClock } from '../../src/testing/index.js';
 import { openPostgres } from './postgres-fixture.js';
 import { LEASE_MS } from './records.js';
+import { openRedis } from './redis-fixture.js';
+import { openSqlite } from './sqlite-fixture.js';
 
 /** A started backend with nothing in it. */
 export interface OpenedBackend extends AsyncDisposable {
@@ -37,7 +39,9 @@ export interface TestedBackend {
 /** Every backend that there is. */
 export const BACKENDS: readonly TestedBackend[] = [
   { name: 'memory', open: openMemory },
+  { name: 'sqlite', open: openSqlite },
   { name: 'postgres', open: openPostgres },
+  { name: 'redis', open: openRedis },
 ];
 
 async function openMemory(): Promise<OpenedBackend> {

@@ -3,14 +3,14 @@ import { DeletionNotices } from '../deletion-notices.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
 import { MemoryConversationStore } from './memory-conversation-store.js';
-import { MemoryJobQueue } from './memory-job-queue.js';
+import { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import { MemoryResponseGraph } from './memory-response-graph.js';
 import { MemoryResponseStore } from './memory-response-store.js';
 import { MemoryRuns } from './memory-runs.js';
 import { MemorySessionStore } from './memory-session-store.js';
 import { MemorySecretStore } from './memory-secret-store.js';
 import { type MemoryLimits, MemoryState } from './memory-state.js';
-import { MemoryWriteLock } from './memory-write-lock.js';
+import { InProcessLock } from '../in-process/in-process-lock.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
 export class MemoryBackend extends StateBackend {
@@ -20,18 +20,18 @@ export class MemoryBackend extends StateBackend {
   override readonly graph: MemoryResponseGraph;
   override readonly sessions: MemorySessionStore;
   override readonly conversations: MemoryConversationStore;
-  override readonly locks: MemoryWriteLock;
+  override readonly locks: InProcessLock;
   override readonly secrets = new MemorySecretStore();
   override readonly log: MemoryRuns;
-  override readonly jobs: MemoryJobQueue;
+  override readonly jobs: InProcessJobQueue;
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
     const state = new MemoryState(clock, this.notices, limits);
-    this.locks = new MemoryWriteLock(clock);
+    this.locks = new InProcessLock(clock);
     this.conversations = new MemoryConversationStore(state, this.locks);
     this.log = new MemoryRuns(state, this.runNotices, clock, limits.MEMORY_MAX_BYTES);
-    this.jobs = new MemoryJobQueue(clock);
+    this.jobs = new InProcessJobQueue(clock);
     this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, clock);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);

@@ -12,13 +12,13 @@ import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
 import { MemoryConversation, seenEntries } from './memory-conversation.js';
 import type { MemoryState } from './memory-state.js';
-import type { MemoryWriteLock } from './memory-write-lock.js';
+import type { InProcessLock } from '../in-process/in-process-lock.js';
 
 /** Conversations in memory, bounded together with the responses. */
 export class MemoryConversationStore extends ConversationStore {
   constructor(
     private readonly state: MemoryState,
-    private readonly locks: MemoryWriteLock,
+    private readonly locks: InProcessLock,
   ) {
     super();
   }

@@ -16,9 +16,9 @@ import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { type NewEntry, turnEntries } from './memory-conversation.js';
-import type { MemoryJobQueue } from './memory-job-queue.js';
+import type { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import type { MemoryRuns } from './memory-runs.js';
-import type { MemoryWriteLock } from './memory-write-lock.js';
+import type { InProcessLock } from '../in-process/in-process-lock.js';
 import type { MemoryState } from './memory-state.js';
 import {
   belongsTo,
@@ -40,9 +40,9 @@ const PURGE_BATCH = 100;
 export class MemoryResponseStore extends ResponseStore {
   constructor(
     private readonly state: MemoryState,
-    private readonly locks: MemoryWriteLock,
+    private readonly locks: InProcessLock,
     private readonly runs: MemoryRuns,
-    private readonly jobs: MemoryJobQueue,
+    private readonly jobs: InProcessJobQueue,
     private readonly clock: Clock,
   ) {
     super();

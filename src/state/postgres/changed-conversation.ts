@@ -1,5 +1,5 @@
 import { ConversationChangedError } from '../errors.js';
-import { toKey } from './keys.js';
+import { toKey } from '../keys.js';
 import type { RunStatement } from './database.js';
 import { GET_CONVERSATION } from './statements/conversations.js';
 

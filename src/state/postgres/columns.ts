@@ -1,7 +1,7 @@
 import type { Item, ResponseObject } from '../../protocol/index.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-record.js';
-import { toKey, toLabels } from './keys.js';
+import { toKey, toLabels } from '../keys.js';
 import type { ResponseRow } from './statements/read.js';
 import type { ItemKind, SaveValues } from './statements/save.js';
 

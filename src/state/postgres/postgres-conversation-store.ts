@@ -16,7 +16,7 @@ import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
 import { bytesOf, readItems } from './columns.js';
 import type { Database } from './database.js';
-import { toKey } from './keys.js';
+import { toKey } from '../keys.js';
 import type { PostgresWriteLock } from './postgres-write-lock.js';
 import { CONVERSATION_ITEM, conversationItems } from './statements/conversation-items.js';
 import {

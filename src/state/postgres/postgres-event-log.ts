@@ -10,7 +10,7 @@ import { RunLostError } from '../errors.js';
 import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import type { RunNotices } from '../run-notices.js';
 import type { Database } from './database.js';
-import { toKey } from './keys.js';
+import { toKey } from '../keys.js';
 import { readEvents, toBatchColumns } from './log-columns.js';
 import { APPEND, FORGET_LOGS, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
 import { viewerOf } from './viewer.js';

@@ -12,7 +12,7 @@ import {
 } from '../response-graph.js';
 import { readResponse } from './columns.js';
 import type { Database } from './database.js';
-import { toKey } from './keys.js';
+import { toKey } from '../keys.js';
 import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from './statements/page.js';
 import { TREE, type TreeRow } from './statements/tree.js';
 import { viewerOf } from './viewer.js';

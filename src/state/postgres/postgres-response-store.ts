@@ -18,7 +18,7 @@ import { conversationLock } from '../write-lock.js';
 import { readItems, readResponse, toColumns } from './columns.js';
 import { changedConversation } from './changed-conversation.js';
 import type { Database, RunStatement } from './database.js';
-import { toKey } from './keys.js';
+import { toKey } from '../keys.js';
 import type { PostgresConversationStore } from './postgres-conversation-store.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
 import type { PostgresRuns } from './postgres-runs.js';

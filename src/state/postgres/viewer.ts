@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
-import { toKey } from './keys.js';
+import { toKey } from '../keys.js';
 import type { Viewer } from './statements/visible.js';
 
 /** The tenant, the time and the session, as the first values of every look-up. */

@@ -1,10 +1,12 @@
 import { registerHooks } from 'node:module';
 
+import type * as redisServers from '../redis/redis-server.js';
 import type * as clusters from './cluster.js';
 
 declare global {
   /** The server of this test run, for its teardown. */
   var testCluster: clusters.Cluster | undefined;
+  var testRedis: redisServers.RedisServer | undefined;
 }
 
 /** Starts one PostgreSQL server for the whole test run. Specs find its URL in TEST_POSTGRES_URL. */
@@ -12,10 +14,21 @@ export default async function startTestCluster(): Promise<void> {
   const { startCluster } = await importCluster();
   globalThis.testCluster = await startCluster();
   process.env['TEST_POSTGRES_URL'] = globalThis.testCluster.url();
+  const { startRedis } = await importRedis();
+  globalThis.testRedis = await startRedis();
+  process.env['TEST_REDIS_URL'] = globalThis.testRedis.url;
 }
 
 /** Jest has Node load this file and what it imports, and Node looks for the very `.js` that an import names. */
-export async function importCluster(): Promise<typeof clusters> {
+export function importCluster(): Promise<typeof clusters> {
+  return importSupport(() => import('./cluster.js'));
+}
+
+function importRedis(): Promise<typeof redisServers> {
+  return importSupport(() => import('../redis/redis-server.js'));
+}
+
+async function importSupport<T>(load: () => Promise<T>): Promise<T> {
   const support = new URL('../', import.meta.url).href;
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {
@@ -24,7 +37,7 @@ export async function importCluster(): Promise<typeof clusters> {
     },
   });
   try {
-    return await import('./cluster.js');
+    return await load();
   } finally {
     hooks.deregister();
   }

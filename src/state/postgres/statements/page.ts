@@ -1,6 +1,6 @@
 import { PAGE_BYTES, type PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.js';
-import { toKey, toLabels } from '../keys.js';
+import { toKey, toLabels } from '../../keys.js';
 import { adHoc, type Statement } from '../statement.js';
 import { directionOf } from './direction.js';
 import type { ResponseRow } from './read.js';

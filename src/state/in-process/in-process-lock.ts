@@ -9,7 +9,7 @@ interface Holding {
 }
 
 /** Locks within this process. */
-export class MemoryWriteLock extends WriteLock {
+export class InProcessLock extends WriteLock {
   private readonly holdings = new Map<string, Holding>();
   private lastFence = 0;
 

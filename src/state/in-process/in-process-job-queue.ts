@@ -8,13 +8,13 @@ import {
   type QueueOptions,
   type QueueWorker,
 } from '../job-queue.js';
-import { MemoryQueue } from './memory-queue.js';
-import { MemoryQueueWorker } from './memory-queue-worker.js';
+import { WaitingJobs } from './waiting-jobs.js';
+import { InProcessQueueWorker } from './in-process-queue-worker.js';
 
 /** Queues of this process; the store bounds them. */
-export class MemoryJobQueue extends JobQueue {
+export class InProcessJobQueue extends JobQueue {
   override readonly isDurable = false;
-  private readonly queues = new Map<QueueName, MemoryQueue>();
+  private readonly queues = new Map<QueueName, WaitingJobs>();
   private count = 0;
 
   constructor(private readonly clock: Clock) {
@@ -40,14 +40,14 @@ export class MemoryJobQueue extends JobQueue {
     handler: (job: Job) => Promise<void>,
   ): Promise<QueueWorker> {
     const waiting = this.queue(queue);
-    const worker = new MemoryQueueWorker({ waiting, clock: this.clock, options, handler });
+    const worker = new InProcessQueueWorker({ waiting, clock: this.clock, options, handler });
     waiting.takers.add(worker);
     worker.wake();
     return worker;
   }
 
-  private queue(name: QueueName): MemoryQueue {
-    const queue = this.queues.get(name) ?? new MemoryQueue();
+  private queue(name: QueueName): WaitingJobs {
+    const queue = this.queues.get(name) ?? new WaitingJobs();
     this.queues.set(name, queue);
     return queue;
   }

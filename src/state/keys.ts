@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** Longest text that is used as a key unchanged, characters: an index entry of PostgreSQL holds less than 2.7 kB. */
+/** Longest text that is used as a key unchanged, characters: an index entry of PostgreSQL holds less than 2.7 kB, and Redis keeps keys in memory. */
 const MAX_LENGTH = 256;
 /** The prefix of a digest, so that no text equals the digest of another one. Session names never begin with it. */
 const DIGEST_MARK = ' ';
 
 /**
- * A text of any length and content as a key of a column. Most are unchanged; PostgreSQL cannot store NUL and lone
- * surrogates, and cannot index long texts, so those are replaced by their digest.
+ * A text of any length and content as a key of a database. Most are unchanged; long ones, and those with NUL or lone surrogates, which
+ * PostgreSQL cannot store and UTF-8 cannot tell apart, are replaced by their digest.
  */
 export function toKey(text: string): string {
   const isPlain = text.length <= MAX_LENGTH && !text.startsWith(DIGEST_MARK) && !text.includes('\0');

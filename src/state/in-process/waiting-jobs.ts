@@ -1,5 +1,5 @@
 /** A job, with how often it was delivered. */
-export interface MemoryJob {
+export interface WaitingJob {
   readonly id: string | undefined;
   readonly data: unknown;
   /** Its place in the queue, also when it is delivered again. */
@@ -8,12 +8,12 @@ export interface MemoryJob {
 }
 
 /** Jobs that wait, oldest first. */
-export class MemoryQueue {
+export class WaitingJobs {
   /** Those who take the jobs. */
   readonly takers = new Set<{ wake(): void }>();
-  private readonly jobs: MemoryJob[] = [];
+  private readonly jobs: WaitingJob[] = [];
 
-  add(job: MemoryJob): void {
+  add(job: WaitingJob): void {
     // Only a job that is delivered again has younger ones behind it.
     let index = this.jobs.length;
     while (index > 0 && (this.jobs[index - 1]?.number ?? 0) > job.number) index -= 1;
@@ -26,7 +26,7 @@ export class MemoryQueue {
     if (index >= 0) this.jobs.splice(index, 1);
   }
 
-  take(): MemoryJob | undefined {
+  take(): WaitingJob | undefined {
     return this.jobs.shift();
   }
 }

@@ -4,24 +4,24 @@ import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { JobHandedBackError } from '../errors.js';
 import type { Job, QueueOptions, QueueWorker } from '../job-queue.js';
-import type { MemoryJob, MemoryQueue } from './memory-queue.js';
+import type { WaitingJob, WaitingJobs } from './waiting-jobs.js';
 
 /** What a worker needs. */
-export interface MemoryWorkerParts {
-  readonly waiting: MemoryQueue;
+export interface InProcessWorkerParts {
+  readonly waiting: WaitingJobs;
   readonly clock: Clock;
   readonly options: QueueOptions & { readonly concurrency: number };
   readonly handler: (job: Job) => Promise<void>;
 }
 
 /** Takes the jobs of a queue in this process. */
-export class MemoryQueueWorker implements QueueWorker {
+export class InProcessQueueWorker implements QueueWorker {
   private readonly failures = new OutageLog(new Logger('JobQueue'));
   private readonly running = new Set<Promise<void>>();
   private isPaused = false;
   private isWoken = false;
 
-  constructor(private readonly parts: MemoryWorkerParts) {}
+  constructor(private readonly parts: InProcessWorkerParts) {}
 
   /** There may be jobs that wait. */
   wake(): void {
@@ -57,7 +57,7 @@ export class MemoryQueueWorker implements QueueWorker {
   }
 
   /** Resolves when the handler has ended; never rejects. */
-  private async deliver(job: MemoryJob): Promise<void> {
+  private async deliver(job: WaitingJob): Promise<void> {
     const { clock, options, handler } = this.parts;
     const expired = new AbortController();
     // Another delivery follows, and what this one comes to does not count.
@@ -76,7 +76,7 @@ export class MemoryQueueWorker implements QueueWorker {
     }
   }
 
-  private deliverAgain(job: MemoryJob): void {
+  private deliverAgain(job: WaitingJob): void {
     const { waiting, clock, options } = this.parts;
     if (job.attempts < options.maxAttempts) {
       clock.schedule(pauseAfter(job.attempts, options) * 1000, () => waiting.add(job));

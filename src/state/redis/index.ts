@@ -1,0 +1,1 @@
+export { RedisBackend } from './redis-backend.js';

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+
+import type { Tenant } from '../../access/index.js';
+import { toKey } from '../keys.js';
+
+/** Digests are this long, characters: 132 bits. */
+const DIGEST_LENGTH = 22;
+
+/**
+ * The names of all keys. What belongs together has the same hash tag `{…}`, and so lies in one slot of a cluster, where
+ * one script can change it:
+ *
+ * - A **chain** lies in the slot of the lock under which it began: that of the session of its first response, or of its
+ *   conversation. Everything that continues it lies there too, whatever its session (`Place`).
+ * - The **members** of a session lie in the slot of the session.
+ * - What a tenant has is listed by **indexes** in slots of their own. They may name what is gone: readers skip it.
+ */
+export class RedisKeys {
+  constructor(private readonly prefix: string) {}
+
+  /** The keys of the slot that a lock names: a session, or as `conversationLock` makes it. */
+  place(tenant: Tenant, lock: string): PlaceKeys {
+    return new PlaceKeys(`${this.prefix}:{${digest(tenant, lock)}}`);
+  }
+
+  /** String: the name of the lock whose slot a response lies in. */
+  locator(tenant: Tenant, responseId: string): string {
+    return `${this.prefix}:at:${digest(tenant, responseId)}`;
+  }
+
+  /** Sorted set: the ids of a tenant's responses by `created_at`. */
+  responsesOf(tenant: Tenant): string {
+    return `${this.prefix}:responses:${digest(tenant)}`;
+  }
+
+  /** Sorted set, ordered by name: the holders of an item, responses and conversations. */
+  holders(tenant: Tenant, itemId: string): string {
+    return `${this.prefix}:item:${digest(tenant, itemId)}`;
+  }
+
+  /** Sorted set: responses by the time when they expire, ms; what the purge looks at. Several, so that no slot has them all. */
+  expiring(shard: number): string {
+    return `${this.prefix}:expiring:${shard}`;
+  }
+
+  /** Sorted set: the background responses that are queued, of all tenants, by the time of their creation. */
+  get queued(): string {
+    return `${this.prefix}:{queue}:queued`;
+  }
+
+  /** Sorted set: those of one tenant; in the same slot. */
+  queuedOf(tenant: Tenant): string {
+    return `${this.prefix}:{queue}:queued:${digest(tenant)}`;
+  }
+
+  /** Sorted set: responses whose jobs are stored with them and may not have been enqueued, by time, ms. */
+  get outbox(): string {
+    return `${this.prefix}:{queue}:outbox`;
+  }
+
+  /** The prefix of BullMQ's keys. */
+  get jobs(): string {
+    return `${this.prefix}:{jobs}`;
+  }
+
+  secret(name: string): string {
+    return `${this.prefix}:secret:${name}`;
+  }
+
+  /** Channels of publications. */
+  channel(name: 'deleted' | 'logged' | 'ended' | 'enqueued'): string {
+    return `${this.prefix}:${name}`;
+  }
+}
+
+/** The keys of one slot. */
+export class PlaceKeys {
+  constructor(readonly base: string) {}
+
+  /** String: the fence of the latest lease. */
+  get fence(): string {
+    return `${this.base}:fence`;
+  }
+
+  /** String that expires with the lease: its fence. */
+  get lease(): string {
+    return `${this.base}:lease`;
+  }
+
+  /** Sorted set: the ids of the responses of the session by `created_at`. */
+  get members(): string {
+    return `${this.base}:members`;
+  }
+
+  /** Hash: the conversation without its items. */
+  get conversation(): string {
+    return `${this.base}:conversation`;
+  }
+
+  /** Stream: the items of the conversation, by position. */
+  get items(): string {
+    return `${this.base}:items`;
+  }
+
+  /** Hash: the positions of the conversation's items by their id. */
+  get itemIds(): string {
+    return `${this.base}:item-ids`;
+  }
+
+  /** Hash: a response without its texts. Scripts append `:body`, `:input`, `:output` … to it for the rest. */
+  response(responseId: string): string {
+    return `${this.base}:r:${toKey(responseId)}`;
+  }
+}
+
+function digest(...parts: readonly string[]): string {
+  // Unambiguous, also for texts with lone surrogates.
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, DIGEST_LENGTH);
+}

@@ -1,0 +1,23 @@
+import type { Operations } from './operations.js';
+
+/** The name of an operation of the thread. */
+export type OperationName = keyof Operations & string;
+
+/** What the thread is asked for. */
+export interface Call {
+  readonly id: number;
+  readonly name: OperationName;
+  readonly args: readonly unknown[];
+}
+
+/** What it answers: the value of an operation, or the message of its error; then nothing of it is stored. */
+export type Reply = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string };
+
+/** How the thread opens its file. */
+export interface ThreadOptions {
+  /** Path of the file. */
+  readonly file: string;
+}
+
+/** The first message of the thread: whether it could open its file; the message is for the operator. */
+export type Opened = { readonly isOpen: true } | { readonly isOpen: false; readonly message: string };

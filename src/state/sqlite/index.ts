@@ -1,0 +1,1 @@
+export { SqliteBackend } from './sqlite-backend.js';

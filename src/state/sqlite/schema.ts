@@ -1,0 +1,122 @@
+/** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
+export const SCHEMA_VERSION = 1;
+
+/**
+ * The steps that lead to the schema, by the version that each one makes. Texts of users and clients are stored as
+ * `toKey` makes them; times are milliseconds since the epoch, `created_at` is in seconds; bodies are JSON.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  -- Rows of other tables name a tenant by its number. \`name\` is JSON, so that every text can be read back.
+  CREATE TABLE tenants (owner INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL) STRICT;
+
+  CREATE TABLE responses (
+    response INTEGER PRIMARY KEY,
+    owner INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    -- The response that it continues, which is stored as long as it is needed.
+    parent INTEGER,
+    session_id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    model TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    -- 0: it was deleted.
+    expires_at INTEGER NOT NULL,
+    origin TEXT,
+    -- Bytes of the body with its output, and of all its items.
+    size INTEGER NOT NULL,
+    items_size INTEGER NOT NULL,
+    -- The Response without its output, which is stored among its items.
+    body TEXT NOT NULL,
+    is_continuable INTEGER NOT NULL,
+    -- The conversation that it was made in, and where it stands there.
+    conversation INTEGER,
+    conversation_end INTEGER,
+    UNIQUE (owner, id)
+  ) STRICT;
+  CREATE INDEX responses_by_parent ON responses (parent, created_at, id) WHERE parent IS NOT NULL;
+  CREATE INDEX responses_by_time ON responses (owner, created_at, id);
+  CREATE INDEX responses_by_expiry ON responses (expires_at);
+  CREATE INDEX responses_by_conversation ON responses (conversation) WHERE conversation IS NOT NULL;
+  CREATE INDEX queued_responses ON responses (created_at, id) WHERE status = 'queued';
+
+  CREATE TABLE session_responses (
+    owner INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    response INTEGER NOT NULL,
+    PRIMARY KEY (owner, session_id, created_at, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sessions_by_response ON session_responses (response);
+
+  -- The items of responses in the order of the transcript; kind: inherited, input, output or given.
+  CREATE TABLE items (
+    response INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    owner INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (response, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX items_by_key ON items (owner, key, response) WHERE kind IN ('input', 'output');
+
+  -- Background responses. log_expires_at: null until it has ended, 0 once its events are gone.
+  CREATE TABLE runs (
+    response INTEGER PRIMARY KEY,
+    turn TEXT NOT NULL,
+    is_stream INTEGER NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    log_expires_at INTEGER
+  ) STRICT;
+  CREATE INDEX runs_by_log_expiry ON runs (log_expires_at) WHERE log_expires_at > 0;
+
+  CREATE TABLE event_log (
+    response INTEGER NOT NULL,
+    first_event INTEGER NOT NULL,
+    first_note INTEGER NOT NULL,
+    events TEXT NOT NULL,
+    notes TEXT NOT NULL,
+    has_items INTEGER NOT NULL,
+    PRIMARY KEY (response, first_event, first_note)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE conversations (
+    conversation INTEGER PRIMARY KEY,
+    owner INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    end_position INTEGER NOT NULL,
+    items_size INTEGER NOT NULL,
+    is_deleted INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (owner, id)
+  ) STRICT;
+  CREATE INDEX deleted_conversations ON conversations (conversation) WHERE is_deleted = 1;
+
+  CREATE TABLE conversation_items (
+    conversation INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    is_given INTEGER NOT NULL,
+    owner INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (conversation, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX conversation_items_by_key ON conversation_items (owner, key, conversation, position);
+
+  -- Jobs that are not done, oldest first; attempts: deliveries so far.
+  CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY,
+    queue TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    data TEXT NOT NULL,
+    attempts INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
+];

@@ -1,0 +1,39 @@
+/** The thread of STATE=sqlite: SQLite is synchronous, and the event loop of the service must not wait for a disk. */
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+
+import type { Call, Opened, ThreadOptions } from './calls.js';
+import { execute } from './execute.js';
+import { openDatabase } from './open-database.js';
+import { operationsOf } from './operations.js';
+
+/** Executes what the port asks for; what arrived together is executed together. */
+function serve(port: MessagePort, { file }: ThreadOptions): void {
+  const database = openDatabase(file);
+  const operations = operationsOf(database);
+  port.on('message', (first: readonly Call[] | 'close') => {
+    const calls: Call[] = [];
+    let isClosing = false;
+    for (let message: readonly Call[] | 'close' | undefined = first; message !== undefined; message = nextOf(port)) {
+      if (message === 'close') isClosing = true;
+      else calls.push(...message);
+    }
+    if (calls.length > 0) port.postMessage(execute(database, operations, calls));
+    if (!isClosing) return;
+    database.close();
+    port.close();
+  });
+}
+
+function nextOf(port: MessagePort): readonly Call[] | 'close' | undefined {
+  return (receiveMessageOnPort(port) as { readonly message: readonly Call[] | 'close' } | undefined)?.message;
+}
+
+if (parentPort !== null) {
+  let opened: Opened = { isOpen: true };
+  try {
+    serve(parentPort, workerData as ThreadOptions);
+  } catch (error) {
+    opened = { isOpen: false, message: error instanceof Error ? error.message : String(error) };
+  }
+  parentPort.postMessage(opened);
+}

@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { Logger } from '@nestjs/common';
+
+import { Environment } from '../../src/config/index.js';
+import { SqliteBackend } from '../../src/state/sqlite/index.js';
+import { FakeClock } from '../../src/testing/index.js';
+import type { OpenedBackend } from './backends.js';
+import { LEASE_MS } from './records.js';
+
+/** A started backend over a file of its own. */
+export interface OpenedSqlite extends OpenedBackend {
+  readonly backend: SqliteBackend;
+  /** Where its file is. */
+  readonly directory: string;
+}
+
+/** Starts a backend over an empty file, which goes when it is disposed. */
+export async function openSqlite(): Promise<OpenedSqlite> {
+  Logger.overrideLogger(false);
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
+  const clock = new FakeClock();
+  const backend = new SqliteBackend(Object.assign(new Environment(), { STATE_DIR: directory }), clock);
+  await backend.start();
+  const close = async (): Promise<void> => {
+    await backend.stop();
+    await rm(directory, { recursive: true });
+  };
+  return {
+    backend,
+    clock,
+    directory,
+    saveMany: async (tenant, records) => {
+      await Promise.all(records.map((record) => backend.responses.save(tenant, record)));
+    },
+    content: async () => Number.NaN,
+    expireLeases: async () => clock.advance(LEASE_MS),
+    enqueue: async () => undefined,
+    // The queue is told in microtasks.
+    untilHeld: () => new Promise(setImmediate),
+    ageJobs: async (seconds) => clock.advance(seconds * 1000),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
