@@ -99,8 +99,8 @@ export class Environment {
 
   /**
    * Where responses are stored: `memory` (in this process), `sqlite` (in a file of this process), `postgres` or `redis` (in a
-   * database that replicas share), or a backend of the program. `npm start` and `npx antiphon` set `sqlite` unless told otherwise. See
-   * docs/state.md.
+   * database that replicas share), or a backend of the program. The default is that of programs; `npm start` and `npx antiphon` use
+   * `sqlite` where it is not set. See docs/state.md.
    */
   @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
   readonly STATE: string = 'memory';
@@ -180,7 +180,7 @@ export class Environment {
 
   /**
    * Maximum size of the stored items that one turn may load. A longer context is refused with 400
-   * `context_length_exceeded`. STATE=postgres only; MEMORY_MAX_BYTES bounds STATE=memory as a whole.
+   * `context_length_exceeded`. STATE=memory is bounded as a whole instead, by MEMORY_MAX_BYTES.
    */
   @WholeNumber(MEGABYTE, 256 * MEGABYTE)
   readonly CONTEXT_MAX_BYTES: number = 128 * MEGABYTE;

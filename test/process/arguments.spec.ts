@@ -30,7 +30,7 @@ describe('an argument', () => {
   it.each(['--help', '-h'])('%s is answered with all options', async (argument) => {
     const exit = await run(argument);
     expect(exit).toMatchObject({ code: 0, stderr: '' });
-    for (const option of ['port', 'host', 'providers', 'max-websocket-connections', 'help', 'version']) {
+    for (const option of ['port', 'host', 'providers', 'state-dir', 'max-websocket-connections', 'help', 'version']) {
       expect(exit.stdout).toContain(`--${option}`);
     }
   });
