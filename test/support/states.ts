@@ -3,9 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { Redis } from 'ioredis';
-
 import { createTestDatabase } from './postgres/test-database.js';
+import { removeKeys } from './redis/remove-keys.js';
 import { type Service, type ServiceOptions, startService } from './service.js';
 
 /** Where the services of a test keep their state; empty at first. */
@@ -60,13 +59,7 @@ async function openSqlite(): Promise<TestState> {
 async function openRedis(): Promise<TestState> {
   const url = process.env['TEST_REDIS_URL'] ?? '';
   const prefix = `test-${randomUUID()}`;
-  const drop = async (): Promise<void> => {
-    const client = new Redis(url);
-    for await (const keys of client.scanStream({ match: `${prefix}:*`, count: 1000 })) {
-      if ((keys as readonly string[]).length > 0) await client.unlink(...(keys as readonly string[]));
-    }
-    await client.quit();
-  };
+  const drop = (): Promise<void> => removeKeys(url, `${prefix}:*`);
   return { environment: { STATE: 'redis', REDIS_URL: url, REDIS_PREFIX: prefix }, drop, [Symbol.asyncDispose]: drop };
 }
 
