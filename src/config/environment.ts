@@ -101,6 +101,8 @@ export class Environment {
    * Where responses are stored: `memory` (in this process), `sqlite` (in a file of this process), `postgres` or `redis` (in a
    * database that replicas share), or a backend of the program. The default is that of programs; `npm start` and `npx antiphon` use
    * `sqlite` where it is not set. See docs/state.md.
+   *
+   * @example sqlite
    */
   @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
   readonly STATE: string = 'memory';

@@ -222,7 +222,7 @@ describe('a variable that is there', () => {
 
 describe('the list of all variables', () => {
   /** What .env.example recommends in place of a default. */
-  const RECOMMENDED = { MAX_TURN_MS: '14400000' };
+  const RECOMMENDED = { STATE: 'sqlite', MAX_TURN_MS: '14400000' };
   const expected = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
 
   it('is in .env.example, each with a comment and its default or what is recommended', () => {
