@@ -34,8 +34,8 @@ export const STATES: readonly StateKind[] = [
 ];
 
 /**
- * One state of a process and one that replicas share, for specs in which the state only carries what they are about: clients, limits,
- * refusals, the life of a turn. What the backends themselves do differently is tested with all of STATES and by the contract suite.
+ * One state of a process and one that replicas share, for specs that take long, or in which the state only carries what they are about:
+ * clients, limits, refusals. What they need of a backend is in the contract suite of test/state, which runs for all of them.
  */
 export const TWO_STATES: readonly StateKind[] = STATES.filter(
   ({ state }) => state === 'memory' || state === 'postgres',
