@@ -78,7 +78,7 @@ export const MIGRATIONS: readonly string[] = [
     first_event INTEGER NOT NULL,
     first_note INTEGER NOT NULL,
     events TEXT NOT NULL,
-    notes TEXT NOT NULL,
+    notes TEXT,
     has_items INTEGER NOT NULL,
     PRIMARY KEY (response, first_event, first_note)
   ) STRICT, WITHOUT ROWID;

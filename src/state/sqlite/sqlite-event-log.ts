@@ -1,0 +1,60 @@
+import { type Tenant, tenantKey } from '../../access/index.js';
+import { isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import { RunLostError } from '../errors.js';
+import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { toKey } from '../keys.js';
+import { readEvents, toBatchColumns } from '../log-columns.js';
+import type { RunNotices } from '../run-notices.js';
+import type { DatabaseThread } from './database-thread.js';
+import type { RunGate } from './run-gate.js';
+
+/** The events of background responses in a file. All their readers are in this process. */
+export class SqliteEventLog extends EventLog {
+  constructor(
+    private readonly thread: DatabaseThread,
+    private readonly gate: RunGate,
+    private readonly notices: RunNotices,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
+    const opening = this.gate.whenOpen(tenantKey(tenant, responseId));
+    if (opening !== undefined) await opening;
+    const names = [toKey(tenant), toKey(responseId)] as const;
+    const isOurs = await this.thread.call('appendEvents', ...names, attempt, toBatchColumns(batch), begins(batch));
+    if (!isOurs) throw new RunLostError(responseId);
+    this.announce(responseId, batch.events);
+  }
+
+  override async read(
+    tenant: Tenant,
+    responseId: string,
+    after: number,
+    within?: string,
+  ): Promise<LogPage | undefined> {
+    const now = this.clock.now();
+    const session = within === undefined ? null : toKey(within);
+    const next = Math.min(after + 1, Number.MAX_SAFE_INTEGER);
+    const page = await this.thread.call('logPage', toKey(tenant), toKey(responseId), now, session, next);
+    if (page === undefined) return undefined;
+    const { is_stream: isStream, log_expires_at: expiresAt, batches } = page;
+    if (isStream !== 1) return { missing: 'no stream' };
+    if ((expiresAt ?? Infinity) <= now) return { missing: 'expired' };
+    const events = batches.flatMap(readEvents).filter(({ sequenceNumber }) => sequenceNumber > after);
+    return { events, isLast: expiresAt !== null && (events.length === 0 || isTerminalEvent(events.at(-1))) };
+  }
+
+  /** Gives stored events to the readers. */
+  announce(responseId: string, events: readonly StreamEvent[]): void {
+    if (events.length > 0) this.notices.announceLogged([responseId], events);
+  }
+
+  /** A response was ended from outside of its run. */
+  announceEnd(responseId: string, events: readonly StreamEvent[]): void {
+    this.notices.announceEnded([responseId]);
+    this.announce(responseId, events);
+  }
+}
