@@ -1,0 +1,7 @@
+/**
+ * The condition for response `r` to be visible; part of every look-up. `?1` is the number of the tenant, `?2` the time, `?3` the
+ * key of the session of the look-up or null.
+ */
+export const VISIBLE = `r.owner = ?1 AND r.expires_at > ?2 AND (?3 IS NULL OR EXISTS (
+    SELECT 1 FROM session_responses s
+    WHERE s.owner = ?1 AND s.session_id = ?3 AND s.created_at = r.created_at AND s.id = r.id))`;
