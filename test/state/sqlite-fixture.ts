@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 
 import { Environment } from '../../src/config/index.js';
+import type { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { SqliteBackend } from '../../src/state/sqlite/index.js';
+import { toStoredJob, withIds } from '../../src/state/sqlite/sqlite-job-journal.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { OpenedBackend } from './backends.js';
 import { LEASE_MS } from './records.js';
@@ -24,6 +26,8 @@ export async function openSqlite(): Promise<OpenedSqlite> {
   const clock = new FakeClock();
   const backend = new SqliteBackend(Object.assign(new Environment(), { STATE_DIR: directory }), clock);
   await backend.start();
+  // Nobody but a test wants to know.
+  const { thread } = backend as unknown as { readonly thread: DatabaseThread };
   const close = async (): Promise<void> => {
     await backend.stop();
     await rm(directory, { recursive: true });
@@ -37,7 +41,11 @@ export async function openSqlite(): Promise<OpenedSqlite> {
     },
     content: async () => Number.NaN,
     expireLeases: async () => clock.advance(LEASE_MS),
-    enqueue: async () => undefined,
+    enqueue: async (...jobs) => {
+      const kept = withIds(jobs);
+      await thread.call('addJobs', kept.map(toStoredJob));
+      backend.jobs.add(kept);
+    },
     // The queue is told in microtasks.
     untilHeld: () => new Promise(setImmediate),
     ageJobs: async (seconds) => clock.advance(seconds * 1000),

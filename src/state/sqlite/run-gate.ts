@@ -5,9 +5,10 @@
 export class RunGate {
   private readonly closed = new Map<string, Promise<unknown>>();
 
-  /** Resolves when the gate is open; undefined, and nothing to wait for, when it is. */
-  whenOpen(key: string): Promise<unknown> | undefined {
-    return this.closed.get(key);
+  /** Does what writes to a run, at once when the gate is open. */
+  pass<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const closed = this.closed.get(key);
+    return closed === undefined ? work() : closed.then(() => this.pass(key, work));
   }
 
   /** Closes the gate for as long as `work` takes; works for the same key wait for each other. */

@@ -46,7 +46,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX responses_by_time ON responses (owner, created_at, id);
   CREATE INDEX responses_by_expiry ON responses (expires_at);
   CREATE INDEX responses_by_conversation ON responses (conversation) WHERE conversation IS NOT NULL;
-  CREATE INDEX queued_responses ON responses (created_at, id) WHERE status = 'queued';
+  CREATE INDEX queued_responses ON responses (owner, created_at) WHERE status = 'queued' AND expires_at > 0;
 
   -- The responses of sessions. is_fork: it was made in another session, so that those of a response are found.
   CREATE TABLE session_responses (

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
-import type { ConversationStore } from '../conversation-store.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import type { EventLog } from '../event-log.js';
+import { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import { InProcessLock } from '../in-process/in-process-lock.js';
-import type { JobQueue } from '../job-queue.js';
 import type { ResponseGraph } from '../response-graph.js';
 import type { ResponseStore } from '../response-store.js';
 import { RunNotices } from '../run-notices.js';
@@ -15,6 +13,10 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import { DatabaseThread } from './database-thread.js';
+import { RunGate } from './run-gate.js';
+import { SqliteConversationStore } from './sqlite-conversation-store.js';
+import { SqliteEventLog } from './sqlite-event-log.js';
+import { SqliteJobJournal } from './sqlite-job-journal.js';
 
 /** The variables of the file. */
 export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
@@ -26,11 +28,11 @@ export class SqliteBackend extends StateBackend {
   override readonly responses: ResponseStore = pending('responses');
   override readonly graph: ResponseGraph = pending('graph');
   override readonly sessions: SessionStore = pending('sessions');
-  override readonly conversations: ConversationStore = pending('conversations');
+  override readonly conversations: SqliteConversationStore;
   override readonly locks: InProcessLock;
   override readonly secrets: SecretStore = pending('secrets');
-  override readonly log: EventLog = pending('log');
-  override readonly jobs: JobQueue = pending('jobs');
+  override readonly log: SqliteEventLog;
+  override readonly jobs: InProcessJobQueue;
   private readonly thread = new DatabaseThread();
 
   constructor(
@@ -38,13 +40,20 @@ export class SqliteBackend extends StateBackend {
     clock: Clock,
   ) {
     super();
+    const { thread } = this;
+    const { CONTEXT_MAX_BYTES: maxContextBytes } = settings;
     this.locks = new InProcessLock(clock);
+    const gate = new RunGate();
+    this.conversations = new SqliteConversationStore(thread, this.locks, maxContextBytes);
+    this.log = new SqliteEventLog(thread, gate, this.runNotices, clock);
+    this.jobs = new InProcessJobQueue(clock, new SqliteJobJournal(thread));
   }
 
   override async start(): Promise<void> {
     const { STATE_DIR } = this.settings;
     await mkdir(STATE_DIR, { recursive: true });
     await this.thread.start({ file: join(STATE_DIR, 'antiphon.sqlite') });
+    await this.jobs.start();
   }
 
   override async stop(): Promise<void> {

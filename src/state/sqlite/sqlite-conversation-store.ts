@@ -10,12 +10,11 @@ import {
 } from '../conversation-store.js';
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
-import { toKey } from '../keys.js';
 import { isForward, type Page, type PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
-import { bytesOf, readItems } from './columns.js';
+import { readItems } from '../stored-response.js';
 import type { DatabaseThread } from './database-thread.js';
-import type { NewEntries } from './operations/conversation-entries.js';
+import { toItemText } from './item-text.js';
 import type { ConversationRow } from './operations/conversations.js';
 
 /**
@@ -34,12 +33,11 @@ export class SqliteConversationStore extends ConversationStore {
   override create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
     const { id, createdAt, metadata } = record;
     const row = { created_at: createdAt, metadata: JSON.stringify(metadata) };
-    const names = [toKey(tenant), JSON.stringify(tenant), toKey(id)] as const;
-    return this.thread.call('createConversation', ...names, row, toEntries(items));
+    return this.thread.call('createConversation', tenant, id, row, items.map(toItemText));
   }
 
   override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
-    const row = await this.thread.call('findConversation', ...namesOf(tenant, conversationId));
+    const row = await this.thread.call('findConversation', tenant, conversationId);
     return row && toRecord(conversationId, row);
   }
 
@@ -48,13 +46,12 @@ export class SqliteConversationStore extends ConversationStore {
     conversationId: string,
     metadata: ConversationRecord['metadata'],
   ): Promise<ConversationRecord | undefined> {
-    const names = namesOf(tenant, conversationId);
-    const row = await this.thread.call('updateConversation', ...names, JSON.stringify(metadata));
+    const row = await this.thread.call('updateConversation', tenant, conversationId, JSON.stringify(metadata));
     return row && toRecord(conversationId, row);
   }
 
   override delete(tenant: Tenant, conversationId: string): Promise<boolean> {
-    return this.thread.call('deleteConversation', ...namesOf(tenant, conversationId));
+    return this.thread.call('deleteConversation', tenant, conversationId);
   }
 
   override async open(
@@ -91,22 +88,22 @@ export class SqliteConversationStore extends ConversationStore {
     const outcome = await this.change(
       tenant,
       conversationId,
-      () => this.thread.call('addToConversation', ...namesOf(tenant, conversationId), toEntries(items)),
+      () => this.thread.call('addToConversation', tenant, conversationId, items.map(toItemText)),
       (result) => result === 'added',
     );
     if (outcome === 'locked') return { refused: 'locked' };
     if (outcome === 'not found') return { refused: 'not_found' };
     if (outcome === 'added') return undefined;
-    const duplicate = items.find(({ id }) => toKey(id) === outcome.duplicate);
-    return { refused: 'duplicate_item', itemId: duplicate?.id ?? outcome.duplicate };
+    return { refused: 'duplicate_item', itemId: outcome.duplicate };
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
     const cursor = page.after ?? page.before;
     const outcome = await this.thread.call(
       'conversationPage',
-      ...namesOf(tenant, conversationId),
-      cursor === undefined ? null : toKey(cursor),
+      tenant,
+      conversationId,
+      cursor ?? null,
       isForward(page) ? 'ASC' : 'DESC',
       page.limit,
     );
@@ -121,7 +118,7 @@ export class SqliteConversationStore extends ConversationStore {
     conversationId: string,
     itemId: string,
   ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
-    const body = await this.thread.call('conversationItem', ...namesOf(tenant, conversationId), toKey(itemId));
+    const body = await this.thread.call('conversationItem', tenant, conversationId, itemId);
     if (body === undefined) return { refused: 'not_found' };
     return body === null ? { refused: 'item_not_found' } : (JSON.parse(body) as Item);
   }
@@ -134,7 +131,7 @@ export class SqliteConversationStore extends ConversationStore {
     const outcome = await this.change(
       tenant,
       conversationId,
-      () => this.thread.call('deleteConversationItem', ...namesOf(tenant, conversationId), toKey(itemId)),
+      () => this.thread.call('deleteConversationItem', tenant, conversationId, itemId),
       (result) => typeof result === 'object',
     );
     if (outcome === 'locked') return { refused: 'locked' };
@@ -148,8 +145,13 @@ export class SqliteConversationStore extends ConversationStore {
     conversationId: string,
     knownVersion: number | null,
   ): Promise<ConversationContext | undefined> {
-    const names = namesOf(tenant, conversationId);
-    const found = await this.thread.call('readConversation', ...names, knownVersion, this.maxContextBytes);
+    const found = await this.thread.call(
+      'readConversation',
+      tenant,
+      conversationId,
+      knownVersion,
+      this.maxContextBytes,
+    );
     if (found === undefined) return undefined;
     const { version, isTooLarge, items } = found;
     if (isTooLarge) throw new ContextTooLargeError(this.maxContextBytes, 'conversation');
@@ -173,15 +175,6 @@ export class SqliteConversationStore extends ConversationStore {
     if (expired !== undefined && isChanged(outcome)) this.locks.release(tenant, lock, expired);
     return outcome;
   }
-}
-
-function namesOf(tenant: Tenant, conversationId: string): readonly [tenant: string, conversationId: string] {
-  return [toKey(tenant), toKey(conversationId)];
-}
-
-function toEntries(items: readonly Item[]): NewEntries {
-  const bodies = items.map((item) => JSON.stringify(item));
-  return { keys: items.map(({ id }) => toKey(id)), bodies, size: bytesOf(bodies) };
 }
 
 function toRecord(id: string, { created_at: createdAt, metadata }: ConversationRow): ConversationRecord {

@@ -3,7 +3,6 @@ import { isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
 import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
-import { toKey } from '../keys.js';
 import { readEvents, toBatchColumns } from '../log-columns.js';
 import type { RunNotices } from '../run-notices.js';
 import type { DatabaseThread } from './database-thread.js';
@@ -21,10 +20,9 @@ export class SqliteEventLog extends EventLog {
   }
 
   override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
-    const opening = this.gate.whenOpen(tenantKey(tenant, responseId));
-    if (opening !== undefined) await opening;
-    const names = [toKey(tenant), toKey(responseId)] as const;
-    const isOurs = await this.thread.call('appendEvents', ...names, attempt, toBatchColumns(batch), begins(batch));
+    const isOurs = await this.gate.pass(tenantKey(tenant, responseId), () =>
+      this.thread.call('appendEvents', tenant, responseId, attempt, toBatchColumns(batch), begins(batch)),
+    );
     if (!isOurs) throw new RunLostError(responseId);
     this.announce(responseId, batch.events);
   }
@@ -36,9 +34,8 @@ export class SqliteEventLog extends EventLog {
     within?: string,
   ): Promise<LogPage | undefined> {
     const now = this.clock.now();
-    const session = within === undefined ? null : toKey(within);
     const next = Math.min(after + 1, Number.MAX_SAFE_INTEGER);
-    const page = await this.thread.call('logPage', toKey(tenant), toKey(responseId), now, session, next);
+    const page = await this.thread.call('logPage', { tenant, now, within: within ?? null }, responseId, next);
     if (page === undefined) return undefined;
     const { is_stream: isStream, log_expires_at: expiresAt, batches } = page;
     if (isStream !== 1) return { missing: 'no stream' };

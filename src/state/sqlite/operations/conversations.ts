@@ -1,8 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { toKey } from '../../keys.js';
+import type { ItemText } from '../new-response.js';
+import { turnAppending } from './append-turn.js';
 import { readPage, type TextPage } from './bounded-page.js';
-import type { EntryOperations, NewEntries } from './conversation-entries.js';
-import type { TenantOperations } from './tenants.js';
+import { bytesOf, turnInput } from './response-items.js';
+import { tenantNumbers } from './tenants.js';
 
 /** Most deleted conversations that one step looks at, and most items that it frees. */
 const CONVERSATIONS = 1000;
@@ -26,26 +29,23 @@ interface Found extends ConversationRow {
   readonly conversation: number;
   readonly owner: number;
   readonly version: number;
-  readonly end_position: number;
   readonly items_size: number;
 }
 
-/** Conversations and their items; names are keys of tenants, conversations and items. */
-export function conversationOperations(
-  database: DatabaseSync,
-  { ownerOf }: TenantOperations,
-  { appendEntries, insertEntries }: EntryOperations,
-) {
+/** Conversations and their items. Names are as clients send them. */
+export function conversationOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const appendItems = turnAppending(database);
   const select = database.prepare(
     `SELECT c.* FROM tenants t JOIN conversations c ON c.owner = t.owner WHERE t.key = ? AND c.id = ? AND c.is_deleted = 0`,
   );
   const insert = database.prepare(
     `INSERT INTO conversations (owner, id, created_at, metadata, version, end_position, items_size)
-    VALUES (?, ?, ?, ?, 1, ?, ?) ON CONFLICT DO NOTHING RETURNING conversation`,
+    VALUES (?, ?, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING`,
   );
   const setMetadata = database.prepare('UPDATE conversations SET metadata = ? WHERE conversation = ?');
   const hide = database.prepare('UPDATE conversations SET is_deleted = 1 WHERE conversation = ?');
-  const items = database.prepare(
+  const allItems = database.prepare(
     `SELECT group_concat(body, ',' ORDER BY position) AS items FROM conversation_items WHERE conversation = ?`,
   );
   const hasItem = database.prepare(
@@ -83,9 +83,11 @@ export function conversationOperations(
   const free = database.prepare('DELETE FROM conversations WHERE conversation = ?');
 
   const toRow = ({ created_at, metadata }: Found): ConversationRow => ({ created_at, metadata });
-  const find = (tenant: string, id: string): Found | undefined => select.get(tenant, id) as unknown as Found | undefined;
-  const shownItem = ({ owner, conversation }: Found, key: string) =>
-    shown.get(owner, key, conversation) as unknown as { readonly position: number; readonly body: string } | undefined;
+  const find = (tenant: string, id: string): Found | undefined =>
+    select.get(toKey(tenant), toKey(id)) as unknown as Found | undefined;
+  const shownItem = ({ owner, conversation }: Found, itemId: string) =>
+    shown.get(owner, toKey(itemId), conversation) as unknown as
+      { readonly position: number; readonly body: string } | undefined;
   /** Frees up to so many items of a conversation that no response needs, then itself; returns how many items. */
   const forget = (conversation: number, most: number): number => {
     if (needed.get(conversation) !== undefined) return 0;
@@ -97,14 +99,13 @@ export function conversationOperations(
   return {
     createConversation: (
       tenant: string,
-      tenantName: string,
       id: string,
       { created_at: createdAt, metadata }: ConversationRow,
-      entries: NewEntries,
+      items: readonly ItemText[],
     ): void => {
-      const owner = ownerOf(tenant, tenantName);
-      const row = insert.get(owner, id, createdAt, metadata, entries.keys.length, entries.size);
-      if (row !== undefined) insertEntries(owner, Number(row['conversation']), 0, entries);
+      const owner = tenants.findOrCreate(tenant);
+      if (insert.run(owner, toKey(id), createdAt, metadata).changes === 0) return;
+      appendItems(owner, { id, version: 0, omits: null }, turnInput(items), bytesOf(items));
     },
 
     findConversation: (tenant: string, id: string): ConversationRow | undefined => {
@@ -138,21 +139,21 @@ export function conversationOperations(
       const { version, items_size: size, conversation } = found;
       if (version === knownVersion) return { version, isTooLarge: false, items: null };
       if (size > maxBytes) return { version, isTooLarge: true, items: null };
-      return { version, isTooLarge: false, items: items.get(conversation)?.['items'] as string | null };
+      return { version, isTooLarge: false, items: allItems.get(conversation)?.['items'] as string | null };
     },
 
     /** Adds items of a client, none of which may be there already. */
     addToConversation: (
       tenant: string,
       id: string,
-      entries: NewEntries,
+      items: readonly ItemText[],
     ): 'added' | 'not found' | { readonly duplicate: string } => {
       const found = find(tenant, id);
       if (found === undefined) return 'not found';
-      const { owner, conversation } = found;
-      const duplicate = entries.keys.find((key) => hasItem.get(owner, key, conversation) !== undefined);
-      if (duplicate !== undefined) return { duplicate };
-      appendEntries(owner, found, entries);
+      const { owner, conversation, version } = found;
+      const duplicate = items.find((item) => hasItem.get(owner, toKey(item.id), conversation) !== undefined);
+      if (duplicate !== undefined) return { duplicate: duplicate.id };
+      appendItems(owner, { id, version, omits: null }, turnInput(items), bytesOf(items));
       return 'added';
     },
 
@@ -173,20 +174,20 @@ export function conversationOperations(
     },
 
     /** The latest item of an id that clients see; null when it is not there. */
-    conversationItem: (tenant: string, id: string, key: string): string | null | undefined => {
+    conversationItem: (tenant: string, id: string, itemId: string): string | null | undefined => {
       const found = find(tenant, id);
-      return found && (shownItem(found, key)?.body ?? null);
+      return found && (shownItem(found, itemId)?.body ?? null);
     },
 
     deleteConversationItem: (
       tenant: string,
       id: string,
-      key: string,
+      itemId: string,
     ): ConversationRow | 'not found' | 'item not found' => {
       const found = find(tenant, id);
       if (found === undefined) return 'not found';
       const { owner, conversation } = found;
-      const gone = deleteShown.all(conversation, owner, key, conversation);
+      const gone = deleteShown.all(conversation, owner, toKey(itemId), conversation);
       if (gone.length === 0) return 'item not found';
       shrink.run(
         gone.reduce((size, row) => size + Number(row['size']), 0),

@@ -1,6 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
+import { tenantNumbers } from './tenants.js';
+import { type Look, VISIBLE } from './visible.js';
 
 /** Most bytes of events on a page; the first batch always fits. */
 const PAGE_BYTES = 1024 * 1024;
@@ -21,6 +24,7 @@ export interface StoredPage {
 
 /** The events of background responses. */
 export function eventLogOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
   const findOpen = database.prepare(
     `SELECT b.response FROM tenants t JOIN responses r ON r.owner = t.owner JOIN runs b ON b.response = r.response
     WHERE t.key = ? AND r.id = ? AND r.expires_at > 0 AND b.attempt = ? AND b.log_expires_at IS NULL`,
@@ -41,10 +45,8 @@ export function eventLogOperations(database: DatabaseSync) {
     WHERE t.key = ? AND r.id = ? AND e.has_items = 1 ORDER BY e.first_event, e.first_note`,
   );
   const findVisible = database.prepare(
-    `SELECT r.response, b.is_stream, b.log_expires_at FROM tenants t JOIN responses r ON r.owner = t.owner
-      LEFT JOIN runs b ON b.response = r.response
-    WHERE t.key = ?1 AND r.id = ?2 AND r.expires_at > ?3 AND (?4 IS NULL OR EXISTS (
-      SELECT 1 FROM session_responses s WHERE s.response = r.response AND s.session_id = ?4))`,
+    `SELECT r.response, b.is_stream, b.log_expires_at FROM responses r LEFT JOIN runs b ON b.response = r.response
+    WHERE ${VISIBLE} AND r.id = ?4`,
   );
   const page = database.prepare(
     `SELECT first_event, events FROM event_log
@@ -73,7 +75,7 @@ export function eventLogOperations(database: DatabaseSync) {
 
     /** Appends a batch if the attempt is the latest and the response has not ended; with `begins` it leaves the queue. */
     appendEvents: (tenant: string, id: string, attempt: number, batch: BatchColumns, begins: boolean): boolean => {
-      const run = findOpen.get(tenant, id, attempt);
+      const run = findOpen.get(toKey(tenant), toKey(id), attempt);
       if (run === undefined) return false;
       const response = Number(run['response']);
       insertBatch(response, batch);
@@ -83,11 +85,12 @@ export function eventLogOperations(database: DatabaseSync) {
 
     /** The batches of a log that say something about finished items. */
     itemsOfLog: (tenant: string, id: string): readonly BatchRow[] =>
-      withItems.all(tenant, id) as unknown as readonly BatchRow[],
+      withItems.all(toKey(tenant), toKey(id)) as unknown as readonly BatchRow[],
 
     /** The batches from the one that contains an event on. */
-    logPage: (tenant: string, id: string, now: number, within: string | null, next: number): StoredPage | undefined => {
-      const found = findVisible.get(tenant, id, now, within) as
+    logPage: ({ tenant, now, within }: Look, id: string, next: number): StoredPage | undefined => {
+      const session = within === null ? null : toKey(within);
+      const found = findVisible.get(tenants.find(tenant), now, session, toKey(id)) as
         (Omit<StoredPage, 'batches'> & { readonly response: number }) | undefined;
       if (found === undefined) return undefined;
       const { response, ...state } = found;

@@ -5,3 +5,12 @@
 export const VISIBLE = `r.owner = ?1 AND r.expires_at > ?2 AND (?3 IS NULL OR EXISTS (
     SELECT 1 FROM session_responses s
     WHERE s.owner = ?1 AND s.session_id = ?3 AND s.created_at = r.created_at AND s.id = r.id))`;
+
+/** Who looks for what: other responses are not found. */
+export interface Look {
+  readonly tenant: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** The session of the look-up, or null. */
+  readonly within: string | null;
+}
