@@ -7,7 +7,7 @@ import { Logger } from '@nestjs/common';
 import { Environment } from '../../src/config/index.js';
 import type { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { SqliteBackend } from '../../src/state/sqlite/index.js';
-import { toStoredJob, withIds } from '../../src/state/sqlite/sqlite-job-journal.js';
+import { toStoredJob, withId } from '../../src/state/sqlite/sqlite-job-journal.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { OpenedBackend } from './backends.js';
 import { LEASE_MS } from './records.js';
@@ -42,7 +42,7 @@ export async function openSqlite(): Promise<OpenedSqlite> {
     content: async () => Number.NaN,
     expireLeases: async () => clock.advance(LEASE_MS),
     enqueue: async (...jobs) => {
-      const kept = withIds(jobs);
+      const kept = jobs.map(withId);
       await thread.call('addJobs', kept.map(toStoredJob));
       backend.jobs.add(kept);
     },

@@ -14,14 +14,17 @@ import { isForward, type Page, type PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
 import { readItems } from '../stored-response.js';
 import type { DatabaseThread } from './database-thread.js';
-import { toItemText } from './item-text.js';
 import type { ConversationRow } from './operations/conversations.js';
+import { toTexts } from './to-new-response.js';
 
 /**
  * Conversations in a file. Their locks are those of the process, which is asked for them when an operation is posted: what is
  * posted first is executed first.
  */
 export class SqliteConversationStore extends ConversationStore {
+  /** The deleted conversation that was looked at last. */
+  private forgotten = 0;
+
   constructor(
     private readonly thread: DatabaseThread,
     private readonly locks: InProcessLock,
@@ -33,7 +36,7 @@ export class SqliteConversationStore extends ConversationStore {
   override create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
     const { id, createdAt, metadata } = record;
     const row = { created_at: createdAt, metadata: JSON.stringify(metadata) };
-    return this.thread.call('createConversation', tenant, id, row, items.map(toItemText));
+    return this.thread.call('createConversation', tenant, id, row, toTexts(items));
   }
 
   override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
@@ -88,7 +91,7 @@ export class SqliteConversationStore extends ConversationStore {
     const outcome = await this.change(
       tenant,
       conversationId,
-      () => this.thread.call('addToConversation', tenant, conversationId, items.map(toItemText)),
+      () => this.thread.call('addToConversation', tenant, conversationId, toTexts(items)),
       (result) => result === 'added',
     );
     if (outcome === 'locked') return { refused: 'locked' };
@@ -138,6 +141,16 @@ export class SqliteConversationStore extends ConversationStore {
     if (outcome === 'not found') return { refused: 'not_found' };
     if (outcome === 'item not found') return { refused: 'item_not_found' };
     return toRecord(conversationId, outcome);
+  }
+
+  /**
+   * Looks at the next deleted conversations, and frees those that no response needs; false when it has looked at all of
+   * them.
+   */
+  async forget(): Promise<boolean> {
+    const next = await this.thread.call('forgetConversations', this.forgotten);
+    this.forgotten = next ?? 0;
+    return next !== undefined;
   }
 
   private async readSince(

@@ -6,6 +6,7 @@ import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../even
 import { readEvents, toBatchColumns } from '../log-columns.js';
 import type { RunNotices } from '../run-notices.js';
 import type { DatabaseThread } from './database-thread.js';
+import { lookOf } from './look-of.js';
 import type { RunGate } from './run-gate.js';
 
 /** The events of background responses in a file. All their readers are in this process. */
@@ -33,13 +34,13 @@ export class SqliteEventLog extends EventLog {
     after: number,
     within?: string,
   ): Promise<LogPage | undefined> {
-    const now = this.clock.now();
+    const look = lookOf(tenant, this.clock, within);
     const next = Math.min(after + 1, Number.MAX_SAFE_INTEGER);
-    const page = await this.thread.call('logPage', { tenant, now, within: within ?? null }, responseId, next);
+    const page = await this.thread.call('logPage', look, responseId, next);
     if (page === undefined) return undefined;
     const { is_stream: isStream, log_expires_at: expiresAt, batches } = page;
     if (isStream !== 1) return { missing: 'no stream' };
-    if ((expiresAt ?? Infinity) <= now) return { missing: 'expired' };
+    if ((expiresAt ?? Infinity) <= look.now) return { missing: 'expired' };
     const events = batches.flatMap(readEvents).filter(({ sequenceNumber }) => sequenceNumber > after);
     return { events, isLast: expiresAt !== null && (events.length === 0 || isTerminalEvent(events.at(-1))) };
   }
@@ -53,5 +54,10 @@ export class SqliteEventLog extends EventLog {
   announceEnd(responseId: string, events: readonly StreamEvent[]): void {
     this.notices.announceEnded([responseId]);
     this.announce(responseId, events);
+  }
+
+  /** Deletes the events of some responses that ended long ago; false when there are no more. */
+  forget(): Promise<boolean> {
+    return this.thread.call('forgetLogs', this.clock.now());
   }
 }

@@ -23,9 +23,9 @@ export class SqliteJobJournal implements JobJournal {
   }
 }
 
-/** Jobs that are about to be stored and enqueued: all of them have an id. */
-export function withIds(jobs: readonly NewJob[]): readonly Required<NewJob>[] {
-  return jobs.map((job) => ({ ...job, id: job.id ?? randomUUID() }));
+/** A job that is about to be stored and enqueued. */
+export function withId(job: NewJob): Required<NewJob> {
+  return { ...job, id: job.id ?? randomUUID() };
 }
 
 /** A job as it is stored. */

@@ -20,18 +20,21 @@ import type { Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
 import type { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
-import type { NewJob } from '../job-queue.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
 import type { DeleteOptions } from '../response-store.js';
 import { readItems, toBody } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { DatabaseThread } from './database-thread.js';
-import { toOutputTexts } from './item-text.js';
-import type { NewResponse } from './new-response.js';
+import { lookOf } from './look-of.js';
+import type { StoredJob } from './operations/jobs.js';
 import type { NewEnd } from './operations/run-ends.js';
 import type { RunGate } from './run-gate.js';
 import type { SqliteEventLog } from './sqlite-event-log.js';
-import { toStoredJob, withIds } from './sqlite-job-journal.js';
+import { toStoredJob, withId } from './sqlite-job-journal.js';
+import { toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
+
+/** Background responses do not expire before they have ended: the latest time of a Date. */
+const NEVER = 8_640_000_000_000_000;
 
 /** What SqliteRuns needs. */
 export interface SqliteRunsParts {
@@ -48,22 +51,18 @@ export interface SqliteRunsParts {
 export class SqliteRuns {
   constructor(private readonly parts: SqliteRunsParts) {}
 
-  /**
-   * Creates a response; `whole` is what is stored of it, with its parent or, if that is not stored, with what it inherits. Throws
-   * QueueFullError.
-   */
-  async create(
-    record: QueuedRecord,
-    bounds: QueueBounds,
-    whole: (parentId: string | null) => NewResponse,
-  ): Promise<void> {
+  /** Stores a queued response with its first events and its job. Throws QueueFullError. */
+  async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
     const { thread, jobs } = this.parts;
-    const { turn, isStream, opening, parentId } = record;
-    const [job] = withIds([record.job]);
-    if (job === undefined) return;
+    const { turn, isStream, opening, response, parentId } = record;
+    const job = withId(record.job);
     const run = { turn, isStream, opening: toBatchColumns(opening), job: toStoredJob(job) };
-    let outcome = await thread.call('createRun', whole(parentId), bounds, run);
-    if (outcome === 'unlinked') outcome = await thread.call('createRun', whole(null), bounds, run);
+    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
+    const store = (parent: string | null) =>
+      thread.call('createRun', toNewResponse(tenant, whole, parent, response.store), bounds, run);
+    let outcome = await store(parentId);
+    // The parent was never stored, or is gone: what came before is stored with the response.
+    if (outcome === 'unlinked') outcome = await store(null);
     if (outcome === 'total' || outcome === 'perTenant') throw new QueueFullError(outcome);
     jobs.add([job]);
   }
@@ -106,8 +105,8 @@ export class SqliteRuns {
     const isInSession = fence !== null && conversation === null;
     const session = isInSession ? await thread.call('sessionOf', tenant, responseId) : undefined;
     const lock = conversation === null ? (session ?? responseId) : conversationLock(conversation.id);
-    const jobs = withIds(ending.jobs);
-    const end = toNewEnd(ending, jobs);
+    const jobs = ending.jobs.map(withId);
+    const end = toNewEnd(ending, jobs.map(toStoredJob));
     const outcome = await this.write(run, async () => {
       if (fence !== null && !locks.isHeld(tenant, lock, fence)) throw new WriteLockLostError(lock);
       return thread.call('endRun', tenant, responseId, attempt, end);
@@ -123,19 +122,18 @@ export class SqliteRuns {
     tenant: Tenant,
     responseId: string,
     compose: (unfinished: UnfinishedResponse) => Ending | undefined,
-    { within = undefined, attempt = undefined }: ConcludeOptions,
+    { within, attempt }: ConcludeOptions,
   ): Promise<ResponseObject | 'unchanged' | 'not found'> {
     const { thread, clock, gate, jobs: queue, log } = this.parts;
-    const look = { tenant, now: clock.now(), within: within ?? null };
     return gate.closeFor(tenantKey(tenant, responseId), async () => {
-      const found = await thread.call('findOpenRun', look, responseId, attempt ?? null);
+      const found = await thread.call('findOpenRun', lookOf(tenant, clock, within), responseId, attempt ?? null);
       if (found === undefined) return 'not found';
       if (!found.isOpen) return 'unchanged';
       const response = JSON.parse(found.body) as ResponseObject;
       const ending = compose({ response, turn: found.turn, log: readLog(found.log) });
       if (ending === undefined) return 'unchanged';
-      const jobs = withIds(ending.jobs);
-      const outcome = await thread.call('endRun', tenant, responseId, null, toNewEnd(ending, jobs));
+      const jobs = ending.jobs.map(withId);
+      const outcome = await thread.call('endRun', tenant, responseId, null, toNewEnd(ending, jobs.map(toStoredJob)));
       // Only a deletion can have come in between.
       if (outcome !== 'ended') return 'unchanged';
       queue.add(jobs);
@@ -149,10 +147,10 @@ export class SqliteRuns {
     tenant: Tenant,
     responseId: string,
     { cascade }: DeleteOptions,
-    within: string | undefined,
+    within?: string,
   ): Promise<readonly string[]> {
-    const look = { tenant, now: this.parts.clock.now(), within: within ?? null };
-    return this.parts.thread.call('unfinishedOf', look, responseId, cascade);
+    const { thread, clock } = this.parts;
+    return thread.call('unfinishedOf', lookOf(tenant, clock, within), responseId, cascade);
   }
 
   async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
@@ -172,18 +170,18 @@ export class SqliteRuns {
   }
 }
 
-function toNewEnd(ending: Ending, jobs: readonly Required<NewJob>[]): NewEnd {
-  const { response, given, origin, conversation, expiresAt, log, logExpiresAt, uselessJob } = ending;
+function toNewEnd(ending: Ending, jobs: readonly StoredJob[]): NewEnd {
+  const { response, origin, conversation, expiresAt, log, logExpiresAt, uselessJob } = ending;
   return {
-    ...toOutputTexts(response.output, given),
+    ...toOutputTexts(ending),
     status: response.status,
     body: toBody(response),
     origin: origin === null ? null : JSON.stringify(origin),
-    conversation: conversation && { ...conversation, omits: conversation.omits ?? null },
+    conversation: conversation && toPlace(conversation),
     expiresAt,
     logExpiresAt,
     log: toBatchColumns(log),
-    jobs: jobs.map(toStoredJob),
+    jobs,
     uselessJob: uselessJob?.id ?? null,
   };
 }

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, VISIBLE } from './visible.js';
+import { type Look, lookValues, VISIBLE } from './visible.js';
 
 /** Most bytes of events on a page; the first batch always fits. */
 const PAGE_BYTES = 1024 * 1024;
@@ -88,9 +88,8 @@ export function eventLogOperations(database: DatabaseSync) {
       withItems.all(toKey(tenant), toKey(id)) as unknown as readonly BatchRow[],
 
     /** The batches from the one that contains an event on. */
-    logPage: ({ tenant, now, within }: Look, id: string, next: number): StoredPage | undefined => {
-      const session = within === null ? null : toKey(within);
-      const found = findVisible.get(tenants.find(tenant), now, session, toKey(id)) as
+    logPage: (look: Look, id: string, next: number): StoredPage | undefined => {
+      const found = findVisible.get(...lookValues(tenants, look), toKey(id)) as
         (Omit<StoredPage, 'batches'> & { readonly response: number }) | undefined;
       if (found === undefined) return undefined;
       const { response, ...state } = found;

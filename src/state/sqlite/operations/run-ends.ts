@@ -9,7 +9,7 @@ import type { EventLogOperations } from './event-log.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, VISIBLE } from './visible.js';
+import { type Look, lookValues, VISIBLE } from './visible.js';
 
 /** The end of a run. */
 export interface NewEnd extends OutputTexts {
@@ -120,8 +120,8 @@ export function runEndOperations(
     },
 
     /** A background response that a client may see, with its log while it is open. */
-    findOpenRun: ({ tenant, now, within }: Look, id: string, attempt: number | null): OpenRun | undefined => {
-      const row = findVisible.get(tenants.find(tenant), now, within === null ? null : toKey(within), toKey(id));
+    findOpenRun: (look: Look, id: string, attempt: number | null): OpenRun | undefined => {
+      const row = findVisible.get(...lookValues(tenants, look), toKey(id));
       if (row === undefined) return undefined;
       const isOpen = row['is_running'] === 1 && (attempt === null || row['attempt'] === attempt);
       const log = isOpen ? readLog(Number(row['response'])) : [];

@@ -9,7 +9,7 @@ import type { EventLogOperations } from './event-log.js';
 import { responseInsertion } from './insert-response.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, VISIBLE } from './visible.js';
+import { type Look, lookValues, VISIBLE } from './visible.js';
 
 /** The run of a response that is created. */
 export interface NewRun {
@@ -150,9 +150,8 @@ export function runOperations(
     },
 
     /** The unfinished ones of a response and, with `cascade`, of all that continue it. */
-    unfinishedOf: ({ tenant, now, within }: Look, id: string, cascade: boolean): readonly string[] => {
-      const session = within === null ? null : toKey(within);
-      const rows = unfinished.all(tenants.find(tenant), now, session, toKey(id), cascade ? 1 : 0);
+    unfinishedOf: (look: Look, id: string, cascade: boolean): readonly string[] => {
+      const rows = unfinished.all(...lookValues(tenants, look), toKey(id), cascade ? 1 : 0);
       return rows.map((row) => String(row['id']));
     },
 
