@@ -128,8 +128,8 @@ function warnOf({ ALLOW_OPEN, STATE, DATABASE_URL, WORKERS }: Environment, isOpe
     const reach = ALLOW_OPEN ? 'any client that reaches the port can use it' : 'only this machine can use it';
     logger.warn(`no API_KEYS: the service is open, and ${reach}`);
   }
-  if (STATE === 'memory' && DATABASE_URL !== '') {
-    logger.warn('DATABASE_URL is ignored: STATE=memory stores everything in this process');
+  if ((STATE === 'memory' || STATE === 'sqlite') && DATABASE_URL !== '') {
+    logger.warn(`DATABASE_URL is ignored: STATE=${STATE} stores everything in ${STATE === 'memory' ? 'this process' : 'a file'}`);
   }
   if (WORKERS > 1 && !cluster.isWorker) {
     logger.warn('WORKERS is ignored: an embedded service runs in one process');

@@ -52,15 +52,19 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
   [
     ['WORKERS', 'STATE'],
     ({ WORKERS, STATE }) => {
-      if (WORKERS === 1 || STATE !== 'memory') return undefined;
-      return 'WORKERS: more than 1 needs STATE=postgres. With STATE=memory each worker finds only its own responses, so previous_response_id would fail at random.';
+      if (WORKERS === 1 || !isOfOneProcess(STATE)) return undefined;
+      const reason =
+        STATE === 'memory'
+          ? 'With STATE=memory each worker finds only its own responses, so previous_response_id would fail at random.'
+          : 'With STATE=sqlite one process has the file.';
+      return `WORKERS: more than 1 needs a STATE that processes share: postgres or redis. ${reason}`;
     },
   ],
   [
     ['BACKGROUND_MAX_RUNNING', 'STATE'],
     ({ BACKGROUND_MAX_RUNNING, STATE }) => {
-      if (BACKGROUND_MAX_RUNNING > 0 || STATE !== 'memory') return undefined;
-      return 'BACKGROUND_MAX_RUNNING: 0 needs a STATE that replicas share. With STATE=memory no other process can run the turns.';
+      if (BACKGROUND_MAX_RUNNING > 0 || !isOfOneProcess(STATE)) return undefined;
+      return `BACKGROUND_MAX_RUNNING: 0 needs a STATE that replicas share. With STATE=${STATE} no other process can run the turns.`;
     },
   ],
   [
@@ -111,6 +115,11 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
 ];
+
+/** Whether a backend keeps its state to one process. */
+function isOfOneProcess(state: string): boolean {
+  return state === 'memory' || state === 'sqlite';
+}
 
 /** Violations never quote the URL: it contains a password. */
 function isDatabaseUrl(text: string): boolean {

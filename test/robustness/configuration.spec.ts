@@ -157,6 +157,8 @@ describe('variables that do not go together', () => {
     [{ STATE: 'postgres', DATABASE_URL: 'mysql://localhost/state' }, /^DATABASE_URL: /],
     [{ DATABASE_DIRECT_URL: 'localhost' }, /^DATABASE_DIRECT_URL: /],
     [{ WORKERS: '2' }, /^WORKERS: .*STATE=memory.*previous_response_id would fail/],
+    [{ WORKERS: '2', STATE: 'sqlite' }, /^WORKERS: .*STATE=sqlite one process has the file/],
+    [{ BACKGROUND_MAX_RUNNING: '0', STATE: 'sqlite' }, /^BACKGROUND_MAX_RUNNING: .*STATE=sqlite no other process/],
     [{ RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '9' }, /^RESPONSE_TTL: .*RESPONSE_TTL_MAX/],
   ])('%p', (variables, line) => {
     expect(faultsOf(variables)).toEqual([expect.stringMatching(line)]);
