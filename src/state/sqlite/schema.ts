@@ -68,6 +68,7 @@ export const MIGRATIONS: readonly string[] = [
     response INTEGER NOT NULL,
     PRIMARY KEY (label, created_at, id)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX labels_by_response ON labels (response);
 
   -- Where input and output items are: their place in the column of their response.
   CREATE TABLE item_places (

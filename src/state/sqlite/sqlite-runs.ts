@@ -78,7 +78,7 @@ export class SqliteRuns {
     return {
       turn,
       input: readItems(input),
-      context: context.flatMap(readItems),
+      context: readItems(context),
       parent: parent && {
         responseId: parent.id,
         origin: parent.origin === null ? null : (JSON.parse(parent.origin) as Origin),

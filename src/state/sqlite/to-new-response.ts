@@ -43,8 +43,8 @@ export function toOutputTexts({ response, given }: Pick<ResponseRecord, 'respons
 }
 
 /** The place of a turn in its conversation. */
-export function toPlace({ id, version, omits = null }: ConversationPlace): PlaceText {
-  return { id, version, omits };
+export function toPlace({ id, version, omits }: ConversationPlace): PlaceText {
+  return { id, version, omits: omits ?? null };
 }
 
 /** Items as they are stored. */

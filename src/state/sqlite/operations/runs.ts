@@ -4,7 +4,7 @@ import type { QueueBounds } from '../../background-record.js';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import type { NewResponse } from '../new-response.js';
-import { earlierItems, pathFrom } from './chain.js';
+import { joinPath, type PathRow, pathStatement } from './path.js';
 import type { EventLogOperations } from './event-log.js';
 import { responseInsertion } from './insert-response.js';
 import type { JobOperations, StoredJob } from './jobs.js';
@@ -27,8 +27,8 @@ export interface StartedRow {
   readonly isRestart: boolean;
   readonly sessionId: string;
   readonly input: string | null;
-  /** The items before the input, in parts. */
-  readonly context: readonly (string | null)[];
+  /** The items before the input. */
+  readonly context: string | null;
   readonly isInConversation: boolean;
   readonly parent: { readonly id: string; readonly origin: string | null; readonly expires_at: number } | null;
   readonly log: readonly BatchRow[];
@@ -40,18 +40,10 @@ interface RunRow {
   readonly parent: number | null;
   readonly session_id: string;
   readonly status: string;
-  readonly inherited: string | null;
   readonly input: string | null;
   readonly turn: string;
   readonly attempt: number;
   readonly attempts: number;
-}
-
-interface ContextRow {
-  readonly bytes: number;
-  readonly is_in_conversation: number;
-  readonly earlier: string | null;
-  readonly ancestors: string | null;
 }
 
 /** Background responses until they end. Names are as clients send them. */
@@ -67,25 +59,14 @@ export function runOperations(
   const countAll = database.prepare(`SELECT count(*) AS count FROM (SELECT 1 ${queued} LIMIT ?)`);
   const countOf = database.prepare(`SELECT count(*) AS count FROM (SELECT 1 ${queued} AND owner = ? LIMIT ?)`);
   const find = database.prepare(
-    `SELECT r.response, r.parent, r.session_id, r.status, r.inherited, r.input, b.turn, b.attempt, b.attempts
+    `SELECT r.response, r.parent, r.session_id, r.status, r.input, b.turn, b.attempt, b.attempts
     FROM tenants t JOIN responses r ON r.owner = t.owner JOIN runs b ON b.response = r.response
     WHERE t.key = ? AND r.id = ? AND r.expires_at > 0 AND b.log_expires_at IS NULL`,
   );
   const begin = database.prepare('UPDATE runs SET attempt = ?, attempts = attempts + 1 WHERE response = ?');
   const uncount = database.prepare('UPDATE runs SET attempts = attempts - 1 WHERE response = ?');
   const parent = database.prepare('SELECT id, origin, expires_at FROM responses WHERE response = ?');
-  // Without the response itself: its own items are read apart.
-  const context = database.prepare(
-    `WITH RECURSIVE ${pathFrom('r.response = ?1')}
-    SELECT weight.bytes, (SELECT max(conversation IS NOT NULL) FROM path) AS is_in_conversation,
-      iif(weight.bytes <= ?2, (${earlierItems(`group_concat(c.body, ',' ORDER BY c.position)`)}), NULL) AS earlier,
-      iif(weight.bytes <= ?2, (
-        SELECT group_concat(nullif(concat_ws(',', r.inherited, r.input, coalesce(r.output_with_given, r.output)), ''), ','
-          ORDER BY path.level DESC)
-        FROM path JOIN responses r ON r.response = path.response WHERE path.level > 0
-      ), NULL) AS ancestors
-    FROM weight`,
-  );
+  const path = database.prepare(pathStatement('r.response = ?1', []));
   const unfinished = database.prepare(
     `WITH RECURSIVE subtree (response) AS (
       SELECT r.response FROM responses r WHERE ${VISIBLE} AND r.id = ?4
@@ -123,21 +104,19 @@ export function runOperations(
     startRun: (tenant: string, id: string, attempt: number, maxBytes: number): StartedRow | 'too large' | undefined => {
       const run = findRun(tenant, id);
       if (run === undefined || run.attempt >= attempt) return undefined;
-      const { response, status, session_id: sessionId, input, inherited, turn } = run;
+      const { response, status, session_id: sessionId, input, turn } = run;
       begin.run(attempt, response);
-      const { bytes, is_in_conversation, earlier, ancestors } = context.get(
-        response,
-        maxBytes,
-      ) as unknown as ContextRow;
-      if (bytes > maxBytes) return 'too large';
+      const rows = path.all(response, null, null, null, maxBytes) as unknown as readonly PathRow[];
+      if (rows.some(({ bytes }) => bytes > maxBytes)) return 'too large';
+      const before = rows.map((row) => (row.level === 0 ? { ...row, input: null, after: null } : row));
       return {
         turn,
         attempts: run.attempts + 1,
         isRestart: status !== 'queued' || run.attempts > 0,
         sessionId,
         input,
-        context: [earlier, ancestors, inherited],
-        isInConversation: is_in_conversation === 1,
+        context: joinPath(before),
+        isInConversation: rows.some(({ conversation }) => conversation !== null),
         parent: run.parent === null ? null : (parent.get(run.parent) as unknown as StartedRow['parent']),
         log: readLog(response),
       };
