@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
-import {
-  createResponse,
-  deleteResponse,
-  expectWhole,
-  follow,
-  framesOf,
-} from '../support/background/background-client.js';
+import { createResponse, deleteResponse, expectWhole, readOn } from '../support/background/background-client.js';
 import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
 import { Balancer } from '../support/balancer.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
@@ -45,26 +39,6 @@ function start(variables: Variables, port?: number): Promise<ServiceProcess> {
       PORT: String(port),
     });
   return port === undefined ? onStablePort(startOn) : startOn(port);
-}
-
-/** Reads a stream to its end, wherever it breaks. */
-async function readOn(balancer: { readonly port: number }, id: string): Promise<string> {
-  let text = '';
-  while (!text.endsWith('data: [DONE]\n\n')) {
-    try {
-      const answer = await follow(balancer, id, framesOf(text).length - 1);
-      if (answer.status !== 200) continue;
-      let got = '';
-      await answer.whole.then(
-        (whole) => (got = whole),
-        async () => (got = await answer.until('')),
-      );
-      text += got.slice(0, got.lastIndexOf('\n\n') + 2);
-    } catch {
-      // Its connection was refused or reset.
-    }
-  }
-  return text;
 }
 
 /** How a replica is restarted. */

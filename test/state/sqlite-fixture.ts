@@ -1,11 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 import { Logger } from '@nestjs/common';
 
 import { Environment } from '../../src/config/index.js';
+import type { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { SqliteBackend } from '../../src/state/sqlite/index.js';
+import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import { toStoredJob, withId } from '../../src/state/sqlite/sqlite-job-journal.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { OpenedBackend } from './backends.js';
 import { LEASE_MS } from './records.js';
@@ -24,6 +28,8 @@ export async function openSqlite(): Promise<OpenedSqlite> {
   const clock = new FakeClock();
   const backend = new SqliteBackend(Object.assign(new Environment(), { STATE_DIR: directory }), clock);
   await backend.start();
+  // Nobody but a test wants to know.
+  const { thread } = backend as unknown as { readonly thread: DatabaseThread };
   const close = async (): Promise<void> => {
     await backend.stop();
     await rm(directory, { recursive: true });
@@ -33,15 +39,36 @@ export async function openSqlite(): Promise<OpenedSqlite> {
     clock,
     directory,
     saveMany: async (tenant, records) => {
-      await Promise.all(records.map((record) => backend.responses.save(tenant, record)));
+      await Promise.all(records.map(async (record) => backend.responses.save(tenant, record)));
     },
-    content: async () => Number.NaN,
+    content: async () => contentOf(directory),
     expireLeases: async () => clock.advance(LEASE_MS),
-    enqueue: async () => undefined,
+    enqueue: async (...jobs) => {
+      const kept = jobs.map(withId);
+      await thread.call('addJobs', kept.map(toStoredJob));
+      backend.jobs.add(kept);
+    },
     // The queue is told in microtasks.
     untilHeld: () => new Promise(setImmediate),
     ageJobs: async (seconds) => clock.advance(seconds * 1000),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The rows of responses and their items, read from a copy: nobody else may open the file itself. */
+async function contentOf(directory: string): Promise<number> {
+  const copy = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-copy-'));
+  try {
+    await cp(directory, copy, { recursive: true });
+    const database = new DatabaseSync(join(copy, FILE_NAME));
+    // As in PostgreSQL, memberships of sessions are not counted.
+    const tables = ['responses', 'item_places', 'runs', 'event_log', 'conversations', 'conversation_items'];
+    const counts = tables.map((table) => `(SELECT count(*) FROM ${table})`).join(' + ');
+    const rows = database.prepare(`SELECT ${counts} AS total`).get()?.['total'];
+    database.close();
+    return Number(rows);
+  } finally {
+    await rm(copy, { recursive: true });
+  }
 }

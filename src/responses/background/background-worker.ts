@@ -90,7 +90,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 
   /**
    * Takes no more turns; resolves when those that run have ended or were handed back. Turns that wait stay for other
-   * processes, or fail when there can be none.
+   * processes or the next start, or fail when nobody would find them.
    */
   async close(): Promise<void> {
     this.waitCheck?.cancel();
@@ -154,7 +154,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     // It was stopped.
     if (turn.stopReason === 'hand_over') {
       await this.store.handBack(run);
-      this.logger.log(`${run.responseId} was handed back for another process`);
+      this.logger.log(`${run.responseId} was handed back: another process goes on, or the next start`);
       throw new JobHandedBackError('the process shuts down');
     }
     if (log.error !== null && !(log.error instanceof RunLostError || log.error instanceof TurnStoppedError)) {

@@ -48,7 +48,7 @@ export class RunningTurns {
     for (const turn of this.turns.values()) turn.stop(reason);
   }
 
-  /** Stops every turn because the process ends; other processes go on with background turns if they can. */
+  /** Stops every turn because the process ends; another process or the next start goes on with background turns if it can. */
   drain(): void {
     for (const turn of this.turns.values()) turn.stop(turn.run?.isDurable === true ? 'hand_over' : 'drain');
   }

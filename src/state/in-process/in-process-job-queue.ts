@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import type { Clock } from '../../time/index.js';
 import {
   type Job,
@@ -8,25 +10,32 @@ import {
   type QueueOptions,
   type QueueWorker,
 } from '../job-queue.js';
-import { WaitingJobs } from './waiting-jobs.js';
 import { InProcessQueueWorker } from './in-process-queue-worker.js';
+import type { JobJournal } from './job-journal.js';
+import { WaitingJobs } from './waiting-jobs.js';
 
-/** Queues of this process; the store bounds them. */
+/** Queues of this process; the store bounds them. With a journal, the next process goes on with what is not done. */
 export class InProcessJobQueue extends JobQueue {
-  override readonly isDurable = false;
+  override readonly isDurable: boolean;
   private readonly queues = new Map<QueueName, WaitingJobs>();
   private count = 0;
 
-  constructor(private readonly clock: Clock) {
+  constructor(
+    private readonly clock: Clock,
+    private readonly journal: JobJournal | null = null,
+  ) {
     super();
+    this.isDurable = journal !== null;
   }
 
-  /** Enqueues jobs. Their handlers are called later, never by this call. */
+  /** Enqueues what the process before has left. Throws StoreUnavailableError. */
+  async start(): Promise<void> {
+    for (const { queue, ...job } of (await this.journal?.load()) ?? []) this.enqueue(queue, job);
+  }
+
+  /** Enqueues jobs, which are in the journal already. Their handlers are called later, never by this call. */
   add(jobs: readonly NewJob[]): void {
-    for (const { queue, id, data } of jobs) {
-      this.count += 1;
-      this.queue(queue).add({ id, data, number: this.count, attempts: 0 });
-    }
+    for (const { queue, id = randomUUID(), data } of jobs) this.enqueue(queue, { id, data, attempts: 0 });
   }
 
   /** Removes a job that waits. */
@@ -40,10 +49,16 @@ export class InProcessJobQueue extends JobQueue {
     handler: (job: Job) => Promise<void>,
   ): Promise<QueueWorker> {
     const waiting = this.queue(queue);
-    const worker = new InProcessQueueWorker({ waiting, clock: this.clock, options, handler });
+    const { clock, journal } = this;
+    const worker = new InProcessQueueWorker({ waiting, journal, clock, options, handler });
     waiting.takers.add(worker);
     worker.wake();
     return worker;
+  }
+
+  private enqueue(queue: QueueName, job: { readonly id: string; readonly data: unknown; attempts: number }): void {
+    this.count += 1;
+    this.queue(queue).add({ ...job, number: this.count });
   }
 
   private queue(name: QueueName): WaitingJobs {

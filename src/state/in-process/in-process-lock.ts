@@ -44,6 +44,11 @@ export class InProcessLock extends WriteLock {
     return (this.holdings.get(tenantKey(tenant, name))?.expiresAt ?? 0) > this.clock.now();
   }
 
+  /** The fence of the latest lease, which may have expired; undefined when it was released. */
+  fenceOf(tenant: Tenant, name: string): number | undefined {
+    return this.holdings.get(tenantKey(tenant, name))?.fence;
+  }
+
   /** Ends a lease that has expired: what it saves comes too late. */
   revoke(tenant: Tenant, name: string): void {
     this.holdings.delete(tenantKey(tenant, name));

@@ -4,11 +4,13 @@ import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { JobHandedBackError } from '../errors.js';
 import type { Job, QueueOptions, QueueWorker } from '../job-queue.js';
+import type { JobJournal } from './job-journal.js';
 import type { WaitingJob, WaitingJobs } from './waiting-jobs.js';
 
 /** What a worker needs. */
 export interface InProcessWorkerParts {
   readonly waiting: WaitingJobs;
+  readonly journal: JobJournal | null;
   readonly clock: Clock;
   readonly options: QueueOptions & { readonly concurrency: number };
   readonly handler: (job: Job) => Promise<void>;
@@ -58,7 +60,7 @@ export class InProcessQueueWorker implements QueueWorker {
 
   /** Resolves when the handler has ended; never rejects. */
   private async deliver(job: WaitingJob): Promise<void> {
-    const { clock, options, handler } = this.parts;
+    const { journal, clock, options, handler } = this.parts;
     const expired = new AbortController();
     // Another delivery follows, and what this one comes to does not count.
     const limit = clock.schedule(options.maxRunSeconds * 1000, () => {
@@ -66,8 +68,11 @@ export class InProcessQueueWorker implements QueueWorker {
       this.deliverAgain(job);
     });
     job.attempts += 1;
+    // Not awaited: the journal has it before anything that the handler stores.
+    this.note(journal?.delivered(job.id, job.attempts));
     try {
       await handler({ data: job.data, attempt: job.attempts, signal: expired.signal });
+      if (!expired.signal.aborted) this.note(journal?.ended(job.id));
     } catch (error) {
       if (!(error instanceof JobHandedBackError)) this.failures.warn('a job failed', String(error));
       if (!expired.signal.aborted) this.deliverAgain(job);
@@ -77,10 +82,17 @@ export class InProcessQueueWorker implements QueueWorker {
   }
 
   private deliverAgain(job: WaitingJob): void {
-    const { waiting, clock, options } = this.parts;
+    const { waiting, journal, clock, options } = this.parts;
     if (job.attempts < options.maxAttempts) {
       clock.schedule(pauseAfter(job.attempts, options) * 1000, () => waiting.add(job));
+    } else {
+      this.note(journal?.ended(job.id));
     }
+  }
+
+  /** What the journal does not take has a job delivered once more after a restart, at worst. */
+  private note(noted: Promise<void> | undefined): void {
+    noted?.catch((error: unknown) => this.failures.warn('a job could not be noted', String(error)));
   }
 }
 

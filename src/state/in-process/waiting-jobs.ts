@@ -1,6 +1,6 @@
 /** A job, with how often it was delivered. */
 export interface WaitingJob {
-  readonly id: string | undefined;
+  readonly id: string;
   readonly data: unknown;
   /** Its place in the queue, also when it is delivered again. */
   readonly number: number;

@@ -14,11 +14,12 @@ import type { Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
 import type { DeleteOptions } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
-import { readItems, toEndColumns } from './columns.js';
+import { readItems } from '../stored-response.js';
+import { toEndColumns } from './columns.js';
 import { changedConversation } from './changed-conversation.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from '../keys.js';
-import { readLog, toBatchColumns } from './log-columns.js';
+import { readLog, toBatchColumns } from '../log-columns.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
 import type { PostgresJobQueue } from './postgres-job-queue.js';
 import {

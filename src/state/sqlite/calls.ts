@@ -15,8 +15,10 @@ export type Reply = { readonly id: number; readonly value: unknown } | { readonl
 
 /** How the thread opens its file. */
 export interface ThreadOptions {
-  /** Path of the file. */
-  readonly file: string;
+  /** Its directory. */
+  readonly directory: string;
+  /** The longest that the file may become, in pages of 4 KiB; by default as long as there is room. */
+  readonly maxPages?: number;
 }
 
 /** The first message of the thread: whether it could open its file; the message is for the operator. */

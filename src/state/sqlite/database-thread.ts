@@ -1,31 +1,51 @@
 import { Worker } from 'node:worker_threads';
 
+import { Logger } from '@nestjs/common';
+
+import { OutageLog } from '../../logging/index.js';
+import { Backoff, type Clock } from '../../time/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import type { Operations } from './operations.js';
 
+/** Pauses before a thread that has ended is started again. */
+const PAUSES = { firstMs: 100, longestMs: 10_000 };
+
 type Waiting = Pick<PromiseWithResolvers<unknown>, 'resolve' | 'reject'>;
 
-/** The thread that has the database open, as the rest of the service uses it. */
+/** The thread that has the database open, as the rest of the service uses it. It is started again if it ends. */
 export class DatabaseThread {
-  private worker: Worker | null = null;
+  private readonly logger = new Logger('Sqlite');
+  private readonly outages = new OutageLog(this.logger);
+  private readonly backoff: Backoff;
   private readonly waiting = new Map<number, Waiting>();
+  private worker: Worker | null = null;
+  private isStopping = false;
+  private hasFailed = false;
   private calls: Call[] = [];
   private lastId = 0;
 
+  constructor(
+    private readonly options: ThreadOptions,
+    private readonly clock: Clock,
+  ) {
+    this.backoff = new Backoff(clock, PAUSES);
+  }
+
   /** Opens the file. Throws StateStartError. */
-  async start(options: ThreadOptions): Promise<void> {
-    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: options });
+  async start(): Promise<void> {
+    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: this.options });
     const opened = Promise.withResolvers<Opened>();
+    let failure = 'the thread of the database has ended';
     worker.once('message', (message: Opened) => {
       opened.resolve(message);
       worker.on('message', (replies: readonly Reply[]) => this.receive(replies));
     });
-    worker.on('error', (error) => {
-      opened.reject(error);
-      this.fail(String(error));
+    worker.on('error', (error) => (failure = String(error)));
+    worker.on('exit', () => {
+      opened.reject(new StateStartError(failure));
+      if (this.worker === worker) this.lose(failure);
     });
-    worker.on('exit', () => this.fail('the thread of the database has ended'));
     const result = await opened.promise;
     if (!result.isOpen) throw new StateStartError(result.message);
     this.worker = worker;
@@ -33,6 +53,7 @@ export class DatabaseThread {
 
   /** Executes what was asked for, and closes the file. */
   async stop(): Promise<void> {
+    this.isStopping = true;
     const { worker } = this;
     if (worker === null) return;
     const exited = new Promise((resolve) => worker.once('exit', resolve));
@@ -47,7 +68,7 @@ export class DatabaseThread {
     ...args: Parameters<Operations[Name]>
   ): Promise<ReturnType<Operations[Name]>> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    if (this.worker === null) reject(new StoreUnavailableError('the database is not open'));
+    if (this.worker === null || this.isStopping) reject(new StoreUnavailableError('the database is not open'));
     else {
       this.lastId += 1;
       this.waiting.set(this.lastId, { resolve, reject });
@@ -56,24 +77,59 @@ export class DatabaseThread {
     return promise as Promise<ReturnType<Operations[Name]>>;
   }
 
+  /** Asks whether the database can be written, if there is a reason to doubt it. Throws StoreUnavailableError. */
+  checkIfInDoubt(): void | Promise<void> {
+    if (this.worker !== null && !this.hasFailed) return;
+    return this.call('checkWriting').then(() => {
+      this.hasFailed = false;
+    });
+  }
+
   private send(): void {
-    if (this.calls.length === 0) return;
-    this.worker?.postMessage(this.calls);
+    const { calls } = this;
+    if (calls.length === 0) return;
     this.calls = [];
+    this.worker?.postMessage(calls);
   }
 
   private receive(replies: readonly Reply[]): void {
     for (const reply of replies) {
       const waiting = this.waiting.get(reply.id);
       this.waiting.delete(reply.id);
-      if ('error' in reply) waiting?.reject(new StoreUnavailableError(reply.error));
-      else waiting?.resolve(reply.value);
+      if ('error' in reply) {
+        this.hasFailed = true;
+        this.outages.warn('the database has refused a request', reply.error);
+        waiting?.reject(new StoreUnavailableError(reply.error));
+      } else waiting?.resolve(reply.value);
     }
   }
 
-  private fail(reason: string): void {
+  /** The thread has ended. */
+  private lose(reason: string): void {
     this.worker = null;
-    for (const { reject } of this.waiting.values()) reject(new StoreUnavailableError(reason));
+    this.calls = [];
+    const waiting = [...this.waiting.values()];
     this.waiting.clear();
+    for (const { reject } of waiting) reject(new StoreUnavailableError(reason));
+    if (this.isStopping) return;
+    this.outages.warn('the database was closed', reason);
+    this.reopenLater();
+  }
+
+  private reopenLater(): void {
+    this.clock.schedule(this.backoff.failed(), () => {
+      if (this.isStopping) return;
+      this.start().then(
+        () => {
+          this.backoff.succeeded();
+          this.logger.log('the database is open again');
+          if (this.isStopping) void this.stop();
+        },
+        (error: unknown) => {
+          this.outages.warn('the database was not opened again', String(error));
+          this.reopenLater();
+        },
+      );
+    });
   }
 }

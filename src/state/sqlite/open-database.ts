@@ -1,20 +1,65 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+import type { ThreadOptions } from './calls.js';
+import { DamagedFileError, NewerFileError } from './explain-start.js';
 import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 
-/** Opens the file for this process alone, and brings its schema up to date. Throws an Error for the operator. */
-export function openDatabase(file: string): DatabaseSync {
+/** The name of the file. */
+export const FILE_NAME = 'antiphon.sqlite';
+
+/** Longest file that is checked after a crash, bytes: it takes a second. */
+const CHECKED_BYTES = 512 * 1024 * 1024;
+
+/**
+ * Exclusive before WAL: no other process can open the file, and no memory is shared. FULL: what is committed is on the disk.
+ * The file of the WAL is shortened after a checkpoint if it has grown.
+ */
+const SETTINGS = `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+  PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY`;
+
+/** Opens the file for this process alone, and brings its schema up to date. `explainStart` explains what it throws. */
+export function openDatabase({ directory, maxPages }: ThreadOptions): DatabaseSync {
+  const file = join(directory, FILE_NAME);
+  const isDoubtful = sizeOf(`${file}-wal`) > 0 && sizeOf(file) <= CHECKED_BYTES;
   const database = new DatabaseSync(file);
-  // Exclusive before WAL: no other process can open the file, and there is no shared memory.
-  database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-  migrate(database);
-  return database;
+  try {
+    database.exec(SETTINGS);
+    if (isDoubtful) requireWhole(database);
+    migrate(database);
+    if (maxPages !== undefined) database.exec(`PRAGMA max_page_count = ${maxPages}`);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Moves what is in the WAL into the file, and closes it. */
+export function closeDatabase(database: DatabaseSync): void {
+  try {
+    database.exec('PRAGMA optimize');
+  } finally {
+    database.close();
+  }
+}
+
+/** After a crash, what the disk has kept is checked. */
+function requireWhole(database: DatabaseSync): void {
+  const result = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
+  if (result !== 'ok') throw new DamagedFileError(String(result));
 }
 
 function migrate(database: DatabaseSync): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version > SCHEMA_VERSION) throw new Error('the file is newer than this program');
+  if (version > SCHEMA_VERSION) throw new NewerFileError(`version ${version}`);
+  if (version === SCHEMA_VERSION) return;
   database.exec('BEGIN IMMEDIATE');
   for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
   database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

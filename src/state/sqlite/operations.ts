@@ -1,10 +1,38 @@
 import type { DatabaseSync } from 'node:sqlite';
 
+import { chainOperations } from './operations/chain.js';
+import { checkOperations } from './operations/check.js';
+import { conversationOperations } from './operations/conversations.js';
+import { deleteOperations } from './operations/delete.js';
+import { eventLogOperations } from './operations/event-log.js';
+import { freeOperations } from './operations/free.js';
+import { graphOperations } from './operations/graph.js';
+import { jobOperations } from './operations/jobs.js';
+import { responseOperations } from './operations/responses.js';
+import { runEndOperations } from './operations/run-ends.js';
+import { runOperations } from './operations/runs.js';
 import { secretOperations } from './operations/secrets.js';
+import { sessionOperations } from './operations/sessions.js';
 
 /** What the thread can be asked for, by name: synchronous functions over the database. */
 export function operationsOf(database: DatabaseSync) {
-  return { ...secretOperations(database) };
+  const jobs = jobOperations(database);
+  const log = eventLogOperations(database);
+  return {
+    ...responseOperations(database),
+    ...chainOperations(database),
+    ...deleteOperations(database),
+    ...freeOperations(database),
+    ...graphOperations(database),
+    ...sessionOperations(database),
+    ...conversationOperations(database),
+    ...jobs,
+    ...log,
+    ...runOperations(database, log, jobs),
+    ...runEndOperations(database, log, jobs),
+    ...secretOperations(database),
+    ...checkOperations(database),
+  };
 }
 
 /** The operations; the types of calls and replies follow from them. */

@@ -10,57 +10,75 @@ export const MIGRATIONS: readonly string[] = [
   -- Rows of other tables name a tenant by its number. \`name\` is JSON, so that every text can be read back.
   CREATE TABLE tenants (owner INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL) STRICT;
 
+  -- Short columns first: a walk along a chain reads no texts.
   CREATE TABLE responses (
     response INTEGER PRIMARY KEY,
     owner INTEGER NOT NULL,
     id TEXT NOT NULL,
     -- The response that it continues, which is stored as long as it is needed.
     parent INTEGER,
+    -- The session that it was made in.
     session_id TEXT NOT NULL,
     status TEXT NOT NULL,
     model TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     -- 0: it was deleted.
     expires_at INTEGER NOT NULL,
-    origin TEXT,
-    -- Bytes of the body with its output, and of all its items.
-    size INTEGER NOT NULL,
-    items_size INTEGER NOT NULL,
-    -- The Response without its output, which is stored among its items.
-    body TEXT NOT NULL,
     is_continuable INTEGER NOT NULL,
     -- The conversation that it was made in, and where it stands there.
     conversation INTEGER,
     conversation_end INTEGER,
+    -- Bytes of the body with its output, and of all its items.
+    size INTEGER NOT NULL,
+    items_size INTEGER NOT NULL,
+    origin TEXT,
+    -- The Response without its output.
+    body TEXT NOT NULL,
+    -- Items as comma-separated texts, null without any.
+    inherited TEXT,
+    input TEXT,
+    output TEXT,
+    -- The output with the items that were given to the model in between, if there are any.
+    output_with_given TEXT,
     UNIQUE (owner, id)
   ) STRICT;
   CREATE INDEX responses_by_parent ON responses (parent, created_at, id) WHERE parent IS NOT NULL;
   CREATE INDEX responses_by_time ON responses (owner, created_at, id);
   CREATE INDEX responses_by_expiry ON responses (expires_at);
   CREATE INDEX responses_by_conversation ON responses (conversation) WHERE conversation IS NOT NULL;
-  CREATE INDEX queued_responses ON responses (created_at, id) WHERE status = 'queued';
+  CREATE INDEX queued_responses ON responses (owner, created_at) WHERE status = 'queued' AND expires_at > 0;
 
+  -- The responses of sessions. is_fork: it was made in another session, so that those of a response are found.
   CREATE TABLE session_responses (
     owner INTEGER NOT NULL,
     session_id TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     id TEXT NOT NULL,
     response INTEGER NOT NULL,
+    is_fork INTEGER NOT NULL,
     PRIMARY KEY (owner, session_id, created_at, id)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX sessions_by_response ON session_responses (response);
+  CREATE INDEX forks_by_response ON session_responses (response) WHERE is_fork = 1;
 
-  -- The items of responses in the order of the transcript; kind: inherited, input, output or given.
-  CREATE TABLE items (
+  -- Metadata pairs of responses, as \`toLabels\` makes them.
+  CREATE TABLE labels (
+    label TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    id TEXT NOT NULL,
     response INTEGER NOT NULL,
-    position INTEGER NOT NULL,
-    kind TEXT NOT NULL,
+    PRIMARY KEY (label, created_at, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX labels_by_response ON labels (response);
+
+  -- Where input and output items are: their place in the column of their response.
+  CREATE TABLE item_places (
     owner INTEGER NOT NULL,
     key TEXT NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (response, position)
+    response INTEGER NOT NULL,
+    is_output INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    PRIMARY KEY (owner, key, response)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX items_by_key ON items (owner, key, response) WHERE kind IN ('input', 'output');
 
   -- Background responses. log_expires_at: null until it has ended, 0 once its events are gone.
   CREATE TABLE runs (
@@ -78,7 +96,7 @@ export const MIGRATIONS: readonly string[] = [
     first_event INTEGER NOT NULL,
     first_note INTEGER NOT NULL,
     events TEXT NOT NULL,
-    notes TEXT NOT NULL,
+    notes TEXT,
     has_items INTEGER NOT NULL,
     PRIMARY KEY (response, first_event, first_note)
   ) STRICT, WITHOUT ROWID;

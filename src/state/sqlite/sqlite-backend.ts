@@ -1,13 +1,11 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
-import type { ConversationStore } from '../conversation-store.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import type { EventLog } from '../event-log.js';
+import { StateStartError } from '../errors.js';
+import { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import { InProcessLock } from '../in-process/in-process-lock.js';
-import type { JobQueue } from '../job-queue.js';
 import type { ResponseGraph } from '../response-graph.js';
 import type { ResponseStore } from '../response-store.js';
 import { RunNotices } from '../run-notices.js';
@@ -15,6 +13,17 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import { DatabaseThread } from './database-thread.js';
+import { explainStart } from './explain-start.js';
+import { SqliteResponseGraph } from './sqlite-response-graph.js';
+import { SqliteResponseStore } from './sqlite-response-store.js';
+import { SqliteSecretStore } from './sqlite-secret-store.js';
+import { SqliteSessionStore } from './sqlite-session-store.js';
+import { SqliteTombstones } from './sqlite-tombstones.js';
+import { RunGate } from './run-gate.js';
+import { SqliteConversationStore } from './sqlite-conversation-store.js';
+import { SqliteEventLog } from './sqlite-event-log.js';
+import { SqliteJobJournal } from './sqlite-job-journal.js';
+import { SqliteRuns } from './sqlite-runs.js';
 
 /** The variables of the file. */
 export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
@@ -23,39 +32,57 @@ export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
 export class SqliteBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly runNotices = new RunNotices();
-  override readonly responses: ResponseStore = pending('responses');
-  override readonly graph: ResponseGraph = pending('graph');
-  override readonly sessions: SessionStore = pending('sessions');
-  override readonly conversations: ConversationStore = pending('conversations');
+  override readonly responses: ResponseStore;
+  override readonly graph: ResponseGraph;
+  override readonly sessions: SessionStore;
+  override readonly conversations: SqliteConversationStore;
   override readonly locks: InProcessLock;
-  override readonly secrets: SecretStore = pending('secrets');
-  override readonly log: EventLog = pending('log');
-  override readonly jobs: JobQueue = pending('jobs');
-  private readonly thread = new DatabaseThread();
+  override readonly secrets: SecretStore;
+  override readonly log: SqliteEventLog;
+  override readonly jobs: InProcessJobQueue;
+  private readonly thread: DatabaseThread;
 
   constructor(
     private readonly settings: FileSettings,
     clock: Clock,
   ) {
     super();
-    this.locks = new InProcessLock(clock);
+    const { STATE_DIR: directory, CONTEXT_MAX_BYTES: maxContextBytes } = settings;
+    const thread = new DatabaseThread({ directory }, clock);
+    const locks = new InProcessLock(clock);
+    const gate = new RunGate();
+    const log = new SqliteEventLog(thread, gate, this.runNotices, clock);
+    const jobs = new InProcessJobQueue(clock, new SqliteJobJournal(thread));
+    const conversations = new SqliteConversationStore(thread, locks, maxContextBytes);
+    const tombstones = new SqliteTombstones(thread, this.notices, clock);
+    const runs = new SqliteRuns({ thread, locks, log, jobs, gate, clock, maxContextBytes });
+    this.responses = new SqliteResponseStore(
+      thread,
+      locks,
+      tombstones,
+      runs,
+      [log, conversations],
+      clock,
+      maxContextBytes,
+    );
+    this.graph = new SqliteResponseGraph(thread, clock);
+    this.sessions = new SqliteSessionStore(thread, tombstones, clock);
+    this.secrets = new SqliteSecretStore(thread);
+    [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }
 
   override async start(): Promise<void> {
     const { STATE_DIR } = this.settings;
-    await mkdir(STATE_DIR, { recursive: true });
-    await this.thread.start({ file: join(STATE_DIR, 'antiphon.sqlite') });
+    try {
+      await mkdir(STATE_DIR, { recursive: true });
+    } catch (error) {
+      throw new StateStartError(explainStart(error, STATE_DIR));
+    }
+    await this.thread.start();
+    await this.jobs.start();
   }
 
   override async stop(): Promise<void> {
     await this.thread.stop();
   }
-}
-
-/** PENDING: remove with the last part that is not written. */
-function pending<T extends object>(part: string): T {
-  const method = (name: string) => async (): Promise<never> => {
-    throw new Error(`${part}.${name} is not written yet`);
-  };
-  return new Proxy({}, { get: (_target, name) => method(String(name)) }) as T;
 }

@@ -3,12 +3,13 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 
 import type { Call, Opened, ThreadOptions } from './calls.js';
 import { execute } from './execute.js';
-import { openDatabase } from './open-database.js';
+import { closeDatabase, openDatabase } from './open-database.js';
+import { explainStart } from './explain-start.js';
 import { operationsOf } from './operations.js';
 
 /** Executes what the port asks for; what arrived together is executed together. */
-function serve(port: MessagePort, { file }: ThreadOptions): void {
-  const database = openDatabase(file);
+function serve(port: MessagePort, options: ThreadOptions): void {
+  const database = openDatabase(options);
   const operations = operationsOf(database);
   port.on('message', (first: readonly Call[] | 'close') => {
     const calls: Call[] = [];
@@ -19,7 +20,7 @@ function serve(port: MessagePort, { file }: ThreadOptions): void {
     }
     if (calls.length > 0) port.postMessage(execute(database, operations, calls));
     if (!isClosing) return;
-    database.close();
+    closeDatabase(database);
     port.close();
   });
 }
@@ -29,11 +30,12 @@ function nextOf(port: MessagePort): readonly Call[] | 'close' | undefined {
 }
 
 if (parentPort !== null) {
+  const options = workerData as ThreadOptions;
   let opened: Opened = { isOpen: true };
   try {
-    serve(parentPort, workerData as ThreadOptions);
+    serve(parentPort, options);
   } catch (error) {
-    opened = { isOpen: false, message: error instanceof Error ? error.message : String(error) };
+    opened = { isOpen: false, message: explainStart(error, options.directory) };
   }
   parentPort.postMessage(opened);
 }

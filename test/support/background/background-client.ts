@@ -50,6 +50,26 @@ export async function follow(replica: Pick<Replica, 'port'>, id: string, after =
   return answer;
 }
 
+/** Reads a stream to its end, wherever it breaks. */
+export async function readOn(replica: Pick<Replica, 'port'>, id: string): Promise<string> {
+  let text = '';
+  while (!text.endsWith('data: [DONE]\n\n')) {
+    try {
+      const answer = await follow(replica, id, framesOf(text).length - 1);
+      if (answer.status !== 200) continue;
+      let got = '';
+      await answer.whole.then(
+        (whole) => (got = whole),
+        async () => (got = await answer.until('')),
+      );
+      text += got.slice(0, got.lastIndexOf('\n\n') + 2);
+    } catch {
+      // Its connection was refused or reset.
+    }
+  }
+  return text;
+}
+
 /** The frames of a stream; without a half one at the end, and without `[DONE]`. */
 export function framesOf(text: string): readonly string[] {
   return text

@@ -1,0 +1,46 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import { toKey } from '../../keys.js';
+import type { ItemText, PlaceText } from '../new-response.js';
+
+/** An item that a turn appends to its conversation. */
+export interface TurnItem extends ItemText {
+  readonly kind: 'input' | 'output' | 'given';
+}
+
+/** Where a turn stands in its conversation. */
+export interface TurnPlace {
+  readonly conversation: number;
+  /** The place of its first item. */
+  readonly start: number;
+}
+
+/** Appends turns to their conversations. */
+export function turnAppending(database: DatabaseSync) {
+  const advance = database.prepare(
+    `UPDATE conversations SET version = version + 1, end_position = end_position + ?4, items_size = items_size + ?5
+    WHERE owner = ?1 AND id = ?2 AND version = ?3 AND is_deleted = 0
+    RETURNING conversation, end_position - ?4 AS start`,
+  );
+  const find = database.prepare('SELECT 1 FROM conversations WHERE owner = ? AND id = ? AND is_deleted = 0');
+  const insert = database.prepare(
+    'INSERT INTO conversation_items (conversation, position, is_given, owner, key, body) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  /** Appends the items of a turn, if its conversation has the version that it has read; `size`: their bytes. */
+  return (
+    owner: number,
+    { id, version, omits }: PlaceText,
+    items: readonly TurnItem[],
+    size: number,
+  ): TurnPlace | 'changed' | 'deleted' => {
+    const key = toKey(id);
+    const place = advance.get(owner, key, version, items.length, size) as unknown as TurnPlace | undefined;
+    if (place === undefined) return find.get(owner, key) === undefined ? 'deleted' : 'changed';
+    items.forEach((item, index) => {
+      if (item.kind === 'input' && item.id === omits) return;
+      const isGiven = item.kind === 'given' ? 1 : 0;
+      insert.run(place.conversation, place.start + index, isGiven, owner, toKey(item.id), item.text);
+    });
+    return place;
+  };
+}

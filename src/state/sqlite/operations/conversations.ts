@@ -1,0 +1,210 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import { toKey } from '../../keys.js';
+import type { ItemText } from '../new-response.js';
+import { turnAppending } from './append-turn.js';
+import { readPage, type TextPage } from './bounded-page.js';
+import { bytesOf, turnInput } from './response-items.js';
+import { tenantNumbers } from './tenants.js';
+
+/** Most deleted conversations that one step looks at, and most items that it frees. */
+const CONVERSATIONS = 1000;
+const ITEMS = 10_000;
+
+/** A conversation without its items. */
+export interface ConversationRow {
+  readonly created_at: number;
+  /** JSON. */
+  readonly metadata: string;
+}
+
+/** The items of a conversation as comma-separated JSON texts; null when there are none, or when they are known or too large. */
+export interface ReadConversation {
+  readonly version: number;
+  readonly isTooLarge: boolean;
+  readonly items: string | null;
+}
+
+interface Found extends ConversationRow {
+  readonly conversation: number;
+  readonly owner: number;
+  readonly version: number;
+  readonly items_size: number;
+}
+
+/** Conversations and their items. Names are as clients send them. */
+export function conversationOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const appendItems = turnAppending(database);
+  const select = database.prepare(
+    `SELECT c.* FROM tenants t JOIN conversations c ON c.owner = t.owner WHERE t.key = ? AND c.id = ? AND c.is_deleted = 0`,
+  );
+  const insert = database.prepare(
+    `INSERT INTO conversations (owner, id, created_at, metadata, version, end_position, items_size)
+    VALUES (?, ?, ?, ?, 0, 0, 0) ON CONFLICT DO NOTHING`,
+  );
+  const setMetadata = database.prepare('UPDATE conversations SET metadata = ? WHERE conversation = ?');
+  const hide = database.prepare('UPDATE conversations SET is_deleted = 1 WHERE conversation = ?');
+  const allItems = database.prepare(
+    `SELECT group_concat(body, ',' ORDER BY position) AS items FROM conversation_items WHERE conversation = ?`,
+  );
+  const hasItem = database.prepare(
+    'SELECT 1 FROM conversation_items WHERE owner = ? AND key = ? AND conversation = ? LIMIT 1',
+  );
+  const shown = database.prepare(
+    `SELECT position, body FROM conversation_items WHERE owner = ? AND key = ? AND conversation = ? AND is_given = 0
+    ORDER BY position DESC LIMIT 1`,
+  );
+  const pages = {
+    ASC: database.prepare(
+      `SELECT body FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position > ? ORDER BY position`,
+    ),
+    DESC: database.prepare(
+      `SELECT body FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position < ?
+      ORDER BY position DESC`,
+    ),
+  };
+  const deleteShown = database.prepare(
+    `DELETE FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position IN (
+      SELECT position FROM conversation_items WHERE owner = ? AND key = ? AND conversation = ?
+    ) RETURNING octet_length(body) AS size`,
+  );
+  const shrink = database.prepare(
+    'UPDATE conversations SET version = version + 1, items_size = items_size - ? WHERE conversation = ?',
+  );
+  const deleted = database.prepare(
+    'SELECT conversation FROM conversations WHERE is_deleted = 1 AND conversation > ? ORDER BY conversation LIMIT ?',
+  );
+  const needed = database.prepare('SELECT 1 FROM responses WHERE conversation = ? LIMIT 1');
+  const freeItems = database.prepare(
+    `DELETE FROM conversation_items WHERE conversation = ?1 AND position IN (
+      SELECT position FROM conversation_items WHERE conversation = ?1 LIMIT ?2)`,
+  );
+  const free = database.prepare('DELETE FROM conversations WHERE conversation = ?');
+
+  const toRow = ({ created_at, metadata }: Found): ConversationRow => ({ created_at, metadata });
+  const find = (tenant: string, id: string): Found | undefined =>
+    select.get(toKey(tenant), toKey(id)) as unknown as Found | undefined;
+  const shownItem = ({ owner, conversation }: Found, itemId: string) =>
+    shown.get(owner, toKey(itemId), conversation) as unknown as
+      { readonly position: number; readonly body: string } | undefined;
+  /** Frees up to so many items of a conversation that no response needs, then itself; returns how many items. */
+  const forget = (conversation: number, most: number): number => {
+    if (needed.get(conversation) !== undefined) return 0;
+    const freed = Number(freeItems.run(conversation, most).changes);
+    if (freed < most) free.run(conversation);
+    return freed;
+  };
+
+  return {
+    createConversation: (
+      tenant: string,
+      id: string,
+      { created_at: createdAt, metadata }: ConversationRow,
+      items: readonly ItemText[],
+    ): void => {
+      const owner = tenants.findOrCreate(tenant);
+      if (insert.run(owner, toKey(id), createdAt, metadata).changes === 0) return;
+      appendItems(owner, { id, version: 0, omits: null }, turnInput(items), bytesOf(items));
+    },
+
+    findConversation: (tenant: string, id: string): ConversationRow | undefined => {
+      const found = find(tenant, id);
+      return found && toRow(found);
+    },
+
+    updateConversation: (tenant: string, id: string, metadata: string): ConversationRow | undefined => {
+      const found = find(tenant, id);
+      if (found === undefined) return undefined;
+      setMetadata.run(metadata, found.conversation);
+      return { created_at: found.created_at, metadata };
+    },
+
+    deleteConversation: (tenant: string, id: string): boolean => {
+      const found = find(tenant, id);
+      if (found === undefined) return false;
+      hide.run(found.conversation);
+      forget(found.conversation, ITEMS);
+      return true;
+    },
+
+    readConversation: (
+      tenant: string,
+      id: string,
+      knownVersion: number | null,
+      maxBytes: number,
+    ): ReadConversation | undefined => {
+      const found = find(tenant, id);
+      if (found === undefined) return undefined;
+      const { version, items_size: size, conversation } = found;
+      if (version === knownVersion) return { version, isTooLarge: false, items: null };
+      if (size > maxBytes) return { version, isTooLarge: true, items: null };
+      return { version, isTooLarge: false, items: allItems.get(conversation)?.['items'] as string | null };
+    },
+
+    /** Adds items of a client, none of which may be there already. */
+    addToConversation: (
+      tenant: string,
+      id: string,
+      items: readonly ItemText[],
+    ): 'added' | 'not found' | { readonly duplicate: string } => {
+      const found = find(tenant, id);
+      if (found === undefined) return 'not found';
+      const { owner, conversation, version } = found;
+      const duplicate = items.find((item) => hasItem.get(owner, toKey(item.id), conversation) !== undefined);
+      if (duplicate !== undefined) return { duplicate: duplicate.id };
+      appendItems(owner, { id, version, omits: null }, turnInput(items), bytesOf(items));
+      return 'added';
+    },
+
+    /** A page of the items that clients see, in order from the cursor. */
+    conversationPage: (
+      tenant: string,
+      id: string,
+      cursor: string | null,
+      direction: 'ASC' | 'DESC',
+      limit: number,
+    ): TextPage | 'not found' | 'no cursor' => {
+      const found = find(tenant, id);
+      if (found === undefined) return 'not found';
+      const edge = direction === 'ASC' ? -1 : Number.MAX_SAFE_INTEGER;
+      const position = cursor === null ? edge : shownItem(found, cursor)?.position;
+      if (position === undefined) return 'no cursor';
+      return readPage(pages[direction].iterate(found.conversation, position), limit);
+    },
+
+    /** The latest item of an id that clients see; null when it is not there. */
+    conversationItem: (tenant: string, id: string, itemId: string): string | null | undefined => {
+      const found = find(tenant, id);
+      return found && (shownItem(found, itemId)?.body ?? null);
+    },
+
+    deleteConversationItem: (
+      tenant: string,
+      id: string,
+      itemId: string,
+    ): ConversationRow | 'not found' | 'item not found' => {
+      const found = find(tenant, id);
+      if (found === undefined) return 'not found';
+      const { owner, conversation } = found;
+      const gone = deleteShown.all(conversation, owner, toKey(itemId), conversation);
+      if (gone.length === 0) return 'item not found';
+      shrink.run(
+        gone.reduce((size, row) => size + Number(row['size']), 0),
+        conversation,
+      );
+      return toRow(found);
+    },
+
+    /** Looks at the deleted conversations after one, and frees those that no response needs; where to go on, if there may be more. */
+    forgetConversations: (after: number): number | undefined => {
+      let freed = 0;
+      const rows = deleted.all(after, CONVERSATIONS);
+      for (const row of rows) {
+        freed += forget(Number(row['conversation']), ITEMS - freed);
+        if (freed === ITEMS) return Number(row['conversation']) - 1;
+      }
+      return rows.length < CONVERSATIONS ? undefined : Number(rows.at(-1)?.['conversation']);
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+
+import { toKey, toLabels } from '../../keys.js';
+import type { PageRequest } from '../../page.js';
+import { GRAPH_MAX_RESPONSES, type ResponseFilter, type TreeBounds } from '../../response-graph.js';
+import type { StoredResponse } from '../../stored-response.js';
+import { type PageOutcome, type PageSource, responsePages, withinBounds } from './page.js';
+import { tenantNumbers } from './tenants.js';
+import { type Look, type LookValues, lookValues, VISIBLE } from './visible.js';
+
+/** The responses around a response. */
+export type Relatives = 'children' | 'siblings' | 'leaves';
+
+/** A response of a tree. */
+export interface TreeRow extends StoredResponse {
+  readonly response: number;
+  /** Null at the root. */
+  readonly parent: number | null;
+  /** Visible children, counted up to one more than the limit of the tree. */
+  readonly children: number;
+}
+
+type NodeRow = Pick<TreeRow, 'response' | 'parent'> & { readonly size: number };
+
+/** The leaves of all branches from response `?4` on, among at most so many responses. */
+const LEAVES = `(
+    WITH RECURSIVE walk (response) AS (
+      SELECT ?4 UNION ALL
+      SELECT r.response FROM walk CROSS JOIN responses r ON r.parent = walk.response WHERE ${VISIBLE}
+    )
+    SELECT response FROM walk
+    WHERE NOT EXISTS (SELECT 1 FROM responses r WHERE r.parent = walk.response AND ${VISIBLE})
+  ) leaf CROSS JOIN responses r ON r.response = leaf.response WHERE true`;
+
+/** Of a visible response `?4`. */
+const RELATIVES: Readonly<Record<Relatives, string>> = {
+  children: `FROM responses r WHERE r.parent = ?4 AND ${VISIBLE}`,
+  siblings: `FROM responses r WHERE r.response <> ?4 AND ${VISIBLE} AND r.parent = (
+    SELECT r.response FROM responses child CROSS JOIN responses r ON r.response = child.parent
+    WHERE child.response = ?4 AND ${VISIBLE})`,
+  leaves: `FROM ${LEAVES}`,
+};
+
+/** Lists and trees of responses. */
+export function graphOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const pageOf = responsePages(database);
+  const find = database.prepare(`SELECT r.response FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
+  const count = database.prepare(
+    `WITH RECURSIVE walk (response) AS (
+      SELECT ?4 UNION ALL
+      SELECT r.response FROM walk CROSS JOIN responses r ON r.parent = walk.response WHERE ${VISIBLE}
+    ) SELECT count(*) AS responses FROM (SELECT 1 FROM walk LIMIT ?5)`,
+  );
+  const climb = database.prepare(
+    `WITH RECURSIVE up (response, climbed) AS (
+      SELECT ?4, 1 UNION ALL
+      SELECT r.response, up.climbed + 1 FROM up CROSS JOIN responses here ON here.response = up.response
+      CROSS JOIN responses r ON r.response = here.parent WHERE ${VISIBLE} AND up.climbed <= ?5
+    ) SELECT response, climbed FROM up ORDER BY climbed DESC LIMIT 1`,
+  );
+  const childrenOf = database.prepare(
+    `SELECT r.response, r.parent, r.size FROM responses r WHERE r.parent = ?4 AND ${VISIBLE}
+    ORDER BY r.created_at, r.id LIMIT ?5`,
+  );
+  const sizeOf = database.prepare('SELECT response, NULL AS parent, size FROM responses WHERE response = ?');
+  const select = database.prepare('SELECT body, status, output FROM responses WHERE response = ?');
+
+  const findNumber = (values: LookValues, id: string): number | undefined =>
+    find.get(...values, toKey(id))?.['response'] as number | undefined;
+
+  /** The nearest to the root first, level by level, with the number of their children. */
+  const descend = (values: LookValues, root: number, { depth, limit }: TreeBounds): readonly TreeRow[] => {
+    const nodes = [{ ...(sizeOf.get(root) as unknown as NodeRow), level: 0 }];
+    const children = new Map<number, number>();
+    for (let index = 0; index < nodes.length && index < limit; index += 1) {
+      const { response, level } = nodes[index] as (typeof nodes)[number];
+      const next = childrenOf.all(...values, response, limit + 1) as unknown as NodeRow[];
+      children.set(response, next.length);
+      if (level < depth && nodes.length <= limit) nodes.push(...next.map((node) => ({ ...node, level: level + 1 })));
+    }
+    return withinBounds(nodes, limit).map(({ response, parent }) => ({
+      ...(select.get(response) as unknown as StoredResponse),
+      response,
+      parent,
+      children: children.get(response) ?? 0,
+    }));
+  };
+
+  return {
+    list: (tenant: string, now: number, filter: ResponseFilter, page: PageRequest): PageOutcome =>
+      pageOf(filtered(tenants.find(tenant), tenant, now, filter), page),
+
+    /** Undefined when the response is not found. */
+    relatives: (
+      relatives: Relatives,
+      look: Look,
+      id: string,
+      page: PageRequest,
+    ): PageOutcome | 'too large' | undefined => {
+      const values = lookValues(tenants, look);
+      const response = findNumber(values, id);
+      if (response === undefined) return undefined;
+      if (relatives === 'leaves') {
+        const walked = count.get(...values, response, GRAPH_MAX_RESPONSES + 1)?.['responses'] as number;
+        if (walked > GRAPH_MAX_RESPONSES) return 'too large';
+      }
+      return pageOf({ rows: RELATIVES[relatives], order: 'r', values: [...values, response] }, page);
+    },
+
+    /** From the earliest visible ancestor on, the root first; undefined when the response is not found. */
+    tree: (look: Look, id: string, bounds: TreeBounds): readonly TreeRow[] | 'too large' | undefined => {
+      const values = lookValues(tenants, look);
+      const response = findNumber(values, id);
+      if (response === undefined) return undefined;
+      const top = climb.get(...values, response, GRAPH_MAX_RESPONSES) as { response: number; climbed: number };
+      return top.climbed > GRAPH_MAX_RESPONSES ? 'too large' : descend(values, top.response, bounds);
+    },
+  };
+}
+
+/** The responses of a tenant that match a filter: from the shortest list that there is of them. */
+function filtered(owner: number, tenant: string, now: number, filter: ResponseFilter): PageSource {
+  const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
+  const values: SQLInputValue[] = [owner, now, sessionId === undefined ? null : toKey(sessionId)];
+  const [label, ...labels] = toLabels(toKey(tenant), metadata ?? {});
+  let [tables, order, condition] = ['responses r', 'r', VISIBLE];
+  const where = (text: (value: string) => string, value: SQLInputValue | undefined): void => {
+    if (value === undefined) return;
+    values.push(value);
+    condition += ` AND ${text(`?${values.length}`)}`;
+  };
+  if (label !== undefined) {
+    [tables, order] = ['labels l CROSS JOIN responses r ON r.response = l.response', 'l'];
+    where((value) => `l.label = ${value}`, label);
+  } else if (sessionId !== undefined) {
+    [tables, order] = ['session_responses m CROSS JOIN responses r ON r.response = m.response', 'm'];
+    condition = 'm.owner = ?1 AND m.session_id = ?3 AND r.expires_at > ?2';
+  }
+  for (const other of labels) {
+    const has = 'SELECT 1 FROM labels o WHERE o.created_at = r.created_at AND o.id = r.id AND o.label';
+    where((value) => `EXISTS (${has} = ${value})`, other);
+  }
+  where((value) => `r.model = ${value}`, model === undefined ? undefined : toKey(model));
+  where((value) => `r.status = ${value}`, status);
+  where((value) => `${order}.created_at >= ${value}`, createdFrom);
+  where((value) => `${order}.created_at < ${value}`, createdBefore);
+  return { rows: `FROM ${tables} WHERE ${condition}`, order, values };
+}

@@ -1,0 +1,81 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import { toKey, toLabels } from '../../keys.js';
+import type { NewResponse, SaveOutcome } from '../new-response.js';
+import { turnAppending } from './append-turn.js';
+import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
+import { tenantNumbers } from './tenants.js';
+
+/** What became of a response, and its number if it is stored anew. */
+export interface Insertion {
+  readonly outcome: SaveOutcome;
+  readonly response?: number;
+}
+
+/** Stores responses with their items and their place in the chain, their session and their conversation. */
+export function responseInsertion(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const appendTurn = turnAppending(database);
+  const enterItems = itemEntering(database);
+  const find = database.prepare('SELECT response FROM responses WHERE owner = ? AND id = ?');
+  const insert = database.prepare(
+    `INSERT INTO responses (owner, id, parent, session_id, status, model, created_at, expires_at, is_continuable,
+      conversation, conversation_end, size, items_size, origin, body, inherited, input, output, output_with_given)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  );
+  const join = database.prepare(
+    'INSERT INTO session_responses (owner, session_id, created_at, id, response, is_fork) VALUES (?, ?, ?, ?, ?, 0)',
+  );
+  const label = database.prepare('INSERT OR IGNORE INTO labels (label, created_at, id, response) VALUES (?, ?, ?, ?)');
+  const numberOf = (owner: number, id: string): number | undefined =>
+    find.get(owner, id)?.['response'] as number | undefined;
+
+  return (record: NewResponse): Insertion => {
+    const { tenant, createdAt, conversation, input, output, body } = record;
+    const owner = tenants.findOrCreate(tenant);
+    const [id, sessionId] = [toKey(record.id), toKey(record.sessionId)];
+    const parent = record.parentId === null ? null : numberOf(owner, toKey(record.parentId));
+    if (parent === undefined) return { outcome: 'unlinked' };
+    const inherited = record.inherited.map((text) => ({ text }));
+    const after = turnOutput(record);
+    const itemsSize = bytesOf(inherited) + bytesOf(input) + bytesOf(after);
+    let place = null;
+    if (conversation !== null) {
+      // A turn is appended once.
+      if (numberOf(owner, id) !== undefined) return { outcome: 'saved' };
+      const appended = appendTurn(owner, conversation, [...turnInput(input), ...after], itemsSize);
+      if (typeof appended === 'string') return { outcome: appended };
+      place = appended;
+    }
+    const { changes, lastInsertRowid } = insert.run(
+      owner,
+      id,
+      parent,
+      sessionId,
+      record.status,
+      toKey(record.model),
+      createdAt,
+      record.expiresAt,
+      record.isContinuable ? 1 : 0,
+      place?.conversation ?? null,
+      place?.start ?? null,
+      Buffer.byteLength(body) + bytesOf(output),
+      itemsSize,
+      record.origin,
+      body,
+      toColumn(inherited),
+      toColumn(input),
+      toColumn(output),
+      record.given.length === 0 ? null : toColumn(after),
+    );
+    if (changes === 0) return { outcome: 'saved' };
+    const response = Number(lastInsertRowid);
+    join.run(owner, sessionId, createdAt, id, response);
+    enterItems(owner, response, 'input', input);
+    enterItems(owner, response, 'output', output);
+    if (record.metadata !== null) {
+      for (const name of toLabels(toKey(tenant), record.metadata)) label.run(name, createdAt, id, response);
+    }
+    return { outcome: 'saved', response };
+  };
+}

@@ -1,0 +1,30 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { QueueName } from '../../job-queue.js';
+
+/** A job as it is stored; its data is JSON. */
+export interface StoredJob {
+  readonly queue: QueueName;
+  readonly id: string;
+  readonly data: string;
+}
+
+/** The jobs that are not done. */
+export function jobOperations(database: DatabaseSync) {
+  const insert = database.prepare('INSERT OR IGNORE INTO jobs (queue, id, data, attempts) VALUES (?, ?, ?, 0)');
+  const update = database.prepare('UPDATE jobs SET attempts = ? WHERE id = ?');
+  const remove = database.prepare('DELETE FROM jobs WHERE id = ?');
+  const select = database.prepare('SELECT queue, id, data, attempts FROM jobs ORDER BY number');
+  return {
+    addJobs: (jobs: readonly StoredJob[]): void => {
+      for (const { queue, id, data } of jobs) insert.run(queue, id, data);
+    },
+    removeJob: (id: string): void => void remove.run(id),
+    noteDelivery: (id: string, attempts: number): void => void update.run(attempts, id),
+    findJobs: (): readonly (StoredJob & { readonly attempts: number })[] =>
+      select.all() as unknown as (StoredJob & { readonly attempts: number })[],
+  };
+}
+
+/** What changes jobs together with other rows. */
+export type JobOperations = ReturnType<typeof jobOperations>;

@@ -1,0 +1,67 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+
+import { toKey } from '../../keys.js';
+import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../../page.js';
+import type { StoredResponse } from '../../stored-response.js';
+
+/** A set of responses as SQL, for paging. */
+export interface PageSource {
+  /** `FROM … WHERE …`, with the response as `r`. */
+  readonly rows: string;
+  /** The table whose `created_at` and `id` give the order. */
+  readonly order: string;
+  /** The values of `?1` and so on. */
+  readonly values: readonly SQLInputValue[];
+}
+
+/** A page, or why there is none. */
+export type PageOutcome = Page<StoredResponse> | 'unknown cursor';
+
+interface Candidate {
+  readonly response: number;
+  readonly size: number;
+}
+
+/** Reads pages of responses, bounded in number and size before bodies are read. */
+export function responsePages(database: DatabaseSync) {
+  // As many as there are combinations of filters.
+  const statements = new Map<string, StatementSync>();
+  const prepare = (text: string): StatementSync => {
+    const statement = statements.get(text) ?? database.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
+  const select = database.prepare('SELECT body, status, output FROM responses WHERE response = ?');
+
+  return ({ rows, order, values }: PageSource, page: PageRequest): PageOutcome => {
+    const { limit, after, before } = page;
+    const cursor = after ?? before;
+    const [comparison, direction] = isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
+    const next = values.length + 1;
+    const limited = [...values, limit + 1];
+    let behind = '';
+    if (cursor !== undefined) {
+      const found = prepare(`SELECT ${order}.created_at AS at, ${order}.id ${rows} AND r.id = ?${next}`);
+      const row = found.get(...values, toKey(cursor));
+      if (row === undefined) return 'unknown cursor';
+      behind = ` AND (${order}.created_at, ${order}.id) ${comparison} (?${next + 1}, ?${next + 2})`;
+      limited.push(row['at'] as number, row['id'] as string);
+    }
+    const text = `SELECT r.response, r.size ${rows}${behind}
+      ORDER BY ${order}.created_at ${direction}, ${order}.id ${direction} LIMIT ?${next}`;
+    const candidates = prepare(text).all(...limited) as unknown as Candidate[];
+    const shown = withinBounds(candidates, limit);
+    const data = shown.map(({ response }) => select.get(response) as unknown as StoredResponse);
+    return { data: before === undefined ? data : data.reverse(), hasMore: shown.length < candidates.length };
+  };
+}
+
+/** The first of them, in number and size as many as a page has. */
+export function withinBounds<T extends Pick<Candidate, 'size'>>(candidates: readonly T[], limit: number): readonly T[] {
+  let bytes = 0;
+  const end = candidates.findIndex(({ size }, index) => {
+    bytes += size;
+    return index === limit || (index > 0 && bytes > PAGE_BYTES);
+  });
+  return end < 0 ? candidates : candidates.slice(0, end);
+}

@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import type { Item } from '../../../protocol/index.js';
+import { UnknownCursorError } from '../../errors.js';
+import { toKey } from '../../keys.js';
+import type { Page, PageRequest } from '../../page.js';
+import { pageOfItems } from '../../page-of-items.js';
+import { readItems, type StoredResponse } from '../../stored-response.js';
+import type { NewResponse, SaveOutcome } from '../new-response.js';
+import { responseInsertion } from './insert-response.js';
+import { tenantNumbers } from './tenants.js';
+import { type Look, lookValues, VISIBLE } from './visible.js';
+
+/** Saves and reads single responses. */
+export function responseOperations(database: DatabaseSync) {
+  const insert = responseInsertion(database);
+  const tenants = tenantNumbers(database);
+  const select = database.prepare(`SELECT r.body, r.status, r.output FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
+  const selectInput = database.prepare(`SELECT r.input FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
+  const selectItem = database.prepare(
+    `SELECT CASE WHEN i.is_output = 1 THEN r.output ELSE r.input END AS texts, i.place
+    FROM item_places i JOIN responses r ON r.response = i.response
+    WHERE i.owner = ?1 AND i.key = ?4 AND r.is_continuable = 1 AND ${VISIBLE} ORDER BY i.response DESC LIMIT 1`,
+  );
+  const selectSaid = database.prepare(
+    `SELECT i.body FROM conversation_items i JOIN conversations c ON c.conversation = i.conversation
+    WHERE i.owner = ?1 AND i.key = ?2 AND i.is_given = 0 AND c.is_deleted = 0
+    ORDER BY i.conversation DESC, i.position DESC LIMIT 1`,
+  );
+
+  /** An item of a response, otherwise of a conversation, which belongs to no session. */
+  const findItem = (values: ReturnType<typeof lookValues>, key: string): string | undefined => {
+    const held = selectItem.get(...values, key) as { texts: string; place: number } | undefined;
+    if (held !== undefined) return JSON.stringify(readItems(held.texts)[held.place]);
+    const [owner, , within] = values;
+    return within === null ? (selectSaid.get(owner, key)?.['body'] as string | undefined) : undefined;
+  };
+
+  return {
+    save: (record: NewResponse): SaveOutcome => insert(record).outcome,
+
+    getResponse: (look: Look, id: string): StoredResponse | undefined =>
+      select.get(...lookValues(tenants, look), toKey(id)) as unknown as StoredResponse | undefined,
+
+    /** A page of its input; undefined when it is not found. */
+    inputItems: (look: Look, id: string, page: PageRequest): Page<Item> | 'unknown cursor' | undefined => {
+      const row = selectInput.get(...lookValues(tenants, look), toKey(id)) as { input: string | null } | undefined;
+      if (row === undefined) return undefined;
+      try {
+        return pageOfItems(readItems(row.input), page);
+      } catch (error) {
+        if (error instanceof UnknownCursorError) return 'unknown cursor';
+        throw error;
+      }
+    },
+
+    /** The latest versions of items, by id, as JSON; not if they have more bytes together. */
+    items: (look: Look, ids: readonly string[], maxBytes: number): ReadonlyMap<string, string> | 'too large' => {
+      const values = lookValues(tenants, look);
+      const found = new Map<string, string>();
+      let bytes = 0;
+      for (const id of new Set(ids)) {
+        const text = findItem(values, toKey(id));
+        if (text === undefined) continue;
+        found.set(id, text);
+        bytes += Buffer.byteLength(text);
+        if (bytes > maxBytes) return 'too large';
+      }
+      return found;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+import { toKey } from '../../keys.js';
+import type { ForkOutcome, ForkRequest } from '../../session-store.js';
+import type { GoneResponses } from './delete.js';
+import { tenantNumbers } from './tenants.js';
+
+/** A session that was deleted. */
+export interface DeletedSession {
+  /** Its responses that are in no other session: they are gone. */
+  readonly gone: GoneResponses;
+  /** The keys of all its responses. */
+  readonly members: readonly string[];
+}
+
+interface Member {
+  readonly created_at: number;
+  readonly id: string;
+  readonly response: number;
+}
+
+/** The visible responses of session `?2`; `?3` is the time. */
+const MEMBERS = `FROM session_responses s CROSS JOIN responses r ON r.response = s.response
+    WHERE s.owner = ?1 AND s.session_id = ?2 AND r.expires_at > ?3`;
+
+/** Forks and deletes sessions. */
+export function sessionOperations(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const some = database.prepare(`SELECT 1 ${MEMBERS} LIMIT 1`);
+  const find = database.prepare(`SELECT s.created_at, s.id ${MEMBERS} AND s.id = ?4`);
+  const upTo = database.prepare(
+    `SELECT s.created_at, s.id, s.response ${MEMBERS} AND (?4 IS NULL OR (s.created_at, s.id) <= (?4, ?5))
+    ORDER BY s.created_at, s.id LIMIT ?6`,
+  );
+  const join = database.prepare('INSERT OR IGNORE INTO session_responses VALUES (?, ?, ?, ?, ?, 1)');
+  const remove = database.prepare(
+    'DELETE FROM session_responses WHERE owner = ? AND session_id = ? RETURNING id, response',
+  );
+  const isVisible = database.prepare('SELECT 1 FROM responses WHERE response = ? AND expires_at > ?');
+  const hide = database.prepare(
+    `UPDATE responses AS r SET expires_at = 0 WHERE response = ?1
+      AND NOT EXISTS (SELECT 1 FROM session_responses f WHERE f.response = ?1 AND f.is_fork = 1)
+      AND NOT EXISTS (SELECT 1 FROM session_responses s
+        WHERE s.owner = r.owner AND s.session_id = r.session_id AND s.created_at = r.created_at AND s.id = r.id)`,
+  );
+  const count = database.prepare(`SELECT count(*) AS members FROM (SELECT 1 ${MEMBERS} LIMIT ?4)`);
+
+  return {
+    forkSession: (tenant: string, now: number, request: ForkRequest): ForkOutcome => {
+      const owner = tenants.find(tenant);
+      const { upToResponseId, limit = Infinity } = request;
+      const [source, target] = [toKey(request.sourceId), toKey(request.targetId)];
+      if (some.get(owner, source, now) === undefined) return { refused: 'source_not_found' };
+      const last =
+        upToResponseId === undefined
+          ? null
+          : (find.get(owner, source, now, toKey(upToResponseId)) as Pick<Member, 'created_at' | 'id'> | undefined);
+      if (last === undefined) return { refused: 'response_not_found' };
+      if (some.get(owner, target, now) !== undefined) return { refused: 'target_exists' };
+      // Without a limit: -1.
+      const rows = limit === Infinity ? -1 : limit + 1;
+      const values = [owner, source, now, last?.created_at ?? null, last?.id ?? null, rows];
+      const shared = upTo.all(...values) as unknown as Member[];
+      if (shared.length > limit) return { refused: 'too_many_responses' };
+      for (const { created_at: createdAt, id, response } of shared) join.run(owner, target, createdAt, id, response);
+      return { responses: shared.length };
+    },
+
+    /** Undefined when it has no visible response. */
+    deleteSession: (tenant: string, now: number, sessionId: string): DeletedSession | undefined => {
+      const owner = tenants.find(tenant);
+      const key = toKey(sessionId);
+      if (some.get(owner, key, now) === undefined) return undefined;
+      const members = remove.all(owner, key) as unknown as Pick<Member, 'id' | 'response'>[];
+      const gone = members.filter(
+        ({ response }) => isVisible.get(response, now) !== undefined && hide.run(response).changes > 0,
+      );
+      return {
+        gone: { ids: gone.map(({ id }) => id), numbers: gone.map(({ response }) => response) },
+        members: members.map(({ id }) => id),
+      };
+    },
+
+    sessionHasAtLeast: (tenant: string, now: number, sessionId: string, responses: number): boolean =>
+      count.get(tenants.find(tenant), toKey(sessionId), now, responses)?.['members'] === responses,
+  };
+}

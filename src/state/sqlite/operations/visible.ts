@@ -1,0 +1,30 @@
+import { toKey } from '../../keys.js';
+import type { tenantNumbers } from './tenants.js';
+
+/** Who looks for what, and when: other responses are not found. */
+export interface Look {
+  readonly tenant: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** The session of the look-up, or null. */
+  readonly within: string | null;
+}
+
+/** The values that VISIBLE refers to. */
+export type LookValues = readonly [owner: number, now: number, within: string | null];
+
+/**
+ * The condition for response `r` to be visible; part of every look-up. `?1` is the number of the tenant, `?2` the time,
+ * `?3` the key of the session of the look-up or null.
+ */
+export const VISIBLE = `r.owner = ?1 AND r.expires_at > ?2 AND (?3 IS NULL OR EXISTS (
+    SELECT 1 FROM session_responses s
+    WHERE s.owner = ?1 AND s.session_id = ?3 AND s.created_at = r.created_at AND s.id = r.id))`;
+
+/** The first values of a look-up. */
+export function lookValues(
+  tenants: Pick<ReturnType<typeof tenantNumbers>, 'find'>,
+  { tenant, now, within }: Look,
+): LookValues {
+  return [tenants.find(tenant), now, within === null ? null : toKey(within)];
+}

@@ -1,0 +1,63 @@
+import { type Tenant, tenantKey } from '../../access/index.js';
+import { isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import { RunLostError } from '../errors.js';
+import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
+import { readEvents, toBatchColumns } from '../log-columns.js';
+import type { RunNotices } from '../run-notices.js';
+import type { DatabaseThread } from './database-thread.js';
+import { lookOf } from './look-of.js';
+import type { RunGate } from './run-gate.js';
+
+/** The events of background responses in a file. All their readers are in this process. */
+export class SqliteEventLog extends EventLog {
+  constructor(
+    private readonly thread: DatabaseThread,
+    private readonly gate: RunGate,
+    private readonly notices: RunNotices,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async append({ tenant, responseId, attempt }: Run, batch: LogBatch): Promise<void> {
+    const isOurs = await this.gate.pass(tenantKey(tenant, responseId), () =>
+      this.thread.call('appendEvents', tenant, responseId, attempt, toBatchColumns(batch), begins(batch)),
+    );
+    if (!isOurs) throw new RunLostError(responseId);
+    this.announce(responseId, batch.events);
+  }
+
+  override async read(
+    tenant: Tenant,
+    responseId: string,
+    after: number,
+    within?: string,
+  ): Promise<LogPage | undefined> {
+    const look = lookOf(tenant, this.clock, within);
+    const next = Math.min(after + 1, Number.MAX_SAFE_INTEGER);
+    const page = await this.thread.call('logPage', look, responseId, next);
+    if (page === undefined) return undefined;
+    const { is_stream: isStream, log_expires_at: expiresAt, batches } = page;
+    if (isStream !== 1) return { missing: 'no stream' };
+    if ((expiresAt ?? Infinity) <= look.now) return { missing: 'expired' };
+    const events = batches.flatMap(readEvents).filter(({ sequenceNumber }) => sequenceNumber > after);
+    return { events, isLast: expiresAt !== null && (events.length === 0 || isTerminalEvent(events.at(-1))) };
+  }
+
+  /** Gives stored events to the readers. */
+  announce(responseId: string, events: readonly StreamEvent[]): void {
+    if (events.length > 0) this.notices.announceLogged([responseId], events);
+  }
+
+  /** A response was ended from outside of its run. */
+  announceEnd(responseId: string, events: readonly StreamEvent[]): void {
+    this.notices.announceEnded([responseId]);
+    this.announce(responseId, events);
+  }
+
+  /** Deletes the events of some responses that ended long ago; false when there are no more. */
+  forget(): Promise<boolean> {
+    return this.thread.call('forgetLogs', this.clock.now());
+  }
+}

@@ -1,0 +1,181 @@
+import type { Tenant } from '../../access/index.js';
+import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import type {
+  ConcludeOptions,
+  Ending,
+  QueueBounds,
+  QueuedRecord,
+  StartedRun,
+  UnfinishedResponse,
+} from '../background-record.js';
+import { ConversationChangedError, ContextTooLargeError, UnknownCursorError, WriteLockLostError } from '../errors.js';
+import type { Run } from '../event-log.js';
+import type { InProcessLock } from '../in-process/in-process-lock.js';
+import type { Page, PageRequest } from '../page.js';
+import type { ResponseRecord } from '../response-record.js';
+import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
+import { readItems, readResponse } from '../stored-response.js';
+import { conversationLock } from '../write-lock.js';
+import type { DatabaseThread } from './database-thread.js';
+import { lookOf } from './look-of.js';
+import type { SqliteTombstones } from './sqlite-tombstones.js';
+import { toNewResponse } from './to-new-response.js';
+
+/** The life of background responses. */
+export interface Runs extends Pick<
+  ResponseStore,
+  'create' | 'start' | 'handBack' | 'finish' | 'unfinished' | 'queuedBefore'
+> {
+  conclude(...args: Parameters<ResponseStore['conclude']>): Promise<ResponseObject | 'unchanged' | 'not found'>;
+  /** The items that a running response has finished. */
+  finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]>;
+}
+
+/** Forgets what is not needed any more in one bounded batch; false when nothing is left. */
+export interface Forgetful {
+  forget(): Promise<boolean>;
+}
+
+/** Stores responses in SQLite. */
+export class SqliteResponseStore extends ResponseStore {
+  constructor(
+    private readonly thread: DatabaseThread,
+    private readonly locks: InProcessLock,
+    private readonly tombstones: SqliteTombstones,
+    private readonly runs: Runs,
+    private readonly forgetful: readonly Forgetful[],
+    private readonly clock: Clock,
+    private readonly maxContextBytes: number,
+  ) {
+    super();
+  }
+
+  override expectSave(): void | Promise<void> {
+    return this.thread.checkIfInDoubt();
+  }
+
+  override async save(tenant: Tenant, record: ResponseRecord): Promise<void> {
+    const isSaved = await this.insert(tenant, record, record.parentId);
+    // The parent was never stored, or is gone: what came before is stored with the response.
+    if (!isSaved) await this.insert(tenant, record, null);
+  }
+
+  override create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    return this.runs.create(tenant, record, bounds);
+  }
+
+  override start(run: Run): Promise<StartedRun | undefined> {
+    return this.runs.start(run);
+  }
+
+  override handBack(run: Run): Promise<void> {
+    return this.runs.handBack(run);
+  }
+
+  override finish(run: Run, ending: Ending): Promise<void> {
+    return this.runs.finish(run, ending);
+  }
+
+  override async conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
+    options: ConcludeOptions,
+  ): Promise<ResponseObject | undefined> {
+    const outcome = await this.runs.conclude(tenant, responseId, compose, options);
+    if (outcome === 'not found') return undefined;
+    return outcome === 'unchanged' ? this.get(tenant, responseId, options.within) : outcome;
+  }
+
+  override unfinished(
+    tenant: Tenant,
+    responseId: string,
+    options: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]> {
+    return this.runs.unfinished(tenant, responseId, options, within);
+  }
+
+  override queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+    return this.runs.queuedBefore(createdBefore, limit);
+  }
+
+  override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
+    const stored = await this.thread.call('getResponse', lookOf(tenant, this.clock, within), responseId);
+    if (stored === undefined) return undefined;
+    const response = readResponse(stored);
+    if (response.status !== 'in_progress') return response;
+    return { ...response, output: await this.runs.finishedItems(tenant, responseId) };
+  }
+
+  override async delete(
+    tenant: Tenant,
+    responseId: string,
+    { cascade }: DeleteOptions,
+    within?: string,
+  ): Promise<number> {
+    const gone = await this.thread.call('delete', lookOf(tenant, this.clock, within), responseId, cascade);
+    await this.tombstones.bury(gone);
+    return gone.numbers.length;
+  }
+
+  override async chain(tenant: Tenant, responseId: string, within?: string): Promise<Chain | undefined> {
+    const look = lookOf(tenant, this.clock, within);
+    const chain = await this.thread.call('chain', look, responseId, this.maxContextBytes);
+    if (chain === undefined) return undefined;
+    if (chain === 'too large') throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
+    return {
+      responseId,
+      items: readItems(chain.items),
+      origin: chain.origin === null ? null : (JSON.parse(chain.origin) as Origin),
+      isInConversation: chain.isInConversation,
+      sessionId: chain.sessionId ?? responseId,
+      expiresAt: chain.expiresAt,
+    };
+  }
+
+  override async inputItems(
+    tenant: Tenant,
+    responseId: string,
+    page: PageRequest,
+    within?: string,
+  ): Promise<Page<Item> | undefined> {
+    const found = await this.thread.call('inputItems', lookOf(tenant, this.clock, within), responseId, page);
+    if (found === 'unknown cursor') throw new UnknownCursorError(page);
+    return found;
+  }
+
+  override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
+    const found = await this.thread.call('items', lookOf(tenant, this.clock, within), ids, this.maxContextBytes);
+    if (found === 'too large') throw new ContextTooLargeError(this.maxContextBytes, 'input');
+    return new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item]));
+  }
+
+  override async purge(): Promise<boolean> {
+    let hasMore = await this.tombstones.sweep();
+    for (const part of this.forgetful) hasMore = (await part.forget()) || hasMore;
+    return hasMore;
+  }
+
+  override async check(): Promise<void> {
+    await this.thread.checkIfInDoubt();
+    await this.thread.call('check');
+  }
+
+  /**
+   * False, and nothing is saved, when the parent is not stored. The lock is checked as the record is sent: what others do with
+   * the lock that they acquire later is executed later. Throws WriteLockLostError and ConversationChangedError.
+   */
+  private async insert(tenant: Tenant, record: ResponseRecord, parentId: string | null): Promise<boolean> {
+    const { sessionId, conversation, fence } = record;
+    const lock = conversation === null ? sessionId : conversationLock(conversation.id);
+    if (fence !== null && !this.locks.isHeld(tenant, lock, fence)) throw new WriteLockLostError(lock);
+    const outcome = await this.thread.call('save', toNewResponse(tenant, record, parentId));
+    if (outcome === 'unlinked') return false;
+    if (conversation === null) return true;
+    if (outcome !== 'saved') throw new ConversationChangedError(conversation.id, outcome === 'deleted');
+    if (fence !== null) this.locks.release(tenant, lock, fence);
+    return true;
+  }
+}

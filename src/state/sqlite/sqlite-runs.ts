@@ -1,0 +1,187 @@
+import { type Tenant, tenantKey } from '../../access/index.js';
+import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import type {
+  ConcludeOptions,
+  Ending,
+  QueueBounds,
+  QueuedRecord,
+  StartedRun,
+  UnfinishedResponse,
+} from '../background-record.js';
+import {
+  ContextTooLargeError,
+  ConversationChangedError,
+  QueueFullError,
+  RunLostError,
+  WriteLockLostError,
+} from '../errors.js';
+import type { Run } from '../event-log.js';
+import { finishedItems } from '../finished-items.js';
+import type { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
+import type { InProcessLock } from '../in-process/in-process-lock.js';
+import { readLog, toBatchColumns } from '../log-columns.js';
+import type { DeleteOptions } from '../response-store.js';
+import { readItems, toBody } from '../stored-response.js';
+import { conversationLock } from '../write-lock.js';
+import type { DatabaseThread } from './database-thread.js';
+import { lookOf } from './look-of.js';
+import type { StoredJob } from './operations/jobs.js';
+import type { NewEnd } from './operations/run-ends.js';
+import type { RunGate } from './run-gate.js';
+import type { SqliteEventLog } from './sqlite-event-log.js';
+import { toStoredJob, withId } from './sqlite-job-journal.js';
+import { toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
+
+/** Background responses do not expire before they have ended: the latest time of a Date. */
+const NEVER = 8_640_000_000_000_000;
+
+/** What SqliteRuns needs. */
+export interface SqliteRunsParts {
+  readonly thread: DatabaseThread;
+  readonly locks: InProcessLock;
+  readonly log: SqliteEventLog;
+  readonly jobs: InProcessJobQueue;
+  readonly gate: RunGate;
+  readonly clock: Clock;
+  readonly maxContextBytes: number;
+}
+
+/** The life of background responses in a file: created, started, ended. */
+export class SqliteRuns {
+  constructor(private readonly parts: SqliteRunsParts) {}
+
+  /** Stores a queued response with its first events and its job. Throws QueueFullError. */
+  async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    const { thread, jobs } = this.parts;
+    const { turn, isStream, opening, response, parentId } = record;
+    const job = withId(record.job);
+    const run = { turn, isStream, opening: toBatchColumns(opening), job: toStoredJob(job) };
+    const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
+    const store = (parent: string | null) =>
+      thread.call('createRun', toNewResponse(tenant, whole, parent, response.store), bounds, run);
+    let outcome = await store(parentId);
+    // The parent was never stored, or is gone: what came before is stored with the response.
+    if (outcome === 'unlinked') outcome = await store(null);
+    if (outcome === 'total' || outcome === 'perTenant') throw new QueueFullError(outcome);
+    jobs.add([job]);
+  }
+
+  /** Begins an attempt. Throws ContextTooLargeError. */
+  async start(run: Run): Promise<StartedRun | undefined> {
+    const { tenant, responseId, attempt } = run;
+    const { thread, maxContextBytes } = this.parts;
+    const started = await this.write(run, () => thread.call('startRun', tenant, responseId, attempt, maxContextBytes));
+    if (started === undefined) return undefined;
+    if (started === 'too large') throw new ContextTooLargeError(maxContextBytes, 'previous_response_id');
+    const { turn, sessionId, attempts, isRestart, input, context, isInConversation, parent, log } = started;
+    return {
+      turn,
+      input: readItems(input),
+      context: readItems(context),
+      parent: parent && {
+        responseId: parent.id,
+        origin: parent.origin === null ? null : (JSON.parse(parent.origin) as Origin),
+        isInConversation,
+        expiresAt: parent.expires_at,
+      },
+      sessionId,
+      log: readLog(log),
+      attempts,
+      isRestart,
+    };
+  }
+
+  handBack(run: Run): Promise<void> {
+    const { tenant, responseId, attempt } = run;
+    return this.write(run, () => this.parts.thread.call('handBackRun', tenant, responseId, attempt));
+  }
+
+  /** Ends a running response. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
+  async finish(run: Run, ending: Ending): Promise<void> {
+    const { tenant, responseId, attempt } = run;
+    const { conversation, fence, log } = ending;
+    const { locks, thread } = this.parts;
+    const isInSession = fence !== null && conversation === null;
+    const session = isInSession ? await thread.call('sessionOf', tenant, responseId) : undefined;
+    const lock = conversation === null ? (session ?? responseId) : conversationLock(conversation.id);
+    const jobs = ending.jobs.map(withId);
+    const end = toNewEnd(ending, jobs.map(toStoredJob));
+    const outcome = await this.write(run, async () => {
+      if (fence !== null && !locks.isHeld(tenant, lock, fence)) throw new WriteLockLostError(lock);
+      return thread.call('endRun', tenant, responseId, attempt, end);
+    });
+    if (outcome === 'lost') throw new RunLostError(responseId);
+    if (outcome !== 'ended') throw new ConversationChangedError(conversation?.id ?? '', outcome === 'deleted');
+    this.parts.jobs.add(jobs);
+    this.parts.log.announce(responseId, log.events);
+  }
+
+  /** Ends an unfinished response from outside, and returns it; otherwise why it did not. */
+  conclude(
+    tenant: Tenant,
+    responseId: string,
+    compose: (unfinished: UnfinishedResponse) => Ending | undefined,
+    { within, attempt }: ConcludeOptions,
+  ): Promise<ResponseObject | 'unchanged' | 'not found'> {
+    const { thread, clock, gate, jobs: queue, log } = this.parts;
+    return gate.closeFor(tenantKey(tenant, responseId), async () => {
+      const found = await thread.call('findOpenRun', lookOf(tenant, clock, within), responseId, attempt ?? null);
+      if (found === undefined) return 'not found';
+      if (!found.isOpen) return 'unchanged';
+      const response = JSON.parse(found.body) as ResponseObject;
+      const ending = compose({ response, turn: found.turn, log: readLog(found.log) });
+      if (ending === undefined) return 'unchanged';
+      const jobs = ending.jobs.map(withId);
+      const outcome = await thread.call('endRun', tenant, responseId, null, toNewEnd(ending, jobs.map(toStoredJob)));
+      // Only a deletion can have come in between.
+      if (outcome !== 'ended') return 'unchanged';
+      queue.add(jobs);
+      if (ending.uselessJob !== undefined) queue.remove(ending.uselessJob);
+      log.announceEnd(responseId, ending.log.events);
+      return ending.response;
+    });
+  }
+
+  unfinished(
+    tenant: Tenant,
+    responseId: string,
+    { cascade }: DeleteOptions,
+    within?: string,
+  ): Promise<readonly string[]> {
+    const { thread, clock } = this.parts;
+    return thread.call('unfinishedOf', lookOf(tenant, clock, within), responseId, cascade);
+  }
+
+  async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+    // Without a limit, SQLite wants none.
+    const rows = await this.parts.thread.call('queuedBefore', createdBefore, Number.isFinite(limit) ? limit : -1);
+    return rows.map(({ tenant, id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId }));
+  }
+
+  /** The items that a running response has finished. */
+  async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
+    return finishedItems(readLog(await this.parts.thread.call('itemsOfLog', tenant, responseId)));
+  }
+
+  /** Waits while somebody ends the response from outside. */
+  private write<T>({ tenant, responseId }: Run, work: () => Promise<T>): Promise<T> {
+    return this.parts.gate.pass(tenantKey(tenant, responseId), work);
+  }
+}
+
+function toNewEnd(ending: Ending, jobs: readonly StoredJob[]): NewEnd {
+  const { response, origin, conversation, expiresAt, log, logExpiresAt, uselessJob } = ending;
+  return {
+    ...toOutputTexts(ending),
+    status: response.status,
+    body: toBody(response),
+    origin: origin === null ? null : JSON.stringify(origin),
+    conversation: conversation && toPlace(conversation),
+    expiresAt,
+    logExpiresAt,
+    log: toBatchColumns(log),
+    jobs,
+    uselessJob: uselessJob?.id ?? null,
+  };
+}

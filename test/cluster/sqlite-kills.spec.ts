@@ -1,0 +1,110 @@
+import { describe, expect, it, jest } from '@jest/globals';
+
+import type { ResponseObject } from '../../src/protocol/index.js';
+import { inParallel } from '../support/conversations/in-parallel.js';
+import { RawClient } from '../support/raw-client.js';
+import { SqliteService } from '../support/sqlite-service.js';
+
+jest.setTimeout(180_000);
+
+const KILLS = 20;
+/** Turns that are acknowledged before a kill, by all clients together. */
+const TURNS = 12;
+
+interface Listed {
+  readonly data: readonly { readonly id: string }[];
+}
+
+/** A client that takes one turn after the other, in a chain or in a conversation. */
+class Talker {
+  readonly acknowledged: ResponseObject[] = [];
+
+  constructor(readonly conversation: string | null) {}
+
+  /** Takes turns until the service is gone. */
+  async talk(port: number, told: () => void): Promise<void> {
+    const client = new RawClient(port);
+    try {
+      for (;;) {
+        this.acknowledged.push(await this.turn(client));
+        told();
+      }
+    } catch (error) {
+      // The service was killed.
+      if (!('code' in (error as Error))) throw error;
+    } finally {
+      client.close();
+    }
+  }
+
+  async turn(client: RawClient): Promise<ResponseObject> {
+    const last = this.acknowledged.at(-1);
+    const place =
+      this.conversation === null ? { previous_response_id: last?.id ?? null } : { conversation: this.conversation };
+    const { status, text } = await client.post(
+      JSON.stringify({ model: 'gpt-4.1', input: 'Go on.', text: { verbosity: 'low' }, ...place }),
+    );
+    if (status !== 200) throw new Error(`HTTP ${status}: ${text}`);
+    return JSON.parse(text) as ResponseObject;
+  }
+}
+
+describe('a service over a file that is killed again and again', () => {
+  it(`loses nothing that it has acknowledged, in ${KILLS} kills`, async () => {
+    await using service = await SqliteService.start();
+    const get = async <T>(path: string): Promise<T> => {
+      const { status, text } = await service.process.client.send({ path });
+      if (status !== 200) throw new Error(`GET ${path}: HTTP ${status}: ${text}`);
+      return JSON.parse(text) as T;
+    };
+    const conversations = await Promise.all(
+      [1, 2].map(async () => {
+        const headers = { 'content-type': 'application/json' };
+        const created = { method: 'POST', path: '/v1/conversations', headers, body: '{}' };
+        const { text } = await service.process.client.send(created);
+        return (JSON.parse(text) as { readonly id: string }).id;
+      }),
+    );
+    const talkers = [null, null, ...conversations].map((id) => new Talker(id));
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const enough = Promise.withResolvers<undefined>();
+      let turns = 0;
+      const talking = talkers.map((talker) =>
+        talker.talk(service.port, () => {
+          turns += 1;
+          if (turns === TURNS) enough.resolve(undefined);
+        }),
+      );
+      await enough.promise;
+      await service.end('SIGKILL');
+      await Promise.all(talking);
+      await service.startAgain();
+    }
+
+    const acknowledged = talkers.flatMap((talker) => talker.acknowledged);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS * TURNS);
+    await inParallel(acknowledged, 8, async (response) => {
+      expect(await get(`/v1/responses/${response.id}`)).toEqual(response);
+    });
+    for (const talker of talkers) {
+      const outputs = talker.acknowledged.flatMap(({ output }) => output.map(({ id }) => id));
+      if (talker.conversation !== null) {
+        const kept: string[] = [];
+        for (;;) {
+          const after = kept.length === 0 ? '' : `&after=${String(kept.at(-1))}`;
+          const path = `/v1/conversations/${talker.conversation}/items?order=asc&limit=100${after}`;
+          const { data } = await get<Listed>(path);
+          if (data.length === 0) break;
+          kept.push(...data.map(({ id }) => id));
+        }
+        // Turns that were saved and not acknowledged may be between them.
+        expect(kept.filter((id) => outputs.includes(id))).toEqual(outputs);
+        expect(new Set(kept).size).toBe(kept.length);
+      }
+      const next = await talker.turn(service.process.client);
+      expect(next.status).toBe('completed');
+      // It has seen all that was said before.
+      expect(next.usage?.input_tokens).toBeGreaterThan(talker.acknowledged.at(-1)?.usage?.input_tokens ?? Infinity);
+    }
+  });
+});
