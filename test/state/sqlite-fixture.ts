@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Logger } from '@nestjs/common';
 
 import { Environment } from '../../src/config/index.js';
+import type { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { SqliteBackend } from '../../src/state/sqlite/index.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { FakeClock } from '../../src/testing/index.js';
@@ -19,12 +20,24 @@ export interface OpenedSqlite extends OpenedBackend {
   readonly directory: string;
 }
 
+/** A backend over a directory; `maxPages`: the longest that its file may become. */
+export function sqliteIn(directory: string, clock = new FakeClock(), maxPages?: number): SqliteBackend {
+  const backend = new SqliteBackend(Object.assign(new Environment(), { STATE_DIR: directory }), clock);
+  if (maxPages !== undefined) Object.assign(threadOf(backend), { options: { directory, maxPages } });
+  return backend;
+}
+
+/** The private part that only a test wants. */
+export function threadOf(backend: SqliteBackend): DatabaseThread {
+  return (backend as unknown as { readonly thread: DatabaseThread }).thread;
+}
+
 /** Starts a backend over an empty file, which goes when it is disposed. */
-export async function openSqlite(): Promise<OpenedSqlite> {
+export async function openSqlite(maxPages?: number): Promise<OpenedSqlite> {
   Logger.overrideLogger(false);
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
   const clock = new FakeClock();
-  const backend = new SqliteBackend(Object.assign(new Environment(), { STATE_DIR: directory }), clock);
+  const backend = sqliteIn(directory, clock, maxPages);
   await backend.start();
   const close = async (): Promise<void> => {
     await backend.stop();
