@@ -78,7 +78,7 @@ describe('a state in SQLite', () => {
     await append(backend.responses, tenant, 'first');
     const before = await commits();
     const ids = Array.from({ length: 50 }, (_, index) => `r${index}`);
-    await Promise.all(ids.map((id) => backend.responses.save(tenant, recordOf(id, { parentId: 'first' }))));
+    await Promise.all(ids.map(async (id) => backend.responses.save(tenant, recordOf(id, { parentId: 'first' }))));
     expect((await commits()) - before).toBe(1);
     expect(await contextOf(backend.responses, tenant, 'r49')).toEqual(contextFrom('first', 'r49'));
   });
@@ -87,7 +87,7 @@ describe('a state in SQLite', () => {
     await use();
     const broken = recordOf('broken', { createdAt: 1.5 });
     const results = await Promise.allSettled(
-      [recordOf('one'), broken, recordOf('other')].map((record) => backend.responses.save(tenant, record)),
+      [recordOf('one'), broken, recordOf('other')].map(async (record) => backend.responses.save(tenant, record)),
     );
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(await contextOf(backend.responses, tenant, 'other')).toEqual(contextFrom('other'));

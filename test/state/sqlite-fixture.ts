@@ -48,7 +48,7 @@ export async function openSqlite(maxPages?: number): Promise<OpenedSqlite> {
     clock,
     directory,
     saveMany: async (tenant, records) => {
-      await Promise.all(records.map((record) => backend.responses.save(tenant, record)));
+      await Promise.all(records.map(async (record) => backend.responses.save(tenant, record)));
     },
     content: async () => contentOf(directory),
     expireLeases: async () => clock.advance(LEASE_MS),

@@ -26,7 +26,7 @@ function serve(port: MessagePort, options: ThreadOptions): void {
 }
 
 function nextOf(port: MessagePort): readonly Call[] | 'close' | undefined {
-  return (receiveMessageOnPort(port) as { readonly message: readonly Call[] | 'close' } | undefined)?.message;
+  return receiveMessageOnPort(port)?.message;
 }
 
 if (parentPort !== null) {
