@@ -1,7 +1,7 @@
 import type { Operations } from './operations.js';
 
 /** The name of an operation of the thread. */
-export type OperationName = keyof Operations & string;
+export type OperationName = keyof Operations;
 
 /** What the thread is asked for. */
 export interface Call {

@@ -26,7 +26,8 @@ function serve(port: MessagePort, options: ThreadOptions): void {
 }
 
 function nextOf(port: MessagePort): readonly Call[] | 'close' | undefined {
-  return (receiveMessageOnPort(port) as { readonly message: readonly Call[] | 'close' } | undefined)?.message;
+  const received: { readonly message: readonly Call[] | 'close' } | undefined = receiveMessageOnPort(port);
+  return received?.message;
 }
 
 if (parentPort !== null) {
