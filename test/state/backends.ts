@@ -39,7 +39,7 @@ export interface TestedBackend {
 /** Every backend that there is. */
 export const BACKENDS: readonly TestedBackend[] = [
   { name: 'memory', open: openMemory },
-  { name: 'sqlite', open: openSqlite },
+  { name: 'sqlite', open: () => openSqlite() },
   { name: 'postgres', open: openPostgres },
   { name: 'redis', open: openRedis },
 ];

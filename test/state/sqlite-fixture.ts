@@ -21,12 +21,24 @@ export interface OpenedSqlite extends OpenedBackend {
   readonly directory: string;
 }
 
+/** A backend over a directory; `maxPages`: the longest that its file may become. */
+export function sqliteIn(directory: string, clock = new FakeClock(), maxPages?: number): SqliteBackend {
+  const backend = new SqliteBackend(Object.assign(new Environment(), { STATE_DIR: directory }), clock);
+  if (maxPages !== undefined) Object.assign(threadOf(backend), { options: { directory, maxPages } });
+  return backend;
+}
+
+/** The private part that only a test wants. */
+export function threadOf(backend: SqliteBackend): DatabaseThread {
+  return (backend as unknown as { readonly thread: DatabaseThread }).thread;
+}
+
 /** Starts a backend over an empty file, which goes when it is disposed. */
-export async function openSqlite(): Promise<OpenedSqlite> {
+export async function openSqlite(maxPages?: number): Promise<OpenedSqlite> {
   Logger.overrideLogger(false);
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
   const clock = new FakeClock();
-  const backend = new SqliteBackend(Object.assign(new Environment(), { STATE_DIR: directory }), clock);
+  const backend = sqliteIn(directory, clock, maxPages);
   await backend.start();
   // Nobody but a test wants to know.
   const { thread } = backend as unknown as { readonly thread: DatabaseThread };

@@ -34,6 +34,9 @@ const BY_RESULT: Readonly<Record<number, Explain>> = {
   26: damaged,
 };
 
+/** SQLITE_IOERR_LOCK: a file that may only be read cannot be locked for writing. */
+const CANNOT_LOCK = 3850;
+
 const BY_CODE: Readonly<Record<string, Explain>> = {
   EACCES: unwritable,
   EPERM: unwritable,
@@ -50,6 +53,7 @@ export function explainStart(error: unknown, directory: string): string {
   const { errcode, code } = error as { readonly errcode?: number; readonly code?: string };
   if (error instanceof NewerFileError) return newer(place);
   if (error instanceof DamagedFileError) return damaged(place);
+  if (errcode === CANNOT_LOCK) return unwritable(place);
   const explain = errcode === undefined ? BY_CODE[code ?? ''] : BY_RESULT[errcode & 0xff];
   if (explain !== undefined) return explain(place);
   const reason = error instanceof Error ? error.message : String(error);

@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, cp, mkdtemp, open, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { explainStart } from '../../src/state/sqlite/explain-start.js';
+import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import { append, contextFrom, contextOf, newTenant } from './records.js';
+import { sqliteIn } from './sqlite-fixture.js';
+
+/** Holds the database of its argument, as a service does. */
+const HOLDER = `
+  const { DatabaseSync } = require('node:sqlite');
+  const database = new DatabaseSync(process.argv[1]);
+  database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  console.log('held');
+  setInterval(() => {}, 60_000);
+`;
+
+/** The user that may do nothing; root may write everywhere. */
+const NOBODY = 65_534;
+
+describe('the start of a state in SQLite', () => {
+  let directory: string;
+  let file: string;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
+    file = join(directory, FILE_NAME);
+  });
+  afterEach(async () => {
+    await chmod(directory, 0o700);
+    await rm(directory, { recursive: true });
+  });
+
+  /** Why it did not start; it stops if it did. */
+  async function refusal(place = directory): Promise<string> {
+    const backend = sqliteIn(place);
+    try {
+      await backend.start();
+    } catch (error) {
+      return String(error);
+    }
+    await backend.stop();
+    return 'it started';
+  }
+
+  /** Keeps some responses in the file, and closes it. */
+  async function fill(): Promise<void> {
+    const backend = sqliteIn(directory);
+    await backend.start();
+    const tenant = newTenant();
+    for (let index = 0; index < 100; index += 1) await append(backend.responses, tenant, `r${index}`);
+    await backend.stop();
+  }
+
+  /** Leaves the file as a process does that is killed: the latest responses are in the log beside it. */
+  async function crash(): Promise<void> {
+    await fill();
+    const backend = sqliteIn(directory);
+    await backend.start();
+    await append(backend.responses, newTenant(), 'latest');
+    const left = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
+    await cp(directory, left, { recursive: true });
+    await backend.stop();
+    await cp(left, directory, { recursive: true });
+    await rm(left, { recursive: true });
+  }
+
+  it('makes its directory', async () => {
+    expect(await refusal(join(directory, 'one', 'two'))).toBe('it started');
+  });
+
+  it('is refused while another process has the file, and not once that is killed', async () => {
+    const holder = spawn(process.execPath, ['-e', HOLDER, file], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(holder.stdout, 'data');
+    expect(await refusal()).toBe(
+      `StateStartError: Another process uses the state in STATE_DIR (${directory}): stop it, or give each process a STATE_DIR of its own.`,
+    );
+    const exited = once(holder, 'exit');
+    holder.kill('SIGKILL');
+    await exited;
+    expect(await refusal()).toBe('it started');
+  });
+
+  it('is refused while another backend of the process has the file, which keeps what it has', async () => {
+    const first = sqliteIn(directory);
+    await first.start();
+    const tenant = newTenant();
+    await append(first.responses, tenant, 'a');
+    expect(await refusal()).toContain('Another process uses the state');
+    await append(first.responses, tenant, 'b', { parentId: 'a' });
+    expect(await contextOf(first.responses, tenant, 'b')).toEqual(contextFrom('a', 'b'));
+    await first.stop();
+  });
+
+  it('is refused by a file of a later version, which stays as it is', async () => {
+    const database = new DatabaseSync(file);
+    database.exec('PRAGMA user_version = 99');
+    database.close();
+    expect(await refusal()).toContain(
+      `The state in STATE_DIR (${directory}) was written by a later version of Antiphon`,
+    );
+  });
+
+  it.each([
+    ['is no database', () => writeFile(file, 'something else '.repeat(1000))],
+    ['was cut off', async () => fill().then(async () => truncate(file, (await stat(file)).size / 2))],
+    ['was overwritten in part before a crash', async () => crash().then(scribble)],
+  ])('is refused by a file that %s', async (_state, damage) => {
+    await damage();
+    expect(await refusal()).toContain(
+      `The state in STATE_DIR (${directory}) is damaged: restore its files from a backup`,
+    );
+  });
+
+  it('is refused where a file is in the way', async () => {
+    await writeFile(join(directory, 'file'), '');
+    for (const place of ['file', 'file/below']) {
+      const way = join(directory, place);
+      expect(await refusal(way)).toContain(`STATE_DIR (${way}) cannot be created, a file is in its way`);
+    }
+  });
+
+  it.each([
+    ['file', async () => fill().then(() => chmod(file, 0o444))],
+    ['directory', () => chmod(directory, 0o555)],
+    ['directory above', () => chmod(directory, 0o555)],
+  ])('is refused by a %s that it may not write', async (what, protect) => {
+    await protect();
+    if (what === 'file') await chmod(directory, 0o777);
+    const place = what === 'directory above' ? join(directory, 'below') : directory;
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) process.seteuid?.(NOBODY);
+    try {
+      expect(await refusal(place)).toContain(`The state in STATE_DIR (${place}) cannot be written`);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+  });
+
+  it.each([{ errcode: 13 }, { code: 'ENOSPC' }])('is refused on a full disk: %j', (error) => {
+    expect(explainStart(error, './data')).toBe(
+      'The disk of STATE_DIR (./data) is full: make room, or set a STATE_DIR on another disk.',
+    );
+  });
+
+  it('is refused by what nobody expects with its reason', () => {
+    expect(explainStart(new Error('disk I/O error'), './data')).toContain('cannot be opened (disk I/O error)');
+  });
+
+  /** Overwrites what is in the middle of the file. */
+  async function scribble(): Promise<void> {
+    const handle = await open(file, 'r+');
+    const { size } = await handle.stat();
+    for (let page = 4; page * 4096 < size; page += 1) await handle.write(Buffer.alloc(4096, 'x'), 0, 4096, page * 4096);
+    await handle.close();
+  }
+});
