@@ -170,7 +170,13 @@ export class SqliteResponseStore extends ResponseStore {
   private async insert(tenant: Tenant, record: ResponseRecord, parentId: string | null): Promise<boolean> {
     const { sessionId, conversation, fence } = record;
     const lock = conversation === null ? sessionId : conversationLock(conversation.id);
-    if (fence !== null && !this.locks.isHeld(tenant, lock, fence)) throw new WriteLockLostError(lock);
+    if (fence !== null && !this.locks.isHeld(tenant, lock, fence)) {
+      // The save of a turn releases the lock of its conversation: one that is repeated has it no more.
+      const session =
+        conversation === null ? undefined : await this.thread.call('sessionOf', tenant, record.response.id);
+      if (session !== undefined) return true;
+      throw new WriteLockLostError(lock);
+    }
     const outcome = await this.thread.call('save', toNewResponse(tenant, record, parentId));
     if (outcome === 'unlinked') return false;
     if (conversation === null) return true;
