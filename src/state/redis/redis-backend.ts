@@ -11,7 +11,10 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import type { WriteLock } from '../write-lock.js';
+import { RedisKeys } from './keys.js';
 import { Redis } from './redis.js';
+import { RedisConversationStore } from './redis-conversation-store.js';
+import { RedisWriteLock } from './redis-write-lock.js';
 
 /** The variables of Redis. */
 export type RedisSettings = Pick<
@@ -26,8 +29,8 @@ export class RedisBackend extends StateBackend {
   override readonly responses: ResponseStore = pending('responses');
   override readonly graph: ResponseGraph = pending('graph');
   override readonly sessions: SessionStore = pending('sessions');
-  override readonly conversations: ConversationStore = pending('conversations');
-  override readonly locks: WriteLock = pending('locks');
+  override readonly conversations: ConversationStore;
+  override readonly locks: WriteLock;
   override readonly secrets: SecretStore = pending('secrets');
   override readonly log: EventLog = pending('log');
   override readonly jobs: JobQueue = pending('jobs');
@@ -39,6 +42,10 @@ export class RedisBackend extends StateBackend {
   ) {
     super();
     this.redis = new Redis(settings.REDIS_URL);
+    const keys = new RedisKeys(settings.REDIS_PREFIX);
+    const locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
+    this.locks = locks;
+    this.conversations = new RedisConversationStore(this.redis, keys, locks, clock, settings.CONTEXT_MAX_BYTES);
   }
 
   override start(): Promise<void> {
