@@ -11,6 +11,7 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import type { WriteLock } from '../write-lock.js';
+import { ConversationIndex } from './conversation-index.js';
 import { RedisKeys } from './keys.js';
 import { Redis } from './redis.js';
 import { RedisConversationStore } from './redis-conversation-store.js';
@@ -45,7 +46,8 @@ export class RedisBackend extends StateBackend {
     const keys = new RedisKeys(settings.REDIS_PREFIX);
     const locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.locks = locks;
-    this.conversations = new RedisConversationStore(this.redis, keys, locks, clock, settings.CONTEXT_MAX_BYTES);
+    const index = new ConversationIndex(this.redis, keys, settings.CONTEXT_MAX_BYTES);
+    this.conversations = new RedisConversationStore(this.redis, keys, locks, index, clock, settings.CONTEXT_MAX_BYTES);
   }
 
   override start(): Promise<void> {

@@ -14,11 +14,12 @@ import {
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import { isForward, type Page, type PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
-import { toEntries, toItemId } from './conversation-arguments.js';
+import type { ConversationIndex } from './conversation-index.js';
+import { toEntries, toItemId } from './conversation-items.js';
 import type { PlaceKeys, RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
-import { type Command, run } from './script.js';
+import { run } from './script.js';
 import { APPEND_ITEMS, type Appended } from './scripts/append-items.js';
 import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-item.js';
 import { CONVERSATION_ITEMS, type ConversationItems } from './scripts/conversation-items.js';
@@ -29,15 +30,13 @@ import { OPEN_CONVERSATION, type Opened } from './scripts/open-conversation.js';
 import { type ConversationRead, READ_CONVERSATION } from './scripts/read-conversation.js';
 import { UPDATE_CONVERSATION } from './scripts/update-conversation.js';
 
-/** Most entries of an index that one round trip removes. */
-const REMOVALS = 1000;
-
 /** Conversations in Redis, for all replicas. Each lies in the slot of its lock, with the responses that were made in it. */
 export class RedisConversationStore extends ConversationStore {
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
     private readonly locks: RedisWriteLock,
+    private readonly index: ConversationIndex,
     private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
@@ -48,7 +47,7 @@ export class RedisConversationStore extends ConversationStore {
     const { id, createdAt, metadata } = record;
     const about = [createdAt, JSON.stringify(metadata)] as const;
     const create = run(CREATE_CONVERSATION, [this.place(tenant, id).base], ...about, ...toEntries(items));
-    await this.redis.write(create, ...this.holdCommands(tenant, id, items));
+    await this.redis.write(create, ...this.index.addCommands(tenant, id, items, this.clock.now()));
   }
 
   override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
@@ -74,12 +73,8 @@ export class RedisConversationStore extends ConversationStore {
     const { base } = this.place(tenant, conversationId);
     const [ids] = await this.redis.write(run(DELETE_CONVERSATION, [base], this.clock.now()));
     if (ids === null) return false;
-    const removals = (ids as readonly string[]).map((id) =>
-      this.releaseCommand(tenant, conversationId, JSON.parse(id) as string),
-    );
-    for (let start = 0; start < removals.length; start += REMOVALS) {
-      await this.redis.write(...removals.slice(start, start + REMOVALS));
-    }
+    const itemIds = (ids as readonly string[]).map((id) => JSON.parse(id) as string);
+    await this.index.remove(tenant, conversationId, itemIds);
     return true;
   }
 
@@ -114,7 +109,10 @@ export class RedisConversationStore extends ConversationStore {
   ): Promise<ConversationRefusal | undefined> {
     const { base } = this.place(tenant, conversationId);
     const append = run(APPEND_ITEMS, [base], randomUUID(), ...toEntries(items));
-    const [reply] = await this.redis.write(append, ...this.holdCommands(tenant, conversationId, items));
+    const [reply] = await this.redis.write(
+      append,
+      ...this.index.addCommands(tenant, conversationId, items, this.clock.now()),
+    );
     const [outcome, duplicate] = reply as Appended;
     if (outcome === 'appended') return undefined;
     return outcome === 'duplicate_item'
@@ -157,17 +155,8 @@ export class RedisConversationStore extends ConversationStore {
     const [reply] = await this.redis.write(run(DELETE_ITEM, [base], randomUUID(), toItemId(itemId)));
     const [outcome, created, metadata] = reply as ItemDeleted;
     if (outcome !== 'deleted') return { refused: outcome };
-    await this.redis.write(this.releaseCommand(tenant, conversationId, itemId));
+    await this.index.remove(tenant, conversationId, [itemId]);
     return toRecord(conversationId, created, metadata);
-  }
-
-  /** Has items found by their ids (`ResponseStore.items`). The conversation says whether it still has them. */
-  holdCommands(tenant: Tenant, conversationId: string, items: readonly Item[]): readonly Command[] {
-    return items.map(({ id }) => ['ZADD', this.keys.holders(tenant, id), 0, holderOf(conversationId)]);
-  }
-
-  private releaseCommand(tenant: Tenant, conversationId: string, itemId: string): Command {
-    return ['ZREM', this.keys.holders(tenant, itemId), holderOf(conversationId)];
   }
 
   private place(tenant: Tenant, conversationId: string): PlaceKeys {
@@ -177,10 +166,6 @@ export class RedisConversationStore extends ConversationStore {
   private tooLarge(): ContextTooLargeError {
     return new ContextTooLargeError(this.maxContextBytes, 'conversation');
   }
-}
-
-function holderOf(conversationId: string): string {
-  return `c:${conversationId}`;
 }
 
 function readItems(texts: string): readonly Item[] {

@@ -1,8 +1,7 @@
-/** Deleted conversations outlive the time until which a response needs them by so long, ms: the purge frees them before. */
-const GRACE_MS = 600_000;
+import { GRACE_MS } from './lifetimes.js';
 
 /**
- * Lua functions about the conversation of a place, for scripts that begin with it. `base` is the beginning of the place's keys:
+ * Lua functions about the conversation of a place, for scripts to begin with. `base` is the beginning of the place's keys:
  *
  * - `:conversation`, a hash: `created` (Unix seconds), `metadata` (JSON), `version`, `size` (bytes of its items), `last` (position of
  *   the latest item), `responses` (how many were made in it), `until` (the latest of them is kept until then, ms since the
@@ -80,20 +79,20 @@ local function expireConversation(base, ms)
   end
 end
 
--- A response needs the items until a time: its own, or that of what continues it. now: both in ms since the epoch.
+-- A response needs the items until a time: its own, or that of what continues it. Times in ms since the epoch.
 local function keepConversation(base, keptUntil, now)
   local about = base .. ':conversation'
   local state = redis.call('HMGET', about, 'until', 'deleted', 'created')
-  if not state[3] or tonumber(keptUntil) <= tonumber(state[1] or 0) then return end
-  redis.call('HSET', about, 'until', keptUntil)
+  if not state[3] or keptUntil <= tonumber(state[1] or 0) then return end
+  redis.call('HSET', about, 'until', string.format('%.0f', keptUntil))
   if state[2] then expireConversation(base, keptUntil - now) end
 end
 
--- Appends the turn of a response that is kept until a time. Returns the position before it: the response's context ends there.
-local function addTurn(base, entries, keptUntil, now)
+-- Appends the turn of a response. Returns what that remembers, as fields of its hash: the conversation, and the position
+-- at which its context ends. Then comes keepConversation.
+local function addTurn(base, entries)
   redis.call('HINCRBY', base .. ':conversation', 'responses', 1)
-  keepConversation(base, keptUntil, now)
-  return addEntries(base, entries)
+  return 'conversation', base, 'position', addEntries(base, entries)
 end
 
 local function freeConversation(base)
