@@ -43,6 +43,11 @@ export class RedisKeys {
     return `${this.prefix}:item:${digest(tenant, itemId)}`;
   }
 
+  /** Sorted set: the ids of conversations that may have an item, as JSON, by the time when it came, ms. Does not expire. */
+  conversationsWith(tenant: Tenant, itemId: string): string {
+    return `${this.prefix}:conversations-with:${digest(tenant, itemId)}`;
+  }
+
   /** Sorted set: responses by the time when they expire, ms; what the purge looks at. Several, so that no slot has them all. */
   expiring(shard: number): string {
     return `${this.prefix}:expiring:${shard}`;
