@@ -71,12 +71,23 @@ export class ListedResponses {
     const range = [list.createdFrom ?? '-inf', list.createdBefore ?? '+inf'];
     let cursor: readonly string[] = [];
     for (let count = firstBatch; ; count = Math.min(BATCH, 4 * count)) {
-      const script = run(PAGE, [list.index], forward ? 1 : 0, count, ...range, ...(cursor.length > 0 ? cursor : cursorOf(page)));
+      const script = run(
+        PAGE,
+        [list.index],
+        forward ? 1 : 0,
+        count,
+        ...range,
+        ...(cursor.length > 0 ? cursor : cursorOf(page)),
+      );
       const [reply] = (await this.redis.read(script)) as readonly PageReply[];
       if (reply == null) throw new UnknownCursorError(page);
       const entries = toPairs(reply);
       if (!forward) entries.reverse();
-      yield await this.confirm(tenant, list, entries.map(([responseKey]) => responseKey));
+      yield await this.confirm(
+        tenant,
+        list,
+        entries.map(([responseKey]) => responseKey),
+      );
       const last = entries.at(-1);
       if (last === undefined || entries.length < count) return;
       cursor = last;
@@ -99,12 +110,16 @@ export class ListedResponses {
   ): Promise<{ readonly matching: readonly Listed[]; readonly missing: readonly string[] }> {
     const lockOf = await this.locate(tenant, responseKeys, lock);
     const filter = [within, model ?? '', status ?? '', labels.join(' '), model === undefined ? 0 : 1];
-    const sizes = await this.ask(tenant, lockOf, (base, ids) => run(MATCH, [base], this.clock.now(), ...filter, ...ids));
+    const sizes = await this.ask(tenant, lockOf, (base, ids) =>
+      run(MATCH, [base], this.clock.now(), ...filter, ...ids),
+    );
     const sizeOf = (responseKey: string): number => (sizes.get(responseKey) as number | undefined) ?? NOT_STORED;
     return {
       matching: responseKeys.flatMap((responseKey) => {
         const [lies, size] = [lockOf.get(responseKey), sizeOf(responseKey)];
-        return lies === undefined || size === NOT_STORED || size === NO_MATCH ? [] : [{ responseKey, lock: lies, size }];
+        return lies === undefined || size === NOT_STORED || size === NO_MATCH
+          ? []
+          : [{ responseKey, lock: lies, size }];
       }),
       missing: responseKeys.filter((responseKey) => sizeOf(responseKey) === NOT_STORED),
     };

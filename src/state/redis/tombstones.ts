@@ -8,6 +8,7 @@ import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import { sessionOf } from './membership.js';
 import type { RedisNotices } from './redis-notices.js';
+import type { Runs } from './redis-response-store.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
@@ -38,6 +39,7 @@ export class Tombstones {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly notices: RedisNotices,
+    private readonly runs: Pick<Runs, 'forget'>,
     private readonly clock: Clock,
   ) {}
 
@@ -47,7 +49,11 @@ export class Tombstones {
    */
   async bury(tenant: Tenant, lock: string, gone: GoneReply, changed: readonly string[] = []): Promise<void> {
     const reported = new Set([...idsOf(gone), ...changed]);
-    const burying = Promise.all([this.notices.deleted([...reported]), this.free(tenant, lock, gone)]);
+    const burying = Promise.all([
+      this.notices.deleted([...reported]),
+      this.runs.forget(tenant, lock, idsOf(gone)),
+      this.free(tenant, lock, gone),
+    ]);
     const freeing = burying.catch((error: unknown) => {
       this.outages.warn('deleted responses will be freed later', String(error));
     });
@@ -62,9 +68,7 @@ export class Tombstones {
     const now = this.clock.now();
     const shards = Array.from({ length: SHARDS }, (_, shard) => this.keys.expiring(shard));
     const limits = ['BYSCORE', 'LIMIT', 0, SWEPT, 'WITHSCORES'] as const;
-    const replies = await this.redis.read(
-      ...shards.map((shard): Command => ['ZRANGE', shard, '-inf', now, ...limits]),
-    );
+    const replies = await this.redis.read(...shards.map((shard): Command => ['ZRANGE', shard, '-inf', now, ...limits]));
     const places = groupByPlace(replies as readonly (readonly string[])[]);
     if (places.length === 0) return false;
     const swept = await this.redis.write(

@@ -4,24 +4,26 @@ import { RESPONSES } from './responses.js';
 /**
  * Functions in Lua about chains, after RESPONSES.
  *
- * - `path_to(id)`: the ids up to and including a response, itself first, visible or not; the bytes of their items; and the
- *   position at which the first of them was appended to the conversation of the place, or nil.
- * - `transcript_of(path, from)`: the items of a path from an index on, the last of the path first, as JSON texts.
+ * - `path_to(id)`: the ids up to and including a response, itself first, visible or not; the bytes of their items; and for a
+ *   path that began in a conversation that and the position before its turn there, otherwise nil.
+ * - `transcript_of(path, from, earlier)`: the items of a path from an index on, the last of the path first, as JSON texts,
+ *   after what a conversation had before.
  */
 export const CHAINS = `
 local function path_to(id)
-  local path, bytes, position = {}, 0, nil
+  local path, bytes, conversation, position = {}, 0, nil, nil
   while id do
-    local known = redis.call('HMGET', at(id), 'parent', 'items_size', 'position')
+    local known = redis.call('HMGET', at(id), 'parent', 'items_size', 'conversation', 'position')
     if not known[2] then break end
-    path[#path + 1], bytes, position = id, bytes + known[2], known[3] or position
+    path[#path + 1], bytes = id, bytes + known[2]
+    if known[3] then conversation, position = known[3], known[4] end
     id = known[1]
   end
-  return path, bytes, position
+  return path, bytes, conversation, position
 end
 
-local function transcript_of(path, from)
-  local texts = {}
+local function transcript_of(path, from, earlier)
+  local texts = {earlier ~= '' and earlier or nil}
   for i = #path, from, -1 do
     local key = at(path[i])
     local parts = redis.call('MGET', key .. ':inherited', key .. ':input', key .. ':between', key .. ':output')
@@ -58,9 +60,11 @@ local id = ARGV[3]
 if not visible(id, ARGV[2]) then return false end
 local head = redis.call('HMGET', at(id), 'status', 'continuable', 'session', 'origin', 'expires')
 if head[1] ~= 'completed' and head[1] ~= 'incomplete' or head[2] == '0' then return false end
-local path, bytes, position = path_to(id)
-local items = bytes <= tonumber(ARGV[4]) and transcript_of(path, 1)
-local reply = {items, head[4], head[5], position and 1 or 0}
+local path, bytes, conversation, position = path_to(id)
+local left, earlier = ARGV[4] - bytes, ''
+if left >= 0 and conversation then earlier = itemsUntil(conversation, position, left) end
+local items = left >= 0 and earlier and transcript_of(path, 1, earlier)
+local reply = {items or false, head[4], head[5], conversation and 1 or 0}
 local made = 'in:' .. head[3]
 if redis.call('HEXISTS', at(id), made) == 1 then
   reply[#reply + 1] = made

@@ -10,10 +10,11 @@ const FREE_UP = `
 local function free(id, freed)
   while id do
     local key = at(id)
-    local known = redis.call('HMGET', key, 'expires', 'parent')
+    local known = redis.call('HMGET', key, 'expires', 'parent', 'conversation')
     if known[1] ~= '0' or redis.call('EXISTS', key .. ':children') == 1 then return end
     for _, part in ipairs(PARTS) do redis.call('UNLINK', key .. part) end
     freed[#freed + 1] = id
+    if known[3] then leaveConversation(known[3]) end
     if known[2] then redis.call('ZREM', at(known[2]) .. ':children', id) end
     id = known[2]
   end
