@@ -6,14 +6,22 @@ import { Environment } from '../../src/config/index.js';
 import { RedisBackend, type RedisSettings } from '../../src/state/redis/redis-backend.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
+import { identify } from '../../src/state/redis/redis-job-queue.js';
+import type { Redis } from '../../src/state/redis/redis.js';
 import type { OpenedBackend } from './backends.js';
+import { RedisJobs } from './redis-jobs.js';
 
 /** A started backend over keys of its own. */
 export interface OpenedRedis extends OpenedBackend {
   readonly backend: RedisBackend;
   /** Starts another replica over the same keys. */
   replica(overrides?: Partial<RedisSettings>, clock?: Clock): Promise<RedisBackend>;
+  /** Takes all jobs away from the processes that hold them, as if these had died long ago. */
+  loseWorkers(): Promise<void>;
 }
+
+/** More than the intervals at which a worker looks for jobs and shows that it is alive, ms. */
+const SHORT_MS = 6000;
 
 /** Starts a backend with a prefix of its own, on the server of the test run or on another one. */
 export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<OpenedRedis> {
@@ -31,6 +39,7 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     await Promise.all(backends.map((backend) => backend.stop()));
   };
   const backend = await replica();
+  const jobs = new RedisJobs(redisOf(backend), `${settings.REDIS_PREFIX}:{jobs}`);
   return {
     backend,
     clock,
@@ -40,10 +49,22 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     },
     content: async () => Number.NaN,
     expireLeases: async () => undefined,
-    enqueue: async () => undefined,
-    untilHeld: async () => undefined,
-    ageJobs: async () => undefined,
+    enqueue: (...jobs) => backend.jobs.add(identify(jobs)),
+    untilHeld: (count) => jobs.untilHeld(count),
+    ageJobs: async (seconds) => {
+      await jobs.age(seconds);
+      clock.advance(seconds * 1000 + SHORT_MS);
+    },
+    loseWorkers: async () => {
+      await jobs.loseLocks();
+      clock.advance(SHORT_MS);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The private part that only a test wants. */
+export function redisOf(backend: RedisBackend): Redis {
+  return (backend as unknown as { readonly redis: Redis }).redis;
 }

@@ -8,7 +8,7 @@ import type { QueueName } from '../job-queue.js';
 import { type Database, LAST_STATEMENTS_MS } from './database.js';
 import { describe } from './database-errors.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
-import { repeatUntilDone } from './repeat.js';
+import { repeatUntilDone } from '../repeat.js';
 
 const DAY = 86_400;
 

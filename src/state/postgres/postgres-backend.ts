@@ -10,7 +10,7 @@ import { Database } from './database.js';
 import { describe, isPassing } from './database-errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { NoticeListener } from './notice-listener.js';
-import { PAUSES } from './pauses.js';
+import { PAUSES } from '../pauses.js';
 import { PostgresConversationStore } from './postgres-conversation-store.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJobQueue } from './postgres-job-queue.js';

@@ -3,7 +3,6 @@ import type { Clock } from '../../time/index.js';
 import type { ConversationStore } from '../conversation-store.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import type { EventLog } from '../event-log.js';
-import type { JobQueue } from '../job-queue.js';
 import type { ResponseGraph } from '../response-graph.js';
 import type { ResponseStore } from '../response-store.js';
 import { RunNotices } from '../run-notices.js';
@@ -11,6 +10,8 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import type { WriteLock } from '../write-lock.js';
+import { RedisKeys } from './keys.js';
+import { RedisJobQueue } from './redis-job-queue.js';
 import { Redis } from './redis.js';
 
 /** The variables of Redis. */
@@ -30,7 +31,7 @@ export class RedisBackend extends StateBackend {
   override readonly locks: WriteLock = pending('locks');
   override readonly secrets: SecretStore = pending('secrets');
   override readonly log: EventLog = pending('log');
-  override readonly jobs: JobQueue = pending('jobs');
+  override readonly jobs: RedisJobQueue;
   private readonly redis: Redis;
 
   constructor(
@@ -39,6 +40,9 @@ export class RedisBackend extends StateBackend {
   ) {
     super();
     this.redis = new Redis(settings.REDIS_URL);
+    const keys = new RedisKeys(settings.REDIS_PREFIX);
+    const announce = (): void => this.runNotices.announceEnqueued();
+    this.jobs = new RedisJobQueue(this.redis, keys.jobs, this.runNotices, announce, clock);
   }
 
   override start(): Promise<void> {
@@ -46,6 +50,7 @@ export class RedisBackend extends StateBackend {
   }
 
   override stop(): Promise<void> {
+    this.jobs.stop();
     return this.redis.close();
   }
 }

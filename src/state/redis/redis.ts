@@ -11,6 +11,11 @@ export class Redis {
     this.client = new Client(url, { lazyConnect: true });
   }
 
+  /** The driver's connection, for a library that brings its own commands. */
+  get connection(): Client {
+    return this.client;
+  }
+
   async open(): Promise<void> {
     await this.client.connect();
   }

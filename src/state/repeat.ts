@@ -1,4 +1,4 @@
-import { Backoff, type Clock } from '../../time/index.js';
+import { Backoff, type Clock } from '../time/index.js';
 import { PAUSES } from './pauses.js';
 
 /** How work is repeated. */
