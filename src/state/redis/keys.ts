@@ -23,17 +23,22 @@ export class RedisKeys {
     return new PlaceKeys(`${this.prefix}:{${digest(tenant, lock)}}`);
   }
 
-  /** String: the name of the lock whose slot a response lies in. */
+  /** String: the name of the lock whose slot a response lies in, as JSON. */
   locator(tenant: Tenant, responseId: string): string {
-    return `${this.prefix}:at:${digest(tenant, responseId)}`;
+    return this.locatorOfKey(tenant, toKey(responseId));
   }
 
-  /** Sorted set: the ids of a tenant's responses by `created_at`. */
+  /** The same by `toKey` of the response. */
+  locatorOfKey(tenant: Tenant, responseKey: string): string {
+    return `${this.prefix}:at:${digest(tenant, responseKey)}`;
+  }
+
+  /** Sorted set: the ids of a tenant's responses, as of `toKey`, by `created_at`. */
   responsesOf(tenant: Tenant): string {
     return `${this.prefix}:responses:${digest(tenant)}`;
   }
 
-  /** Sorted set, ordered by name: the holders of an item, responses and conversations. */
+  /** Sorted set, ordered by name: the holders of an item, responses (`holderEntry`) and conversations. */
   holders(tenant: Tenant, itemId: string): string {
     return `${this.prefix}:item:${digest(tenant, itemId)}`;
   }
@@ -87,7 +92,7 @@ export class PlaceKeys {
     return `${this.base}:lease`;
   }
 
-  /** Sorted set: the ids of the responses of the session by `created_at`. */
+  /** Sorted set: the ids of the responses of the session, as of `toKey`, by `created_at`. */
   get members(): string {
     return `${this.base}:members`;
   }
