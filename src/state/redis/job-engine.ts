@@ -79,6 +79,16 @@ export class JobEngine {
   }
 }
 
+/** The data of a job as it is stored. */
+export interface JobData {
+  readonly data: unknown;
+  /** Attempts before it was added. */
+  readonly after: number;
+}
+
+/** How long the keys of a job that is done are kept, seconds: it is not added again by who does not know. */
+export const DONE_SECONDS = 600;
+
 /** Among jobs that wait, those that are delivered again come first, and then the oldest. */
 export const PRIORITY: Readonly<Record<'again' | 'first', Required<Pick<JobsOptions, 'priority'>>>> = {
   again: { priority: 1 },

@@ -38,9 +38,14 @@ export class RedisKeys {
     return `${this.prefix}:responses:${digest(tenant)}`;
   }
 
-  /** Sorted set, ordered by name: the holders of an item, responses (`holderEntry`) and conversations. */
+  /** Sorted set, ordered by name: the holders of an item, responses (`holderEntry`). */
   holders(tenant: Tenant, itemId: string): string {
     return `${this.prefix}:item:${digest(tenant, itemId)}`;
+  }
+
+  /** Sorted set: the ids of conversations that may have an item, as JSON, by the time when it came, ms. Does not expire. */
+  conversationsWith(tenant: Tenant, itemId: string): string {
+    return `${this.prefix}:conversations-with:${digest(tenant, itemId)}`;
   }
 
   /** Sorted set: responses by the time when they expire, ms; what the purge looks at. Several, so that no slot has them all. */

@@ -2,7 +2,6 @@ import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import type { ConversationStore } from '../conversation-store.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import type { EventLog } from '../event-log.js';
 import type { ResponseGraph } from '../response-graph.js';
 import type { ResponseStore } from '../response-store.js';
 import { RunNotices } from '../run-notices.js';
@@ -10,9 +9,18 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import type { WriteLock } from '../write-lock.js';
+import { ConversationIndex } from './conversation-index.js';
 import { RedisKeys } from './keys.js';
+import { Locators } from './locators.js';
+import { RedisEventLog } from './redis-event-log.js';
 import { RedisJobQueue } from './redis-job-queue.js';
+import { RedisRuns } from './redis-runs.js';
+import { RunEnds } from './run-ends.js';
+import { RunIndex } from './run-index.js';
+import { RunSweep } from './run-sweep.js';
 import { Redis } from './redis.js';
+import { RedisConversationStore } from './redis-conversation-store.js';
+import { RedisWriteLock } from './redis-write-lock.js';
 
 /** The variables of Redis. */
 export type RedisSettings = Pick<
@@ -27,12 +35,13 @@ export class RedisBackend extends StateBackend {
   override readonly responses: ResponseStore = pending('responses');
   override readonly graph: ResponseGraph = pending('graph');
   override readonly sessions: SessionStore = pending('sessions');
-  override readonly conversations: ConversationStore = pending('conversations');
-  override readonly locks: WriteLock = pending('locks');
+  override readonly conversations: ConversationStore;
+  override readonly locks: WriteLock;
   override readonly secrets: SecretStore = pending('secrets');
-  override readonly log: EventLog = pending('log');
+  override readonly log: RedisEventLog;
   override readonly jobs: RedisJobQueue;
   private readonly redis: Redis;
+  private readonly sweep: RunSweep;
 
   constructor(
     settings: RedisSettings,
@@ -43,15 +52,34 @@ export class RedisBackend extends StateBackend {
     const keys = new RedisKeys(settings.REDIS_PREFIX);
     const announce = (): void => this.runNotices.announceEnqueued();
     this.jobs = new RedisJobQueue(this.redis, keys.jobs, this.runNotices, announce, clock);
+    const locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
+    this.locks = locks;
+    const index = new ConversationIndex(this.redis, keys, settings.CONTEXT_MAX_BYTES);
+    this.conversations = new RedisConversationStore(this.redis, keys, locks, index, clock, settings.CONTEXT_MAX_BYTES);
+    const locators = new Locators(this.redis, keys);
+    const { redis, runNotices, jobs } = this;
+    const runIndex = new RunIndex(redis, keys);
+    const shared = { redis, keys, clock, jobs, index: runIndex };
+    const notices = {
+      logged: async () => undefined,
+      ended: async (ids: readonly string[]) => runNotices.announceEnded(ids),
+    };
+    this.log = new RedisEventLog({ ...shared, locators, runNotices, notices });
+    const ends = new RunEnds({ ...shared, conversations: index, locks, notices });
+    const maxContextBytes = settings.CONTEXT_MAX_BYTES;
+    const runs = new RedisRuns({ ...shared, locators, log: this.log, ends, maxContextBytes });
+    this.sweep = new RunSweep({ ...shared, ends });
   }
 
-  override start(): Promise<void> {
-    return this.redis.open();
+  override async start(): Promise<void> {
+    await this.redis.open();
+    this.sweep.start();
   }
 
-  override stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.jobs.stop();
-    return this.redis.close();
+    await this.sweep.stop();
+    await this.redis.close();
   }
 }
 

@@ -14,7 +14,6 @@ import type { Locators } from './locators.js';
 import { batchArgs, eventsOf, type StoredBatch, toLog } from './log-entries.js';
 import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
-import type { RedisNotices } from './redis-notices.js';
 import type { RunIndex } from './run-index.js';
 import { run } from './script.js';
 import { APPEND } from './scripts/append.js';
@@ -34,7 +33,8 @@ export interface EventLogParts {
   readonly locators: Locators;
   readonly index: RunIndex;
   readonly runNotices: RunNotices;
-  readonly notices: Pick<RedisNotices, 'logged'>;
+  /** Tells other replicas. */
+  readonly notices: { logged(ids: readonly string[]): Promise<void> };
   readonly clock: Clock;
 }
 

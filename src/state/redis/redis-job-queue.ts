@@ -12,7 +12,7 @@ import {
   type QueueWorker,
 } from '../job-queue.js';
 import type { RunNotices } from '../run-notices.js';
-import { JobEngine, PRIORITY } from './job-engine.js';
+import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
 import type { Redis } from './redis.js';
 import { RedisQueueWorker } from './redis-queue-worker.js';
 
@@ -22,7 +22,10 @@ const PREPARING_MS = 2000;
 const REMOVALS = 5;
 
 /** A job with its id, under which it is added once however often that is tried. */
-export type IdentifiedJob = Required<NewJob>;
+export interface IdentifiedJob extends Required<NewJob> {
+  /** The latest attempt of a job that was lost: its attempts are counted on. */
+  readonly after?: number;
+}
 
 /** Gives jobs without an id one. */
 export function identify(jobs: readonly NewJob[]): readonly IdentifiedJob[] {
@@ -58,7 +61,11 @@ export class RedisJobQueue extends JobQueue {
   async add(jobs: readonly IdentifiedJob[]): Promise<void> {
     if (jobs.length === 0) return;
     for (const [name, group] of Map.groupBy(jobs, (job) => job.queue)) {
-      const added = group.map(({ id, data }) => ({ name, data, opts: { jobId: id, ...PRIORITY.first } }));
+      const added = group.map(({ id, data, after = 0 }) => ({
+        name,
+        data: { data, after } satisfies JobData,
+        opts: { jobId: id, ...PRIORITY.first },
+      }));
       await this.attempt(async () => (await this.engine.queue(name)).addBulk(added));
     }
     this.announce();

@@ -6,7 +6,7 @@ import type { Clock, Timer } from '../../time/index.js';
 import { JobHandedBackError } from '../errors.js';
 import { type Job, pauseAfter, type QueueName, type QueueOptions, type QueueWorker } from '../job-queue.js';
 import { type HeldJob, HeldJobs } from './held-jobs.js';
-import { type JobEngine, locksOf, PRIORITY } from './job-engine.js';
+import { DONE_SECONDS, type JobData, type JobEngine, locksOf, PRIORITY } from './job-engine.js';
 
 /** How often a process looks for jobs that no notice told of: retries, and jobs of processes that died, ms. */
 const POLL_MS = 2000;
@@ -122,9 +122,10 @@ export class RedisQueueWorker implements QueueWorker {
     for (const one of fetched) if (one.status === 'rejected') throw one.reason;
   }
 
-  private deliver(id: string, token: string, { data, attemptsStarted }: StoredJob): void {
+  private deliver(id: string, token: string, { data: text, attemptsStarted }: StoredJob): void {
     const { clock, options } = this.parts;
-    const held: HeldJob = { id, token, attempt: attemptsStarted, lost: new AbortController() };
+    const { data, after } = JSON.parse(text) as JobData;
+    const held: HeldJob = { id, token, attempt: after + attemptsStarted, lost: new AbortController() };
     this.held.add(held);
     // Its process died in the last attempt; or this one paused while the job was fetched.
     if (held.attempt > options.maxAttempts || this.pausing.signal.aborted) {
@@ -135,7 +136,7 @@ export class RedisQueueWorker implements QueueWorker {
       this.settle(held, false);
       held.lost.abort();
     });
-    const handling = this.handle(JSON.parse(data), held).then((isDone) => {
+    const handling = this.handle(data, held).then((isDone) => {
       this.handlers.delete(handling);
       if (!held.lost.signal.aborted) this.settle(held, isDone);
       if (this.mayFind) this.wake();
@@ -170,7 +171,9 @@ export class RedisQueueWorker implements QueueWorker {
   }
 
   private complete({ id, token }: HeldJob): Promise<unknown> {
-    return this.ready.moveToCompleted({ id, opts: {} } as never, null, true, token, false);
+    // The job of a turn may have to be added again: as long as the response has not ended.
+    const keep = this.parts.queue === 'turns' ? true : { age: DONE_SECONDS };
+    return this.ready.moveToCompleted({ id, opts: {} } as never, null, keep, token, false);
   }
 
   private postpone({ id, token, attempt }: HeldJob): Promise<unknown> {

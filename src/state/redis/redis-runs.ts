@@ -232,7 +232,7 @@ export class RedisRuns {
     return {
       turn,
       input: readItems(input),
-      context: readItems(context),
+      context: readItems(context.join(',')),
       parent:
         parentId === null || expires === null
           ? null

@@ -1,22 +1,27 @@
 import { Logger } from '@nestjs/common';
 
+import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import type { Ending } from '../background-record.js';
+import type { ConversationPlace } from '../conversation-store.js';
 import { RunLostError, WriteLockLostError } from '../errors.js';
 import { bytesOf, readItems, toBody } from '../response-texts.js';
+import { conversationLock } from '../write-lock.js';
+import type { ConversationIndex } from './conversation-index.js';
+import { shownItems, toTurnEntries, type TurnItems } from './conversation-items.js';
 import { expiryCommand, holderCommands, usefulFor } from './indexes.js';
 import { slackOf, toOutputTexts } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import { batchArgs } from './log-entries.js';
 import type { Redis } from './redis.js';
 import { identify, type IdentifiedJob, type RedisJobQueue } from './redis-job-queue.js';
-import type { RedisNotices } from './redis-notices.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import type { RunEntry, RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
 import { END_RUN, type Ended } from './scripts/end-run.js';
+import { toTurnError } from './turn-refusal.js';
 
 /** What ends need. */
 export interface RunEndParts {
@@ -24,8 +29,10 @@ export interface RunEndParts {
   readonly keys: RedisKeys;
   readonly index: RunIndex;
   readonly jobs: RedisJobQueue;
+  readonly conversations: ConversationIndex;
   readonly locks: Pick<RedisWriteLock, 'pin'>;
-  readonly notices: Pick<RedisNotices, 'ended'>;
+  /** Tells the runs, on all replicas. */
+  readonly notices: { ended(ids: readonly string[]): Promise<void> };
   readonly clock: Clock;
 }
 
@@ -45,6 +52,14 @@ export interface RunState {
   readonly jobs: readonly IdentifiedJob[];
 }
 
+/** An end whose jobs have ids. */
+type StoredEnding = Omit<Ending, 'jobs'> & { readonly jobs: readonly IdentifiedJob[] };
+
+/** What a turn appends to its conversation. */
+interface EndedTurn extends TurnItems {
+  readonly conversation: ConversationPlace;
+}
+
 /** Ends background responses: first the response itself, in one step, and then what finds it and follows from it. */
 export class RunEnds {
   private readonly outages = new OutageLog(new Logger('RunEnds'));
@@ -53,8 +68,7 @@ export class RunEnds {
 
   /** Ends a response; does nothing when the same end is stored. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
   async end(entry: RunEntry, ending: Ending, condition: EndCondition): Promise<void> {
-    const { jobs, ...rest } = ending;
-    const outcome = await this.store(entry, { ...rest, jobs: identify(jobs) }, condition);
+    const outcome = await this.store(entry, { ...ending, jobs: identify(ending.jobs) }, condition);
     if (outcome !== 'ended') throw new RunLostError(entry.responseKey);
   }
 
@@ -133,44 +147,71 @@ export class RunEnds {
     }
   }
 
-  private async store(
-    entry: RunEntry,
-    ending: Omit<Ending, 'jobs'> & { readonly jobs: readonly IdentifiedJob[] },
-    condition: EndCondition,
-  ): Promise<Ended[0]> {
-    const { redis } = this.parts;
-    const { response, jobs, fence } = ending;
-    let [outcome, session] = (await redis.write(this.toCommand(entry, ending, condition, fence)))[0] as Ended;
-    if (outcome === 'elsewhere' && session !== undefined && fence !== null) {
-      const sessionId = JSON.parse(session) as string;
+  private async store(entry: RunEntry, ending: StoredEnding, condition: EndCondition): Promise<Ended[0]> {
+    const { response, jobs, fence, conversation } = ending;
+    const turn = conversation === null ? null : { ...ending, input: await this.inputOf(entry), conversation };
+    let outcome = await this.send(entry, ending, condition, turn, fence);
+    if (outcome[0] === 'elsewhere' && fence !== null) {
+      const sessionId = JSON.parse(outcome[1]) as string;
       if (!(await this.parts.locks.pin(entry.tenant, sessionId, fence))) throw new WriteLockLostError(sessionId);
-      [outcome] = (await redis.write(this.toCommand(entry, ending, condition, null)))[0] as Ended;
+      outcome = await this.send(entry, ending, condition, turn, null);
     }
-    if (outcome === 'lost') throw new WriteLockLostError(JSON.parse(session ?? '""') as string);
-    if (outcome === 'ended') {
-      const output = response.store ? response.output : [];
-      await this.tryTo(() => this.settle(entry, ending, output, jobs));
+    if (outcome[0] === 'lost') throw new WriteLockLostError(JSON.parse(outcome[1]) as string);
+    if (outcome[0] === 'refused') throw toTurnError(outcome[1], conversation?.id ?? '');
+    if (outcome[0] === 'ended') {
+      await this.tryTo(async () => {
+        if (turn !== null) await this.showIn(entry.tenant, turn);
+        await this.settle(entry, ending, response.store ? response.output : [], jobs);
+      });
     }
-    return outcome === 'same' ? 'ended' : outcome;
+    return outcome[0] === 'same' ? 'ended' : outcome[0];
+  }
+
+  private async inputOf(entry: RunEntry): Promise<readonly Item[]> {
+    const [input] = await this.parts.redis.read(['GET', `${this.keyOf(entry)}:input`]);
+    return readItems(input as string | null);
+  }
+
+  /** Has the items of a turn found in its conversation. */
+  private async showIn(tenant: Tenant, turn: EndedTurn): Promise<void> {
+    const { redis, conversations, clock } = this.parts;
+    await redis.write(...conversations.addCommands(tenant, turn.conversation.id, shownItems(turn), clock.now()));
+  }
+
+  private async send(
+    entry: RunEntry,
+    ending: StoredEnding,
+    condition: EndCondition,
+    turn: EndedTurn | null,
+    fence: number | null,
+  ): Promise<Ended> {
+    const [outcome] = await this.parts.redis.write(this.toCommand(entry, ending, condition, turn, fence));
+    return outcome as Ended;
   }
 
   private toCommand(
     { tenant, lock, responseKey }: RunEntry,
-    ending: Omit<Ending, 'jobs'> & { readonly jobs: readonly IdentifiedJob[] },
+    ending: StoredEnding,
     { attempt, lastEntry }: EndCondition,
+    turn: EndedTurn | null,
     fence: number | null,
   ): Command {
+    const { keys } = this.parts;
     const { response, origin, expiresAt, logExpiresAt, log, jobs } = ending;
     const now = this.parts.clock.now();
     const body = toBody(response);
     const { texts, size, itemsSize } = toOutputTexts(ending);
     return run(
       END_RUN,
-      [this.parts.keys.place(tenant, lock).base],
+      [
+        keys.place(tenant, lock).base,
+        ...(turn === null ? [] : [keys.place(tenant, conversationLock(turn.conversation.id)).base]),
+      ],
       ...[now, responseKey, attempt ?? '', lastEntry ?? '', ...batchArgs(log)],
       ...[fence ?? '', JSON.stringify(lock), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
       ...[bytesOf([body]) + size, itemsSize, origin === null ? '' : JSON.stringify(origin)],
-      ...[jobs.length === 0 ? '' : JSON.stringify(jobs), ':body', body, ...texts],
+      ...[jobs.length === 0 ? '' : JSON.stringify(jobs), texts.length + 2, ':body', body, ...texts],
+      ...(turn === null ? [] : [turn.conversation.version, ...toTurnEntries(turn)]),
     );
   }
 

@@ -87,7 +87,8 @@ export class RunSweep {
 
   private async enqueue(unfinished: readonly { readonly entry: RunEntry; readonly state: RunState }[]): Promise<void> {
     const { redis, index, jobs, clock } = this.parts;
-    for (const { state } of unfinished) await jobs.addMissing(state.jobs, state.attempt);
+    // Those that are there stay as they are.
+    await jobs.add(unfinished.flatMap(({ state }) => state.jobs.map((job) => ({ ...job, after: state.attempt }))));
     await redis.write(
       ...unfinished.flatMap(({ entry, state }) => [
         ...(state.isQueued ? [] : index.begun(entry)),

@@ -1,11 +1,7 @@
-/** Keys outlive the time until which a response is kept by so long, ms: the purge announces and frees it before. */
-export const GRACE_MS = 600_000;
+import { CONVERSATIONS } from './conversations.js';
+import { GRACE_MS, LONGEST_MS, NEVER } from './lifetimes.js';
 
-/** A time that never comes, ms: background responses do not expire before they have ended. The latest time of a Date. */
-export const NEVER = 8_640_000_000_000_000;
-
-/** How long the keys of a response live that does not expire yet, ms. */
-export const LONGEST_MS = 366 * 24 * 3_600_000;
+export { GRACE_MS, LONGEST_MS, NEVER };
 
 /**
  * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.
@@ -13,9 +9,10 @@ export const LONGEST_MS = 366 * 24 * 3_600_000;
  * response must have to be visible, or an empty text.
  *
  * A response is kept until its field `until`, which is not before its expiry and not before `until` of a response that
- * continues it: a chain is whole as long as its last response is there, also when nobody purges.
+ * continues it: a chain is whole as long as its last response is there, also when nobody purges. One that was made in a
+ * conversation has the fields `conversation`, the base of its place, and `position`, after which its turn was appended.
  */
-export const RESPONSES = `
+export const RESPONSES = `${CONVERSATIONS}
 local base, now = KEYS[1], tonumber(ARGV[1])
 local PARTS = {'', ':body', ':input', ':inherited', ':output', ':between', ':turn', ':children', ':log'}
 
@@ -35,6 +32,8 @@ local function keep(id, keptUntil)
   local ms = lifetime(keptUntil)
   redis.call('HSET', at(id), 'until', whole(keptUntil))
   for _, part in ipairs(PARTS) do redis.call('PEXPIRE', at(id) .. part, ms) end
+  local conversation = redis.call('HGET', at(id), 'conversation')
+  if conversation then keepConversation(conversation, keptUntil, now) end
 end
 
 -- Has a response and its ancestors kept until a time. Those of one that is kept long enough are, too.

@@ -3,13 +3,7 @@ import { RESPONSES } from './responses.js';
 import { RUNS } from './runs.js';
 
 /** An attempt that has begun. */
-export type Started = readonly [
-  turn: string,
-  attempts: string,
-  status: string,
-  session: string,
-  parent: string | null,
-];
+export type Started = readonly [turn: string, attempts: string, status: string, session: string, parent: string | null];
 
 /**
  * Begins an attempt, unless a later one has begun.
