@@ -110,9 +110,10 @@ export class Environment {
   readonly STATE_DIR: string = './data';
 
   /**
-   * Redis for STATE=redis, Redis 7 or Valkey 8 or later: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Several hosts,
-   * comma-separated, with `redis+cluster://` are nodes of a cluster; with `redis+sentinel://host:26379/name` they are the Sentinels of
-   * the primary `name`. See docs/state.md.
+   * Redis for STATE=redis, Redis 7 or Valkey 8 or later: `redis://user:password@host:6379/0`, or `rediss://` for TLS, with
+   * `?ca=/path/to/ca.pem` for a private authority. `redis+cluster://host:6379,host:6379` names nodes of a cluster,
+   * `redis+sentinel://host:26379,host:26379/primary/0` the Sentinels of a primary, `rediss+…://` both with TLS. Sentinels that need a
+   * login of their own get `?sentinel_user=…&sentinel_password=…`. See docs/state.md.
    */
   @Text()
   readonly REDIS_URL: string = '';

@@ -3,17 +3,21 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 
 import { Environment } from '../../src/config/index.js';
-import { RedisBackend, type RedisSettings } from '../../src/state/redis/redis-backend.js';
+import type { RedisSettings } from '../../src/state/redis/connection-options.js';
+import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { identify } from '../../src/state/redis/redis-job-queue.js';
 import type { Redis } from '../../src/state/redis/redis.js';
+import { removeKeys } from '../support/redis/remove-keys.js';
 import type { OpenedBackend } from './backends.js';
 import { RedisJobs } from './redis-jobs.js';
 
 /** A started backend over keys of its own. */
 export interface OpenedRedis extends OpenedBackend {
   readonly backend: RedisBackend;
+  /** What the names of its keys begin with. */
+  readonly prefix: string;
   /** Starts another replica over the same keys. */
   replica(overrides?: Partial<RedisSettings>, clock?: Clock): Promise<RedisBackend>;
   /** Takes all jobs away from the processes that hold them, as if these had died long ago. */
@@ -35,20 +39,29 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     backends.push(backend);
     return backend;
   };
+  const remove = (suffix: string): Promise<void> => removeKeys(url, `${settings.REDIS_PREFIX}:*${suffix}`);
   const close = async (): Promise<void> => {
     await Promise.all(backends.map((backend) => backend.stop()));
+    await remove('');
   };
   const backend = await replica();
   const jobs = new RedisJobs(redisOf(backend), `${settings.REDIS_PREFIX}:{jobs}`);
   return {
     backend,
+    prefix: settings.REDIS_PREFIX,
     clock,
     replica,
     saveMany: async (tenant, records) => {
-      await Promise.all(records.map((record) => backend.responses.save(tenant, record)));
+      for (let start = 0; start < records.length; start += MANY) {
+        await Promise.all(records.slice(start, start + MANY).map((record) => backend.responses.save(tenant, record)));
+      }
     },
-    content: async () => Number.NaN,
-    expireLeases: async () => undefined,
+    content: async () => {
+      const keys = await findKeys(url, `${settings.REDIS_PREFIX}:*`);
+      return keys.filter((key) => /\}:(r:|items|conversation)/.test(key)).length;
+    },
+    // By the clock of Redis, which nobody can move.
+    expireLeases: () => remove(':lease'),
     enqueue: (...jobs) => backend.jobs.add(identify(jobs)),
     untilHeld: (count) => jobs.untilHeld(count),
     ageJobs: async (seconds) => {

@@ -3,11 +3,11 @@ import pg, { type PoolClient } from 'pg';
 
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
+import { describe } from '../driver-errors.js';
 import { StoreUnavailableError } from '../errors.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
 import {
   breaksConnection,
-  describe,
   isOutOfConnections,
   isRolledBack,
   isWorthRepeating,

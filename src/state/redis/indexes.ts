@@ -1,6 +1,5 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
-import { toKey } from '../keys.js';
 import type { Insertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import { type Command, run } from './script.js';
@@ -15,6 +14,8 @@ export type ItemText = 'input' | 'output';
 
 /** Where an item of a response is: a part of one of its texts, in bytes. */
 export interface HeldItem {
+  /** What says so in the index. */
+  readonly entry: string;
   readonly responseKey: string;
   readonly text: ItemText;
   readonly offset: number;
@@ -79,6 +80,11 @@ export function expiryCommand(keys: RedisKeys, response: Expiring, expiresAt: nu
   return run(ENTER, [shardOf(keys, response)], ttl, expiresAt, toExpiringEntry(response));
 }
 
+/** The command that has the purge look at it no more. */
+export function unexpiringCommand(keys: RedisKeys, response: Expiring): Command {
+  return ['ZREM', shardOf(keys, response), toExpiringEntry(response)];
+}
+
 /** The commands that take responses of a tenant that are freed out of the indexes. */
 export function removalCommands(
   keys: RedisKeys,
@@ -86,13 +92,10 @@ export function removalCommands(
   lock: string,
   responseKeys: readonly string[],
 ): readonly Command[] {
-  return responseKeys.flatMap((responseKey): readonly Command[] => {
-    const response = { tenant, lock, responseKey };
-    return [
-      ['ZREM', shardOf(keys, response), toExpiringEntry(response)],
-      ['DEL', keys.locatorOfKey(tenant, responseKey)],
-    ];
-  });
+  return responseKeys.flatMap((responseKey): readonly Command[] => [
+    unexpiringCommand(keys, { tenant, lock, responseKey }),
+    ['DEL', keys.locatorOfKey(tenant, responseKey)],
+  ]);
 }
 
 /** How long what names a response is of use, ms. */
@@ -117,18 +120,18 @@ function shardOf(keys: RedisKeys, { responseKey }: Expiring): string {
   return keys.expiring((hash >>> 0) % SHARDS);
 }
 
-/** `r:<response>`, NUL, which no key has, and where the item is. A conversation's entry begins with `c:`. */
-function toEntry({ responseKey, text, offset, length }: HeldItem): string {
-  return `r:${responseKey}\0${text}:${offset}:${length}`;
+/** The response, NUL, which no key has, and where the item is. */
+function toEntry({ responseKey, text, offset, length }: Omit<HeldItem, 'entry'>): string {
+  return `${responseKey}\0${text}:${offset}:${length}`;
 }
 
-/** Reads an entry of the holders of an item; undefined for those that are not responses. */
-export function readHolder(entry: string): HeldItem | undefined {
-  if (!entry.startsWith('r:')) return undefined;
+/** Reads an entry of the holders of an item. */
+export function readHolder(entry: string): HeldItem {
   const end = entry.indexOf('\0');
   const [text, offset, length] = entry.slice(end + 1).split(':');
   return {
-    responseKey: entry.slice(2, end),
+    entry,
+    responseKey: entry.slice(0, end),
     text: text as ItemText,
     offset: Number(offset),
     length: Number(length),

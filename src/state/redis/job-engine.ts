@@ -73,7 +73,7 @@ export class JobEngine {
     const { Queue } = await import('bullmq');
     // It uses our connection, which heals by itself, and neither waits for it nor closes it.
     const shared = { skipVersionCheck: true, skipWaitingForReady: true, skipMetasUpdate: true };
-    const queue = new Queue(name, { connection: this.redis.connection, prefix: this.prefix, ...shared, ...options });
+    const queue = new Queue(name, { connection: this.redis.client, prefix: this.prefix, ...shared, ...options });
     queue.on('error', (error) => this.warn('the job queue fails', error));
     return queue;
   }

@@ -38,7 +38,7 @@ export class RedisKeys {
     return `${this.prefix}:responses:${digest(tenant)}`;
   }
 
-  /** Sorted set, ordered by name: the holders of an item, responses (`holderEntry`). */
+  /** Sorted set, ordered by name: the responses that show an item (`holderCommands`). */
   holders(tenant: Tenant, itemId: string): string {
     return `${this.prefix}:item:${digest(tenant, itemId)}`;
   }
@@ -88,7 +88,7 @@ export class RedisKeys {
   }
 
   /** Channels of publications. */
-  channel(name: 'deleted' | 'logged' | 'ended' | 'enqueued'): string {
+  channel(name: 'deleted' | 'logged' | 'ended' | 'enqueued' | 'check'): string {
     return `${this.prefix}:${name}`;
   }
 }
@@ -102,7 +102,7 @@ export class PlaceKeys {
     return `${this.base}:fence`;
   }
 
-  /** String that expires with the lease: its fence. */
+  /** String that expires with the lease: who acquired it. */
   get lease(): string {
     return `${this.base}:lease`;
   }
@@ -129,7 +129,17 @@ export class PlaceKeys {
 
   /** Hash: a response without its texts. Scripts append `:body`, `:input`, `:output` … to it for the rest. */
   response(responseId: string): string {
-    return `${this.base}:r:${toKey(responseId)}`;
+    return this.responseOfKey(toKey(responseId));
+  }
+
+  /** The same by `toKey` of the response. */
+  responseOfKey(responseKey: string): string {
+    return `${this.base}:r:${responseKey}`;
+  }
+
+  /** Sorted set: the ids of the responses that continue one, as of `toKey`, by `created_at`. */
+  children(responseKey: string): string {
+    return `${this.responseOfKey(responseKey)}:children`;
   }
 }
 

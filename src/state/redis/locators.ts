@@ -1,6 +1,5 @@
 import type { Tenant } from '../../access/index.js';
 import type { MaybePromise } from '../../time/index.js';
-import { toKey } from '../keys.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';

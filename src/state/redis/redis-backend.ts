@@ -1,92 +1,139 @@
-import type { Environment } from '../../config/index.js';
-import type { Clock } from '../../time/index.js';
-import type { ConversationStore } from '../conversation-store.js';
+import { Logger } from '@nestjs/common';
+
+import { Backoff, type Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import type { ResponseGraph } from '../response-graph.js';
-import type { ResponseStore } from '../response-store.js';
+import { describe } from '../driver-errors.js';
+import { StateStartError } from '../errors.js';
+import { PAUSES } from '../pauses.js';
 import { RunNotices } from '../run-notices.js';
-import type { SecretStore } from '../secret-store.js';
-import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
-import type { WriteLock } from '../write-lock.js';
 import { ConversationIndex } from './conversation-index.js';
+import type { RedisSettings } from './connection-options.js';
+import { DanglingEntries } from './dangling-entries.js';
 import { RedisKeys } from './keys.js';
+import { ListedResponses } from './listed-responses.js';
 import { Locators } from './locators.js';
+import { RedisConversationStore } from './redis-conversation-store.js';
+import { RedisConversationTurns } from './redis-conversation-turns.js';
+import { Redis } from './redis.js';
+import { isPassing, isRefusal } from './redis-errors.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { RedisJobQueue } from './redis-job-queue.js';
+import { RedisNotices } from './redis-notices.js';
+import { RedisResponseGraph } from './redis-response-graph.js';
+import { RedisResponseStore } from './redis-response-store.js';
 import { RedisRuns } from './redis-runs.js';
+import { RedisSecretStore } from './redis-secret-store.js';
+import { RedisSessionStore } from './redis-session-store.js';
+import { RedisWriteLock } from './redis-write-lock.js';
+import { refusalOf } from './requirements.js';
 import { RunEnds } from './run-ends.js';
 import { RunIndex } from './run-index.js';
 import { RunSweep } from './run-sweep.js';
-import { Redis } from './redis.js';
-import { RedisConversationStore } from './redis-conversation-store.js';
-import { RedisWriteLock } from './redis-write-lock.js';
-
-/** The variables of Redis. */
-export type RedisSettings = Pick<
-  Environment,
-  'REDIS_URL' | 'REDIS_PREFIX' | 'REDIS_WAIT_REPLICAS' | 'REDIS_COMMAND_TIMEOUT_MS' | 'CONTEXT_MAX_BYTES'
->;
+import { StoredItems } from './stored-items.js';
+import { Tombstones } from './tombstones.js';
 
 /** State in Redis, shared by all replicas. */
 export class RedisBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly runNotices = new RunNotices();
-  override readonly responses: ResponseStore = pending('responses');
-  override readonly graph: ResponseGraph = pending('graph');
-  override readonly sessions: SessionStore = pending('sessions');
-  override readonly conversations: ConversationStore;
-  override readonly locks: WriteLock;
-  override readonly secrets: SecretStore = pending('secrets');
+  override readonly responses: RedisResponseStore;
+  override readonly graph: RedisResponseGraph;
+  override readonly sessions: RedisSessionStore;
+  override readonly conversations: RedisConversationStore;
+  override readonly locks: RedisWriteLock;
+  override readonly secrets: RedisSecretStore;
   override readonly log: RedisEventLog;
   override readonly jobs: RedisJobQueue;
+  private readonly logger = new Logger('Redis');
   private readonly redis: Redis;
+  private readonly published: RedisNotices;
   private readonly sweep: RunSweep;
+  private readonly stopping = new AbortController();
 
+  /** Throws StateStartError when a file that REDIS_URL names cannot be read. */
   constructor(
     settings: RedisSettings,
     protected readonly clock: Clock,
   ) {
     super();
-    this.redis = new Redis(settings.REDIS_URL);
     const keys = new RedisKeys(settings.REDIS_PREFIX);
-    const announce = (): void => this.runNotices.announceEnqueued();
-    this.jobs = new RedisJobQueue(this.redis, keys.jobs, this.runNotices, announce, clock);
-    const locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
-    this.locks = locks;
-    const index = new ConversationIndex(this.redis, keys, settings.CONTEXT_MAX_BYTES);
-    this.conversations = new RedisConversationStore(this.redis, keys, locks, index, clock, settings.CONTEXT_MAX_BYTES);
-    const locators = new Locators(this.redis, keys);
-    const { redis, runNotices, jobs } = this;
-    const runIndex = new RunIndex(redis, keys);
-    const shared = { redis, keys, clock, jobs, index: runIndex };
-    const notices = {
-      logged: async () => undefined,
-      ended: async (ids: readonly string[]) => runNotices.announceEnded(ids),
+    this.redis = new Redis(settings, clock);
+    this.published = new RedisNotices(settings, this.redis, keys, this.notices, this.runNotices, clock);
+    this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
+    this.secrets = new RedisSecretStore(this.redis, keys);
+    const { redis, locks, published } = this;
+    const { CONTEXT_MAX_BYTES: maxBytes } = settings;
+    const locators = new Locators(redis, keys);
+    const dangling = new DanglingEntries(redis, clock);
+    const listed = new ListedResponses(redis, keys, locators, dangling, clock);
+    const tombstones = new Tombstones(redis, keys, locators, published, clock);
+    const conversations = new ConversationIndex(redis, keys, maxBytes);
+    this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
+    const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
+    this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
+    const ends = new RunEnds({ ...runParts, conversations, locks });
+    this.sweep = new RunSweep({ ...runParts, ends });
+    const parts = {
+      locators,
+      locks,
+      tombstones,
+      conversations,
+      items: new StoredItems(redis, keys, listed, dangling, maxBytes),
+      turns: new RedisConversationTurns(redis, keys, locators, conversations, clock),
+      runs: new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes }),
+      log: this.log,
     };
-    this.log = new RedisEventLog({ ...shared, locators, runNotices, notices });
-    const ends = new RunEnds({ ...shared, conversations: index, locks, notices });
-    const maxContextBytes = settings.CONTEXT_MAX_BYTES;
-    const runs = new RedisRuns({ ...shared, locators, log: this.log, ends, maxContextBytes });
-    this.sweep = new RunSweep({ ...shared, ends });
+    this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
+    this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
+    this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
+    this.conversations = new RedisConversationStore(redis, keys, locks, conversations, clock, maxBytes);
   }
 
+  /** Throws StateStartError for permanent errors, such as a wrong password or a server that would evict responses. */
   override async start(): Promise<void> {
-    await this.redis.open();
+    try {
+      if (!(await this.tryToOpen())) void this.keepTrying();
+    } catch (error) {
+      await this.redis.close();
+      throw error;
+    }
+    this.published.start();
     this.sweep.start();
   }
 
   override async stop(): Promise<void> {
+    this.stopping.abort();
     this.jobs.stop();
     await this.sweep.stop();
+    await this.published.stop();
     await this.redis.close();
   }
-}
 
-/** PENDING: remove with the last part that is not written. */
-function pending<T extends object>(part: string): T {
-  const method = (name: string) => async (): Promise<never> => {
-    throw new Error(`${part}.${name} is not written yet`);
-  };
-  return new Proxy({}, { get: (_target, name) => method(String(name)) }) as T;
+  /** False when Redis is temporarily unavailable. */
+  private async tryToOpen(): Promise<boolean> {
+    try {
+      await this.redis.open();
+    } catch (error) {
+      if (isRefusal(error)) throw refusalOf(error);
+      if (error instanceof StateStartError || !isPassing(error)) throw error;
+      this.logger.warn(`Redis is not available yet: ${describe(error)}`);
+      return false;
+    }
+    return true;
+  }
+
+  private async keepTrying(): Promise<void> {
+    const backoff = new Backoff(this.clock, PAUSES);
+    for (;;) {
+      await this.clock.sleep(backoff.failed(), this.stopping.signal);
+      if (this.stopping.signal.aborted) return;
+      try {
+        if (await this.tryToOpen()) return;
+      } catch (error) {
+        // `/readyz` still answers 503; this is the reason.
+        this.logger.error('Redis cannot be used', error);
+      }
+    }
+  }
 }

@@ -14,6 +14,7 @@ import type { Locators } from './locators.js';
 import { batchArgs, eventsOf, type StoredBatch, toLog } from './log-entries.js';
 import { withinOf } from './membership.js';
 import type { Redis } from './redis.js';
+import type { RedisNotices } from './redis-notices.js';
 import type { RunIndex } from './run-index.js';
 import { run } from './script.js';
 import { APPEND } from './scripts/append.js';
@@ -34,7 +35,7 @@ export interface EventLogParts {
   readonly index: RunIndex;
   readonly runNotices: RunNotices;
   /** Tells other replicas. */
-  readonly notices: { logged(ids: readonly string[]): Promise<void> };
+  readonly notices: Pick<RedisNotices, 'logged'>;
   readonly clock: Clock;
 }
 

@@ -14,6 +14,7 @@ import {
 import type { RunNotices } from '../run-notices.js';
 import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
 import type { Redis } from './redis.js';
+import type { RedisNotices } from './redis-notices.js';
 import { RedisQueueWorker } from './redis-queue-worker.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
@@ -42,8 +43,7 @@ export class RedisJobQueue extends JobQueue {
     private readonly redis: Redis,
     prefix: string,
     notices: RunNotices,
-    /** Tells all replicas that there are jobs. */
-    private readonly announce: () => void,
+    private readonly published: Pick<RedisNotices, 'enqueued'>,
     private readonly clock: Clock,
   ) {
     super();
@@ -68,7 +68,8 @@ export class RedisJobQueue extends JobQueue {
       }));
       await this.attempt(async () => (await this.engine.queue(name)).addBulk(added));
     }
-    this.announce();
+    // Without the notice they are found a little later.
+    await this.published.enqueued().catch(() => undefined);
   }
 
   /** Removes a job, also one that is delivered: its signal aborts. Throws StoreUnavailableError. */

@@ -67,19 +67,12 @@ export class RedisRuns {
     const conversationId = parentId === null ? response.conversation?.id : undefined;
     const ownLock = conversationId === undefined ? sessionId : conversationLock(conversationId);
     const [job] = identify([record.job]);
-    const toEntry = (lock: string): RunEntry => ({ tenant, lock, responseKey: toKey(response.id) });
-    let entry = toEntry(known ?? ownLock);
+    const entry = { tenant, lock: known ?? ownLock, responseKey: toKey(response.id) };
     await index.admit(entry, response.created_at, clock.now(), bounds);
     try {
       const isLinked = known !== undefined && (await this.store(entry, record, parentId, job));
-      if (!isLinked) {
-        if (entry.lock !== ownLock) {
-          await redis.write(...index.left(entry));
-          entry = toEntry(ownLock);
-          await index.admit(entry, response.created_at, clock.now(), bounds);
-        }
-        await this.store(entry, record, null, job);
-      }
+      // The parent was never stored, or was freed meanwhile.
+      if (!isLinked) await this.store(entry, record, null, job);
     } catch (error) {
       // If it was stored after all, the sweep finds it.
       await redis.write(...index.begun(entry)).catch(() => undefined);
@@ -180,12 +173,6 @@ export class RedisRuns {
   /** The items that a running response has finished. */
   finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
     return this.parts.log.finishedItems(tenant, responseId);
-  }
-
-  /** Responses of a place were deleted: they are queued no more. By `toKey` of each. */
-  async forget(tenant: Tenant, lock: string, responseKeys: readonly string[]): Promise<void> {
-    const { redis, index } = this.parts;
-    await redis.write(...responseKeys.flatMap((responseKey) => index.left({ tenant, lock, responseKey })));
   }
 
   /** Whether it was linked to its parent, if it has one. */

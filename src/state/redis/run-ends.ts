@@ -17,6 +17,7 @@ import type { RedisKeys } from './keys.js';
 import { batchArgs } from './log-entries.js';
 import type { Redis } from './redis.js';
 import { identify, type IdentifiedJob, type RedisJobQueue } from './redis-job-queue.js';
+import type { RedisNotices } from './redis-notices.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import type { RunEntry, RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
@@ -32,7 +33,7 @@ export interface RunEndParts {
   readonly conversations: ConversationIndex;
   readonly locks: Pick<RedisWriteLock, 'pin'>;
   /** Tells the runs, on all replicas. */
-  readonly notices: { ended(ids: readonly string[]): Promise<void> };
+  readonly notices: Pick<RedisNotices, 'ended'>;
   readonly clock: Clock;
 }
 

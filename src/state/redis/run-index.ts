@@ -44,8 +44,8 @@ export class RunIndex {
   }
 
   /** The commands after which nobody looks after a response any more. */
-  left(entry: RunEntry): readonly Command[] {
-    return [...this.begun(entry), ['ZREM', this.keys.outbox, toMember(entry)]];
+  left({ tenant, lock, responseKey }: RunEntry): readonly Command[] {
+    return leaveCommands(this.keys, tenant, lock, [responseKey]);
   }
 
   /** The command that has a response looked after again at a time, ms since the epoch. */
@@ -88,6 +88,17 @@ export class RunIndex {
     const [members] = await this.redis.read(['ZRANGEBYSCORE', key, '-inf', upTo, 'LIMIT', offset, limit]);
     return (members as readonly string[]).map(readMember);
   }
+}
+
+/** The commands after which responses of a place, if they were in the background, are neither queued nor looked after. */
+export function leaveCommands(
+  keys: RedisKeys,
+  tenant: Tenant,
+  lock: string,
+  responseKeys: readonly string[],
+): readonly Command[] {
+  const members = responseKeys.map((responseKey) => toMember({ tenant, lock, responseKey }));
+  return [keys.queued, keys.queuedOf(tenant), keys.outbox].map((key): Command => ['ZREM', key, ...members]);
 }
 
 function toMember({ tenant, lock, responseKey }: RunEntry): string {

@@ -1,4 +1,5 @@
 import type { Script } from '../script.js';
+import { LOCKS } from './locks.js';
 import { RESPONSES } from './responses.js';
 
 /** What became of a save: `lost`, the lease; `unlinked`, the response that it continues is not stored. */
@@ -13,10 +14,10 @@ export type Saved = 'saved' | 'lost' | 'unlinked';
  */
 export const SAVE: Script = {
   name: 'save',
-  text: `${RESPONSES}
+  text: `${LOCKS}${RESPONSES}
 local r = insertionAt(3)
 if exists(r.id) then return 'saved' end
-if ARGV[2] ~= '' and redis.call('GET', base .. ':fence') ~= ARGV[2] then return 'lost' end
+if ARGV[2] ~= '' and not has_lock(base, ARGV[2]) then return 'lost' end
 if not linked(r) then return 'unlinked' end
 insert(r)
 return 'saved'`,
