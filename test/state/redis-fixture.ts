@@ -7,16 +7,16 @@ import type { RedisSettings } from '../../src/state/redis/connection-options.js'
 import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
+import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
 import { identify } from '../../src/state/redis/redis-job-queue.js';
 import type { Redis } from '../../src/state/redis/redis.js';
-import { removeKeys } from '../support/redis/remove-keys.js';
 import type { OpenedBackend } from './backends.js';
 import { RedisJobs } from './redis-jobs.js';
 
 /** A started backend over keys of its own. */
 export interface OpenedRedis extends OpenedBackend {
   readonly backend: RedisBackend;
-  /** What the names of its keys begin with. */
+  /** What all its keys begin with. */
   readonly prefix: string;
   /** Starts another replica over the same keys. */
   replica(overrides?: Partial<RedisSettings>, clock?: Clock): Promise<RedisBackend>;
@@ -26,6 +26,9 @@ export interface OpenedRedis extends OpenedBackend {
 
 /** More than the intervals at which a worker looks for jobs and shows that it is alive, ms. */
 const SHORT_MS = 6000;
+
+/** Responses that are saved at once. */
+const MANY = 500;
 
 /** Starts a backend with a prefix of its own, on the server of the test run or on another one. */
 export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<OpenedRedis> {

@@ -55,7 +55,7 @@ export class ConversationIndex {
   async find(tenant: Tenant, itemIds: readonly string[], now: number): Promise<ReadonlyMap<string, Item>> {
     const found = new Map<string, Item>();
     let bytes = 0;
-    let asked = await this.holdersOf(tenant, itemIds);
+    let asked = (await this.holdersOf(tenant, itemIds)).filter((holders) => holders.length > 0);
     while (asked.length > 0) {
       const latest = asked.slice(0, BATCH).map((holders) => holders[0] as Holder);
       const replies = await this.redis.read(

@@ -67,13 +67,14 @@ export class RedisBackend extends StateBackend {
     const locators = new Locators(redis, keys);
     const dangling = new DanglingEntries(redis, clock);
     const listed = new ListedResponses(redis, keys, locators, dangling, clock);
-    const tombstones = new Tombstones(redis, keys, locators, published, clock);
     const conversations = new ConversationIndex(redis, keys, maxBytes);
     this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
     const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
     this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
     const ends = new RunEnds({ ...runParts, conversations, locks });
     this.sweep = new RunSweep({ ...runParts, ends });
+    const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes });
+    const tombstones = new Tombstones(redis, keys, locators, published, runs, clock);
     const parts = {
       locators,
       locks,
@@ -81,7 +82,7 @@ export class RedisBackend extends StateBackend {
       conversations,
       items: new StoredItems(redis, keys, listed, dangling, maxBytes),
       turns: new RedisConversationTurns(redis, keys, locators, conversations, clock),
-      runs: new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes }),
+      runs,
       log: this.log,
     };
     this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);

@@ -28,7 +28,7 @@ import type { Redis } from './redis.js';
 import type { RedisEventLog } from './redis-event-log.js';
 import { identify, type RedisJobQueue } from './redis-job-queue.js';
 import type { RunEnds } from './run-ends.js';
-import type { RunEntry, RunIndex } from './run-index.js';
+import { leaveCommands, type RunEntry, type RunIndex } from './run-index.js';
 import { run } from './script.js';
 import { CREATE_RUN, type Created } from './scripts/create-run.js';
 import { OPEN_RUN, type OpenRun, UNFINISHED } from './scripts/end-run.js';
@@ -173,6 +173,12 @@ export class RedisRuns {
   /** The items that a running response has finished. */
   finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
     return this.parts.log.finishedItems(tenant, responseId);
+  }
+
+  /** Responses of a place, by `toKey` of each, were deleted: they are queued no more. */
+  async forget(tenant: Tenant, lock: string, responseKeys: readonly string[]): Promise<void> {
+    if (responseKeys.length === 0) return;
+    await this.parts.redis.write(...leaveCommands(this.parts.keys, tenant, lock, responseKeys));
   }
 
   /** Whether it was linked to its parent, if it has one. */
