@@ -8,7 +8,10 @@ import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
+import { identify } from '../../src/state/redis/redis-job-queue.js';
+import type { Redis } from '../../src/state/redis/redis.js';
 import type { OpenedBackend } from './backends.js';
+import { RedisJobs } from './redis-jobs.js';
 
 /** A started backend over keys of its own. */
 export interface OpenedRedis extends OpenedBackend {
@@ -17,7 +20,12 @@ export interface OpenedRedis extends OpenedBackend {
   readonly prefix: string;
   /** Starts another replica over the same keys. */
   replica(overrides?: Partial<RedisSettings>, clock?: Clock): Promise<RedisBackend>;
+  /** Takes all jobs away from the processes that hold them, as if these had died long ago. */
+  loseWorkers(): Promise<void>;
 }
+
+/** More than the intervals at which a worker looks for jobs and shows that it is alive, ms. */
+const SHORT_MS = 6000;
 
 /** Responses that are saved at once. */
 const MANY = 500;
@@ -40,6 +48,7 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     await remove('');
   };
   const backend = await replica();
+  const jobs = new RedisJobs(redisOf(backend), `${settings.REDIS_PREFIX}:{jobs}`);
   return {
     backend,
     prefix: settings.REDIS_PREFIX,
@@ -56,10 +65,22 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     },
     // By the clock of Redis, which nobody can move.
     expireLeases: () => remove(':lease'),
-    enqueue: async () => undefined,
-    untilHeld: async () => undefined,
-    ageJobs: async () => undefined,
+    enqueue: (...jobs) => backend.jobs.add(identify(jobs)),
+    untilHeld: (count) => jobs.untilHeld(count),
+    ageJobs: async (seconds) => {
+      await jobs.age(seconds);
+      clock.advance(seconds * 1000 + SHORT_MS);
+    },
+    loseWorkers: async () => {
+      await jobs.loseLocks();
+      clock.advance(SHORT_MS);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The private part that only a test wants. */
+export function redisOf(backend: RedisBackend): Redis {
+  return (backend as unknown as { readonly redis: Redis }).redis;
 }

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { JobHandedBackError } from '../errors.js';
-import type { Job, QueueOptions, QueueWorker } from '../job-queue.js';
+import { type Job, pauseAfter, type QueueOptions, type QueueWorker } from '../job-queue.js';
 import type { WaitingJob, WaitingJobs } from './waiting-jobs.js';
 
 /** What a worker needs. */
@@ -82,10 +82,4 @@ export class InProcessQueueWorker implements QueueWorker {
       clock.schedule(pauseAfter(job.attempts, options) * 1000, () => waiting.add(job));
     }
   }
-}
-
-/** Seconds. */
-function pauseAfter(attempts: number, { retryDelaySeconds, longestRetryDelaySeconds }: QueueOptions): number {
-  if (longestRetryDelaySeconds === undefined) return retryDelaySeconds;
-  return Math.min(retryDelaySeconds * 2 ** (attempts - 1), longestRetryDelaySeconds);
 }

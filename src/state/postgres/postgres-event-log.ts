@@ -11,7 +11,7 @@ import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../even
 import type { RunNotices } from '../run-notices.js';
 import type { Database } from './database.js';
 import { toKey } from '../keys.js';
-import { readEvents, toBatchColumns } from './log-columns.js';
+import { readEvents, toBatchColumns } from '../log-columns.js';
 import { APPEND, FORGET_LOGS, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
 import { viewerOf } from './viewer.js';
 

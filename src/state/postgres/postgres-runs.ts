@@ -19,7 +19,7 @@ import { toEndColumns } from './columns.js';
 import { changedConversation } from './changed-conversation.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from '../keys.js';
-import { readLog, toBatchColumns } from './log-columns.js';
+import { readLog, toBatchColumns } from '../log-columns.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
 import type { PostgresJobQueue } from './postgres-job-queue.js';
 import {

@@ -68,6 +68,16 @@ export class RedisKeys {
     return `${this.prefix}:{queue}:outbox`;
   }
 
+  /** Sorted set: the background responses that have ended, by the time when their logs are forgotten, ms. */
+  get logs(): string {
+    return `${this.prefix}:logs`;
+  }
+
+  /** String: says that a process looks after what others have left. */
+  get sweep(): string {
+    return `${this.prefix}:{queue}:sweep`;
+  }
+
   /** The prefix of BullMQ's keys. */
   get jobs(): string {
     return `${this.prefix}:{jobs}`;

@@ -4,8 +4,6 @@ import { Backoff, type Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
-import type { EventLog } from '../event-log.js';
-import type { JobQueue } from '../job-queue.js';
 import { PAUSES } from '../pauses.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
@@ -19,13 +17,19 @@ import { RedisConversationStore } from './redis-conversation-store.js';
 import { RedisConversationTurns } from './redis-conversation-turns.js';
 import { Redis } from './redis.js';
 import { isPassing, isRefusal } from './redis-errors.js';
+import { RedisEventLog } from './redis-event-log.js';
+import { RedisJobQueue } from './redis-job-queue.js';
 import { RedisNotices } from './redis-notices.js';
 import { RedisResponseGraph } from './redis-response-graph.js';
-import { RedisResponseStore, type Runs } from './redis-response-store.js';
+import { RedisResponseStore } from './redis-response-store.js';
+import { RedisRuns } from './redis-runs.js';
 import { RedisSecretStore } from './redis-secret-store.js';
 import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
 import { refusalOf } from './requirements.js';
+import { RunEnds } from './run-ends.js';
+import { RunIndex } from './run-index.js';
+import { RunSweep } from './run-sweep.js';
 import { StoredItems } from './stored-items.js';
 import { Tombstones } from './tombstones.js';
 
@@ -39,11 +43,12 @@ export class RedisBackend extends StateBackend {
   override readonly conversations: RedisConversationStore;
   override readonly locks: RedisWriteLock;
   override readonly secrets: RedisSecretStore;
-  override readonly log: EventLog = pending('log');
-  override readonly jobs: JobQueue = pending('jobs');
+  override readonly log: RedisEventLog;
+  override readonly jobs: RedisJobQueue;
   private readonly logger = new Logger('Redis');
   private readonly redis: Redis;
   private readonly published: RedisNotices;
+  private readonly sweep: RunSweep;
   private readonly stopping = new AbortController();
 
   /** Throws StateStartError when a file that REDIS_URL names cannot be read. */
@@ -62,9 +67,14 @@ export class RedisBackend extends StateBackend {
     const locators = new Locators(redis, keys);
     const dangling = new DanglingEntries(redis, clock);
     const listed = new ListedResponses(redis, keys, locators, dangling, clock);
-    const runs = pending<Runs>('runs');
-    const tombstones = new Tombstones(redis, keys, locators, published, { forget: async () => undefined }, clock);
     const conversations = new ConversationIndex(redis, keys, maxBytes);
+    this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
+    const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
+    this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
+    const ends = new RunEnds({ ...runParts, conversations, locks });
+    this.sweep = new RunSweep({ ...runParts, ends });
+    const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes });
+    const tombstones = new Tombstones(redis, keys, locators, published, runs, clock);
     const parts = {
       locators,
       locks,
@@ -73,7 +83,7 @@ export class RedisBackend extends StateBackend {
       items: new StoredItems(redis, keys, listed, dangling, maxBytes),
       turns: new RedisConversationTurns(redis, keys, locators, conversations, clock),
       runs,
-      log: { forget: async () => false },
+      log: this.log,
     };
     this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
     this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
@@ -90,10 +100,13 @@ export class RedisBackend extends StateBackend {
       throw error;
     }
     this.published.start();
+    this.sweep.start();
   }
 
   override async stop(): Promise<void> {
     this.stopping.abort();
+    this.jobs.stop();
+    await this.sweep.stop();
     await this.published.stop();
     await this.redis.close();
   }
@@ -124,12 +137,4 @@ export class RedisBackend extends StateBackend {
       }
     }
   }
-}
-
-/** PENDING: remove with the last part that is not written. */
-function pending<T extends object>(part: string): T {
-  const method = (name: string) => async (): Promise<never> => {
-    throw new Error(`${part}.${name} is not written yet`);
-  };
-  return new Proxy({}, { get: (_target, name) => method(String(name)) }) as T;
 }

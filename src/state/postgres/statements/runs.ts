@@ -1,6 +1,6 @@
 import { CHANNELS } from '../channels.js';
 import { adHoc, prepared } from '../statement.js';
-import type { BatchColumns, BatchRow } from '../log-columns.js';
+import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { EARLIER, IN_CONVERSATION, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
 
