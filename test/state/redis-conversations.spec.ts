@@ -17,7 +17,7 @@ import {
 } from './conversations.js';
 import { append, contextFrom, contextOf, LEASE_MS, message, newTenant, recordOf, START, TTL_MS } from './records.js';
 import { openRedis, type OpenedRedis } from './redis-fixture.js';
-import { repeatWrites } from './redis-calls.js';
+import { repeatWrites, RoundTrips } from './redis-calls.js';
 
 describe('conversations of replicas over one Redis', () => {
   let server: RedisServer;
@@ -161,5 +161,33 @@ describe('conversations of replicas over one Redis', () => {
       ...contextFrom('first-long', 'second-long'),
     ]);
     expect((await other.responses.chain(tenant, 'second-long'))?.items).toHaveLength(10_004);
+  });
+
+  it('cost one round trip for everything about them, and one to save a turn; what deletes items cleans up in another', async () => {
+    const { conversations: store, responses } = one;
+    let lease = { version: 0, fence: 0 };
+    const open = async (): Promise<void> => {
+      lease = await openConversation(one, tenant, 'new');
+    };
+    const page = { limit: 10, order: 'asc', after: 'a' } as const;
+    const steps: readonly (readonly [trips: number, step: () => unknown])[] = [
+      [1, () => createConversation(one, tenant, 'new', 'a')],
+      [1, () => store.append(tenant, 'new', [message('b'), message('d')])],
+      [2, () => store.deleteItem(tenant, 'new', 'b')],
+      [1, () => store.get(tenant, 'new')],
+      [1, () => store.update(tenant, 'new', {})],
+      [1, () => store.read(tenant, 'new')],
+      [1, () => store.items(tenant, 'new', page)],
+      [1, () => store.item(tenant, 'new', 'a')],
+      [1, open],
+      [1, () => responses.save(tenant, recordOf('in-new', partsIn('new', lease)))],
+      [1, () => responses.chain(tenant, 'in-new')],
+      [2, () => store.delete(tenant, 'new')],
+    ];
+    using trips = new RoundTrips();
+    for (const [expected, step] of steps) {
+      await step();
+      expect(trips.take()).toBe(expected);
+    }
   });
 });
