@@ -40,6 +40,12 @@ export interface QueueOptions {
   readonly maxAttempts: number;
 }
 
+/** The pause after a failed delivery, seconds. `attempts`: how often the job was delivered. */
+export function pauseAfter(attempts: number, { retryDelaySeconds, longestRetryDelaySeconds }: QueueOptions): number {
+  if (longestRetryDelaySeconds === undefined) return retryDelaySeconds;
+  return Math.min(retryDelaySeconds * 2 ** (attempts - 1), longestRetryDelaySeconds);
+}
+
 /** Takes jobs from a queue. */
 export interface QueueWorker {
   /** Takes no more jobs. Those that wait stay for other processes. */

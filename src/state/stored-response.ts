@@ -23,3 +23,8 @@ export function toBody(response: ResponseObject): string {
 export function readItems(texts: string | null): readonly Item[] {
   return texts === null ? [] : (JSON.parse(`[${texts}]`) as Item[]);
 }
+
+/** The bytes of texts together. */
+export function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
+}

@@ -7,15 +7,28 @@ import type { RedisSettings } from '../../src/state/redis/connection-options.js'
 import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
-import { removeKeys } from '../support/redis/remove-keys.js';
+import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
+import { identify } from '../../src/state/redis/redis-job-queue.js';
+import type { Redis } from '../../src/state/redis/redis.js';
 import type { OpenedBackend } from './backends.js';
+import { RedisJobs } from './redis-jobs.js';
 
 /** A started backend over keys of its own. */
 export interface OpenedRedis extends OpenedBackend {
   readonly backend: RedisBackend;
+  /** What all its keys begin with. */
+  readonly prefix: string;
   /** Starts another replica over the same keys. */
   replica(overrides?: Partial<RedisSettings>, clock?: Clock): Promise<RedisBackend>;
+  /** Takes all jobs away from the processes that hold them, as if these had died long ago. */
+  loseWorkers(): Promise<void>;
 }
+
+/** More than the intervals at which a worker looks for jobs and shows that it is alive, ms. */
+const SHORT_MS = 6000;
+
+/** Responses that are saved at once. */
+const MANY = 500;
 
 /** Starts a backend with a prefix of its own, on the server of the test run or on another one. */
 export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<OpenedRedis> {
@@ -35,20 +48,39 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     await remove('');
   };
   const backend = await replica();
+  const jobs = new RedisJobs(redisOf(backend), `${settings.REDIS_PREFIX}:{jobs}`);
   return {
     backend,
+    prefix: settings.REDIS_PREFIX,
     clock,
     replica,
     saveMany: async (tenant, records) => {
-      await Promise.all(records.map((record) => backend.responses.save(tenant, record)));
+      for (let start = 0; start < records.length; start += MANY) {
+        await Promise.all(records.slice(start, start + MANY).map((record) => backend.responses.save(tenant, record)));
+      }
     },
-    content: async () => Number.NaN,
+    content: async () => {
+      const keys = await findKeys(url, `${settings.REDIS_PREFIX}:*`);
+      return keys.filter((key) => /\}:(r:|items|conversation)/.test(key)).length;
+    },
     // By the clock of Redis, which nobody can move.
     expireLeases: () => remove(':lease'),
-    enqueue: async () => undefined,
-    untilHeld: async () => undefined,
-    ageJobs: async () => undefined,
+    enqueue: (...jobs) => backend.jobs.add(identify(jobs)),
+    untilHeld: (count) => jobs.untilHeld(count),
+    ageJobs: async (seconds) => {
+      await jobs.age(seconds);
+      clock.advance(seconds * 1000 + SHORT_MS);
+    },
+    loseWorkers: async () => {
+      await jobs.loseLocks();
+      clock.advance(SHORT_MS);
+    },
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** The private part that only a test wants. */
+export function redisOf(backend: RedisBackend): Redis {
+  return (backend as unknown as { readonly redis: Redis }).redis;
 }

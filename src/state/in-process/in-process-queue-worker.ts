@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { JobHandedBackError } from '../errors.js';
-import type { Job, QueueOptions, QueueWorker } from '../job-queue.js';
+import { type Job, pauseAfter, type QueueOptions, type QueueWorker } from '../job-queue.js';
 import type { JobJournal } from './job-journal.js';
 import type { WaitingJob, WaitingJobs } from './waiting-jobs.js';
 
@@ -94,10 +94,4 @@ export class InProcessQueueWorker implements QueueWorker {
   private note(noted: Promise<void> | undefined): void {
     noted?.catch((error: unknown) => this.failures.warn('a job could not be noted', String(error)));
   }
-}
-
-/** Seconds. */
-function pauseAfter(attempts: number, { retryDelaySeconds, longestRetryDelaySeconds }: QueueOptions): number {
-  if (longestRetryDelaySeconds === undefined) return retryDelaySeconds;
-  return Math.min(retryDelaySeconds * 2 ** (attempts - 1), longestRetryDelaySeconds);
 }

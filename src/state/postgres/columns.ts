@@ -2,7 +2,7 @@ import type { Item } from '../../protocol/index.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-record.js';
 import { toKey, toLabels } from '../keys.js';
-import { toBody } from '../stored-response.js';
+import { bytesOf, toBody } from '../stored-response.js';
 import type { ItemKind, SaveValues } from './statements/save.js';
 
 /** An item as columns. */
@@ -80,9 +80,4 @@ function toOutput({ response, given }: Pick<ResponseRecord, 'response' | 'given'
 
 function toItemColumns(kind: ItemKind, items: readonly Item[]): readonly ItemColumns[] {
   return items.map((item) => ({ kind, key: toKey(item.id), text: JSON.stringify(item) }));
-}
-
-/** The bytes of texts together. */
-export function bytesOf(texts: readonly string[]): number {
-  return texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 }

@@ -8,7 +8,7 @@ import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { QueueName } from '../job-queue.js';
 import { type Database, LAST_STATEMENTS_MS } from './database.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
-import { repeatUntilDone } from './repeat.js';
+import { repeatUntilDone } from '../repeat.js';
 
 const DAY = 86_400;
 

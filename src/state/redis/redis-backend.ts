@@ -1,42 +1,54 @@
 import { Logger } from '@nestjs/common';
 
 import { Backoff, type Clock } from '../../time/index.js';
-import type { ConversationStore } from '../conversation-store.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
-import type { EventLog } from '../event-log.js';
-import type { JobQueue } from '../job-queue.js';
 import { PAUSES } from '../pauses.js';
-import type { ResponseGraph } from '../response-graph.js';
-import type { ResponseStore } from '../response-store.js';
 import { RunNotices } from '../run-notices.js';
-import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
+import { ConversationIndex } from './conversation-index.js';
 import type { RedisSettings } from './connection-options.js';
+import { DanglingEntries } from './dangling-entries.js';
 import { RedisKeys } from './keys.js';
+import { ListedResponses } from './listed-responses.js';
+import { Locators } from './locators.js';
+import { RedisConversationStore } from './redis-conversation-store.js';
+import { RedisConversationTurns } from './redis-conversation-turns.js';
 import { Redis } from './redis.js';
 import { isPassing, isRefusal } from './redis-errors.js';
+import { RedisEventLog } from './redis-event-log.js';
+import { RedisJobQueue } from './redis-job-queue.js';
 import { RedisNotices } from './redis-notices.js';
+import { RedisResponseGraph } from './redis-response-graph.js';
+import { RedisResponseStore } from './redis-response-store.js';
+import { RedisRuns } from './redis-runs.js';
 import { RedisSecretStore } from './redis-secret-store.js';
+import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
 import { refusalOf } from './requirements.js';
+import { RunEnds } from './run-ends.js';
+import { RunIndex } from './run-index.js';
+import { RunSweep } from './run-sweep.js';
+import { StoredItems } from './stored-items.js';
+import { Tombstones } from './tombstones.js';
 
 /** State in Redis, shared by all replicas. */
 export class RedisBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly runNotices = new RunNotices();
-  override readonly responses: ResponseStore = pending('responses');
-  override readonly graph: ResponseGraph = pending('graph');
-  override readonly sessions: SessionStore = pending('sessions');
-  override readonly conversations: ConversationStore = pending('conversations');
+  override readonly responses: RedisResponseStore;
+  override readonly graph: RedisResponseGraph;
+  override readonly sessions: RedisSessionStore;
+  override readonly conversations: RedisConversationStore;
   override readonly locks: RedisWriteLock;
   override readonly secrets: RedisSecretStore;
-  override readonly log: EventLog = pending('log');
-  override readonly jobs: JobQueue = pending('jobs');
+  override readonly log: RedisEventLog;
+  override readonly jobs: RedisJobQueue;
   private readonly logger = new Logger('Redis');
   private readonly redis: Redis;
   private readonly published: RedisNotices;
+  private readonly sweep: RunSweep;
   private readonly stopping = new AbortController();
 
   /** Throws StateStartError when a file that REDIS_URL names cannot be read. */
@@ -50,6 +62,33 @@ export class RedisBackend extends StateBackend {
     this.published = new RedisNotices(settings, this.redis, keys, this.notices, this.runNotices, clock);
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.secrets = new RedisSecretStore(this.redis, keys);
+    const { redis, locks, published } = this;
+    const { CONTEXT_MAX_BYTES: maxBytes } = settings;
+    const locators = new Locators(redis, keys);
+    const dangling = new DanglingEntries(redis, clock);
+    const listed = new ListedResponses(redis, keys, locators, dangling, clock);
+    const conversations = new ConversationIndex(redis, keys, maxBytes);
+    this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
+    const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
+    this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
+    const ends = new RunEnds({ ...runParts, conversations, locks });
+    this.sweep = new RunSweep({ ...runParts, ends });
+    const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes });
+    const tombstones = new Tombstones(redis, keys, locators, published, runs, clock);
+    const parts = {
+      locators,
+      locks,
+      tombstones,
+      conversations,
+      items: new StoredItems(redis, keys, listed, dangling, maxBytes),
+      turns: new RedisConversationTurns(redis, keys, locators, conversations, clock),
+      runs,
+      log: this.log,
+    };
+    this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
+    this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
+    this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
+    this.conversations = new RedisConversationStore(redis, keys, locks, conversations, clock, maxBytes);
   }
 
   /** Throws StateStartError for permanent errors, such as a wrong password or a server that would evict responses. */
@@ -61,10 +100,13 @@ export class RedisBackend extends StateBackend {
       throw error;
     }
     this.published.start();
+    this.sweep.start();
   }
 
   override async stop(): Promise<void> {
     this.stopping.abort();
+    this.jobs.stop();
+    await this.sweep.stop();
     await this.published.stop();
     await this.redis.close();
   }
@@ -95,12 +137,4 @@ export class RedisBackend extends StateBackend {
       }
     }
   }
-}
-
-/** PENDING: remove with the last part that is not written. */
-function pending<T extends object>(part: string): T {
-  const method = (name: string) => async (): Promise<never> => {
-    throw new Error(`${part}.${name} is not written yet`);
-  };
-  return new Proxy({}, { get: (_target, name) => method(String(name)) }) as T;
 }

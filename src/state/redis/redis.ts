@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis';
+import { Cluster, type Redis as Client } from 'ioredis';
 
 import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
@@ -41,6 +41,11 @@ export class Redis {
     await Promise.all(Array.from(connections, (connection) => connection.open()));
     await requireUsable(this.writing, this.settings);
     this.isOpen = true;
+  }
+
+  /** The driver's client that writes, for a library that brings its own commands. */
+  get client(): Client | Cluster {
+    return this.writing.client;
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,51 @@
+import type { StreamEvent } from '../../protocol/index.js';
+import type { LogBatch } from '../event-log.js';
+import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
+import type { Redis } from './redis.js';
+
+/** Entries of a log that are read at once. */
+const PAGE = 500;
+
+/** An entry as XRANGE gives it. */
+export type StoredBatch = readonly [entry: string, fields: readonly [string, events: string, string, notes: string]];
+
+/** A batch as the arguments of the scripts (scripts/runs.ts, `addBatch`). */
+export function batchArgs(batch: LogBatch): readonly [entry: string, events: string, notes: string, hasItems: string] {
+  const [firstEvent, firstNote, events, notes, hasItems] = toBatchColumns(batch);
+  return [`${firstEvent + 1}-${firstNote}`, events, notes ?? '', hasItems ? '1' : ''];
+}
+
+/** The events of an entry of the log. */
+export function eventsOf(entry: string, events: string): readonly StreamEvent[] {
+  return readEvents({ first_event: firstEventOf(entry), events });
+}
+
+/** A log of these entries. */
+export function toLog(batches: readonly StoredBatch[]): LogBatch {
+  return readLog(
+    batches.map(([entry, [, events, , notes]]) => ({
+      first_event: firstEventOf(entry),
+      events,
+      notes: notes === '' ? null : notes,
+    })),
+  );
+}
+
+/** A whole log, and its last entry. Throws StoreUnavailableError. */
+export async function readWholeLog(
+  redis: Redis,
+  key: string,
+): Promise<{ readonly log: LogBatch; readonly lastEntry: string }> {
+  const batches: StoredBatch[] = [];
+  for (let from = '-'; ;) {
+    const [page] = await redis.read(['XRANGE', key, from, '+', 'COUNT', PAGE]);
+    batches.push(...(page as readonly StoredBatch[]));
+    const lastEntry = batches.at(-1)?.[0] ?? '';
+    if ((page as readonly StoredBatch[]).length < PAGE) return { log: toLog(batches), lastEntry };
+    from = `(${lastEntry}`;
+  }
+}
+
+function firstEventOf(entry: string): number {
+  return Number(entry.slice(0, entry.indexOf('-'))) - 1;
+}

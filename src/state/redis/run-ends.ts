@@ -1,0 +1,222 @@
+import { Logger } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { OutageLog } from '../../logging/index.js';
+import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import type { Ending } from '../background-record.js';
+import type { ConversationPlace } from '../conversation-store.js';
+import { RunLostError, WriteLockLostError } from '../errors.js';
+import { bytesOf, readItems, toBody } from '../stored-response.js';
+import { conversationLock } from '../write-lock.js';
+import type { ConversationIndex } from './conversation-index.js';
+import { shownItems, toTurnEntries, type TurnItems } from './conversation-items.js';
+import { expiryCommand, holderCommands, usefulFor } from './indexes.js';
+import { slackOf, toOutputTexts } from './insertion.js';
+import type { RedisKeys } from './keys.js';
+import { batchArgs } from './log-entries.js';
+import type { Redis } from './redis.js';
+import { identify, type IdentifiedJob, type RedisJobQueue } from './redis-job-queue.js';
+import type { RedisNotices } from './redis-notices.js';
+import type { RedisWriteLock } from './redis-write-lock.js';
+import type { RunEntry, RunIndex } from './run-index.js';
+import { type Command, run } from './script.js';
+import { END_RUN, type Ended } from './scripts/end-run.js';
+import { toTurnError } from './turn-refusal.js';
+
+/** What ends need. */
+export interface RunEndParts {
+  readonly redis: Redis;
+  readonly keys: RedisKeys;
+  readonly index: RunIndex;
+  readonly jobs: RedisJobQueue;
+  readonly conversations: ConversationIndex;
+  readonly locks: Pick<RedisWriteLock, 'pin'>;
+  /** Tells the runs, on all replicas. */
+  readonly notices: Pick<RedisNotices, 'ended'>;
+  readonly clock: Clock;
+}
+
+/** Which run may end. */
+export interface EndCondition {
+  readonly attempt?: number | undefined;
+  /** The last entry of the log that the end knows of. */
+  readonly lastEntry?: string;
+}
+
+/** What a background response has come to, and the jobs that are stored with it. */
+export interface RunState {
+  readonly isQueued: boolean;
+  readonly hasEnded: boolean;
+  /** Latest attempt. */
+  readonly attempt: number;
+  readonly jobs: readonly IdentifiedJob[];
+}
+
+/** An end whose jobs have ids. */
+type StoredEnding = Omit<Ending, 'jobs'> & { readonly jobs: readonly IdentifiedJob[] };
+
+/** What a turn appends to its conversation. */
+interface EndedTurn extends TurnItems {
+  readonly conversation: ConversationPlace;
+}
+
+/** Ends background responses: first the response itself, in one step, and then what finds it and follows from it. */
+export class RunEnds {
+  private readonly outages = new OutageLog(new Logger('RunEnds'));
+
+  constructor(private readonly parts: RunEndParts) {}
+
+  /** Ends a response; does nothing when the same end is stored. Throws RunLostError, WriteLockLostError and ConversationChangedError. */
+  async end(entry: RunEntry, ending: Ending, condition: EndCondition): Promise<void> {
+    const outcome = await this.store(entry, { ...ending, jobs: identify(ending.jobs) }, condition);
+    if (outcome !== 'ended') throw new RunLostError(entry.responseKey);
+  }
+
+  /** Ends a response from outside, and notifies its run; false when it has changed meanwhile. */
+  async conclude(entry: RunEntry, ending: Ending, condition: EndCondition): Promise<boolean> {
+    const outcome = await this.store(entry, { ...ending, jobs: identify(ending.jobs) }, condition);
+    if (outcome !== 'ended') return false;
+    const { uselessJob } = ending;
+    if (uselessJob !== undefined) await this.tryTo(() => this.parts.jobs.remove(uselessJob));
+    await this.tryTo(() => this.parts.notices.ended([entry.responseKey]));
+    return true;
+  }
+
+  /** What follows from an end that is stored: it is found, its jobs are enqueued, and nobody looks after it any more. */
+  async settle(
+    entry: RunEntry,
+    times: Pick<Ending, 'expiresAt' | 'logExpiresAt'>,
+    output: readonly Item[],
+    jobs: readonly IdentifiedJob[],
+  ): Promise<void> {
+    const { redis, keys, index, clock } = this.parts;
+    const { tenant, lock, responseKey } = entry;
+    const now = clock.now();
+    const lifetime = { id: responseKey, expiresAt: times.expiresAt, slack: slackOf(times.expiresAt, now) };
+    const ttl = usefulFor(lifetime, now);
+    await redis.write(
+      expiryCommand(keys, entry, times.expiresAt, ttl),
+      ['PEXPIRE', keys.locatorOfKey(tenant, responseKey), ttl],
+      ...holderCommands(keys, tenant, lifetime, { output }, now),
+      index.forgetting(entry, times.logExpiresAt),
+      ...index.begun(entry),
+    );
+    await this.parts.jobs.add(jobs);
+    await redis.write(['HDEL', this.keyOf({ tenant, lock, responseKey }), 'jobs'], ...index.left(entry));
+  }
+
+  /** The states of background responses; undefined for those that are gone. */
+  async statesOf(entries: readonly RunEntry[]): Promise<readonly (RunState | undefined)[]> {
+    const now = this.parts.clock.now();
+    const fields = ['status', 'expires', 'ended', 'attempt', 'jobs'];
+    const replies = await this.parts.redis.read(
+      ...entries.map((entry): Command => ['HMGET', this.keyOf(entry), ...fields]),
+    );
+    return replies.map((reply) => {
+      const [status, expires, ended, attempt, jobs] = reply as readonly (string | null)[];
+      if (status === null || Number(expires) <= now) return undefined;
+      return {
+        isQueued: status === 'queued',
+        hasEnded: ended !== null,
+        attempt: Number(attempt),
+        jobs: jobs === null || jobs === undefined ? [] : (JSON.parse(jobs) as readonly IdentifiedJob[]),
+      };
+    });
+  }
+
+  /** Does again what follows from an end of a process that died. */
+  async settleAgain(entry: RunEntry, jobs: readonly IdentifiedJob[]): Promise<void> {
+    const key = this.keyOf(entry);
+    const [times, store, output] = await this.parts.redis.read(
+      ['HMGET', key, 'expires', 'ended'],
+      ['HGET', key, 'continuable'],
+      ['GET', `${key}:output`],
+    );
+    const [expiresAt, logExpiresAt] = (times as readonly (string | null)[]).map(Number);
+    if (expiresAt === undefined || logExpiresAt === undefined) return;
+    const items = store === '0' ? [] : readItems(output as string | null);
+    await this.settle(entry, { expiresAt, logExpiresAt }, items, jobs);
+  }
+
+  /** Does what a sweep does otherwise; failures are logged. */
+  async tryTo(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.outages.warn('jobs of background responses will be enqueued later', String(error));
+    }
+  }
+
+  private async store(entry: RunEntry, ending: StoredEnding, condition: EndCondition): Promise<Ended[0]> {
+    const { response, jobs, fence, conversation } = ending;
+    const turn = conversation === null ? null : { ...ending, input: await this.inputOf(entry), conversation };
+    let outcome = await this.send(entry, ending, condition, turn, fence);
+    if (outcome[0] === 'elsewhere' && fence !== null) {
+      const sessionId = JSON.parse(outcome[1]) as string;
+      if (!(await this.parts.locks.pin(entry.tenant, sessionId, fence))) throw new WriteLockLostError(sessionId);
+      outcome = await this.send(entry, ending, condition, turn, null);
+    }
+    if (outcome[0] === 'lost') throw new WriteLockLostError(JSON.parse(outcome[1]) as string);
+    if (outcome[0] === 'refused') throw toTurnError(outcome[1], conversation?.id ?? '');
+    if (outcome[0] === 'ended') {
+      await this.tryTo(async () => {
+        if (turn !== null) await this.showIn(entry.tenant, turn);
+        await this.settle(entry, ending, response.store ? response.output : [], jobs);
+      });
+    }
+    return outcome[0] === 'same' ? 'ended' : outcome[0];
+  }
+
+  private async inputOf(entry: RunEntry): Promise<readonly Item[]> {
+    const [input] = await this.parts.redis.read(['GET', `${this.keyOf(entry)}:input`]);
+    return readItems(input as string | null);
+  }
+
+  /** Has the items of a turn found in its conversation. */
+  private async showIn(tenant: Tenant, turn: EndedTurn): Promise<void> {
+    const { redis, conversations, clock } = this.parts;
+    await redis.write(...conversations.addCommands(tenant, turn.conversation.id, shownItems(turn), clock.now()));
+  }
+
+  private async send(
+    entry: RunEntry,
+    ending: StoredEnding,
+    condition: EndCondition,
+    turn: EndedTurn | null,
+    fence: number | null,
+  ): Promise<Ended> {
+    const [outcome] = await this.parts.redis.write(this.toCommand(entry, ending, condition, turn, fence));
+    return outcome as Ended;
+  }
+
+  private toCommand(
+    { tenant, lock, responseKey }: RunEntry,
+    ending: StoredEnding,
+    { attempt, lastEntry }: EndCondition,
+    turn: EndedTurn | null,
+    fence: number | null,
+  ): Command {
+    const { keys } = this.parts;
+    const { response, origin, expiresAt, logExpiresAt, log, jobs } = ending;
+    const now = this.parts.clock.now();
+    const body = toBody(response);
+    const { texts, size, itemsSize } = toOutputTexts(ending);
+    return run(
+      END_RUN,
+      [
+        keys.place(tenant, lock).base,
+        ...(turn === null ? [] : [keys.place(tenant, conversationLock(turn.conversation.id)).base]),
+      ],
+      ...[now, responseKey, attempt ?? '', lastEntry ?? '', ...batchArgs(log)],
+      ...[fence ?? '', JSON.stringify(lock), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
+      ...[bytesOf([body]) + size, itemsSize, origin === null ? '' : JSON.stringify(origin)],
+      ...[jobs.length === 0 ? '' : JSON.stringify(jobs), texts.length + 2, ':body', body, ...texts],
+      ...(turn === null ? [] : [turn.conversation.version, ...toTurnEntries(turn)]),
+    );
+  }
+
+  private keyOf({ tenant, lock, responseKey }: RunEntry): string {
+    return `${this.parts.keys.place(tenant, lock).base}:r:${responseKey}`;
+  }
+}

@@ -1,0 +1,99 @@
+import type { Script } from '../script.js';
+import type { TurnRefusal } from '../turn-refusal.js';
+import { LOCKS } from './locks.js';
+import { RESPONSES } from './responses.js';
+import { RUNS } from './runs.js';
+
+/**
+ * What became of an end: `same`, it is stored already; `lost`, the lease on the session; `elsewhere`, the lock of the
+ * session is in another place; `grown`, more was logged; `closed`, the run may write no more; `refused`, the turn by its
+ * conversation.
+ */
+export type Ended =
+  | readonly [outcome: 'ended' | 'same' | 'grown' | 'closed']
+  | readonly [outcome: 'lost' | 'elsewhere', session: string]
+  | readonly [outcome: 'refused', refusal: TurnRefusal];
+
+/**
+ * Ends a response: its status, its output, and its last events. In a conversation its turn is appended.
+ *
+ * KEYS[1]: the place; KEYS[2]: that of its conversation, if it is made in one: the same one, unless it was created as if
+ * it were not. ARGV: 1 now; 2 the response; 3 the attempt, empty for any; 4 the last entry of the log, empty for
+ * any; 5 to 8 the last batch; 9 the fence of the lease of the session, empty when there is none to check; 10 the lock of
+ * the place, JSON; 11 status; 12 when the response expires, 13 its slack; 14 when its log does; 15 its size, 16 that of
+ * its items; 17 origin, JSON or empty; 18 jobs, JSON or empty; 19 the number of the following: its texts, keys as of
+ * `:body` and texts in turn. In a conversation: the version that the turn has read, and the entries. Returns `Ended`.
+ */
+export const END_RUN: Script = {
+  name: 'end-run',
+  text: `${LOCKS}${RESPONSES}${RUNS}
+local id, fence, conversation, lastText = ARGV[2], ARGV[9], KEYS[2], 19 + ARGV[19]
+local session = redis.call('HGET', at(id), 'session')
+if not isOpen(id, ARGV[3]) then
+  local last = redis.call('HEXISTS', at(id), 'ended') == 1 and lastEntry(id)
+  if last and last[1] == ARGV[5] and last[2][2] == ARGV[6] then return {'same'} end
+  return {'closed'}
+end
+if conversation then
+  local refusal = turnRefusal(conversation, fence, ARGV[lastText + 1])
+  if refusal then return {'refused', refusal} end
+elseif fence ~= '' then
+  if session ~= ARGV[10] then return {'elsewhere', session} end
+  if not has_lock(base, fence) then return {'lost', session} end
+end
+if ARGV[4] ~= '' and lastEntry(id)[1] ~= ARGV[4] then return {'grown'} end
+redis.call('HSET', at(id), 'status', ARGV[11], 'size', ARGV[15], 'ended', ARGV[14])
+redis.call('HINCRBY', at(id), 'items_size', ARGV[16])
+if ARGV[17] ~= '' then redis.call('HSET', at(id), 'origin', ARGV[17]) end
+if ARGV[18] ~= '' then redis.call('HSET', at(id), 'jobs', ARGV[18]) else redis.call('HDEL', at(id), 'jobs') end
+redis.call('HDEL', at(id), 'call', 'handed')
+addBatch(id, 5)
+redis.call('HDEL', at(id), 'done')
+redis.call('UNLINK', at(id) .. ':turn')
+for index = 20, lastText, 2 do redis.call('SET', at(id) .. ARGV[index], ARGV[index + 1]) end
+if conversation then redis.call('HSET', at(id), addTurn(conversation, entriesFrom(lastText + 2))) end
+settle(id, tonumber(ARGV[12]), tonumber(ARGV[13]))
+-- Until the purge has it.
+redis.call('PEXPIRE', at(id) .. ':log', lifetime(tonumber(ARGV[14])))
+return {'ended'}`,
+};
+
+/** A background response that somebody wants to end: whether it has not ended, its body, and its turn. */
+export type OpenRun = readonly [isOpen: 0 | 1, body: string | null, turn: string | null];
+
+/**
+ * A background response as it was created.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: the attempt,
+ * empty for any. Returns `OpenRun`, or nil when it is not found.
+ */
+export const OPEN_RUN: Script = {
+  name: 'open-run',
+  text: `${RESPONSES}${RUNS}
+local id = ARGV[2]
+if not visible(id, ARGV[3]) or redis.call('HEXISTS', at(id), 'attempt') == 0 then return nil end
+if not isOpen(id, ARGV[4]) then return {0, false, false} end
+return {1, redis.call('GET', at(id) .. ':body'), redis.call('GET', at(id) .. ':turn')}`,
+};
+
+/**
+ * The unfinished ones of a visible response and, with ARGV[4], of all that continue it.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the response; ARGV[3]: the field that it must have; ARGV[4]: 1 or 0.
+ * Returns their ids.
+ */
+export const UNFINISHED: Script = {
+  name: 'unfinished',
+  text: `${RESPONSES}
+local found, left = {}, {}
+if visible(ARGV[2], ARGV[3]) then left[1] = ARGV[2] end
+while #left > 0 do
+  local id = table.remove(left)
+  local run = redis.call('HMGET', at(id), 'attempt', 'ended')
+  if run[1] and not run[2] and visible(id, '') then found[#found + 1] = id end
+  if ARGV[4] == '1' then
+    for _, child in ipairs(redis.call('ZRANGE', at(id) .. ':children', 0, -1)) do left[#left + 1] = child end
+  end
+end
+return found`,
+};
