@@ -32,7 +32,9 @@ export class Connection {
       retryStrategy: () => this.pause(),
     });
     this.client.on('ready', () => this.ready());
-    this.client.on('error', (error) => (this.reason = error));
+    this.client.on('error', (error: unknown) => {
+      this.reason = error;
+    });
   }
 
   get isReady(): boolean {
