@@ -7,15 +7,20 @@ import type { RedisSettings } from '../../src/state/redis/connection-options.js'
 import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
-import { removeKeys } from '../support/redis/remove-keys.js';
+import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
 import type { OpenedBackend } from './backends.js';
 
 /** A started backend over keys of its own. */
 export interface OpenedRedis extends OpenedBackend {
   readonly backend: RedisBackend;
+  /** What all its keys begin with. */
+  readonly prefix: string;
   /** Starts another replica over the same keys. */
   replica(overrides?: Partial<RedisSettings>, clock?: Clock): Promise<RedisBackend>;
 }
+
+/** Responses that are saved at once. */
+const MANY = 500;
 
 /** Starts a backend with a prefix of its own, on the server of the test run or on another one. */
 export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<OpenedRedis> {
@@ -37,12 +42,18 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
   const backend = await replica();
   return {
     backend,
+    prefix: settings.REDIS_PREFIX,
     clock,
     replica,
     saveMany: async (tenant, records) => {
-      await Promise.all(records.map((record) => backend.responses.save(tenant, record)));
+      for (let start = 0; start < records.length; start += MANY) {
+        await Promise.all(records.slice(start, start + MANY).map((record) => backend.responses.save(tenant, record)));
+      }
     },
-    content: async () => Number.NaN,
+    content: async () => {
+      const keys = await findKeys(url, `${settings.REDIS_PREFIX}:*`);
+      return keys.filter((key) => /\}:(r:|items|conversation)/.test(key)).length;
+    },
     // By the clock of Redis, which nobody can move.
     expireLeases: () => remove(':lease'),
     enqueue: async () => undefined,

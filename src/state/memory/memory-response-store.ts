@@ -31,7 +31,7 @@ import {
   subtreeOf,
   transcriptOf,
 } from './node.js';
-import { pageOfItems } from './page-of-items.js';
+import { pageOfItems } from '../page-of-items.js';
 
 /** Most responses freed at once, so that purging does not delay running turns. */
 const PURGE_BATCH = 100;

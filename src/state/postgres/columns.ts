@@ -1,8 +1,8 @@
-import type { Item, ResponseObject } from '../../protocol/index.js';
+import type { Item } from '../../protocol/index.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-record.js';
+import { bytesOf, toBody } from '../response-texts.js';
 import { toKey, toLabels } from '../keys.js';
-import type { ResponseRow } from './statements/read.js';
 import type { ItemKind, SaveValues } from './statements/save.js';
 
 /** An item as columns. */
@@ -78,26 +78,6 @@ function toOutput({ response, given }: Pick<ResponseRecord, 'response' | 'given'
   return interleave(toItemColumns('output', response.output), between);
 }
 
-/** The Response without its output, which is stored among its items. */
-function toBody(response: ResponseObject): string {
-  return JSON.stringify({ ...response, output: [] });
-}
-
 function toItemColumns(kind: ItemKind, items: readonly Item[]): readonly ItemColumns[] {
   return items.map((item) => ({ kind, key: toKey(item.id), text: JSON.stringify(item) }));
-}
-
-/** The bytes of texts together. */
-export function bytesOf(texts: readonly string[]): number {
-  return texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
-}
-
-/** A stored response as clients see it. The body of one that has not ended is that of its creation. */
-export function readResponse({ body, status, output }: ResponseRow): ResponseObject {
-  return { ...(JSON.parse(body) as ResponseObject), status, output: readItems(output) };
-}
-
-/** Parses comma-separated JSON texts. */
-export function readItems(texts: string | null): readonly Item[] {
-  return texts === null ? [] : (JSON.parse(`[${texts}]`) as Item[]);
 }

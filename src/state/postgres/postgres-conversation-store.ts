@@ -14,7 +14,7 @@ import {
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
-import { bytesOf, readItems } from './columns.js';
+import { bytesOf, readItems } from '../response-texts.js';
 import type { Database } from './database.js';
 import { toKey } from '../keys.js';
 import type { PostgresWriteLock } from './postgres-write-lock.js';

@@ -10,7 +10,7 @@ import {
   type TreeBounds,
   type TreeNode,
 } from '../response-graph.js';
-import { readResponse } from './columns.js';
+import { readResponse } from '../response-texts.js';
 import type { Database } from './database.js';
 import { toKey } from '../keys.js';
 import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from './statements/page.js';

@@ -23,19 +23,29 @@ export class RedisKeys {
     return new PlaceKeys(`${this.prefix}:{${digest(tenant, lock)}}`);
   }
 
-  /** String: the name of the lock whose slot a response lies in. */
+  /** String: the name of the lock whose slot a response lies in, as JSON. */
   locator(tenant: Tenant, responseId: string): string {
-    return `${this.prefix}:at:${digest(tenant, responseId)}`;
+    return this.locatorOfKey(tenant, toKey(responseId));
   }
 
-  /** Sorted set: the ids of a tenant's responses by `created_at`. */
+  /** The same by `toKey` of the response. */
+  locatorOfKey(tenant: Tenant, responseKey: string): string {
+    return `${this.prefix}:at:${digest(tenant, responseKey)}`;
+  }
+
+  /** Sorted set: the ids of a tenant's responses, as of `toKey`, by `created_at`. */
   responsesOf(tenant: Tenant): string {
     return `${this.prefix}:responses:${digest(tenant)}`;
   }
 
-  /** Sorted set, ordered by name: the holders of an item, responses and conversations. */
+  /** Sorted set, ordered by name: the responses that show an item (`holderCommands`). */
   holders(tenant: Tenant, itemId: string): string {
     return `${this.prefix}:item:${digest(tenant, itemId)}`;
+  }
+
+  /** Sorted set: the ids of conversations that may have an item, as JSON, by the time when it came, ms. Does not expire. */
+  conversationsWith(tenant: Tenant, itemId: string): string {
+    return `${this.prefix}:conversations-with:${digest(tenant, itemId)}`;
   }
 
   /** Sorted set: responses by the time when they expire, ms; what the purge looks at. Several, so that no slot has them all. */
@@ -87,7 +97,7 @@ export class PlaceKeys {
     return `${this.base}:lease`;
   }
 
-  /** Sorted set: the ids of the responses of the session by `created_at`. */
+  /** Sorted set: the ids of the responses of the session, as of `toKey`, by `created_at`. */
   get members(): string {
     return `${this.base}:members`;
   }
@@ -109,7 +119,17 @@ export class PlaceKeys {
 
   /** Hash: a response without its texts. Scripts append `:body`, `:input`, `:output` … to it for the rest. */
   response(responseId: string): string {
-    return `${this.base}:r:${toKey(responseId)}`;
+    return this.responseOfKey(toKey(responseId));
+  }
+
+  /** The same by `toKey` of the response. */
+  responseOfKey(responseKey: string): string {
+    return `${this.base}:r:${responseKey}`;
+  }
+
+  /** Sorted set: the ids of the responses that continue one, as of `toKey`, by `created_at`. */
+  children(responseKey: string): string {
+    return `${this.responseOfKey(responseKey)}:children`;
   }
 }
 

@@ -1,35 +1,42 @@
 import { Logger } from '@nestjs/common';
 
 import { Backoff, type Clock } from '../../time/index.js';
-import type { ConversationStore } from '../conversation-store.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import type { EventLog } from '../event-log.js';
 import type { JobQueue } from '../job-queue.js';
 import { PAUSES } from '../pauses.js';
-import type { ResponseGraph } from '../response-graph.js';
-import type { ResponseStore } from '../response-store.js';
 import { RunNotices } from '../run-notices.js';
-import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
+import { ConversationIndex } from './conversation-index.js';
 import type { RedisSettings } from './connection-options.js';
+import { DanglingEntries } from './dangling-entries.js';
 import { RedisKeys } from './keys.js';
+import { ListedResponses } from './listed-responses.js';
+import { Locators } from './locators.js';
+import { RedisConversationStore } from './redis-conversation-store.js';
+import { RedisConversationTurns } from './redis-conversation-turns.js';
 import { Redis } from './redis.js';
 import { isPassing, isRefusal } from './redis-errors.js';
 import { RedisNotices } from './redis-notices.js';
+import { RedisResponseGraph } from './redis-response-graph.js';
+import { RedisResponseStore, type Runs } from './redis-response-store.js';
 import { RedisSecretStore } from './redis-secret-store.js';
+import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
 import { refusalOf } from './requirements.js';
+import { StoredItems } from './stored-items.js';
+import { Tombstones } from './tombstones.js';
 
 /** State in Redis, shared by all replicas. */
 export class RedisBackend extends StateBackend {
   override readonly notices = new DeletionNotices();
   override readonly runNotices = new RunNotices();
-  override readonly responses: ResponseStore = pending('responses');
-  override readonly graph: ResponseGraph = pending('graph');
-  override readonly sessions: SessionStore = pending('sessions');
-  override readonly conversations: ConversationStore = pending('conversations');
+  override readonly responses: RedisResponseStore;
+  override readonly graph: RedisResponseGraph;
+  override readonly sessions: RedisSessionStore;
+  override readonly conversations: RedisConversationStore;
   override readonly locks: RedisWriteLock;
   override readonly secrets: RedisSecretStore;
   override readonly log: EventLog = pending('log');
@@ -50,6 +57,28 @@ export class RedisBackend extends StateBackend {
     this.published = new RedisNotices(settings, this.redis, keys, this.notices, this.runNotices, clock);
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.secrets = new RedisSecretStore(this.redis, keys);
+    const { redis, locks, published } = this;
+    const { CONTEXT_MAX_BYTES: maxBytes } = settings;
+    const locators = new Locators(redis, keys);
+    const dangling = new DanglingEntries(redis, clock);
+    const listed = new ListedResponses(redis, keys, locators, dangling, clock);
+    const runs = pending<Runs>('runs');
+    const tombstones = new Tombstones(redis, keys, locators, published, { forget: async () => undefined }, clock);
+    const conversations = new ConversationIndex(redis, keys, maxBytes);
+    const parts = {
+      locators,
+      locks,
+      tombstones,
+      conversations,
+      items: new StoredItems(redis, keys, listed, dangling, maxBytes),
+      turns: new RedisConversationTurns(redis, keys, locators, conversations, clock),
+      runs,
+      log: { forget: async () => false },
+    };
+    this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
+    this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
+    this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
+    this.conversations = new RedisConversationStore(redis, keys, locks, conversations, clock, maxBytes);
   }
 
   /** Throws StateStartError for permanent errors, such as a wrong password or a server that would evict responses. */

@@ -3,13 +3,13 @@ import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.j
 import { toKey, toLabels } from '../../keys.js';
 import { adHoc, type Statement } from '../statement.js';
 import { directionOf } from './direction.js';
-import type { ResponseRow } from './read.js';
+import type { ResponseTexts } from '../../response-texts.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
 /** A response of the page; an empty page is one row without a body. */
-export interface PageRow extends Nullable<ResponseRow> {
+export interface PageRow extends Nullable<ResponseTexts> {
   /** Whether the response that the list belongs to is visible. */
   readonly known: boolean;
   /** Whether the cursor is in the list. */

@@ -1,16 +1,9 @@
-import type { ResponseObject } from '../../../protocol/index.js';
+import type { ResponseTexts } from '../../response-texts.js';
 import { prepared } from '../statement.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
-/** A stored response. */
-export interface ResponseRow {
-  readonly body: string;
-  readonly status: ResponseObject['status'];
-  readonly output: string | null;
-}
-
 /** One response. */
-export const GET = prepared<readonly [...Viewer, responseId: string], ResponseRow>(
+export const GET = prepared<readonly [...Viewer, responseId: string], ResponseTexts>(
   'get',
   `SELECT r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4`,
 );

@@ -1,11 +1,11 @@
 import { PAGE_BYTES } from '../../page.js';
 import { GRAPH_MAX_RESPONSES } from '../../response-graph.js';
 import { adHoc } from '../statement.js';
-import type { ResponseRow } from './read.js';
+import type { ResponseTexts } from '../../response-texts.js';
 import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 
 /** A response of the tree; rows are ordered from the root. */
-export interface TreeRow extends ResponseRow {
+export interface TreeRow extends ResponseTexts {
   readonly id: string;
   /** Null at the root. */
   readonly parent_id: string | null;

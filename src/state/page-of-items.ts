@@ -1,6 +1,6 @@
-import type { Item } from '../../protocol/index.js';
-import { UnknownCursorError } from '../errors.js';
-import type { Page, PageRequest } from '../page.js';
+import type { Item } from '../protocol/index.js';
+import { UnknownCursorError } from './errors.js';
+import type { Page, PageRequest } from './page.js';
 
 /** A page of items that are stored oldest first. Throws UnknownCursorError. */
 export function pageOfItems(items: readonly Item[], page: PageRequest): Page<Item> {

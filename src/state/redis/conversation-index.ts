@@ -1,0 +1,97 @@
+import type { Tenant } from '../../access/index.js';
+import type { Item } from '../../protocol/index.js';
+import { ContextTooLargeError } from '../errors.js';
+import { conversationLock } from '../write-lock.js';
+import { toItemId } from './conversation-items.js';
+import type { RedisKeys } from './keys.js';
+import type { Redis } from './redis.js';
+import { type Command, run } from './script.js';
+import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-item.js';
+
+/** Most commands of a round trip: their items can be large. */
+const BATCH = 32;
+
+/** An entry that names what is not there may be one of a write that is not complete for so long, ms. */
+const SETTLED_MS = 60_000;
+
+/** One conversation that may have an item. */
+interface Holder {
+  readonly itemId: string;
+  /** The name of the conversation in the index: its id as JSON. */
+  readonly name: string;
+  readonly since: number;
+}
+
+/**
+ * Which conversations have an item: by the id of the item, with the time when it came, ms. They do not expire. A conversation says
+ * itself whether it has the item.
+ */
+export class ConversationIndex {
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly maxBytes: number,
+  ) {}
+
+  /** Commands that add items of a conversation. */
+  addCommands(tenant: Tenant, conversationId: string, items: readonly Item[], now: number): readonly Command[] {
+    const name = JSON.stringify(conversationId);
+    return items.map(({ id }) => ['ZADD', this.keys.conversationsWith(tenant, id), now, name]);
+  }
+
+  /** Removes items of a conversation. */
+  async remove(tenant: Tenant, conversationId: string, itemIds: readonly string[]): Promise<void> {
+    const name = JSON.stringify(conversationId);
+    const commands = itemIds.map((id): Command => ['ZREM', this.keys.conversationsWith(tenant, id), name]);
+    for (let start = 0; start < commands.length; start += BATCH) {
+      await this.redis.write(...commands.slice(start, start + BATCH));
+    }
+  }
+
+  /**
+   * The items that clients see, each of the latest conversation that has it; those that are not found are omitted. Two round trips
+   * where the latest ones have them. Throws ContextTooLargeError.
+   */
+  async find(tenant: Tenant, itemIds: readonly string[], now: number): Promise<ReadonlyMap<string, Item>> {
+    const found = new Map<string, Item>();
+    let bytes = 0;
+    let asked = (await this.holdersOf(tenant, itemIds)).filter((holders) => holders.length > 0);
+    while (asked.length > 0) {
+      const latest = asked.slice(0, BATCH).map((holders) => holders[0] as Holder);
+      const replies = await this.redis.read(
+        ...latest.map(({ itemId, name }) => {
+          const { base } = this.keys.place(tenant, conversationLock(JSON.parse(name) as string));
+          return run(CONVERSATION_ITEM, [base], toItemId(itemId));
+        }),
+      );
+      const gone: Command[] = [];
+      for (const [index, { itemId, name, since }] of latest.entries()) {
+        const [, text] = replies[index] as ConversationItem;
+        if (text != null) {
+          bytes += Buffer.byteLength(text);
+          if (bytes > this.maxBytes) throw new ContextTooLargeError(this.maxBytes, 'input');
+          found.set(itemId, JSON.parse(text) as Item);
+        } else if (since < now - SETTLED_MS) gone.push(['ZREM', this.keys.conversationsWith(tenant, itemId), name]);
+      }
+      if (gone.length > 0) await this.redis.write(...gone);
+      const left = asked.map((holders, index) => (index < BATCH ? holders.slice(1) : holders));
+      asked = left.filter(([next]) => next !== undefined && !found.has(next.itemId));
+    }
+    return found;
+  }
+
+  /** The conversations that may have each item, latest first. */
+  private async holdersOf(tenant: Tenant, itemIds: readonly string[]): Promise<readonly (readonly Holder[])[]> {
+    const replies = await this.redis.read(
+      ...itemIds.map((id): Command => [
+        'ZRANGE',
+        this.keys.conversationsWith(tenant, id),
+        ...[0, -1, 'REV', 'WITHSCORES'],
+      ]),
+    );
+    return replies.map((reply, index) => {
+      const [entries, itemId] = [reply as readonly string[], itemIds[index] as string];
+      return entries.flatMap((name, at) => (at % 2 === 0 ? [{ itemId, name, since: Number(entries[at + 1]) }] : []));
+    });
+  }
+}

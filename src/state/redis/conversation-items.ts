@@ -1,0 +1,46 @@
+import type { Item } from '../../protocol/index.js';
+import { interleave } from '../given-items.js';
+import type { ResponseRecord } from '../response-record.js';
+
+/** An item that is about to be appended to a conversation: three arguments of a script. */
+type Entry = readonly [kind: 'item' | 'given', id: string, text: string];
+
+/** The items of a turn. `input` is what the turn was given, with the item that its conversation omits. */
+export interface TurnItems extends Pick<ResponseRecord, 'response' | 'given' | 'conversation'> {
+  readonly input: readonly Item[];
+}
+
+/** The id of an item as a conversation knows it: ids may hold what UTF-8 cannot, and are read back. */
+export function toItemId(id: string): string {
+  return JSON.stringify(id);
+}
+
+/** Items that clients see, as arguments of a script: their number, and three for each (scripts/conversations.ts, `entriesFrom`). */
+export function toEntries(items: readonly Item[]): readonly (string | number)[] {
+  return toArguments(items.map((item) => toEntry('item', item)));
+}
+
+/** The same for what a turn appends to its conversation. */
+export function toTurnEntries(turn: TurnItems): readonly (string | number)[] {
+  const output = turn.response.output.map((item) => toEntry('item', item));
+  const between = turn.given.map(({ after, items }) => ({ after, items: items.map((item) => toEntry('given', item)) }));
+  return toArguments([...keptInput(turn).map((item) => toEntry('item', item)), ...interleave(output, between)]);
+}
+
+/** What clients see of a turn in its conversation. */
+export function shownItems(turn: TurnItems): readonly Item[] {
+  return [...keptInput(turn), ...turn.response.output];
+}
+
+function keptInput({ input, conversation }: TurnItems): readonly Item[] {
+  const omitted = conversation?.omits;
+  return omitted === undefined ? input : input.filter(({ id }) => id !== omitted);
+}
+
+function toEntry(kind: Entry[0], item: Item): Entry {
+  return [kind, toItemId(item.id), JSON.stringify(item)];
+}
+
+function toArguments(entries: readonly Entry[]): readonly (string | number)[] {
+  return [entries.length, ...entries.flat()];
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../../time/index.js';
+import type { Redis } from './redis.js';
+
+/** A save may be between its commands for no longer, ms. */
+const CERTAIN_MS = 60_000;
+/** Most entries that are watched. */
+const CAPACITY = 10_000;
+
+/**
+ * Removes entries of indexes that name nothing. What is named may be about to be stored, so an entry must have named
+ * nothing for a minute.
+ */
+export class DanglingEntries {
+  /** When each was seen first, ms since the epoch. */
+  private readonly seen = new Map<string, number>();
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly clock: Clock,
+  ) {}
+
+  /** These entries of a sorted set name nothing. Those that did so long ago are removed in the background. */
+  note(index: string, entries: readonly string[]): void {
+    const old = entries.filter((entry) => this.isOld(JSON.stringify([index, entry])));
+    if (old.length === 0) return;
+    // They are found again, if they are still there.
+    this.redis.write(['ZREM', index, ...old]).catch(() => undefined);
+  }
+
+  private isOld(name: string): boolean {
+    const now = this.clock.now();
+    const since = this.seen.get(name);
+    if (since !== undefined && since <= now - CERTAIN_MS) return this.seen.delete(name);
+    if (since === undefined && this.seen.size < CAPACITY) this.seen.set(name, now);
+    if (this.seen.size === CAPACITY) this.forget(now - CERTAIN_MS);
+    return false;
+  }
+
+  /** Forgets what nobody has come across again. */
+  private forget(before: number): void {
+    for (const [name, since] of this.seen) if (since <= before) this.seen.delete(name);
+  }
+}

@@ -1,0 +1,139 @@
+import type { Tenant } from '../../access/index.js';
+import type { Item } from '../../protocol/index.js';
+import type { Insertion } from './insertion.js';
+import type { RedisKeys } from './keys.js';
+import { type Command, run } from './script.js';
+import { ENTER } from './scripts/enter.js';
+import { GRACE_MS, LONGEST_MS, NEVER } from './scripts/responses.js';
+
+/** The number of indexes of what expires. */
+export const SHARDS = 16;
+
+/** The texts of a response that show items. */
+export type ItemText = 'input' | 'output';
+
+/** Where an item of a response is: a part of one of its texts, in bytes. */
+export interface HeldItem {
+  /** What says so in the index. */
+  readonly entry: string;
+  readonly responseKey: string;
+  readonly text: ItemText;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** What names a response in the index of what expires. */
+export interface Expiring {
+  readonly tenant: Tenant;
+  /** The lock whose place it lies in. */
+  readonly lock: string;
+  readonly responseKey: string;
+}
+
+/**
+ * The commands of a save besides the one that stores the response in the place of `lock`: how it is found. Items are
+ * not listed, see `holderCommands`.
+ */
+export function indexCommands(
+  keys: RedisKeys,
+  tenant: Tenant,
+  lock: string,
+  insertion: Insertion,
+  now: number,
+): readonly Command[] {
+  const { id, sessionId, createdAt, expiresAt } = insertion;
+  const ttl = usefulFor(insertion, now);
+  const locator = keys.locatorOfKey(tenant, id);
+  return [
+    ['SET', locator, JSON.stringify(lock), 'PX', ttl],
+    run(ENTER, [keys.responsesOf(tenant)], ttl, createdAt, id),
+    ...(sessionId === lock ? [] : [run(ENTER, [keys.place(tenant, sessionId).members], ttl, createdAt, id)]),
+    ...(expiresAt >= NEVER ? [] : [expiryCommand(keys, { tenant, lock, responseKey: id }, expiresAt, ttl)]),
+  ];
+}
+
+/** The commands that make items of a stored response found by their ids. `texts`: where clients see them. */
+export function holderCommands(
+  keys: RedisKeys,
+  tenant: Tenant,
+  insertion: Pick<Insertion, 'id' | 'expiresAt' | 'slack'>,
+  items: Partial<Readonly<Record<ItemText, readonly Item[]>>>,
+  now: number,
+): readonly Command[] {
+  const ttl = usefulFor(insertion, now);
+  const entries = new Map<string, string>();
+  for (const text of ['input', 'output'] as const) {
+    let offset = 0;
+    for (const item of items[text] ?? []) {
+      const length = Buffer.byteLength(JSON.stringify(item));
+      const holders = keys.holders(tenant, item.id);
+      if (!entries.has(holders)) entries.set(holders, toEntry({ responseKey: insertion.id, text, offset, length }));
+      // The comma.
+      offset += length + 1;
+    }
+  }
+  return [...entries].map(([holders, entry]) => run(ENTER, [holders], ttl, 0, entry));
+}
+
+/** The command that has the purge look at a response when it expires. */
+export function expiryCommand(keys: RedisKeys, response: Expiring, expiresAt: number, ttl: number): Command {
+  return run(ENTER, [shardOf(keys, response)], ttl, expiresAt, toExpiringEntry(response));
+}
+
+/** The command that has the purge look at it no more. */
+export function unexpiringCommand(keys: RedisKeys, response: Expiring): Command {
+  return ['ZREM', shardOf(keys, response), toExpiringEntry(response)];
+}
+
+/** The commands that take responses of a tenant that are freed out of the indexes. */
+export function removalCommands(
+  keys: RedisKeys,
+  tenant: Tenant,
+  lock: string,
+  responseKeys: readonly string[],
+): readonly Command[] {
+  return responseKeys.flatMap((responseKey): readonly Command[] => [
+    unexpiringCommand(keys, { tenant, lock, responseKey }),
+    ['DEL', keys.locatorOfKey(tenant, responseKey)],
+  ]);
+}
+
+/** How long what names a response is of use, ms. */
+export function usefulFor({ expiresAt, slack }: Pick<Insertion, 'expiresAt' | 'slack'>, now: number): number {
+  return expiresAt >= NEVER ? LONGEST_MS : Math.max(0, expiresAt + slack - now) + GRACE_MS;
+}
+
+/** Reads an entry of the index of what expires. */
+export function readExpiring(entry: string): Expiring {
+  const [tenant, lock, responseKey] = JSON.parse(entry) as [Tenant, string, string];
+  return { tenant, lock, responseKey };
+}
+
+function toExpiringEntry({ tenant, lock, responseKey }: Expiring): string {
+  return JSON.stringify([tenant, lock, responseKey]);
+}
+
+/** By the response, so that what expires of one place is spread. */
+function shardOf(keys: RedisKeys, { responseKey }: Expiring): string {
+  let hash = 0;
+  for (let index = 0; index < responseKey.length; index += 1) hash = (hash * 31 + responseKey.charCodeAt(index)) | 0;
+  return keys.expiring((hash >>> 0) % SHARDS);
+}
+
+/** The response, NUL, which no key has, and where the item is. */
+function toEntry({ responseKey, text, offset, length }: Omit<HeldItem, 'entry'>): string {
+  return `${responseKey}\0${text}:${offset}:${length}`;
+}
+
+/** Reads an entry of the holders of an item. */
+export function readHolder(entry: string): HeldItem {
+  const end = entry.indexOf('\0');
+  const [text, offset, length] = entry.slice(end + 1).split(':');
+  return {
+    entry,
+    responseKey: entry.slice(0, end),
+    text: text as ItemText,
+    offset: Number(offset),
+    length: Number(length),
+  };
+}

@@ -1,0 +1,192 @@
+import type { Tenant } from '../../access/index.js';
+import type { ResponseObject } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import { UnknownCursorError } from '../errors.js';
+import { toKey } from '../keys.js';
+import { isForward, type PageRequest } from '../page.js';
+import { readResponse, type ResponseTexts } from '../response-texts.js';
+import type { DanglingEntries } from './dangling-entries.js';
+import type { RedisKeys } from './keys.js';
+import type { Locators } from './locators.js';
+import type { Redis } from './redis.js';
+import { type Command, run } from './script.js';
+import { MATCH, NO_MATCH, NOT_STORED } from './scripts/match.js';
+import { PAGE, type PageReply } from './scripts/page.js';
+import { READ, type ReadReply } from './scripts/read.js';
+
+/** Most responses that one script looks at. */
+const BATCH = 1000;
+
+/** Which responses match. */
+export interface Criteria {
+  /** The field that they must have, as of `withinOf`; empty for any. */
+  readonly within: string;
+  /** As of `toKey`. */
+  readonly model?: string | undefined;
+  readonly status?: string | undefined;
+  /** As of `toLabels`; all of them. */
+  readonly labels?: readonly string[];
+}
+
+/** A list of responses: the members of a sorted set that match. */
+export interface List {
+  readonly index: string;
+  readonly criteria: Criteria;
+  /** The lock whose place all of them lie in, if there is one. */
+  readonly lock?: string;
+  /** Unix seconds, inclusive. */
+  readonly createdFrom?: number | undefined;
+  /** Unix seconds, exclusive. */
+  readonly createdBefore?: number | undefined;
+}
+
+/** A response that matches. */
+export interface Listed {
+  /** As of `toKey`. */
+  readonly responseKey: string;
+  /** The lock whose place it lies in. */
+  readonly lock: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** Responses that are listed by indexes, which may name what is gone: each is asked for where it lies. */
+export class ListedResponses {
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly locators: Locators,
+    private readonly dangling: DanglingEntries,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Those of a list behind a cursor, in batches that grow. Throws UnknownCursorError. */
+  async *walk(
+    tenant: Tenant,
+    list: List,
+    page: Pick<PageRequest, 'order' | 'after' | 'before'>,
+    firstBatch = BATCH,
+  ): AsyncGenerator<readonly Listed[], undefined> {
+    const forward = isForward(page);
+    const range = [list.createdFrom ?? '-inf', list.createdBefore ?? '+inf'];
+    let cursor: readonly string[] = [];
+    for (let count = firstBatch; ; count = Math.min(BATCH, 4 * count)) {
+      const script = run(
+        PAGE,
+        [list.index],
+        forward ? 1 : 0,
+        count,
+        ...range,
+        ...(cursor.length > 0 ? cursor : cursorOf(page)),
+      );
+      const [reply] = (await this.redis.read(script)) as readonly PageReply[];
+      if (reply == null) throw new UnknownCursorError(page);
+      const entries = toPairs(reply);
+      if (!forward) entries.reverse();
+      yield await this.confirm(
+        tenant,
+        list,
+        entries.map(([responseKey]) => responseKey),
+      );
+      const last = entries.at(-1);
+      if (last === undefined || entries.length < count) return;
+      cursor = last;
+    }
+  }
+
+  /** Those of some entries of a list that match, in the same order. */
+  async confirm(tenant: Tenant, list: List, responseKeys: readonly string[]): Promise<readonly Listed[]> {
+    const { matching, missing } = await this.match(tenant, responseKeys, list.criteria, list.lock);
+    this.dangling.note(list.index, missing);
+    return matching;
+  }
+
+  /** Which responses match, in the same order, and which are not stored. `lock`: whose place they lie in, if it is known. */
+  async match(
+    tenant: Tenant,
+    responseKeys: readonly string[],
+    { within, model, status, labels = [] }: Criteria,
+    lock?: string,
+  ): Promise<{ readonly matching: readonly Listed[]; readonly missing: readonly string[] }> {
+    const lockOf = await this.locate(tenant, responseKeys, lock);
+    const filter = [within, model ?? '', status ?? '', labels.join(' '), model === undefined ? 0 : 1];
+    const sizes = await this.ask(tenant, lockOf, (base, ids) =>
+      run(MATCH, [base], this.clock.now(), ...filter, ...ids),
+    );
+    const sizeOf = (responseKey: string): number => (sizes.get(responseKey) as number | undefined) ?? NOT_STORED;
+    return {
+      matching: responseKeys.flatMap((responseKey) => {
+        const [lies, size] = [lockOf.get(responseKey), sizeOf(responseKey)];
+        return lies === undefined || size === NOT_STORED || size === NO_MATCH
+          ? []
+          : [{ responseKey, lock: lies, size }];
+      }),
+      missing: responseKeys.filter((responseKey) => sizeOf(responseKey) === NOT_STORED),
+    };
+  }
+
+  /** The responses that are still visible, in the same order; those that have not ended are without output. */
+  async read(tenant: Tenant, listed: readonly Listed[], within: string): Promise<readonly ResponseObject[]> {
+    const lockOf = new Map(listed.map(({ responseKey, lock }) => [responseKey, lock]));
+    const replies = await this.ask(tenant, lockOf, (base, ids) => run(READ, [base], this.clock.now(), within, ...ids));
+    return listed.flatMap(({ responseKey }) => {
+      const reply = replies.get(responseKey) as ReadReply | undefined;
+      return reply == null ? [] : [readResponse(toTexts(reply))];
+    });
+  }
+
+  private locate(
+    tenant: Tenant,
+    responseKeys: readonly string[],
+    lock: string | undefined,
+  ): Promise<ReadonlyMap<string, string>> | ReadonlyMap<string, string> {
+    if (lock === undefined) return this.locators.findAll(tenant, responseKeys);
+    return new Map(responseKeys.map((responseKey) => [responseKey, lock]));
+  }
+
+  /** Asks about responses where they lie, all at once; the replies by `toKey` of each. */
+  private async ask(
+    tenant: Tenant,
+    lockOf: ReadonlyMap<string, string>,
+    toCommand: (base: string, ids: readonly string[]) => Command,
+  ): Promise<ReadonlyMap<string, unknown>> {
+    const batches = toBatches(lockOf);
+    const commands = batches.map(({ lock, ids }) => toCommand(this.keys.place(tenant, lock).base, ids));
+    const replies = commands.length === 0 ? [] : await this.redis.read(...commands);
+    return new Map(
+      batches.flatMap(({ ids }, batch) => ids.map((id, index) => [id, (replies[batch] as readonly unknown[])[index]])),
+    );
+  }
+}
+
+/** A response as `readResponse` wants it. */
+export function toTexts([status, body, output]: NonNullable<ReadReply>): ResponseTexts {
+  return { status: status as ResponseTexts['status'], body, output };
+}
+
+/** Responses by the lock whose place they lie in, not too many at once. */
+export function toBatches(
+  lockOf: ReadonlyMap<string, string>,
+): readonly { readonly lock: string; readonly ids: readonly string[] }[] {
+  const batches: { readonly lock: string; readonly ids: string[] }[] = [];
+  const open = new Map<string, string[]>();
+  for (const [id, lock] of lockOf) {
+    let ids = open.get(lock);
+    if (ids === undefined || ids.length === BATCH) {
+      ids = [];
+      open.set(lock, ids);
+      batches.push({ lock, ids });
+    }
+    ids.push(id);
+  }
+  return batches;
+}
+
+function cursorOf({ after, before }: Pick<PageRequest, 'after' | 'before'>): readonly string[] {
+  const cursor = after ?? before;
+  return cursor === undefined ? [] : [toKey(cursor)];
+}
+
+function toPairs(reply: readonly string[]): [entry: string, score: string][] {
+  return Array.from({ length: reply.length / 2 }, (_, index) => [reply[2 * index] ?? '', reply[2 * index + 1] ?? '']);
+}

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Tenant } from '../../access/index.js';
+import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
+import {
+  type ConversationContext,
+  type ConversationRecord,
+  type ConversationRefusal,
+  ConversationStore,
+  type OpenedConversation,
+  type OpenOptions,
+} from '../conversation-store.js';
+import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
+import { isForward, type Page, type PageRequest } from '../page.js';
+import { conversationLock } from '../write-lock.js';
+import type { ConversationIndex } from './conversation-index.js';
+import { toEntries, toItemId } from './conversation-items.js';
+import type { PlaceKeys, RedisKeys } from './keys.js';
+import type { Redis } from './redis.js';
+import type { RedisWriteLock } from './redis-write-lock.js';
+import { run } from './script.js';
+import { APPEND_ITEMS, type Appended } from './scripts/append-items.js';
+import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation-item.js';
+import { CONVERSATION_ITEMS, type ConversationItems } from './scripts/conversation-items.js';
+import { CREATE_CONVERSATION } from './scripts/create-conversation.js';
+import { DELETE_CONVERSATION } from './scripts/delete-conversation.js';
+import { DELETE_ITEM, type ItemDeleted } from './scripts/delete-item.js';
+import { OPEN_CONVERSATION, type Opened } from './scripts/open-conversation.js';
+import { type ConversationRead, READ_CONVERSATION } from './scripts/read-conversation.js';
+import { UPDATE_CONVERSATION } from './scripts/update-conversation.js';
+
+/** Conversations in Redis, for all replicas. Each lies in the slot of its lock, with the responses that were made in it. */
+export class RedisConversationStore extends ConversationStore {
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly locks: RedisWriteLock,
+    private readonly index: ConversationIndex,
+    private readonly clock: Clock,
+    private readonly maxContextBytes: number,
+  ) {
+    super();
+  }
+
+  override async create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
+    const { id, createdAt, metadata } = record;
+    const about = [createdAt, JSON.stringify(metadata)] as const;
+    const create = run(CREATE_CONVERSATION, [this.place(tenant, id).base], ...about, ...toEntries(items));
+    await this.redis.write(create, ...this.index.addCommands(tenant, id, items, this.clock.now()));
+  }
+
+  override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
+    const { conversation } = this.place(tenant, conversationId);
+    const [found] = await this.redis.read(['HMGET', conversation, 'created', 'metadata', 'deleted']);
+    const [created, metadata, deleted] = found as readonly (string | null)[];
+    if (created == null || metadata == null || deleted !== null) return undefined;
+    return toRecord(conversationId, created, metadata);
+  }
+
+  override async update(
+    tenant: Tenant,
+    conversationId: string,
+    metadata: ConversationRecord['metadata'],
+  ): Promise<ConversationRecord | undefined> {
+    const { base } = this.place(tenant, conversationId);
+    const text = JSON.stringify(metadata);
+    const [created] = await this.redis.write(run(UPDATE_CONVERSATION, [base], text));
+    return created === null ? undefined : toRecord(conversationId, created as string, text);
+  }
+
+  override async delete(tenant: Tenant, conversationId: string): Promise<boolean> {
+    const { base } = this.place(tenant, conversationId);
+    const [ids] = await this.redis.write(run(DELETE_CONVERSATION, [base], this.clock.now()));
+    if (ids === null) return false;
+    const itemIds = (ids as readonly string[]).map((id) => JSON.parse(id) as string);
+    await this.index.remove(tenant, conversationId, itemIds);
+    return true;
+  }
+
+  override async open(
+    tenant: Tenant,
+    conversationId: string,
+    { ttlMs, knownVersion }: OpenOptions,
+  ): Promise<OpenedConversation | { readonly refused: 'not_found' | 'locked' }> {
+    const { base } = this.place(tenant, conversationId);
+    const args = [ttlMs, randomUUID(), knownVersion ?? '', this.maxContextBytes];
+    const [reply] = await this.redis.write(run(OPEN_CONVERSATION, [base], ...args));
+    const [outcome, fence, version, items] = reply as Opened;
+    if (outcome === 'too_large') throw this.tooLarge();
+    if (outcome !== 'opened') return { refused: outcome };
+    const lease = this.locks.toLease(tenant, conversationLock(conversationId), Number(fence), ttlMs);
+    return { ...lease, version, items: items === null ? null : readItems(items) };
+  }
+
+  override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {
+    const { base } = this.place(tenant, conversationId);
+    const [reply] = await this.redis.read(run(READ_CONVERSATION, [base], this.maxContextBytes));
+    const [version, items] = reply as ConversationRead;
+    if (version === null) return undefined;
+    if (items === null) throw this.tooLarge();
+    return { version, items: readItems(items) };
+  }
+
+  override async append(
+    tenant: Tenant,
+    conversationId: string,
+    items: readonly Item[],
+  ): Promise<ConversationRefusal | undefined> {
+    const { base } = this.place(tenant, conversationId);
+    const append = run(APPEND_ITEMS, [base], randomUUID(), ...toEntries(items));
+    const [reply] = await this.redis.write(
+      append,
+      ...this.index.addCommands(tenant, conversationId, items, this.clock.now()),
+    );
+    const [outcome, duplicate] = reply as Appended;
+    if (outcome === 'appended') return undefined;
+    return outcome === 'duplicate_item'
+      ? { refused: outcome, itemId: JSON.parse(duplicate) as string }
+      : { refused: outcome };
+  }
+
+  override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
+    const { limit, after, before } = page;
+    const cursor = after ?? before;
+    const { base } = this.place(tenant, conversationId);
+    const command = isForward(page) ? 'XRANGE' : 'XREVRANGE';
+    const args = [command, cursor === undefined ? '' : toItemId(cursor), limit];
+    const [reply] = await this.redis.read(run(CONVERSATION_ITEMS, [base], ...args));
+    const [outcome, hasMore, texts] = reply as ConversationItems;
+    if (outcome === 'not_found') return undefined;
+    if (outcome !== 'page') throw new UnknownCursorError(page);
+    const data = texts.map((text) => JSON.parse(text) as Item);
+    return { data: before === undefined ? data : data.reverse(), hasMore: hasMore === 1 };
+  }
+
+  override async item(
+    tenant: Tenant,
+    conversationId: string,
+    itemId: string,
+  ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
+    const { base } = this.place(tenant, conversationId);
+    const [reply] = await this.redis.read(run(CONVERSATION_ITEM, [base], toItemId(itemId)));
+    const [outcome, text] = reply as ConversationItem;
+    if (outcome === 'not_found') return { refused: outcome };
+    return text === null ? { refused: 'item_not_found' } : (JSON.parse(text) as Item);
+  }
+
+  override async deleteItem(
+    tenant: Tenant,
+    conversationId: string,
+    itemId: string,
+  ): Promise<ConversationRecord | ConversationRefusal> {
+    const { base } = this.place(tenant, conversationId);
+    const [reply] = await this.redis.write(run(DELETE_ITEM, [base], randomUUID(), toItemId(itemId)));
+    const [outcome, created, metadata] = reply as ItemDeleted;
+    if (outcome !== 'deleted') return { refused: outcome };
+    await this.index.remove(tenant, conversationId, [itemId]);
+    return toRecord(conversationId, created, metadata);
+  }
+
+  private place(tenant: Tenant, conversationId: string): PlaceKeys {
+    return this.keys.place(tenant, conversationLock(conversationId));
+  }
+
+  private tooLarge(): ContextTooLargeError {
+    return new ContextTooLargeError(this.maxContextBytes, 'conversation');
+  }
+}
+
+function readItems(texts: string): readonly Item[] {
+  return JSON.parse(`[${texts}]`) as Item[];
+}
+
+function toRecord(id: string, created: string, metadata: string): ConversationRecord {
+  return { id, createdAt: Number(created), metadata: JSON.parse(metadata) as ConversationRecord['metadata'] };
+}

@@ -1,0 +1,51 @@
+import type { Tenant } from '../../access/index.js';
+import type { Clock } from '../../time/index.js';
+import type { ConversationPlace } from '../conversation-store.js';
+import type { ResponseRecord } from '../response-record.js';
+import { conversationLock } from '../write-lock.js';
+import type { ConversationIndex } from './conversation-index.js';
+import { shownItems, toTurnEntries } from './conversation-items.js';
+import { holderCommands, indexCommands } from './indexes.js';
+import { insertionArgs, toInsertion } from './insertion.js';
+import type { RedisKeys } from './keys.js';
+import type { Locators } from './locators.js';
+import type { Redis } from './redis.js';
+import { run } from './script.js';
+import { SAVE_TURN } from './scripts/save-turn.js';
+import { toTurnError, type TurnRefusal } from './turn-refusal.js';
+
+/** Saves the turns of conversations. Each response lies in the place of its conversation, and is its first there: it has no parent. */
+export class RedisConversationTurns {
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly locators: Locators,
+    private readonly index: ConversationIndex,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Saves a response and appends its turn, in one round trip. Throws WriteLockLostError, ConversationChangedError and
+   * StoreUnavailableError.
+   */
+  async save(tenant: Tenant, record: ResponseRecord, { id, version }: ConversationPlace): Promise<void> {
+    const { keys } = this;
+    const { response, input, sessionId, fence } = record;
+    const now = this.clock.now();
+    const lock = conversationLock(id);
+    const insertion = toInsertion(tenant, record, null, now);
+    const [refusal] = await this.redis.write(
+      run(
+        SAVE_TURN,
+        [keys.place(tenant, lock).base],
+        ...[now, fence ?? '', version, ...insertionArgs(insertion, sessionId === lock)],
+        ...toTurnEntries(record),
+      ),
+      ...indexCommands(keys, tenant, lock, insertion, now),
+      ...holderCommands(keys, tenant, insertion, { input, output: response.output }, now),
+      ...this.index.addCommands(tenant, id, shownItems(record), now),
+    );
+    if (refusal !== null) throw toTurnError(refusal as TurnRefusal, id);
+    this.locators.know(tenant, response.id, lock);
+  }
+}

@@ -1,0 +1,128 @@
+import { GRACE_MS } from './lifetimes.js';
+
+/**
+ * Lua functions about the conversation of a place, for scripts to begin with. `base` is the beginning of the place's keys:
+ *
+ * - `:conversation`, a hash: `created` (Unix seconds), `metadata` (JSON), `version`, `size` (bytes of its items), `last` (position of
+ *   the latest item), `responses` (how many were made in it), `until` (the latest of them is kept until then, ms since the
+ *   epoch), `change` (names the latest change by a client), and `deleted` once it is.
+ * - `:items`, a stream whose entry `<position>-0` has one field: `item`, or `given` where clients do not see it.
+ * - `:item-ids`, a hash from the JSON of an item's id to its positions, those of given items with `g`: `3 g7`.
+ *
+ * Entries that are added are tables with `kind` (`item` or `given`), `id` (JSON) and `text`.
+ */
+export const CONVERSATIONS = `
+-- The conversation: its version and size; nil when it is not found.
+local function findConversation(base)
+  local found = redis.call('HMGET', base .. ':conversation', 'version', 'size', 'deleted')
+  if not found[1] or found[3] then return nil end
+  return { version = tonumber(found[1]), size = tonumber(found[2]) }
+end
+
+-- Appends entries; the version becomes another one. Returns the position before them.
+local function addEntries(base, entries)
+  local about, items, ids = base .. ':conversation', base .. ':items', base .. ':item-ids'
+  local start = tonumber(redis.call('HGET', about, 'last') or 0)
+  local size = 0
+  for index, entry in ipairs(entries) do
+    local position = start + index
+    redis.call('XADD', items, position .. '-0', entry.kind, entry.text)
+    local place = entry.kind == 'given' and 'g' .. position or tostring(position)
+    local others = redis.call('HGET', ids, entry.id)
+    redis.call('HSET', ids, entry.id, others and others .. ' ' .. place or place)
+    size = size + #entry.text
+  end
+  redis.call('HINCRBY', about, 'version', 1)
+  redis.call('HINCRBY', about, 'size', size)
+  redis.call('HSET', about, 'last', start + #entries)
+  return start
+end
+
+-- The positions at which clients see an item, oldest first, and those at which they do not.
+local function positionsOf(base, id)
+  local seen, given = {}, {}
+  for mark, position in string.gmatch(redis.call('HGET', base .. ':item-ids', id) or '', '(g?)(%d+)') do
+    table.insert(mark == 'g' and given or seen, position)
+  end
+  return seen, given
+end
+
+-- The items up to a position ('+' for all) as comma-separated JSON, and their bytes; nil when they have more than max.
+local function itemsUntil(base, position, max)
+  local texts, size, start = {}, 0, '-'
+  repeat
+    local batch = redis.call('XRANGE', base .. ':items', start, position, 'COUNT', 32)
+    for _, entry in ipairs(batch) do
+      local text = entry[2][2]
+      size = size + #text
+      if size > max then return nil end
+      texts[#texts + 1] = text
+      start = '(' .. entry[1]
+    end
+  until #batch < 32
+  return table.concat(texts, ','), size
+end
+
+-- Why a turn may not be appended: 'lost', 'deleted' or 'changed'; nil when it may. Needs LOCKS.
+local function turnRefusal(base, fence, version)
+  if fence ~= '' and not has_lock(base, fence) then return 'lost' end
+  local conversation = findConversation(base)
+  if not conversation then return 'deleted' end
+  if conversation.version ~= tonumber(version) then return 'changed' end
+  return nil
+end
+
+-- Deleted conversations also go by themselves, when no response needs them any more.
+local function expireConversation(base, ms)
+  for _, key in ipairs({':conversation', ':items', ':item-ids'}) do
+    redis.call('PEXPIRE', base .. key, string.format('%.0f', math.max(ms, 0) + ${GRACE_MS}))
+  end
+end
+
+-- A response needs the items until a time: its own, or that of what continues it. Times in ms since the epoch.
+local function keepConversation(base, keptUntil, now)
+  local about = base .. ':conversation'
+  local state = redis.call('HMGET', about, 'until', 'deleted', 'created')
+  if not state[3] or keptUntil <= tonumber(state[1] or 0) then return end
+  redis.call('HSET', about, 'until', string.format('%.0f', keptUntil))
+  if state[2] then expireConversation(base, keptUntil - now) end
+end
+
+-- Appends the turn of a response. Returns what that remembers, as fields of its hash: the conversation, and the position
+-- at which its context ends. Then comes keepConversation.
+local function addTurn(base, entries)
+  redis.call('HINCRBY', base .. ':conversation', 'responses', 1)
+  return 'conversation', base, 'position', addEntries(base, entries)
+end
+
+local function freeConversation(base)
+  redis.call('UNLINK', base .. ':conversation', base .. ':items', base .. ':item-ids')
+end
+
+-- Nobody finds the conversation any more. It is freed, unless a response needs it.
+local function hideConversation(base, now)
+  local about = base .. ':conversation'
+  local state = redis.call('HMGET', about, 'responses', 'until')
+  if tonumber(state[1] or 0) <= 0 then return freeConversation(base) end
+  redis.call('HSET', about, 'deleted', 1)
+  expireConversation(base, tonumber(state[2]) - now)
+end
+
+-- A response that was made in the conversation is freed; a deleted conversation goes with the last one.
+local function leaveConversation(base)
+  local about = base .. ':conversation'
+  if redis.call('EXISTS', about) == 0 then return end
+  local responses = redis.call('HINCRBY', about, 'responses', -1)
+  if responses <= 0 and redis.call('HEXISTS', about, 'deleted') == 1 then freeConversation(base) end
+end
+
+-- The entries of a call: ARGV[first] is their number, and each is three arguments. Returns also the index after them.
+local function entriesFrom(first)
+  local entries, count = {}, tonumber(ARGV[first])
+  for index = 0, count - 1 do
+    local at = first + 1 + index * 3
+    entries[index + 1] = { kind = ARGV[at], id = ARGV[at + 1], text = ARGV[at + 2] }
+  end
+  return entries, first + 1 + count * 3
+end
+`;

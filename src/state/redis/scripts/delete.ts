@@ -1,0 +1,43 @@
+import type { Script } from '../script.js';
+import { RESPONSES } from './responses.js';
+
+/** Responses that are gone, each with the fields of the sessions that it belonged to. */
+export type GoneReply = readonly (readonly [id: string, ...memberships: readonly string[]])[];
+
+/** A function in Lua, after RESPONSES: hides a response and takes it out of its sessions; returns what GoneReply has of it. */
+export const HIDE = `
+local function hide(id)
+  local gone = {id}
+  for _, field in ipairs(redis.call('HKEYS', at(id))) do
+    if string.sub(field, 1, 3) == 'in:' then
+      gone[#gone + 1] = field
+      redis.call('HDEL', at(id), field)
+    end
+  end
+  redis.call('HSET', at(id), 'expires', 0)
+  redis.call('ZREM', base .. ':members', id)
+  return gone
+end
+`;
+
+/**
+ * Hides a response and, if wanted, all visible responses that continue it. They stay until they are freed.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: 1 for those that continue it as well.
+ * Returns a `GoneReply`.
+ */
+export const DELETE: Script = {
+  name: 'delete',
+  text: `${RESPONSES}${HIDE}
+local gone, doomed, i = {}, {ARGV[3]}, 1
+if not visible(ARGV[3], ARGV[2]) then return gone end
+while doomed[i] do
+  local id = doomed[i]
+  if ARGV[4] == '1' then
+    for _, child in ipairs(redis.call('ZRANGE', at(id) .. ':children', 0, -1)) do doomed[#doomed + 1] = child end
+  end
+  if visible(id, ARGV[2]) then gone[#gone + 1] = hide(id) end
+  i = i + 1
+end
+return gone`,
+};

@@ -1,0 +1,68 @@
+import type { Script } from '../script.js';
+import { HIDE } from './delete.js';
+import { RESPONSES } from './responses.js';
+
+/**
+ * A function in Lua, after RESPONSES: frees a hidden response that nothing continues, and then its ancestors for which
+ * the same is true; adds their ids to a list.
+ */
+const FREE_UP = `
+local function free(id, freed)
+  while id do
+    local key = at(id)
+    local known = redis.call('HMGET', key, 'expires', 'parent', 'conversation')
+    if known[1] ~= '0' or redis.call('EXISTS', key .. ':children') == 1 then return end
+    for _, part in ipairs(PARTS) do redis.call('UNLINK', key .. part) end
+    freed[#freed + 1] = id
+    if known[3] then leaveConversation(known[3]) end
+    if known[2] then redis.call('ZREM', at(known[2]) .. ':children', id) end
+    id = known[2]
+  end
+end
+`;
+
+/**
+ * Frees hidden responses as far as nothing continues them.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; from ARGV[2] on: ids. Returns the ids that are freed.
+ */
+export const FREE: Script = {
+  name: 'free',
+  text: `${RESPONSES}${FREE_UP}
+local freed = {}
+for i = #ARGV, 2, -1 do free(ARGV[i], freed) end
+return freed`,
+};
+
+/** The reply of SWEEP. */
+export type SweepReply = readonly [
+  gone: readonly (readonly [id: string, ...memberships: readonly string[]])[],
+  freed: readonly string[],
+  /** Those that have not expired, with the times when they do. */
+  later: readonly (readonly [id: string, expiresAt: string])[],
+  /** Those that are not stored. */
+  missing: readonly string[],
+];
+
+/**
+ * Hides responses that have expired, and frees them as far as nothing continues them.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; from ARGV[2] on: ids. Returns a `SweepReply`.
+ */
+export const SWEEP: Script = {
+  name: 'sweep',
+  text: `${RESPONSES}${HIDE}${FREE_UP}
+local gone, freed, later, missing = {}, {}, {}, {}
+for i = 2, #ARGV do
+  local expires = redis.call('HGET', at(ARGV[i]), 'expires')
+  if not expires then
+    missing[#missing + 1] = ARGV[i]
+  elseif tonumber(expires) > now then
+    later[#later + 1] = {ARGV[i], expires}
+  elseif expires ~= '0' then
+    gone[#gone + 1] = hide(ARGV[i])
+  end
+end
+for i = #ARGV, 2, -1 do free(ARGV[i], freed) end
+return {gone, freed, later, missing}`,
+};

@@ -1,0 +1,105 @@
+import { CONVERSATIONS } from './conversations.js';
+import { GRACE_MS, LONGEST_MS, NEVER } from './lifetimes.js';
+
+export { GRACE_MS, LONGEST_MS, NEVER };
+
+/**
+ * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.
+ * `ARGV[1]`: the time, ms since the epoch. Ids are as of `toKey`; `within` is the field `in:<session>` that a
+ * response must have to be visible, or an empty text.
+ *
+ * A response is kept until its field `until`, which is not before its expiry and not before `until` of a response that
+ * continues it: a chain is whole as long as its last response is there, also when nobody purges. One that was made in a
+ * conversation has the fields `conversation`, the base of its place, and `position`, after which its turn was appended.
+ */
+export const RESPONSES = `${CONVERSATIONS}
+local base, now = KEYS[1], tonumber(ARGV[1])
+local PARTS = {'', ':body', ':input', ':inherited', ':output', ':between', ':turn', ':children', ':log'}
+
+local function at(id) return base .. ':r:' .. id end
+
+local function exists(id) return redis.call('EXISTS', at(id)) == 1 end
+
+-- Lua writes large numbers with an exponent.
+local function whole(number) return string.format('%.0f', number) end
+
+local function lifetime(keptUntil)
+  if keptUntil >= ${NEVER} then return ${LONGEST_MS} end
+  return whole(math.max(0, keptUntil - now) + ${GRACE_MS})
+end
+
+local function keep(id, keptUntil)
+  local ms = lifetime(keptUntil)
+  redis.call('HSET', at(id), 'until', whole(keptUntil))
+  for _, part in ipairs(PARTS) do redis.call('PEXPIRE', at(id) .. part, ms) end
+  local conversation = redis.call('HGET', at(id), 'conversation')
+  if conversation then keepConversation(conversation, keptUntil, now) end
+end
+
+-- Has a response and its ancestors kept until a time. Those of one that is kept long enough are, too.
+local function extend(id, keptUntil)
+  while id do
+    local known = redis.call('HMGET', at(id), 'until', 'parent')
+    if not known[1] or tonumber(known[1]) >= keptUntil then return end
+    keep(id, keptUntil)
+    id = known[2]
+  end
+end
+
+local function visible(id, within)
+  local known = redis.call('HMGET', at(id), 'expires', within)
+  return known[1] and tonumber(known[1]) > now and (within == '' or known[2]) and true or false
+end
+
+-- An insertion that is written from ARGV[start] on (../insertion.ts), and the position after it.
+local function insertionAt(start)
+  local r = {id = ARGV[start], parent = ARGV[start + 1], created = ARGV[start + 2], isMember = ARGV[start + 5] == '1'}
+  r.expires, r.slack = tonumber(ARGV[start + 3]), tonumber(ARGV[start + 4])
+  local next = start + 7
+  r.fields = {unpack(ARGV, next, next + ARGV[start + 6] - 1)}
+  next = next + ARGV[start + 6]
+  r.firstText, r.lastText = next + 1, next + ARGV[next]
+  return r, r.lastText + 1
+end
+
+-- Whether the response that it continues, if any, is stored, visible or not.
+local function linked(r) return r.parent == '' or exists(r.parent) end
+
+-- Stores a response that is not stored and is linked.
+local function insert(r)
+  local key, keptUntil = at(r.id), math.min(r.expires + r.slack, ${NEVER})
+  if r.parent ~= '' then
+    local ofParent = tonumber(redis.call('HGET', at(r.parent), 'until'))
+    redis.call('ZADD', at(r.parent) .. ':children', r.created, r.id)
+    if r.expires > ofParent then
+      extend(r.parent, keptUntil)
+    else
+      keptUntil = math.min(keptUntil, ofParent)
+      redis.call('PEXPIRE', at(r.parent) .. ':children', lifetime(ofParent))
+    end
+    redis.call('HSET', key, 'parent', r.parent)
+  end
+  local ms = lifetime(keptUntil)
+  redis.call('HSET', key, 'created', r.created, 'expires', whole(r.expires), 'until', whole(keptUntil), unpack(r.fields))
+  redis.call('PEXPIRE', key, ms)
+  for i = r.firstText, r.lastText, 2 do redis.call('SET', key .. ARGV[i], ARGV[i + 1], 'PX', ms) end
+  if r.isMember then
+    redis.call('ZADD', base .. ':members', r.created, r.id)
+    local left = redis.call('PTTL', base .. ':members')
+    if left < tonumber(ms) then redis.call('PEXPIRE', base .. ':members', ms) end
+  end
+end
+
+-- Gives a response that nothing continues another expiry, and its texts with it.
+local function settle(id, expires, slack)
+  local known = redis.call('HGET', at(id), 'parent')
+  local keptUntil = expires + slack
+  if known then
+    local ofParent = redis.call('HGET', at(known), 'until')
+    if ofParent and expires > tonumber(ofParent) then extend(known, keptUntil)
+    elseif ofParent then keptUntil = math.min(keptUntil, tonumber(ofParent)) end
+  end
+  redis.call('HSET', at(id), 'expires', whole(expires))
+  keep(id, keptUntil)
+end
+`;

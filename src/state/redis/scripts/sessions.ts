@@ -1,0 +1,47 @@
+import type { Script } from '../script.js';
+import { HIDE, type GoneReply } from './delete.js';
+import { RESPONSES } from './responses.js';
+
+/**
+ * Adds visible responses to a session.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns the number of those
+ * that are in it.
+ */
+export const JOIN: Script = {
+  name: 'join',
+  text: `${RESPONSES}
+local joined = 0
+for i = 3, #ARGV do
+  if visible(ARGV[i], '') then
+    redis.call('HSET', at(ARGV[i]), ARGV[2], 1)
+    joined = joined + 1
+  end
+end
+return joined`,
+};
+
+/** The reply of LEAVE: those that are gone, and all visible ones that were in the session. */
+export type LeaveReply = readonly [gone: GoneReply, left: readonly string[]];
+
+/**
+ * Takes responses out of a session, and hides those that belong to no other one.
+ *
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns a `LeaveReply`.
+ */
+export const LEAVE: Script = {
+  name: 'leave',
+  text: `${RESPONSES}${HIDE}
+local gone, left = {}, {}
+for i = 3, #ARGV do
+  local id = ARGV[i]
+  if visible(id, ARGV[2]) then
+    left[#left + 1] = id
+    redis.call('HDEL', at(id), ARGV[2])
+    local others = false
+    for _, field in ipairs(redis.call('HKEYS', at(id))) do others = others or string.sub(field, 1, 3) == 'in:' end
+    if not others then gone[#gone + 1] = hide(id) end
+  end
+end
+return {gone, left}`,
+};

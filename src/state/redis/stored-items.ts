@@ -1,0 +1,98 @@
+import type { Tenant } from '../../access/index.js';
+import type { Item } from '../../protocol/index.js';
+import { ContextTooLargeError } from '../errors.js';
+import type { DanglingEntries } from './dangling-entries.js';
+import { type HeldItem, readHolder } from './indexes.js';
+import type { RedisKeys } from './keys.js';
+import type { ListedResponses } from './listed-responses.js';
+import { withinOf } from './membership.js';
+import type { Redis } from './redis.js';
+import type { Command } from './script.js';
+
+/** Most holders of an item that are looked at together. */
+const HOLDERS = 16;
+
+/** An item of a response that shows it. */
+interface Shown extends HeldItem {
+  readonly lock: string;
+}
+
+/** Items by their ids: the index names the responses that show an item, and where in their texts it is. */
+export class StoredItems {
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly responses: ListedResponses,
+    private readonly dangling: DanglingEntries,
+    private readonly maxContextBytes: number,
+  ) {}
+
+  /**
+   * The items as the latest visible responses show them; those of conversations are not among them. Throws
+   * ContextTooLargeError.
+   */
+  async find(tenant: Tenant, ids: readonly string[], within: string | undefined): Promise<ReadonlyMap<string, Item>> {
+    const shown = new Map<string, Shown>();
+    let wanted = [...new Set(ids)];
+    for (let skipped = 0; wanted.length > 0; skipped += HOLDERS) {
+      const holders = await this.holdersOf(tenant, wanted, skipped);
+      const found = await this.firstShown(tenant, holders, within);
+      for (const [id, item] of found) shown.set(id, item);
+      wanted = wanted.filter((id) => !shown.has(id) && holders.get(id)?.length === HOLDERS);
+    }
+    return this.read(tenant, shown);
+  }
+
+  /** The next responses that have each item, the latest first. */
+  private async holdersOf(
+    tenant: Tenant,
+    ids: readonly string[],
+    skipped: number,
+  ): Promise<ReadonlyMap<string, readonly HeldItem[]>> {
+    const range = ['+', '-', 'BYLEX', 'REV', 'LIMIT', skipped, HOLDERS] as const;
+    const replies = await this.redis.read(
+      ...ids.map((id): Command => ['ZRANGE', this.keys.holders(tenant, id), ...range]),
+    );
+    return new Map(ids.map((id, index) => [id, (replies[index] as readonly string[]).map(readHolder)]));
+  }
+
+  /** The first holder of each item that is visible. */
+  private async firstShown(
+    tenant: Tenant,
+    holders: ReadonlyMap<string, readonly HeldItem[]>,
+    within: string | undefined,
+  ): Promise<ReadonlyMap<string, Shown>> {
+    const responseKeys = new Set([...holders.values()].flat().map(({ responseKey }) => responseKey));
+    const criteria = { within: withinOf(within) };
+    const { matching, missing } = await this.responses.match(tenant, [...responseKeys], criteria);
+    const lockOf = new Map(matching.map(({ responseKey, lock }) => [responseKey, lock]));
+    const gone = new Set(missing);
+    const shown = new Map<string, Shown>();
+    for (const [id, held] of holders) {
+      const item = held.find(({ responseKey }) => lockOf.has(responseKey));
+      const lock = item && lockOf.get(item.responseKey);
+      if (item !== undefined && lock !== undefined) shown.set(id, { ...item, lock });
+      const entries = held.filter(({ responseKey }) => gone.has(responseKey)).map(({ entry }) => entry);
+      if (entries.length > 0) this.dangling.note(this.keys.holders(tenant, id), entries);
+    }
+    return shown;
+  }
+
+  private async read(tenant: Tenant, shown: ReadonlyMap<string, Shown>): Promise<ReadonlyMap<string, Item>> {
+    const bytes = [...shown.values()].reduce((sum, { length }) => sum + length, 0);
+    if (bytes > this.maxContextBytes) throw new ContextTooLargeError(this.maxContextBytes, 'input');
+    const found = new Map<string, Item>();
+    if (shown.size === 0) return found;
+    const texts = await this.redis.read(
+      ...Array.from(shown.values(), ({ responseKey, text, offset, length, lock }): Command => {
+        const key = `${this.keys.place(tenant, lock).responseOfKey(responseKey)}:${text}`;
+        return ['GETRANGE', key, offset, offset + length - 1];
+      }),
+    );
+    for (const [index, id] of [...shown.keys()].entries()) {
+      // Empty when it was freed meanwhile.
+      if (texts[index] !== '') found.set(id, JSON.parse(texts[index] as string) as Item);
+    }
+    return found;
+  }
+}

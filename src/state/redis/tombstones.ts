@@ -1,0 +1,154 @@
+import { Logger } from '@nestjs/common';
+
+import type { Tenant } from '../../access/index.js';
+import { OutageLog } from '../../logging/index.js';
+import type { Clock } from '../../time/index.js';
+import { type Expiring, expiryCommand, readExpiring, removalCommands, SHARDS, unexpiringCommand } from './indexes.js';
+import type { RedisKeys } from './keys.js';
+import type { Locators } from './locators.js';
+import { sessionOf } from './membership.js';
+import type { RedisNotices } from './redis-notices.js';
+import type { Runs } from './redis-response-store.js';
+import type { Redis } from './redis.js';
+import { type Command, run } from './script.js';
+import type { GoneReply } from './scripts/delete.js';
+import { FREE, SWEEP, type SweepReply } from './scripts/free.js';
+import { GRACE_MS } from './scripts/responses.js';
+
+/** Most responses per script. */
+const BATCH = 1000;
+/** Most responses of an index that one sweep looks at. */
+const SWEPT = 128;
+/** An entry without a response may be that of a save between its commands for no longer, ms. */
+const CERTAIN_MS = 60_000;
+
+/** Some responses of one place. */
+interface Swept {
+  readonly tenant: Tenant;
+  readonly lock: string;
+  /** When each is to expire, ms, by `toKey` of the response. */
+  readonly times: Map<string, number>;
+}
+
+/** Frees invisible responses as soon as no response continues them, and takes them out of the indexes. */
+export class Tombstones {
+  private readonly outages = new OutageLog(new Logger('Tombstones'));
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly keys: RedisKeys,
+    private readonly locators: Locators,
+    private readonly notices: RedisNotices,
+    private readonly runs: Pick<Runs, 'forget'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Reports responses of a place that were deleted, and others that have `changed`, and frees the former. Resolves when up to one batch is freed; larger
+   * deletions continue in the background. What cannot be freed now is freed when it would have expired. Never rejects.
+   */
+  async bury(tenant: Tenant, lock: string, gone: GoneReply, changed: readonly string[] = []): Promise<void> {
+    const reported = new Set([...idsOf(gone), ...changed]);
+    const burying = Promise.all([
+      this.notices.deleted([...reported]),
+      this.runs.forget(tenant, lock, idsOf(gone)),
+      this.free(tenant, lock, gone),
+    ]);
+    const freeing = burying.catch((error: unknown) => {
+      this.outages.warn('deleted responses will be freed later', String(error));
+    });
+    if (gone.length <= BATCH) await freeing;
+  }
+
+  /**
+   * Hides and reports the next expired responses, and frees them as far as nothing continues them; false when there are
+   * no more. The others are freed with the last response that continues them.
+   */
+  async sweep(): Promise<boolean> {
+    const now = this.clock.now();
+    const shards = Array.from({ length: SHARDS }, (_, shard) => this.keys.expiring(shard));
+    const limits = ['BYSCORE', 'LIMIT', 0, SWEPT, 'WITHSCORES'] as const;
+    const replies = await this.redis.read(...shards.map((shard): Command => ['ZRANGE', shard, '-inf', now, ...limits]));
+    const places = groupByPlace(replies as readonly (readonly string[])[]);
+    if (places.length === 0) return false;
+    const swept = await this.redis.write(
+      ...places.map(({ tenant, lock, times }) =>
+        run(SWEEP, [this.keys.place(tenant, lock).base], now, ...times.keys()),
+      ),
+    );
+    const done = places.map((place, index) => this.settle(place, swept[index] as SweepReply, now));
+    const commands = done.flat();
+    const gone = swept.flatMap((reply) => idsOf((reply as SweepReply)[0]));
+    await Promise.all([commands.length > 0 && this.redis.write(...commands), this.notices.deleted(gone)]);
+    const isFull = replies.some((reply) => (reply as readonly string[]).length === 2 * SWEPT);
+    return isFull && commands.length > 0;
+  }
+
+  private async free(tenant: Tenant, lock: string, gone: GoneReply): Promise<void> {
+    const { base } = this.keys.place(tenant, lock);
+    const ids = idsOf(gone);
+    if (ids.length > 0) await this.redis.write(...this.farewell(tenant, lock, gone));
+    // The last ones first: they continue the others.
+    for (let end = ids.length; end > 0; end -= BATCH) {
+      const batch = ids.slice(Math.max(0, end - BATCH), end);
+      const [freed] = await this.redis.write(run(FREE, [base], this.clock.now(), ...batch));
+      await this.remove(tenant, lock, freed as readonly string[]);
+    }
+  }
+
+  private async remove(tenant: Tenant, lock: string, freed: readonly string[]): Promise<void> {
+    this.locators.forget(tenant, freed);
+    const commands = removalCommands(this.keys, tenant, lock, freed);
+    if (commands.length > 0) await this.redis.write(...commands);
+  }
+
+  /** What follows from the sweep of a place. */
+  private settle(
+    { tenant, lock, times }: Swept,
+    [gone, freed, later, missing]: SweepReply,
+    now: number,
+  ): readonly Command[] {
+    this.locators.forget(tenant, freed);
+    const kept = new Set(later.map(([id]) => id));
+    for (const id of missing) if ((times.get(id) ?? 0) > now - CERTAIN_MS) kept.add(id);
+    const rest = [...times.keys()].filter((id) => !kept.has(id));
+    return [
+      ...(gone.length === 0 ? [] : this.farewell(tenant, lock, gone)),
+      ...removalCommands(this.keys, tenant, lock, freed),
+      ...rest.map((responseKey) => unexpiringCommand(this.keys, { tenant, lock, responseKey })),
+      ...later.map(([responseKey, expiresAt]) => {
+        const ttl = Math.max(0, Number(expiresAt) - now) + GRACE_MS;
+        return expiryCommand(this.keys, { tenant, lock, responseKey }, Number(expiresAt), ttl);
+      }),
+    ];
+  }
+
+  /** Takes what is gone out of the lists. */
+  private farewell(tenant: Tenant, lock: string, gone: GoneReply): readonly Command[] {
+    const elsewhere = gone.flatMap(([id, ...memberships]) =>
+      memberships
+        .map(sessionOf)
+        .filter((session) => session !== lock)
+        .map((session): Command => ['ZREM', this.keys.place(tenant, session).members, id]),
+    );
+    return [['ZREM', this.keys.responsesOf(tenant), ...idsOf(gone)], ...elsewhere];
+  }
+}
+
+function idsOf(gone: GoneReply): readonly string[] {
+  return gone.map(([id]) => id);
+}
+
+function groupByPlace(replies: readonly (readonly string[])[]): readonly Swept[] {
+  const places = new Map<string, Swept>();
+  for (const reply of replies) {
+    for (let index = 0; index < reply.length; index += 2) {
+      const { tenant, lock, responseKey }: Expiring = readExpiring(reply[index] ?? '');
+      const name = JSON.stringify([tenant, lock]);
+      const place = places.get(name) ?? { tenant, lock, times: new Map<string, number>() };
+      place.times.set(responseKey, Number(reply[index + 1]));
+      places.set(name, place);
+    }
+  }
+  return [...places.values()];
+}

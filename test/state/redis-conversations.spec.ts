@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis as Client } from 'ioredis';
+
+import type { Tenant } from '../../src/access/index.js';
+import { conversationLock, type StateBackend } from '../../src/state/index.js';
+import { RedisKeys } from '../../src/state/redis/keys.js';
+import { startRedis, type RedisServer } from '../support/redis/redis-server.js';
+import {
+  createConversation,
+  idsOf,
+  listedIn,
+  openConversation,
+  partsIn,
+  seenIn,
+  turnIn,
+  turnWhenFree,
+} from './conversations.js';
+import { append, contextFrom, contextOf, LEASE_MS, message, newTenant, recordOf, START, TTL_MS } from './records.js';
+import { openRedis, type OpenedRedis } from './redis-fixture.js';
+import { repeatWrites } from './redis-calls.js';
+
+describe('conversations of replicas over one Redis', () => {
+  let server: RedisServer;
+  let opened: OpenedRedis;
+  let one: StateBackend;
+  let other: StateBackend;
+  let client: Client;
+  let keys: RedisKeys;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    // One of its own: what it counts is of this file.
+    server = await startRedis();
+    opened = await openRedis(server.url);
+    one = opened.backend;
+    other = await opened.replica();
+    client = new Client(server.url);
+    keys = new RedisKeys(opened.prefix);
+  });
+  beforeEach(async () => {
+    tenant = newTenant();
+    await createConversation(one, tenant, 'c', 'a');
+  });
+  afterAll(async () => {
+    await client.quit();
+    await opened.close();
+    await server.stop();
+  });
+
+  const add = ({ conversations }: StateBackend, ...ids: readonly string[]): Promise<unknown> =>
+    conversations.append(
+      tenant,
+      'c',
+      ids.map((id) => message(id)),
+    );
+  const placeOf = (id: string): readonly string[] => {
+    const { conversation, items, itemIds } = keys.place(tenant, conversationLock(id));
+    return [conversation, items, itemIds];
+  };
+  const lifetimesOf = (id: string): Promise<readonly number[]> =>
+    Promise.all(placeOf(id).map((key) => client.pttl(key)));
+
+  it('are open on one of them', async () => {
+    const lease = await openConversation(one, tenant, 'c');
+    expect(await other.conversations.open(tenant, 'c', { ttlMs: LEASE_MS })).toEqual({ refused: 'locked' });
+    expect(await add(other, 'b')).toEqual({ refused: 'locked' });
+    await one.responses.save(tenant, recordOf('r', partsIn('c', lease)));
+    expect(idsOf(await openConversation(other, tenant, 'c'))).toEqual(['a', ...contextFrom('r')]);
+  });
+
+  it('have whole turns in order, and every addition once, whoever writes at once', async () => {
+    const turns = Array.from({ length: 12 }, (_, index) => `r${index}`);
+    const added = Array.from({ length: 12 }, (_, index) => `added-${index}`);
+    const replica = (index: number): StateBackend => (index % 2 === 0 ? one : other);
+    await Promise.all([
+      ...turns.map((id, index) => turnWhenFree(replica(index), tenant, 'c', id)),
+      ...added.map(async (id, index) => {
+        while ((await add(replica(index), id)) !== undefined);
+      }),
+      ...added.map(async (id, index) => {
+        while ('refused' in (await replica(index + 1).conversations.deleteItem(tenant, 'c', id)));
+      }),
+    ]);
+    const seen = (await seenIn(other, tenant, 'c')) ?? [];
+    expect([...seen].sort()).toEqual(['a', ...contextFrom(...turns)].sort());
+    for (const id of turns) {
+      expect(await contextOf(other.responses, tenant, id)).toEqual(seen.slice(0, seen.indexOf(`${id}-out`) + 1));
+    }
+    const items = (await one.conversations.read(tenant, 'c'))?.items ?? [];
+    const bytes = items.reduce((total, item) => total + Buffer.byteLength(JSON.stringify(item)), 0);
+    expect(await client.hget(placeOf('c')[0] ?? '', 'size')).toBe(String(bytes));
+  });
+
+  it('show a reader no half of a turn', async () => {
+    let ended = false;
+    const read = async (): Promise<void> => {
+      while (!ended) expect(((await seenIn(other, tenant, 'c'))?.length ?? 0) % 2).toBe(1);
+    };
+    const write = async (): Promise<void> => {
+      for (let index = 0; index < 20; index += 1) await turnIn(one, tenant, 'c', `r${index}`);
+      ended = true;
+    };
+    await Promise.all([read(), read(), write()]);
+  });
+
+  it('are changed once by commands that a broken connection has repeated', async () => {
+    using _ = repeatWrites();
+    await createConversation(one, tenant, 'twice', 'a', 'b');
+    expect(await one.conversations.append(tenant, 'twice', [message('d')])).toBeUndefined();
+    expect(await one.conversations.deleteItem(tenant, 'twice', 'b')).toMatchObject({ id: 'twice' });
+    const lease = await openConversation(one, tenant, 'twice');
+    await one.responses.save(tenant, recordOf('r', partsIn('twice', lease)));
+    expect(await lease.renew()).toBe(false);
+    expect(await seenIn(other, tenant, 'twice')).toEqual(['a', 'd', ...contextFrom('r')]);
+    expect((await other.conversations.read(tenant, 'twice'))?.version).toBe(lease.version + 1);
+  });
+
+  it('do not expire, until they are deleted: then they are kept as long as a response needs them', async () => {
+    await turnIn(one, tenant, 'c', 'r');
+    expect(await lifetimesOf('c')).toEqual([-1, -1, -1]);
+    await one.conversations.delete(tenant, 'c');
+    const lifetimes = await lifetimesOf('c');
+    for (const lifetime of lifetimes) expect(lifetime).toBeGreaterThan(TTL_MS);
+    await append(one.responses, tenant, 'child', { parentId: 'r', expiresAt: START + 10 * TTL_MS });
+    for (const lifetime of await lifetimesOf('c')) expect(lifetime).toBeGreaterThan(10 * TTL_MS);
+    expect(await contextOf(other.responses, tenant, 'child')).toEqual(['a', ...contextFrom('r', 'child')]);
+  });
+
+  it('are not asked for ever for items that an index says they have', async () => {
+    const index = (id: string): string => keys.conversationsWith(tenant, id);
+    await client.zadd(index('gone'), opened.clock.now() - 120_000, '"c"');
+    await client.zadd(index('coming'), opened.clock.now() - 1000, '"c"');
+    await client.zadd(index('a'), opened.clock.now() + 1000, '"no such conversation"');
+    expect(await one.responses.items(tenant, ['gone', 'coming', 'a'])).toEqual(new Map([['a', message('a')]]));
+    expect(await client.exists(index('gone'))).toBe(0);
+    expect(await client.exists(index('coming'))).toBe(1);
+  });
+
+  it('of 10,000 items cost a turn that knows the version as little as short ones', async () => {
+    const ids = Array.from({ length: 10_000 }, (_, index) => `item-${index}`);
+    await createConversation(one, tenant, 'long', ...ids);
+    const cost = async (id: string): Promise<object> => {
+      await turnIn(one, tenant, id, `first-${id}`);
+      const known = (await one.conversations.read(tenant, id))?.version;
+      await client.config('RESETSTAT');
+      const lease = await openConversation(one, tenant, id, known);
+      expect(lease.items).toBeNull();
+      await one.responses.save(tenant, recordOf(`second-${id}`, partsIn(id, lease)));
+      const [commands, stats] = [await client.info('commandstats'), await client.info('stats')];
+      const calls = [...commands.matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name, count]) => `${name} ${count}`);
+      const bytes = Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
+      return { calls: calls.filter((call) => !/^(info|config|publish|subscribe|wait|ping)/.test(call)).sort(), isSmall: bytes < 10_000 };
+    };
+    await createConversation(one, tenant, 'tiny', 'a');
+    expect(await cost('long')).toEqual({ ...(await cost('tiny')), isSmall: true });
+    expect(await listedIn(other.conversations, tenant, 'long')).toEqual([
+      ...ids,
+      ...contextFrom('first-long', 'second-long'),
+    ]);
+    expect((await other.responses.chain(tenant, 'second-long'))?.items).toHaveLength(10_004);
+  });
+});
