@@ -51,14 +51,11 @@ export function connectSubscriber(settings: RedisSettings, attempt: number): Cli
   return new Client({ ...shared(address, settings), ...host, lazyConnect: true, ...options });
 }
 
-function withPauses(common: RedisOptions, options: RedisOptions): Client {
+function withPauses(common: RedisOptions, options: ConnectionOptions): Client {
   const { retryStrategy } = options;
-  // Without Sentinels that answer a connection would end for good, or wait for ever.
-  return new Client({
-    ...common,
-    ...options,
-    ...(retryStrategy === undefined ? {} : { sentinelRetryStrategy: retryStrategy }),
-  });
+  // Without Sentinels that answer, a connection would end for good, or wait for ever.
+  const sentinelRetryStrategy = (times: number): number | null => retryStrategy?.(times) ?? null;
+  return new Client({ ...common, ...options, ...(retryStrategy ? { sentinelRetryStrategy } : {}) });
 }
 
 function single(address: RedisAddress, settings: RedisSettings): RedisOptions {
