@@ -149,7 +149,10 @@ describe('conversations of replicas over one Redis', () => {
       const [commands, stats] = [await client.info('commandstats'), await client.info('stats')];
       const calls = [...commands.matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name, count]) => `${name} ${count}`);
       const bytes = Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
-      return { calls: calls.filter((call) => !/^(info|config|publish|subscribe|wait|ping)/.test(call)).sort(), isSmall: bytes < 10_000 };
+      return {
+        calls: calls.filter((call) => !/^(info|config|publish|subscribe|wait|ping)/.test(call)).sort(),
+        isSmall: bytes < 10_000,
+      };
     };
     await createConversation(one, tenant, 'tiny', 'a');
     expect(await cost('long')).toEqual({ ...(await cost('tiny')), isSmall: true });

@@ -54,44 +54,53 @@ export class ConversationIndex {
    */
   async find(tenant: Tenant, itemIds: readonly string[], now: number): Promise<ReadonlyMap<string, Item>> {
     const found = new Map<string, Item>();
+    const gone: Command[] = [];
     let bytes = 0;
-    let asked = (await this.holdersOf(tenant, itemIds)).filter((holders) => holders.length > 0);
-    while (asked.length > 0) {
-      const latest = asked.slice(0, BATCH).map((holders) => holders[0] as Holder);
-      const replies = await this.redis.read(
-        ...latest.map(({ itemId, name }) => {
-          const { base } = this.keys.place(tenant, conversationLock(JSON.parse(name) as string));
-          return run(CONVERSATION_ITEM, [base], toItemId(itemId));
-        }),
-      );
-      const gone: Command[] = [];
-      for (const [index, { itemId, name, since }] of latest.entries()) {
-        const [, text] = replies[index] as ConversationItem;
+    let candidates = await this.holdersOf(tenant, itemIds);
+    while (candidates.length > 0) {
+      const asked = candidates.slice(0, BATCH).flatMap(([latest]) => latest ?? []);
+      const texts = await this.textsOf(tenant, asked);
+      for (const [index, { itemId, name, since }] of asked.entries()) {
+        const text = texts[index];
         if (text != null) {
           bytes += Buffer.byteLength(text);
           if (bytes > this.maxBytes) throw new ContextTooLargeError(this.maxBytes, 'input');
           found.set(itemId, JSON.parse(text) as Item);
-        } else if (since < now - SETTLED_MS) gone.push(['ZREM', this.keys.conversationsWith(tenant, itemId), name]);
+        } else if (since < now - SETTLED_MS) {
+          gone.push(['ZREM', this.keys.conversationsWith(tenant, itemId), name]);
+        }
       }
-      if (gone.length > 0) await this.redis.write(...gone);
-      const left = asked.map((holders, index) => (index < BATCH ? holders.slice(1) : holders));
-      asked = left.filter(([next]) => next !== undefined && !found.has(next.itemId));
+      candidates = candidates
+        .map((holders, index) => (index < BATCH ? holders.slice(1) : holders))
+        .filter(([next]) => next !== undefined && !found.has(next.itemId));
     }
+    if (gone.length > 0) await this.redis.write(...gone);
     return found;
   }
 
-  /** The conversations that may have each item, latest first. */
+  /** The conversations that may have each item, latest first, without the items that none may have. */
   private async holdersOf(tenant: Tenant, itemIds: readonly string[]): Promise<readonly (readonly Holder[])[]> {
     const replies = await this.redis.read(
-      ...itemIds.map((id): Command => [
-        'ZRANGE',
-        this.keys.conversationsWith(tenant, id),
-        ...[0, -1, 'REV', 'WITHSCORES'],
-      ]),
+      ...itemIds.map((id): Command => {
+        const key = this.keys.conversationsWith(tenant, id);
+        return ['ZRANGE', key, 0, -1, 'REV', 'WITHSCORES'];
+      }),
     );
-    return replies.map((reply, index) => {
-      const [entries, itemId] = [reply as readonly string[], itemIds[index] as string];
-      return entries.flatMap((name, at) => (at % 2 === 0 ? [{ itemId, name, since: Number(entries[at + 1]) }] : []));
+    return replies.flatMap((reply, index) => {
+      const entries = reply as readonly (readonly [name: string, since: number | string])[];
+      const itemId = itemIds[index] as string;
+      return entries.length === 0 ? [] : [entries.map(([name, since]) => ({ itemId, name, since: Number(since) }))];
     });
+  }
+
+  /** The items that conversations have, JSON; null for those that they have not. */
+  private async textsOf(tenant: Tenant, holders: readonly Holder[]): Promise<readonly (string | null | undefined)[]> {
+    const replies = await this.redis.read(
+      ...holders.map(({ itemId, name }) => {
+        const { base } = this.keys.place(tenant, conversationLock(JSON.parse(name) as string));
+        return run(CONVERSATION_ITEM, [base], toItemId(itemId));
+      }),
+    );
+    return (replies as readonly ConversationItem[]).map(([, text]) => text);
   }
 }

@@ -18,9 +18,12 @@ import { GRACE_MS } from './scripts/responses.js';
 /** Most responses per script. */
 const BATCH = 1000;
 /** Most responses of an index that one sweep looks at. */
-const SWEPT = 128;
+const SWEPT = 64;
 /** An entry without a response may be that of a save between its commands for no longer, ms. */
 const CERTAIN_MS = 60_000;
+
+/** A part of an index with the scores: when each response expires, ms. */
+type Entries = readonly (readonly [entry: string, expiresAt: number])[];
 
 /** Some responses of one place. */
 interface Swept {
@@ -69,7 +72,7 @@ export class Tombstones {
     const shards = Array.from({ length: SHARDS }, (_, shard) => this.keys.expiring(shard));
     const limits = ['BYSCORE', 'LIMIT', 0, SWEPT, 'WITHSCORES'] as const;
     const replies = await this.redis.read(...shards.map((shard): Command => ['ZRANGE', shard, '-inf', now, ...limits]));
-    const places = groupByPlace(replies as readonly (readonly string[])[]);
+    const places = groupByPlace(replies as readonly Entries[]);
     if (places.length === 0) return false;
     const swept = await this.redis.write(
       ...places.map(({ tenant, lock, times }) =>
@@ -80,7 +83,7 @@ export class Tombstones {
     const commands = done.flat();
     const gone = swept.flatMap((reply) => idsOf((reply as SweepReply)[0]));
     await Promise.all([commands.length > 0 && this.redis.write(...commands), this.notices.deleted(gone)]);
-    const isFull = replies.some((reply) => (reply as readonly string[]).length === 2 * SWEPT);
+    const isFull = replies.some((reply) => (reply as Entries).length === SWEPT);
     return isFull && commands.length > 0;
   }
 
@@ -139,16 +142,14 @@ function idsOf(gone: GoneReply): readonly string[] {
   return gone.map(([id]) => id);
 }
 
-function groupByPlace(replies: readonly (readonly string[])[]): readonly Swept[] {
+function groupByPlace(replies: readonly Entries[]): readonly Swept[] {
   const places = new Map<string, Swept>();
-  for (const reply of replies) {
-    for (let index = 0; index < reply.length; index += 2) {
-      const { tenant, lock, responseKey }: Expiring = readExpiring(reply[index] ?? '');
-      const name = JSON.stringify([tenant, lock]);
-      const place = places.get(name) ?? { tenant, lock, times: new Map<string, number>() };
-      place.times.set(responseKey, Number(reply[index + 1]));
-      places.set(name, place);
-    }
+  for (const [entry, expiresAt] of replies.flat()) {
+    const { tenant, lock, responseKey }: Expiring = readExpiring(entry);
+    const name = JSON.stringify([tenant, lock]);
+    const place = places.get(name) ?? { tenant, lock, times: new Map<string, number>() };
+    place.times.set(responseKey, expiresAt);
+    places.set(name, place);
   }
   return [...places.values()];
 }
