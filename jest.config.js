@@ -27,11 +27,11 @@ export const base = {
   },
 };
 
-/** With one PostgreSQL server for all of them. */
-const withPostgres = {
+/** With one PostgreSQL server and one Redis for all of them. */
+const withServers = {
   ...base,
-  globalSetup: '<rootDir>/test/support/postgres/global-setup.ts',
-  globalTeardown: '<rootDir>/test/support/postgres/global-teardown.ts',
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
 
 export default {
@@ -44,11 +44,11 @@ export default {
   projects: [
     { ...base, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
     {
-      ...withPostgres,
+      ...withServers,
       displayName: 'e2e',
       testMatch: ['<rootDir>/{test/!(cluster|codex),examples}/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
     },
     // What runs the built service as several processes, and databases that crash.
-    { ...withPostgres, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.spec.ts'] },
+    { ...withServers, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.spec.ts'] },
   ],
 };

@@ -3,7 +3,7 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-import { importCluster } from '../../test/support/postgres/global-setup.ts';
+import { importCluster } from '../../test/support/global-setup.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/support/postgres/test-database.ts';
 
 const MIGRATE = fileURLToPath(new URL('../../dist/migrate.js', import.meta.url));

@@ -18,6 +18,7 @@ export interface RedisAddress {
   readonly authorities?: string;
 }
 
+/** A server by its name or address, without brackets, and its port. */
 export interface RedisHost {
   readonly host: string;
   readonly port: number;
@@ -66,6 +67,6 @@ function toHost(text: string, defaultPort: number): RedisHost | undefined {
   return host !== undefined && isPort ? { host, port: Number(port) } : undefined;
 }
 
-function optional<Name extends keyof RedisAddress>(name: Name, value: string | null): Partial<RedisAddress> {
+function optional(name: keyof RedisAddress, value: string | null): Partial<RedisAddress> {
   return value === null || value === '' ? {} : { [name]: value };
 }

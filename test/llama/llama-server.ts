@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { describe } from '@jest/globals';
 
-import { findOnPath } from '../support/on-path.js';
+import { findOnPath } from '../support/find-program.js';
 import { startServer } from '../support/postgres/server-process.js';
 import { requireRule } from '../support/rule.js';
 import { onStablePort } from '../support/stable-port.js';

@@ -25,7 +25,7 @@ const REFRESH_MS = 5000;
 /** A connection that is not open yet: `connect` opens it. */
 export function createClient(settings: RedisSettings, options: ConnectionOptions): Client | Cluster {
   const address = addressOf(settings);
-  if (address.kind !== 'cluster') return new Client({ ...single(address, settings), ...options });
+  if (address.kind !== 'cluster') return withPauses(single(address, settings), options);
   const { retryStrategy, enableOfflineQueue, ...rest } = options;
   const cluster: ClusterOptions = {
     lazyConnect: true,
@@ -46,9 +46,16 @@ export function createClient(settings: RedisSettings, options: ConnectionOptions
 export function connectSubscriber(settings: RedisSettings, attempt: number): Client {
   const address = addressOf(settings);
   const options: RedisOptions = { retryStrategy: () => null, maxRetriesPerRequest: 0 };
-  if (address.kind !== 'cluster') return new Client({ ...single(address, settings), ...options });
+  if (address.kind !== 'cluster') return withPauses(single(address, settings), options);
   const host = address.hosts[attempt % address.hosts.length];
   return new Client({ ...shared(address, settings), ...host, lazyConnect: true, ...options });
+}
+
+function withPauses(common: RedisOptions, options: ConnectionOptions): Client {
+  const { retryStrategy } = options;
+  // Without Sentinels that answer, a connection would end for good, or wait for ever.
+  const sentinelRetryStrategy = (times: number): number | null => retryStrategy?.(times) ?? null;
+  return new Client({ ...common, ...options, ...(retryStrategy ? { sentinelRetryStrategy } : {}) });
 }
 
 function single(address: RedisAddress, settings: RedisSettings): RedisOptions {
@@ -59,8 +66,6 @@ function single(address: RedisAddress, settings: RedisSettings): RedisOptions {
     sentinels: [...address.hosts],
     name: address.primary,
     sentinelMaxConnections: address.hosts.length,
-    // Failing over is Redis's own business; who asks the Sentinels again is the connection.
-    sentinelRetryStrategy: () => null,
     ...(address.sentinelUsername === undefined ? {} : { sentinelUsername: address.sentinelUsername }),
     ...(address.sentinelPassword === undefined ? {} : { sentinelPassword: address.sentinelPassword }),
     ...(address.isEncrypted ? { enableTLSForSentinelMode: true, sentinelTLS: tlsOf(address) } : {}),

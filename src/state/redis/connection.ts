@@ -32,7 +32,9 @@ export class Connection {
       retryStrategy: () => this.pause(),
     });
     this.client.on('ready', () => this.ready());
-    this.client.on('error', (error) => (this.reason = error));
+    this.client.on('error', (error: unknown) => {
+      this.reason = error;
+    });
   }
 
   get isReady(): boolean {
@@ -65,8 +67,9 @@ export class Connection {
     const wasReady = this.isReady;
     this.state = 'closed';
     this.fail(new Error('the connection was closed'));
-    if (wasReady) await this.client.quit().catch(() => undefined);
-    this.client.disconnect();
+    // The server closes the connection; a driver that closes a closed one waits for two seconds.
+    const hasQuit = wasReady && (await this.client.quit().catch(() => undefined)) !== undefined;
+    if (!hasQuit && this.client.status !== 'end') this.client.disconnect();
   }
 
   private ready(): void {

@@ -108,7 +108,8 @@ export function slackOf(expiresAt: number, now: number): number {
 export function insertionArgs(insertion: Insertion, isMember: boolean): readonly (string | number)[] {
   const { id, parentId, createdAt, expiresAt, slack, fields, texts } = insertion;
   return [
-    ...[id, parentId ?? '', createdAt, expiresAt, slack, isMember ? 1 : 0],
+    // An id may be empty.
+    ...[id, parentId === null ? '' : `=${parentId}`, createdAt, expiresAt, slack, isMember ? 1 : 0],
     ...[fields.length, ...fields, texts.length, ...texts],
   ];
 }

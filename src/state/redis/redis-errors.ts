@@ -38,9 +38,9 @@ export function isTimeout(error: unknown): boolean {
   return /command timed out/i.test(describe(error));
 }
 
-/** Whether Redis refuses who asks, or what is asked, for good. */
+/** Whether Redis refuses who asks or what is asked for good, or is not who it should be. */
 export function isRefusal(error: unknown): boolean {
-  return /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid password|AUTH|DB index|invalid DB|unknown command))/.test(
+  return /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid password|AUTH|DB index|invalid DB|unknown command))|certificate/.test(
     describe(error),
   );
 }

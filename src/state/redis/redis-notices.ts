@@ -149,7 +149,7 @@ export class RedisNotices {
     } finally {
       check.cancel();
       signal.removeEventListener('abort', stop);
-      client.disconnect();
+      if (client.status !== 'end') client.disconnect();
     }
   }
 

@@ -88,7 +88,7 @@ export class RedisResponseGraph extends ResponseGraph {
     const [reply] = (await this.redis.read(script)) as readonly LeavesReply[];
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    const leaves = toLeaves(reply as readonly string[], lock);
+    const leaves = toLeaves(reply, lock);
     if (!isForward(page)) leaves.reverse();
     const cursor = page.after ?? page.before;
     const position = cursor === undefined ? -1 : leaves.findIndex(({ responseKey }) => responseKey === toKey(cursor));
@@ -109,7 +109,7 @@ export class RedisResponseGraph extends ResponseGraph {
     const [reply] = (await this.redis.read(script)) as readonly TreeReply[];
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    return toTree(reply as readonly TreeRow[]);
+    return toTree(reply);
   }
 
   /** A visible response. `lock`: whose place it lies in, if it is known. */

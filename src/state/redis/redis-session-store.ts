@@ -11,7 +11,7 @@ import { type List, type Listed, type ListedResponses, toBatches } from './liste
 import { membershipOf } from './membership.js';
 import type { Redis } from './redis.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
-import { type Command, run } from './script.js';
+import { run } from './script.js';
 import { ENTER } from './scripts/enter.js';
 import { JOIN, LEAVE, type LeaveReply } from './scripts/sessions.js';
 import type { Tombstones } from './tombstones.js';

@@ -19,6 +19,8 @@ export async function requireUsable(connection: Connection, { REDIS_PREFIX }: Re
     const fault = faultOf(parse(await refusable('INFO', node.info())), isCluster);
     if (fault !== undefined) throw new StateStartError(`REDIS_URL: ${fault}`);
   }
+  // The driver goes on with database 0 when there is no such one.
+  if (!isCluster) await refusable('SELECT', client.select(client.options.db ?? 0));
   const key = `${REDIS_PREFIX}:check`;
   // What a user may do is not asked, but tried.
   await refusable('EVAL', client.eval(`return redis.call('DEL', KEYS[1])`, 1, key));
@@ -33,9 +35,9 @@ async function refusable<Reply>(command: string, reply: Promise<Reply>): Promise
   }
 }
 
-/** What the operator is told when Redis refuses the user, or what the user does. */
+/** What the operator is told when Redis refuses the user or what the user does, or when its certificate is not trusted. */
 export function refusalOf(error: unknown, what = ''): StateStartError {
-  return new StateStartError(`REDIS_URL: Redis refuses this user or password: ${what}${describe(error)}`, {
+  return new StateStartError(`REDIS_URL: Redis cannot be used: ${what}${describe(error)}`, {
     cause: error,
   });
 }

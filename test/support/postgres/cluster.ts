@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { onStablePort } from '../stable-port.js';
 import { serverAccount } from './account.js';
 import { copyBinaries } from './binaries.js';
-import { guardDirectory } from './guard.js';
+import { guardDirectory } from '../guard.js';
 import { type RunOptions, runProgram, type ServerProcess, startServer } from './server-process.js';
 
 /** A PostgreSQL server of its own, with its data in a temporary directory. It does not outlive this process. */
@@ -34,7 +34,7 @@ const SETTINGS = [
 /** Starts a server, as root or an ordinary user. The machine needs no PostgreSQL of its own, and is not changed. */
 export async function startCluster(): Promise<Cluster> {
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-postgres-'));
-  const release = guardDirectory(directory);
+  const release = guardDirectory(directory, 'data/postmaster.pid');
   const remove = (): void => {
     rmSync(directory, { recursive: true, force: true });
     release();

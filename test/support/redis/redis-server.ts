@@ -1,42 +1,120 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { findOnPath } from '../find-program.js';
+import { guardDirectory } from '../guard.js';
 import { onStablePort } from '../stable-port.js';
 
-/** A Redis server of its own, without data on disk. It does not outlive this process. */
+/** A Redis server of its own on the loopback interface. It does not outlive this process. */
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
+  readonly port: number;
+  /** Ends the server at once and cuts every connection. Without `--appendonly yes` everything is lost. */
+  crash(): Promise<void>;
+  /** Starts the server again after a crash, on the same port. */
+  resume(): Promise<void>;
+  /** Stops answering without closing anything, as a machine that hangs, until `thaw`. */
+  freeze(): void;
+  thaw(): void;
+  /** Ends the server and removes its data. */
   stop(): Promise<void>;
 }
 
-/** Starts a server: `redis-server` on PATH, or REDIS_SERVER. */
-export async function startRedis(...options: readonly string[]): Promise<RedisServer> {
-  const directory = await mkdtemp(join(tmpdir(), 'antiphon-redis-'));
-  const program = process.env['REDIS_SERVER'] ?? 'redis-server';
-  return onStablePort(async (port) => {
-    const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory, ...options];
-    const server = spawn(program, settings, { stdio: ['ignore', 'pipe', 'inherit'] });
-    await untilReady(server);
-    const stop = async (): Promise<void> => {
-      server.kill('SIGKILL');
-      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
-      await rm(directory, { recursive: true, force: true });
-    };
-    return { url: `redis://127.0.0.1:${port}`, stop, [Symbol.asyncDispose]: stop };
-  });
+/** What a server is told: options of `redis-server`, after a configuration file that it may write to, if there is to be one. */
+export interface RedisOptions {
+  readonly options?: readonly string[];
+  readonly configuration?: string;
 }
 
-async function untilReady(server: ChildProcess): Promise<void> {
+/** Nothing is written to disk unless a test asks for it. */
+const SETTINGS = ['--bind', '127.0.0.1', '--save', '', '--pidfile', 'redis.pid'];
+
+/** The server that REDIS_SERVER or PATH names; undefined when this machine has none. */
+export function findRedis(): string | undefined {
+  const named = process.env['REDIS_SERVER'];
+  if (named === undefined) return findOnPath('redis-server');
+  if (!existsSync(named)) throw new Error(`REDIS_SERVER: there is no ${named}`);
+  return named;
+}
+
+/** Starts a server with options such as `'--appendonly', 'yes'`. */
+export function startRedis(...options: readonly string[]): Promise<RedisServer> {
+  return startRedisWith({ options });
+}
+
+/** Starts a server. Throws with its output when it does not become ready. */
+export async function startRedisWith({ options = [], configuration }: RedisOptions): Promise<RedisServer> {
+  const program = findRedis();
+  if (program === undefined) throw new Error('there is no redis-server on PATH, and REDIS_SERVER is not set');
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-redis-'));
+  const release = guardDirectory(directory, 'redis.pid');
+  const file = configuration === undefined ? [] : [join(directory, 'redis.conf')];
+  if (file[0] !== undefined) await writeFile(file[0], configuration ?? '');
+  const remove = async (): Promise<void> => {
+    await rm(directory, { recursive: true, force: true });
+    release();
+  };
+  try {
+    return await onStablePort(async (port) => {
+      const settings = [...file, '--port', String(port), ...SETTINGS, ...options];
+      const start = (): Promise<ChildProcess> => startServer(program, settings, directory);
+      return serverOf(port, await start(), start, remove);
+    });
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+function serverOf(
+  port: number,
+  started: ChildProcess,
+  start: () => Promise<ChildProcess>,
+  remove: () => Promise<void>,
+): RedisServer {
+  let running: ChildProcess | undefined = started;
+  const crash = async (): Promise<void> => {
+    const server = running;
+    running = undefined;
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
+    const exited = once(server, 'exit');
+    server.kill('SIGKILL');
+    await exited;
+  };
+  const stop = async (): Promise<void> => {
+    await crash();
+    await remove();
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    crash,
+    resume: async () => {
+      running ??= await start();
+    },
+    freeze: () => void running?.kill('SIGSTOP'),
+    thaw: () => void running?.kill('SIGCONT'),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function startServer(program: string, settings: readonly string[], directory: string): Promise<ChildProcess> {
+  const server = spawn(program, settings, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';
   const ready = Promise.withResolvers<undefined>();
-  server.stdout?.on('data', (chunk: Buffer) => {
-    log += chunk.toString();
-    if (log.includes('Ready to accept connections')) ready.resolve(undefined);
-  });
+  const keep = (chunk: Buffer): void => {
+    log = (log + chunk.toString()).slice(-20_000);
+    if (/Ready to accept connections|Sentinel ID is/.test(log)) ready.resolve(undefined);
+  };
+  server.stdout.on('data', keep);
+  server.stderr.on('data', keep);
   server.once('error', (error) => ready.reject(error));
-  server.once('exit', () => ready.reject(new Error(`redis-server has ended:\n${log}`)));
+  server.once('close', () => ready.reject(new Error(`redis-server has ended:\n${log}`)));
   await ready.promise;
+  return server;
 }

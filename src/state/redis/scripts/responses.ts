@@ -53,7 +53,7 @@ end
 
 -- An insertion that is written from ARGV[start] on (../insertion.ts), and the position after it.
 local function insertionAt(start)
-  local r = {id = ARGV[start], parent = ARGV[start + 1], created = ARGV[start + 2], isMember = ARGV[start + 5] == '1'}
+  local r = {id = ARGV[start], parent = ARGV[start + 1] ~= '' and string.sub(ARGV[start + 1], 2), created = ARGV[start + 2], isMember = ARGV[start + 5] == '1'}
   r.expires, r.slack = tonumber(ARGV[start + 3]), tonumber(ARGV[start + 4])
   local next = start + 7
   r.fields = {unpack(ARGV, next, next + ARGV[start + 6] - 1)}
@@ -63,12 +63,12 @@ local function insertionAt(start)
 end
 
 -- Whether the response that it continues, if any, is stored, visible or not.
-local function linked(r) return r.parent == '' or exists(r.parent) end
+local function linked(r) return not r.parent or exists(r.parent) end
 
 -- Stores a response that is not stored and is linked.
 local function insert(r)
   local key, keptUntil = at(r.id), math.min(r.expires + r.slack, ${NEVER})
-  if r.parent ~= '' then
+  if r.parent then
     local ofParent = tonumber(redis.call('HGET', at(r.parent), 'until'))
     redis.call('ZADD', at(r.parent) .. ':children', r.created, r.id)
     if r.expires > ofParent then

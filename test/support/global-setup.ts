@@ -1,36 +1,40 @@
 import { registerHooks } from 'node:module';
 
-import type * as redisServers from '../redis/redis-server.js';
-import type * as clusters from './cluster.js';
+import type * as clusters from './postgres/cluster.js';
+import type * as redisServers from './redis/redis-server.js';
 
 declare global {
-  /** The server of this test run, for its teardown. */
+  /** The servers of this test run, for its teardown. */
   var testCluster: clusters.Cluster | undefined;
   var testRedis: redisServers.RedisServer | undefined;
 }
 
-/** Starts one PostgreSQL server for the whole test run. Specs find its URL in TEST_POSTGRES_URL. */
-export default async function startTestCluster(): Promise<void> {
+/**
+ * Starts one PostgreSQL server for the whole test run, and one Redis if this machine has one. Specs find their URLs in
+ * TEST_POSTGRES_URL and TEST_REDIS_URL.
+ */
+export default async function startServers(): Promise<void> {
   const { startCluster } = await importCluster();
   globalThis.testCluster = await startCluster();
   process.env['TEST_POSTGRES_URL'] = globalThis.testCluster.url();
-  const { startRedis } = await importRedis();
+  const { findRedis, startRedis } = await importRedis();
+  if (findRedis() === undefined) return;
   globalThis.testRedis = await startRedis();
   process.env['TEST_REDIS_URL'] = globalThis.testRedis.url;
 }
 
 /** Jest has Node load this file and what it imports, and Node looks for the very `.js` that an import names. */
 export function importCluster(): Promise<typeof clusters> {
-  return importSupport(() => import('./cluster.js'));
+  return importSupport(() => import('./postgres/cluster.js'));
 }
 
-/** The same for the Redis server. */
+/** The same for what starts a Redis. */
 export function importRedis(): Promise<typeof redisServers> {
-  return importSupport(() => import('../redis/redis-server.js'));
+  return importSupport(() => import('./redis/redis-server.js'));
 }
 
 async function importSupport<T>(load: () => Promise<T>): Promise<T> {
-  const support = new URL('../', import.meta.url).href;
+  const support = new URL('./', import.meta.url).href;
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {
       const isOurs = context.parentURL?.startsWith(support) === true && specifier.startsWith('.');

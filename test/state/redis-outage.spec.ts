@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Redis as Client } from 'ioredis';
+
+import type { Tenant } from '../../src/access/index.js';
+import { StoreUnavailableError } from '../../src/state/index.js';
+import type { RedisSettings } from '../../src/state/redis/connection-options.js';
+import type { RedisBackend } from '../../src/state/redis/index.js';
+import { SystemClock } from '../../src/time/index.js';
+import { describeRedis } from '../support/redis/describe-redis.js';
+import { startRedisCluster } from '../support/redis/redis-cluster.js';
+import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
+import { startRedis } from '../support/redis/redis-server.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { append, contextFrom, contextOf, newTenant, recordOf, TTL_MS } from './records.js';
+import { type OpenedRedis, openRedis } from './redis-fixture.js';
+
+const clock = new SystemClock();
+
+/** Resolves as soon as the backend can serve. */
+async function ready(backend: RedisBackend): Promise<void> {
+  for (;;) {
+    const failure = await backend.responses.check().catch((error: unknown) => error);
+    if (failure === undefined) return;
+    expect(failure).toBeInstanceOf(StoreUnavailableError);
+    await clock.sleep(10);
+  }
+}
+
+/** Saves responses in parallel lines until that fails, and has something happen after the first `before`. */
+async function saveUntil(
+  backend: RedisBackend,
+  tenant: Tenant,
+  before: number,
+  happens: () => Promise<void>,
+): Promise<readonly string[]> {
+  const saved: string[] = [];
+  const enough = Promise.withResolvers<undefined>();
+  const expiresAt = clock.now() + TTL_MS;
+  const saveLine = async (line: number): Promise<unknown> => {
+    for (let index = 0; ; index += 1) {
+      const id = `r-${line}-${index}`;
+      const parentId = index === 0 ? null : `r-${line}-${index - 1}`;
+      try {
+        await backend.responses.save(tenant, recordOf(id, { parentId, expiresAt, sessionId: `r-${line}-0` }));
+      } catch (error) {
+        return error;
+      }
+      saved.push(id);
+      if (saved.length === before) enough.resolve(undefined);
+    }
+  };
+  const lines = Promise.all(Array.from({ length: 8 }, (_, line) => saveLine(line)));
+  await enough.promise;
+  await happens();
+  for (const failure of await lines) expect(failure).toBeInstanceOf(StoreUnavailableError);
+  return saved;
+}
+
+async function expectAll(backend: RedisBackend, tenant: Tenant, ids: readonly string[]): Promise<void> {
+  const chains = await Promise.all(ids.map((id) => backend.responses.chain(tenant, id)));
+  expect(chains.map((chain) => chain?.items.length)).toEqual(ids.map((id) => 2 * (Number(id.split('-').at(-1)) + 1)));
+}
+
+describeRedis('a backend whose Redis goes away', () => {
+  const tenant = newTenant();
+  let opened: OpenedRedis;
+  let proxy: TcpProxy;
+  let throughProxy: Partial<RedisSettings>;
+  let backend: RedisBackend;
+
+  beforeAll(async () => {
+    opened = await openRedis();
+    const url = new URL(process.env['TEST_REDIS_URL'] ?? '');
+    proxy = await TcpProxy.open(Number(url.port));
+    throughProxy = { REDIS_URL: `redis://127.0.0.1:${proxy.port}` };
+    backend = await opened.replica(throughProxy, clock);
+  });
+  afterAll(async () => {
+    await opened.close();
+    await proxy.close();
+  });
+
+  it.each<[string, (backend: RedisBackend) => Promise<unknown>]>([
+    ['get', ({ responses }) => responses.get(tenant, 'a')],
+    ['save', ({ responses }) => responses.save(tenant, recordOf('a'))],
+    ['chain', ({ responses }) => responses.chain(tenant, 'a')],
+    ['purge', ({ responses }) => responses.purge()],
+    ['check', ({ responses }) => responses.check()],
+    ['tryAcquire', ({ locks }) => locks.tryAcquire(tenant, 'session', 1)],
+    ['find', ({ secrets }) => secrets.find('key')],
+  ])('says of %s that it is not available, and comes back', async (_name, call) => {
+    await ready(backend);
+    await proxy.cut();
+    const failure: unknown = await call(backend).catch((error: unknown) => error);
+    await expect(call(backend)).rejects.toBeInstanceOf(StoreUnavailableError);
+    await proxy.restore();
+    expect((failure as StoreUnavailableError).toApiError()).toMatchObject({ status: 503, code: 'service_unavailable' });
+    await ready(backend);
+    await call(backend);
+  });
+
+  it('knows from then on that nothing can be saved, until it comes back', async () => {
+    await ready(backend);
+    await backend.responses.expectSave();
+    await proxy.cut();
+    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await expect(backend.responses.expectSave()).rejects.toBeInstanceOf(StoreUnavailableError);
+    await proxy.restore();
+    await ready(backend);
+    await backend.responses.expectSave();
+  });
+
+  it('serves at once when only its connections were cut', async () => {
+    await ready(backend);
+    const client = new Client(process.env['TEST_REDIS_URL'] ?? '');
+    for (const id of ['a', 'b', 'c']) {
+      await client.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES');
+      const session = `cut-${id}`;
+      await append(backend.responses, tenant, session, { expiresAt: clock.now() + TTL_MS });
+      expect(await contextOf(backend.responses, tenant, session)).toEqual(contextFrom(session));
+    }
+    client.disconnect();
+  });
+
+  it('gives up on a network that is silent, and comes back', async () => {
+    const impatient = await opened.replica({ ...throughProxy, REDIS_COMMAND_TIMEOUT_MS: 500 }, clock);
+    await ready(impatient);
+    proxy.stall();
+    await Promise.all(
+      [
+        impatient.responses.get(tenant, 'a'),
+        impatient.responses.save(tenant, recordOf('a')),
+        impatient.responses.check(),
+      ].map((call) => expect(call).rejects.toBeInstanceOf(StoreUnavailableError)),
+    );
+    await proxy.restore();
+    await ready(impatient);
+  });
+
+  it('drops what it holds of others while it hears nothing of their deletions', async () => {
+    const other = await opened.replica({}, clock);
+    await ready(backend);
+    const told: unknown[] = [];
+    const waiters = new Map<string, () => void>();
+    const tell = (what: unknown): void => {
+      told.push(what);
+      waiters.get(JSON.stringify(what))?.();
+    };
+    const until = (what: unknown): Promise<void> =>
+      new Promise((resolve) => {
+        waiters.set(JSON.stringify(what), resolve);
+        if (told.some((one) => JSON.stringify(one) === JSON.stringify(what))) resolve();
+      });
+    backend.notices.subscribe({
+      deleted: (ids) => ids.forEach(tell),
+      interrupted: () => tell('interrupted'),
+      resumed: () => tell('resumed'),
+    });
+    await proxy.cut();
+    await until('interrupted');
+    await proxy.restore();
+    await until('resumed');
+    await append(other.responses, tenant, 'to delete', { expiresAt: clock.now() + TTL_MS });
+    await other.responses.delete(tenant, 'to delete', { cascade: false });
+    await until('to delete');
+  });
+});
+
+describeRedis('a Redis that is full', () => {
+  it('refuses saves and goes on with reads, and takes saves again', async () => {
+    await using server = await startRedis();
+    await using opened = await openRedis(server.url);
+    const { responses } = opened.backend;
+    const tenant = newTenant();
+    await append(responses, tenant, 'before');
+    const client = new Client(server.port);
+    await client.config('SET', 'maxmemory', '1');
+    const failure: unknown = await append(responses, tenant, 'full').catch((error: unknown) => error);
+    expect((failure as StoreUnavailableError).toApiError()).toMatchObject({ status: 503, code: 'service_unavailable' });
+    expect(await contextOf(responses, tenant, 'before')).toEqual(contextFrom('before'));
+    expect(await responses.get(tenant, 'full')).toBeUndefined();
+    await responses.check();
+    await responses.delete(tenant, 'before', { cascade: false });
+    await client.config('SET', 'maxmemory', '0');
+    client.disconnect();
+    await append(responses, tenant, 'after');
+  });
+});
+
+describeRedis('a Redis that crashes', () => {
+  it('has everything that it confirmed with appendfsync always, and knows the scripts again', async () => {
+    await using server = await startRedis('--appendonly', 'yes', '--appendfsync', 'always');
+    await using opened = await openRedis(server.url);
+    const backend = await opened.replica({}, clock);
+    const tenant = newTenant();
+    const saved = await saveUntil(backend, tenant, 100, () => server.crash());
+    await server.resume();
+    await ready(backend);
+    await expectAll(backend, tenant, saved);
+  });
+
+  it.each([
+    { name: 'Sentinels', start: startRedisSentinels },
+    { name: 'a cluster', start: () => startRedisCluster(1) },
+  ])(
+    'has everything that a replica confirmed, which is promoted by $name',
+    async ({ start }) => {
+      await using servers = await start();
+      await using opened = await openRedis(servers.url);
+      const backend = await opened.replica({ REDIS_WAIT_REPLICAS: 1, REDIS_COMMAND_TIMEOUT_MS: 2000 }, clock);
+      const tenant = newTenant();
+      await ready(backend);
+      const primary = 'primary' in servers ? servers.primary : servers.primaries[0];
+      const saved = await saveUntil(backend, tenant, 100, async () => {
+        await primary?.crash();
+      });
+      // Every response, wherever it lies: also where another server has to take over first.
+      const readAll = async (): Promise<unknown> => {
+        try {
+          await Promise.all(saved.map((id) => backend.responses.get(tenant, id)));
+        } catch (error) {
+          return error;
+        }
+        return undefined;
+      };
+      for (let failure = await readAll(); failure !== undefined; failure = await readAll()) {
+        expect(failure).toBeInstanceOf(StoreUnavailableError);
+        await clock.sleep(50);
+      }
+      await expectAll(backend, tenant, saved);
+    },
+    60_000,
+  );
+
+  it('refuses a save that too few replicas confirm', async () => {
+    await using primary = await startRedis('--repl-diskless-sync-delay', '0');
+    await using replica = await startRedis('--replicaof', '127.0.0.1', String(primary.port));
+    await using opened = await openRedis(primary.url);
+    const backend = await opened.replica({ REDIS_WAIT_REPLICAS: 1, REDIS_COMMAND_TIMEOUT_MS: 500 }, clock);
+    await ready(backend);
+    await append(backend.responses, newTenant(), 'a');
+    await replica.crash();
+    const tenant = newTenant();
+    await expect(append(backend.responses, tenant, 'b')).rejects.toThrow(/0 replicas .*REDIS_WAIT_REPLICAS is 1/);
+    await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
+    expect(await backend.responses.get(tenant, 'none')).toBeUndefined();
+  });
+});

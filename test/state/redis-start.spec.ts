@@ -1,0 +1,154 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Redis as Client } from 'ioredis';
+
+import { Environment } from '../../src/config/index.js';
+import { StateStartError, StoreUnavailableError } from '../../src/state/index.js';
+import type { RedisSettings } from '../../src/state/redis/connection-options.js';
+import { RedisBackend } from '../../src/state/redis/index.js';
+import { SystemClock } from '../../src/time/index.js';
+import { makeCertificate } from '../support/redis/certificate.js';
+import { describeRedis } from '../support/redis/describe-redis.js';
+import { startRedisCluster } from '../support/redis/redis-cluster.js';
+import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
+import { startRedis } from '../support/redis/redis-server.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+
+describeRedis('the start of a backend over Redis', () => {
+  const clock = new SystemClock();
+  let backends: RedisBackend[];
+
+  beforeEach(() => {
+    Logger.overrideLogger(false);
+    backends = [];
+  });
+  afterEach(async () => {
+    await Promise.all(backends.map((backend) => backend.stop()));
+  });
+
+  const backendFor = (url: string, overrides: Partial<RedisSettings> = {}): RedisBackend => {
+    const backend = new RedisBackend(Object.assign(new Environment(), { REDIS_URL: url }, overrides), clock);
+    backends.push(backend);
+    return backend;
+  };
+  const expectServed = async (url: string, overrides?: Partial<RedisSettings>): Promise<void> => {
+    const backend = backendFor(url, overrides);
+    await backend.start();
+    expect(await backend.secrets.getOrCreate('key', 'value')).toBe('value');
+    expect(await backend.secrets.find('key')).toBe('value');
+  };
+  const expectRefused = async (url: string, reason: RegExp): Promise<void> => {
+    const start = backendFor(url).start();
+    await expect(start).rejects.toBeInstanceOf(StateStartError);
+    await expect(start).rejects.toThrow(reason);
+    await expect(start).rejects.not.toThrow('secret');
+  };
+  const untilServed = async (backend: RedisBackend): Promise<void> => {
+    while (await backend.secrets.find('key').catch((error: unknown) => error)) await clock.sleep(10);
+  };
+
+  it('is refused with a wrong password, and without one', async () => {
+    await using server = await startRedis('--requirepass', 'right');
+    await expectServed(server.url.replace('//', '//:right@'));
+    await expectRefused(server.url.replace('//', '//:secret@'), /^REDIS_URL: .*WRONGPASS/);
+    await expectRefused(server.url.replace('//', '//nobody:secret@'), /^REDIS_URL: .*WRONGPASS/);
+    await expectRefused(server.url, /^REDIS_URL: .*NOAUTH/);
+  });
+
+  it.each(['-eval', '-publish', '-info', '~other:*'])('is refused with a user whose rules are %s', async (rule) => {
+    await using server = await startRedis();
+    const admin = new Client(server.port);
+    const keys = rule.startsWith('~') ? rule : '~*';
+    await admin.acl('SETUSER', 'limited', 'on', '>secret', '&*', '+@all', keys, ...(keys === rule ? [] : [rule]));
+    admin.disconnect();
+    await expectRefused(server.url.replace('//', '//limited:secret@'), /^REDIS_URL: .*(?:NOPERM|permission)/);
+  });
+
+  it('is refused with a database that is not there', async () => {
+    await using server = await startRedis();
+    await expectRefused(`${server.url}/99`, /^REDIS_URL: .*DB index/);
+  });
+
+  it('keeps what it stores in the database that is named', async () => {
+    await using server = await startRedis();
+    await expectServed(`${server.url}/3`, { REDIS_PREFIX: 'p' });
+    const client = new Client(server.port, { db: 3 });
+    expect(await client.get('p:secret:key')).toBe('value');
+    client.disconnect();
+  });
+
+  it.each(['allkeys-lru', 'volatile-ttl'])('is refused when Redis would evict by %s', async (policy) => {
+    await using server = await startRedis('--maxmemory-policy', policy);
+    await expectRefused(server.url, new RegExp(`maxmemory-policy is ${policy}.*noeviction`));
+  });
+
+  it('is refused by a replica', async () => {
+    await using primary = await startRedis();
+    await using replica = await startRedis('--replicaof', '127.0.0.1', String(primary.port));
+    await expectRefused(replica.url, /is a replica/);
+  });
+
+  it('is refused by a node of a cluster that is not said to be one', async () => {
+    await using server = await startRedis('--cluster-enabled', 'yes');
+    await expectRefused(server.url, /redis\+cluster:\/\//);
+  });
+
+  it('is served by a cluster and by the primary that Sentinels name', async () => {
+    await using cluster = await startRedisCluster();
+    await expectServed(cluster.url);
+    await using sentinels = await startRedisSentinels();
+    await expectServed(sentinels.url, { REDIS_WAIT_REPLICAS: 1 });
+  });
+
+  it('is served over TLS by a server whose authority is named, and by no other', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'antiphon-tls-'));
+    const { certificate, key } = await makeCertificate(directory);
+    const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
+    await using port = await TcpProxy.open(1);
+    await port.close();
+    await using server = await startRedis(...files, '--tls-auth-clients', 'no', '--tls-port', String(port.port));
+    expect(server.port).toBeGreaterThan(0);
+    const url = `rediss://127.0.0.1:${port.port}`;
+    await expectServed(`${url}?ca=${certificate}`);
+    expect(() => backendFor(`${url}?ca=${certificate}.missing`)).toThrow(/^REDIS_URL: the file of 'ca' cannot be read/);
+    await expectRefused(url, /^REDIS_URL: .*self.signed certificate/i);
+    await rm(directory, { recursive: true });
+  });
+
+  it('waits for a server that is away', async () => {
+    await using server = await startRedis();
+    await server.crash();
+    const backend = backendFor(server.url);
+    await backend.start();
+    await expect(backend.secrets.find('key')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await server.resume();
+    await untilServed(backend);
+  });
+
+  it('waits for a server that is silent', async () => {
+    await using server = await startRedis();
+    await using proxy = await TcpProxy.open(server.port);
+    proxy.stall();
+    const backend = backendFor(`redis://127.0.0.1:${proxy.port}`, { REDIS_COMMAND_TIMEOUT_MS: 500 });
+    await backend.start();
+    await expect(backend.secrets.find('key')).rejects.toBeInstanceOf(StoreUnavailableError);
+    await proxy.restore();
+    await untilServed(backend);
+  });
+
+  it('leaves no connection behind after the end', async () => {
+    await using server = await startRedis();
+    const backend = backendFor(server.url);
+    await backend.start();
+    await backend.secrets.find('key');
+    await backend.stop();
+    const client = new Client(server.port);
+    while (/name=antiphon/.test(String(await client.client('LIST')))) await clock.sleep(10);
+    client.disconnect();
+    await expect(backend.secrets.find('key')).rejects.toBeInstanceOf(StoreUnavailableError);
+  });
+});
