@@ -128,8 +128,8 @@ export class RedisNotices {
       if (!isAlive) lose(new Error('nothing arrives'));
       isAlive = false;
       // A message that cannot be sent does not arrive either.
-      this.redis.read(['PUBLISH', this.checks, this.processId]).catch(() => undefined);
-      check.refresh();
+      const sent = this.redis.read(['PUBLISH', this.checks, this.processId]).catch(() => undefined);
+      void sent.then(() => check.refresh());
     });
     try {
       await Promise.race([client.connect(), loss]);

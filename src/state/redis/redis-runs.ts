@@ -61,7 +61,7 @@ export class RedisRuns {
 
   /** Stores a queued response, and enqueues its job. Throws QueueFullError and StoreUnavailableError. */
   async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    const { redis, index, locators, jobs, clock, log } = this.parts;
+    const { redis, index, locators, jobs, clock } = this.parts;
     const { response, parentId, sessionId } = record;
     const known = parentId === null ? undefined : await locators.find(tenant, parentId);
     const conversationId = parentId === null ? response.conversation?.id : undefined;
@@ -79,7 +79,6 @@ export class RedisRuns {
       throw error;
     }
     locators.know(tenant, response.id, entry.lock);
-    log.announce(response.id, record.opening.events);
     if (job !== undefined) await this.parts.ends.tryTo(() => jobs.add([job]));
   }
 

@@ -45,15 +45,16 @@ export class RunSweep {
 
   start(): void {
     this.timer = this.parts.clock.schedule(INTERVAL_MS, () => {
-      this.running = this.sweep().catch((error: unknown) => {
-        this.outages.warn('background responses are looked after later', String(error));
-      });
-      this.timer?.refresh();
+      this.running = this.sweep()
+        .catch((error: unknown) => this.outages.warn('background responses are looked after later', String(error)))
+        // One at a time.
+        .then(() => this.timer?.refresh());
     });
   }
 
   async stop(): Promise<void> {
     this.timer?.cancel();
+    this.timer = undefined;
     await this.running;
   }
 
