@@ -5,6 +5,9 @@ import { toKey, toLabels } from '../keys.js';
 import type { ResponseRow } from './statements/read.js';
 import type { ItemKind, SaveValues } from './statements/save.js';
 
+/** Background responses do not expire before they have ended: the latest time of a Date, ms. */
+export const NEVER = 8_640_000_000_000_000;
+
 /** An item as columns. */
 interface ItemColumns {
   readonly kind: ItemKind;

@@ -15,7 +15,7 @@ import type { Run } from '../event-log.js';
 import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
-import { readItems, readResponse, toColumns } from './columns.js';
+import { NEVER, readItems, readResponse, toColumns } from './columns.js';
 import { changedConversation } from './changed-conversation.js';
 import type { Database, RunStatement } from './database.js';
 import { toKey } from '../keys.js';
@@ -28,9 +28,6 @@ import { CHAIN, GET, ITEMS } from './statements/read.js';
 import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
 import type { Tombstones } from './tombstones.js';
 import { viewerOf } from './viewer.js';
-
-/** Background responses do not expire before they have ended: the latest time of a Date. */
-const NEVER = 8_640_000_000_000_000;
 
 /** Stores responses in PostgreSQL, for all replicas. */
 export class PostgresResponseStore extends ResponseStore {
