@@ -71,7 +71,7 @@ export class MemoryTransfer extends StateTransfer {
   }
 
   override async write(tenant: Tenant, records: readonly MovedRecord[]): Promise<number> {
-    if (this.deleted?.tenant !== tenant) this.deleted = { tenant, byId: new Map() };
+    if (this.deleted?.tenant !== tenant) this.deleted = { tenant, byId: deletedOf(this.state.ofTenant(tenant)) };
     let count = 0;
     for (const record of records) {
       if (record.kind === 'entries') this.writeEntries(tenant, record);
@@ -144,6 +144,20 @@ export class MemoryTransfer extends StateTransfer {
     if (conversation !== undefined) return conversation;
     throw new StateTransferError(`the response ${response.id} is in ${place?.conversationId}, which is not there`);
   }
+}
+
+/** The deleted conversations that responses were made in. */
+function deletedOf(nodes: Iterable<Node>): Map<string, MemoryConversation> {
+  const deleted = new Map<string, MemoryConversation>();
+  const seen = new Set<Node>();
+  for (const node of nodes) {
+    for (let current: Node | null = node; current !== null && !seen.has(current); current = current.parent) {
+      seen.add(current);
+      const conversation = current.place?.conversation;
+      if (conversation?.alive === false) deleted.set(conversation.id, conversation);
+    }
+  }
+  return deleted;
 }
 
 function* readConversation(conversation: MemoryConversation): Generator<MovedRecord> {

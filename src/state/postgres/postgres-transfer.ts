@@ -88,7 +88,8 @@ export class PostgresTransfer extends StateTransfer {
   }
 
   override async writeJobs(jobs: readonly MovedJob[]): Promise<void> {
-    await this.database.transaction((run) => this.queue.enqueue(run, jobs));
+    // Each in a transaction of its own: the time when that began is their order.
+    for (const job of jobs) await this.database.transaction((run) => this.queue.enqueue(run, [job]));
   }
 }
 
