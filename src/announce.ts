@@ -1,12 +1,16 @@
+import { resolve } from 'node:path';
+
 import { Logger } from '@nestjs/common';
 
 import type { Environment } from './config/index.js';
 
 /** Where state is, by the value of STATE. */
-const STATES: Readonly<Record<string, string>> = {
-  memory: 'memory (ends with this process)',
-  postgres: 'postgres (shared by replicas)',
-};
+const STATES = new Map<string, (environment: Environment) => string>([
+  ['memory', () => 'memory (lost when this process ends)'],
+  ['sqlite', ({ STATE_DIR }) => `sqlite in ${resolve(STATE_DIR)} (kept over restarts)`],
+  ['postgres', () => 'postgres (shared by replicas)'],
+  ['redis', () => 'redis (shared by replicas)'],
+]);
 
 /**
  * Writes where the service listens, which provider answers, where state is, and what to try. When this process exits in
@@ -25,7 +29,8 @@ function write(lines: readonly string[], { LOG_FORMAT }: Environment): void {
   else process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function describeStart(url: string, { WORKERS, PROVIDERS_FILE, STATE, API_KEYS }: Environment): readonly string[] {
+function describeStart(url: string, environment: Environment): readonly string[] {
+  const { WORKERS, PROVIDERS_FILE, STATE, API_KEYS } = environment;
   const key = API_KEYS.length === 0 ? '' : ' -H "authorization: Bearer $API_KEY"';
   // Upstreams have models of their own names; the list is the first thing to ask for.
   const request =
@@ -35,7 +40,7 @@ function describeStart(url: string, { WORKERS, PROVIDERS_FILE, STATE, API_KEYS }
   return [
     `Antiphon listens on ${url}${WORKERS > 1 ? ` with ${WORKERS} workers` : ''}`,
     `Models: ${PROVIDERS_FILE === '' ? 'the simulator (output is synthetic)' : `the servers of ${PROVIDERS_FILE}`}`,
-    `State: ${STATES[STATE] ?? STATE}`,
+    `State: ${STATES.get(STATE)?.(environment) ?? STATE}`,
     `Try: curl ${url}${request}`,
   ];
 }

@@ -65,8 +65,8 @@ export interface AntiphonSeams {
   readonly passPolicies?: readonly Seam<PassPolicy>[];
 
   /**
-   * Further state backends, by the value of STATE that selects them, in addition to `memory` and `postgres`. Only the
-   * selected one is created. Cost: every turn waits for its save.
+   * Further state backends, by the value of STATE that selects them, in addition to `memory`, `sqlite`, `postgres` and `redis`.
+   * Only the selected one is created. Cost: every turn waits for its save.
    */
   readonly state?: Readonly<Record<string, Seam<StateBackend>>>;
 

@@ -121,15 +121,33 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
+/** Where the built-in backends store everything. */
+const PLACES: ReadonlyMap<string, string> = new Map([
+  ['memory', 'this process'],
+  ['sqlite', 'a file of this process'],
+  ['postgres', 'PostgreSQL'],
+  ['redis', 'Redis'],
+]);
+
+/** The addresses of databases, and the backends that use them. */
+const ADDRESSES = [
+  ['DATABASE_URL', 'postgres'],
+  ['REDIS_URL', 'redis'],
+] as const;
+
 /** Warns of settings that are valid, but maybe not meant. */
-function warnOf({ ALLOW_OPEN, STATE, DATABASE_URL, WORKERS }: Environment, isOpen: boolean): void {
+function warnOf(environment: Environment, isOpen: boolean): void {
+  const { ALLOW_OPEN, STATE, WORKERS } = environment;
   const logger = new Logger('Antiphon');
   if (isOpen) {
     const reach = ALLOW_OPEN ? 'any client that reaches the port can use it' : 'only this machine can use it';
     logger.warn(`no API_KEYS: the service is open, and ${reach}`);
   }
-  if (STATE === 'memory' && DATABASE_URL !== '') {
-    logger.warn('DATABASE_URL is ignored: STATE=memory stores everything in this process');
+  const place = PLACES.get(STATE);
+  for (const [name, state] of ADDRESSES) {
+    if (place !== undefined && STATE !== state && environment[name] !== '') {
+      logger.warn(`${name} is ignored: STATE=${STATE} stores everything in ${place}`);
+    }
   }
   if (WORKERS > 1 && !cluster.isWorker) {
     logger.warn('WORKERS is ignored: an embedded service runs in one process');

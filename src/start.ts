@@ -12,7 +12,7 @@ import {
   nameOptions,
   readArguments,
 } from './command-line/index.js';
-import { loadEnvironment, type Variables } from './config/index.js';
+import { loadEnvironment, unsetOf, type Variables } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import { readVersion } from './read-version.js';
 import { readSimulatorVariables } from './simulator/simulator-variables.js';
@@ -20,6 +20,9 @@ import { describeStartFailure } from './start-failure.js';
 
 /** The exit code for arguments that are not understood, as shells and most programs use it. */
 const USAGE_ERROR = 2;
+
+/** What is stored outlives a service that is started, rather than embedded in a program. */
+const DEFAULTS: Variables = { STATE: 'sqlite' };
 
 const command = readCommand();
 if (command?.action === 'help') process.stdout.write(HELP);
@@ -40,11 +43,12 @@ function readCommand(): Command | undefined {
 
 /**
  * Serves in this process, or starts WORKERS processes and supervises them. Loads only the modules that the role needs.
- * `variables` override those of the environment.
+ * `given` variables override those of the environment.
  */
-async function start(variables: Variables): Promise<void> {
-  const describe = (error: unknown): string => nameOptions(describeStartFailure(error), variables);
+async function start(given: Variables): Promise<void> {
+  const describe = (error: unknown): string => nameOptions(describeStartFailure(error), given);
   try {
+    const variables = { ...unsetOf(DEFAULTS), ...given };
     const environment = loadEnvironment(variables, readSimulatorVariables);
     if (environment.WORKERS === 1) {
       announce(await serve(variables), environment);
@@ -67,8 +71,8 @@ async function start(variables: Variables): Promise<void> {
 async function move(asked: ExportCommand | ImportCommand): Promise<void> {
   try {
     const { exportTo, importFrom } = await import('./move-state.js');
-    if (asked.action === 'export') await exportTo(process.stdout, asked, {});
-    else await importFrom(process.stdin, {});
+    if (asked.action === 'export') await exportTo(process.stdout, asked, unsetOf(DEFAULTS));
+    else await importFrom(process.stdin, unsetOf(DEFAULTS));
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
     process.exitCode = 1;

@@ -1,5 +1,5 @@
 import { compare, type Sample } from '../measure.ts';
-import { Databases } from '../processes/databases.ts';
+import { type Backend, Backends } from '../processes/backends.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { BenchmarkCase, Comparison, Sizes } from './benchmark-case.ts';
 import { BackgroundRounds } from './background-rounds.ts';
@@ -15,25 +15,23 @@ const READERS = 50;
 export const backgroundCase: BenchmarkCase = {
   name: 'background',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
-    await using databases = await Databases.start();
-    const DATABASE_URL = await databases.create();
-    return [
-      ...(await compareBackground({ STATE: 'memory' }, sizes, databases)),
-      ...(await compareBackground({ STATE: 'postgres', DATABASE_URL }, sizes, databases)),
-    ];
+    await using backends = await Backends.start();
+    const comparisons: Comparison[] = [];
+    for (const backend of backends.all) comparisons.push(...(await compareBackground(backend, sizes, backends)));
+    return comparisons;
   },
 };
 
 async function compareBackground(
-  environment: { readonly STATE: string; readonly DATABASE_URL?: string },
+  { state, environment }: Backend,
   sizes: Sizes,
-  databases: Databases,
+  backends: Backends,
 ): Promise<readonly Comparison[]> {
-  await using service = await startService({ ...environment });
+  await using service = await startService(environment);
   await using load = new LoadGenerator();
   const rounds = new BackgroundRounds(service, load, sizes);
   const responseId = await rounds.prepare();
-  await databases.analyze();
+  await backends.analyze();
   const contests: readonly (readonly [name: string, service: () => Promise<Sample>, floor: () => Promise<Sample>])[] = [
     ['first event', () => rounds.firstEvents(true), () => rounds.firstEvents(false)],
     ['turns', () => rounds.turns(true), () => rounds.turns(false)],
@@ -45,7 +43,7 @@ async function compareBackground(
   const comparisons: Comparison[] = [];
   for (const [name, measured, floor] of contests) {
     const figures = await compare({ service: measured, floor }, sizes);
-    comparisons.push({ name: `background, ${environment.STATE}, ${name}`, figures });
+    comparisons.push({ name: `background, ${state}, ${name}`, figures });
   }
   return comparisons;
 }

@@ -24,7 +24,8 @@ const HTTP_TURNS = 16;
 export interface ChainSetting {
   readonly service: Server;
   readonly load: LoadGenerator;
-  readonly hasDatabase: boolean;
+  /** Whether the service reports them: with PostgreSQL. */
+  readonly countsRoundTrips: boolean;
   readonly sizes: Sizes;
 }
 
@@ -105,7 +106,7 @@ export class ChainedTurns {
     return {
       [CPU_PER_TURN]: sum('cpuMicroseconds') / turns,
       'latency of a turn, ms': (sum('seconds') * 1000) / turns,
-      ...(this.setting.hasDatabase ? { 'database round trips per turn': sum('roundTrips') / turns } : {}),
+      ...(this.setting.countsRoundTrips ? { 'database round trips per turn': sum('roundTrips') / turns } : {}),
     };
   }
 }

@@ -1,5 +1,5 @@
 import { compare } from '../measure.ts';
-import { Databases } from '../processes/databases.ts';
+import { type Backend, Backends } from '../processes/backends.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
 import { ChainedTurns, CPU_PER_TURN } from './chained-turns.ts';
@@ -24,33 +24,30 @@ const GOALS: Readonly<Record<'http' | 'socket', readonly Goal[]>> = {
 export const chainsCase: BenchmarkCase = {
   name: 'chains',
   async run(sizes: Sizes): Promise<readonly Comparison[]> {
-    await using databases = await Databases.start();
-    const DATABASE_URL = await databases.create();
-    return [
-      ...(await compareTurns({ STATE: 'memory' }, sizes, databases)),
-      ...(await compareTurns({ STATE: 'postgres', DATABASE_URL }, sizes, databases)),
-    ];
+    await using backends = await Backends.start();
+    const comparisons: Comparison[] = [];
+    for (const backend of backends.all) comparisons.push(...(await compareTurns(backend, sizes, backends)));
+    return comparisons;
   },
 };
 
 async function compareTurns(
-  environment: { readonly STATE: string; readonly DATABASE_URL?: string },
+  { state, environment }: Backend,
   sizes: Sizes,
-  databases: Databases,
+  backends: Backends,
 ): Promise<readonly Comparison[]> {
-  const { STATE } = environment;
-  await using service = await startService({ ...environment });
+  await using service = await startService(environment);
   await using load = new LoadGenerator();
-  const setting = { service, load, hasDatabase: STATE === 'postgres', sizes };
+  const setting = { service, load, countsRoundTrips: state === 'postgres', sizes };
   const turns = await ChainedTurns.prepare(setting, Math.max(sizes.chain, REFERENCE));
-  await databases.analyze();
+  await backends.analyze();
   const comparisons: Comparison[] = [];
   for (const transport of ['http', 'socket'] as const) {
     for (const turn of TURNS.filter((one) => one <= sizes.chain)) {
       const contest = { service: () => turns[transport](turn), floor: () => turns[transport](REFERENCE) };
       const figures = await compare(contest, sizes);
       comparisons.push({
-        name: `chains, ${STATE}, ${transport}, turn ${turn} ÷ turn ${REFERENCE}`,
+        name: `chains, ${state}, ${transport}, turn ${turn} ÷ turn ${REFERENCE}`,
         figures,
         goals: GOALS[transport],
       });

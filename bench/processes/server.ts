@@ -1,7 +1,8 @@
 import { Child, EXEC_ARGV, START_FLAGS } from './child.ts';
 import type { CountAnswer, CountQuestion, RoundTripsAnswer, RoundTripsQuestion } from './messages.ts';
 
-const ENVIRONMENT = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error' };
+/** Cases that compare backends name another STATE. */
+const ENVIRONMENT = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', STATE: 'memory' };
 
 /** A young generation large enough that nothing is freed while bytes are counted. The last of these flags takes precedence. */
 const COUNTED_ARGV = [

@@ -62,13 +62,15 @@ export const SECTIONS: readonly Section[] = [
       'same loop before an upstream with the Responses API: what the service sends there, over a WebSocket and, as the floor, over ' +
       'HTTP. In `chains` the floor is ' +
       'the fifth turn of the same conversation on the same transport. In `conversations` a turn names a stored conversation; the floor is ' +
-      'a turn that continues a response with as many items or, for 10 000 items on a warm socket, a turn in a conversation of ten. In `saves` it is one prepared statement that inserts the same rows.',
+      'a turn that continues a response with as many items or, for 10 000 items on a warm socket, a turn in a conversation of ten. In `saves` it is the same ' +
+      'turn with the backend after ÷ or, for the saves alone, one prepared statement that inserts the same rows. CPU is that of the service: ' +
+      'databases are not included. PostgreSQL and Redis do not wait for the disk here; SQLite does.',
     cases: [
       { name: 'agent-loop' },
       { name: 'upstream-loop', figures: ['server CPU per turn, µs'] },
       { name: 'chains', figures: ['server CPU per turn, µs', 'database round trips per turn'] },
       { name: 'conversations', figures: ['server CPU per turn, µs'] },
-      { name: 'saves', figures: ['saves per second'] },
+      { name: 'saves', figures: ['saves per second', 'server CPU per turn, µs', 'latency of a turn, ms'] },
     ],
   },
   {
@@ -77,7 +79,7 @@ export const SECTIONS: readonly Section[] = [
       'Turns with `background: true`: they wait in a queue, and write to a log that all readers read, their creators too. The floor is ' +
       'the same turn in the foreground on the same service, with the same model that costs nothing. *Flat out* are streams as fast as ' +
       'possible, *paced* ones have a delta every 10 ms. *Replay ÷ live* is a long stream after its end, compared with the same while it ' +
-      'runs; *50 readers ÷ 1* is one paced stream. The CPU of the database is not included.',
+      'runs; *50 readers ÷ 1* is one paced stream. The CPU of databases is not included.',
     cases: [
       {
         name: 'background',

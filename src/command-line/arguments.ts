@@ -9,6 +9,7 @@ export const OPTIONS = {
   port: { variable: 'PORT', value: '<number>', help: 'port to listen on; 0: any free one (8080)' },
   host: { variable: 'HOST', value: '<address>', help: 'address to listen on (127.0.0.1, with API_KEYS 0.0.0.0)' },
   providers: { variable: 'PROVIDERS_FILE', value: '<file>', help: 'upstream servers and models (the simulator)' },
+  'state-dir': { variable: 'STATE_DIR', value: '<directory>', help: 'directory of the stored conversations (./data)' },
   'max-websocket-connections': {
     variable: 'WS_MAX_CONNECTIONS',
     value: '<number>',

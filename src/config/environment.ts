@@ -99,8 +99,10 @@ export class Environment {
 
   /**
    * Where responses are stored: `memory` (in this process), `sqlite` (in a file of this process), `postgres` or `redis` (in a
-   * database that replicas share), or a backend of the program. `npm start` and `npx antiphon` set `sqlite` unless told otherwise. See
-   * docs/state.md.
+   * database that replicas share), or a backend of the program. The default is that of programs; `npm start` and `npx antiphon` use
+   * `sqlite` where it is not set. See docs/state.md.
+   *
+   * @example sqlite
    */
   @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
   readonly STATE: string = 'memory';
@@ -110,9 +112,10 @@ export class Environment {
   readonly STATE_DIR: string = './data';
 
   /**
-   * Redis for STATE=redis, Redis 7 or Valkey 8 or later: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Several hosts,
-   * comma-separated, with `redis+cluster://` are nodes of a cluster; with `redis+sentinel://host:26379/name` they are the Sentinels of
-   * the primary `name`. See docs/state.md.
+   * Redis for STATE=redis, Redis 7 or Valkey 8 or later: `redis://user:password@host:6379/0`, or `rediss://` for TLS, with
+   * `?ca=/path/to/ca.pem` for a private authority. `redis+cluster://host:6379,host:6379` names nodes of a cluster,
+   * `redis+sentinel://host:26379,host:26379/primary/0` the Sentinels of a primary, `rediss+…://` both with TLS. Sentinels that need a
+   * login of their own get `?sentinel_user=…&sentinel_password=…`. See docs/state.md.
    */
   @Text()
   readonly REDIS_URL: string = '';
@@ -180,7 +183,7 @@ export class Environment {
 
   /**
    * Maximum size of the stored items that one turn may load. A longer context is refused with 400
-   * `context_length_exceeded`. STATE=postgres only; MEMORY_MAX_BYTES bounds STATE=memory as a whole.
+   * `context_length_exceeded`. STATE=memory is bounded as a whole instead, by MEMORY_MAX_BYTES.
    */
   @WholeNumber(MEGABYTE, 256 * MEGABYTE)
   readonly CONTEXT_MAX_BYTES: number = 128 * MEGABYTE;

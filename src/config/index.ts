@@ -8,6 +8,7 @@ export * from './load-environment.js';
 export * from './read-environment.js';
 export * from './read-variables.js';
 export * from './longest-shutdown.js';
+export * from './redis-url.js';
 export * from './variable-source.js';
 export * from './variables.js';
 export { hostOf, isPermittedAddress } from './webhook-endpoint.js';

@@ -2,8 +2,18 @@ import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './listen-address.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
+import { parseRedisUrl } from './redis-url.js';
 import { faultOfSealKeys } from './seal-keys.js';
 import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
+
+/** Backends whose state belongs to one process, and what more of them would do. */
+const STATES_OF_ONE_PROCESS: ReadonlyMap<string, string> = new Map([
+  [
+    'memory',
+    'With STATE=memory each worker finds only its own responses, so previous_response_id would fail at random.',
+  ],
+  ['sqlite', 'With STATE=sqlite, the default of npm start, one process has the file to itself.'],
+]);
 
 const CHECKS: readonly VariableCheck<Environment>[] = [
   [
@@ -50,17 +60,25 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
         : undefined,
   ],
   [
+    ['STATE', 'REDIS_URL'],
+    ({ STATE, REDIS_URL: url }) =>
+      (STATE === 'redis' || url !== '') && parseRedisUrl(url) === undefined
+        ? 'REDIS_URL: expected redis://user:password@host:6379/0, rediss:// for TLS, redis+cluster://host,host or redis+sentinel://host,host/primary.'
+        : undefined,
+  ],
+  [
     ['WORKERS', 'STATE'],
     ({ WORKERS, STATE }) => {
-      if (WORKERS === 1 || STATE !== 'memory') return undefined;
-      return 'WORKERS: more than 1 needs STATE=postgres. With STATE=memory each worker finds only its own responses, so previous_response_id would fail at random.';
+      const reason = STATES_OF_ONE_PROCESS.get(STATE);
+      if (WORKERS === 1 || reason === undefined) return undefined;
+      return `WORKERS: more than 1 needs STATE=postgres or STATE=redis. ${reason}`;
     },
   ],
   [
     ['BACKGROUND_MAX_RUNNING', 'STATE'],
     ({ BACKGROUND_MAX_RUNNING, STATE }) => {
-      if (BACKGROUND_MAX_RUNNING > 0 || STATE !== 'memory') return undefined;
-      return 'BACKGROUND_MAX_RUNNING: 0 needs a STATE that replicas share. With STATE=memory no other process can run the turns.';
+      if (BACKGROUND_MAX_RUNNING > 0 || !STATES_OF_ONE_PROCESS.has(STATE)) return undefined;
+      return `BACKGROUND_MAX_RUNNING: 0 needs STATE=postgres or STATE=redis. With STATE=${STATE} no other process can run the turns.`;
     },
   ],
   [

@@ -71,7 +71,7 @@ describe('a start that cannot be', () => {
   });
 
   it.each<[Variables, RegExp]>([
-    [{ STATE: 'redis' }, /^STATE: expected one of memory, postgres, but got 'redis'/],
+    [{ STATE: 'oracle' }, /^STATE: expected one of memory, sqlite, postgres, redis, but got 'oracle'/],
     [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres.*previous_response_id would fail/],
   ])('says why %j is refused', async (variables, line) => {
     expectRefusal(await runToEnd({ PORT: '0', ...variables }), line);

@@ -41,7 +41,11 @@ function isWhole(): boolean {
 
 async function runTests(): Promise<number> {
   const jest = join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
-  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const flags = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    `--import=${new URL('../support/typescript-threads.ts', import.meta.url).href}`,
+  ];
   const config = ['--config', join(ROOT, 'test', 'codex', 'jest.config.js'), '--runInBand'];
   const child = spawn(process.execPath, [...flags, jest, ...config, ...process.argv.slice(2)], {
     cwd: ROOT,

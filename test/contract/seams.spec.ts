@@ -174,7 +174,7 @@ describe('createApp', () => {
     [
       'a STATE without a backend',
       { environment: { ...environment, STATE: 'tape' }, state: { paper: { useFactory: fail } } },
-      "STATE: expected one of memory, postgres, paper, but got 'tape'.",
+      "STATE: expected one of memory, sqlite, postgres, redis, paper, but got 'tape'.",
     ],
     ['a factory that fails', { authenticator: { useFactory: fail } }, 'this factory must not be called'],
   ])('refuses %s', async (_, options, reason) => {

@@ -38,7 +38,7 @@ describe('a start without any configuration', () => {
     expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 4)).toEqual([
       `Antiphon listens on ${origin}`,
       'Models: the simulator (output is synthetic)',
-      'State: memory (ends with this process)',
+      'State: memory (lost when this process ends)',
       `Try: curl ${origin}/v1/responses -H 'content-type: application/json' -d '{"model": "gpt-5", "input": "Hello!"}'`,
     ]);
   });

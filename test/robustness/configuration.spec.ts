@@ -156,7 +156,10 @@ describe('variables that do not go together', () => {
     [{ STATE: 'postgres' }, /^DATABASE_URL: .*STATE=postgres/],
     [{ STATE: 'postgres', DATABASE_URL: 'mysql://localhost/state' }, /^DATABASE_URL: /],
     [{ DATABASE_DIRECT_URL: 'localhost' }, /^DATABASE_DIRECT_URL: /],
-    [{ WORKERS: '2' }, /^WORKERS: .*STATE=memory.*previous_response_id would fail/],
+    [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres or STATE=redis.*STATE=memory.*previous_response_id would fail/],
+    [{ WORKERS: '2', STATE: 'sqlite' }, /^WORKERS: .*STATE=postgres or STATE=redis.*STATE=sqlite.*one process/],
+    [{ BACKGROUND_MAX_RUNNING: '0' }, /^BACKGROUND_MAX_RUNNING: .*STATE=postgres or STATE=redis.*STATE=memory/],
+    [{ BACKGROUND_MAX_RUNNING: '0', STATE: 'sqlite' }, /^BACKGROUND_MAX_RUNNING: .*STATE=sqlite/],
     [{ RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '9' }, /^RESPONSE_TTL: .*RESPONSE_TTL_MAX/],
   ])('%p', (variables, line) => {
     expect(faultsOf(variables)).toEqual([expect.stringMatching(line)]);
@@ -173,6 +176,8 @@ describe('variables that do not go together', () => {
     { API_KEYS: 'tenant:with:colons' },
     { STATE: 'postgres', DATABASE_URL: 'postgresql://user:password@localhost/state' },
     { STATE: 'postgres', DATABASE_URL: 'postgresql://user:password@localhost/state', WORKERS: '8' },
+    { STATE: 'redis', REDIS_URL: 'redis://localhost', WORKERS: '8', BACKGROUND_MAX_RUNNING: '0' },
+    { STATE: 'constructor', WORKERS: '8' },
     { RESPONSE_TTL: '10', RESPONSE_TTL_MAX: '10' },
   ])('%p do', (variables) => {
     expect(faultsOf(variables)).toEqual([]);
@@ -217,7 +222,7 @@ describe('a variable that is there', () => {
 
 describe('the list of all variables', () => {
   /** What .env.example recommends in place of a default. */
-  const RECOMMENDED = { MAX_TURN_MS: '14400000' };
+  const RECOMMENDED = { STATE: 'sqlite', MAX_TURN_MS: '14400000' };
   const expected = Object.fromEntries(NAMES.map((name) => [name, toText(DEFAULTS[name])]));
 
   it('is in .env.example, each with a comment and its default or what is recommended', () => {

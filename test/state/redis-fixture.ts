@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 
 import { Environment } from '../../src/config/index.js';
-import { RedisBackend, type RedisSettings } from '../../src/state/redis/redis-backend.js';
+import type { RedisSettings } from '../../src/state/redis/connection-options.js';
+import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
+import { removeKeys } from '../support/redis/remove-keys.js';
 import type { OpenedBackend } from './backends.js';
 
 /** A started backend over keys of its own. */
@@ -27,8 +29,10 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     backends.push(backend);
     return backend;
   };
+  const remove = (suffix: string): Promise<void> => removeKeys(url, `${settings.REDIS_PREFIX}:*${suffix}`);
   const close = async (): Promise<void> => {
     await Promise.all(backends.map((backend) => backend.stop()));
+    await remove('');
   };
   const backend = await replica();
   return {
@@ -39,7 +43,8 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
       await Promise.all(records.map((record) => backend.responses.save(tenant, record)));
     },
     content: async () => Number.NaN,
-    expireLeases: async () => undefined,
+    // By the clock of Redis, which nobody can move.
+    expireLeases: () => remove(':lease'),
     enqueue: async () => undefined,
     untilHeld: async () => undefined,
     ageJobs: async () => undefined,

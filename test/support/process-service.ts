@@ -12,6 +12,9 @@ const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
 /** A built program: the service, or the one that only brings the schema up to date. */
 export type Program = 'main.js' | 'migrate.js';
 
+/** Environment variables; an undefined one is not set. */
+export type ProcessVariables = Readonly<Record<string, string | undefined>>;
+
 /** What is found in all that a process wrote. */
 export type Wanted = RegExp | ((output: string) => boolean);
 
@@ -61,17 +64,19 @@ export async function endProcesses(): Promise<void> {
 }
 
 function run(
-  environment: Readonly<Record<string, string>>,
+  environment: ProcessVariables,
   program: Program = 'main.js',
   args: readonly string[] = [],
+  cwd?: string,
 ): Running {
-  return runFile(environment, join(DIST, program), args);
+  // Without it, the service would store in the directory that all tests share.
+  return runFile({ STATE: 'memory', ...environment }, join(DIST, program), args, cwd);
 }
 
-function runFile(environment: Readonly<Record<string, string>>, path: string, args: readonly string[] = []): Running {
+function runFile(environment: ProcessVariables, path: string, args: readonly string[] = [], cwd = tmpdir()): Running {
   // Neither the variables of the test run nor a developer's `.env` may reach it.
   const child = spawn(process.execPath, ['--enable-source-maps', path, ...args], {
-    cwd: tmpdir(),
+    cwd,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -88,28 +93,28 @@ function runFile(environment: Readonly<Record<string, string>>, path: string, ar
   return entry;
 }
 
-/** Runs a program with these variables only, the service unless another is named, and waits until it ends by itself. */
-export function runToEnd(
-  environment: Readonly<Record<string, string>>,
-  program?: Program,
-  args?: readonly string[],
-): Promise<Exit> {
+/** Runs a program with STATE=memory and these variables only, the service unless another is named, and waits until it ends by itself. */
+export function runToEnd(environment: ProcessVariables, program?: Program, args?: readonly string[]): Promise<Exit> {
   return run(environment, program, args).exited;
 }
 
-/** Starts the service with these variables only, on a free port unless PORT says otherwise. */
+/**
+ * Starts the service with STATE=memory and these variables only, on a free port unless PORT says otherwise. A `.env` in `cwd` counts as
+ * well.
+ */
 export function startProcess(
-  environment: Readonly<Record<string, string>> = {},
+  environment: ProcessVariables = {},
   args: readonly string[] = [],
+  cwd?: string,
 ): Promise<ServiceProcess> {
-  return serve(run({ PORT: '0', ...environment }, 'main.js', args), /Antiphon listens on ([^\s"]+)/);
+  return serve(run({ PORT: '0', ...environment }, 'main.js', args, cwd), /Antiphon listens on ([^\s"]+)/);
 }
 
 /** Starts a program by its path, on a free port. `announced` says where it finds the URL in what the program writes. */
 export function startProgram(
   path: string,
   announced: RegExp,
-  environment: Readonly<Record<string, string>> = {},
+  environment: ProcessVariables = {},
 ): Promise<ServiceProcess> {
   return serve(runFile({ PORT: '0', ...environment }, path), announced);
 }
@@ -135,7 +140,7 @@ async function serve(process: Running, announced: RegExp): Promise<ServiceProces
 }
 
 /** Starts the service, which need not get as far as serving. */
-export function beginProcess(environment: Readonly<Record<string, string>>): BegunProcess {
+export function beginProcess(environment: ProcessVariables): BegunProcess {
   const process = run({ PORT: '0', ...environment });
   return {
     pid: process.child.pid as number,

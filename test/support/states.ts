@@ -1,4 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { createTestDatabase } from './postgres/test-database.js';
+import { removeKeys } from './redis/remove-keys.js';
 import { type Service, type ServiceOptions, startService } from './service.js';
 
 /** Where the services of a test keep their state; empty at first. */
@@ -11,21 +17,50 @@ export interface TestState extends AsyncDisposable {
 
 /** A value of STATE. */
 export interface StateKind {
-  readonly state: 'memory' | 'postgres';
+  readonly state: 'memory' | 'sqlite' | 'postgres' | 'redis';
   readonly open: () => Promise<TestState>;
 }
+
+/** Redis is there where the test run found a server. */
+const REDIS: readonly StateKind[] =
+  process.env['TEST_REDIS_URL'] === undefined ? [] : [{ state: 'redis', open: openRedis }];
 
 /** Every value of STATE. What is true of one has to be true of all. */
 export const STATES: readonly StateKind[] = [
   { state: 'memory', open: openMemory },
+  { state: 'sqlite', open: openSqlite },
   { state: 'postgres', open: openPostgres },
+  ...REDIS,
 ];
+
+/**
+ * One state of a process and one that replicas share, for specs that take long, or in which the state only carries what they are about:
+ * clients, limits, refusals. What they need of a backend is in the contract suite of test/state, which runs for all of them.
+ */
+export const TWO_STATES: readonly StateKind[] = STATES.filter(
+  ({ state }) => state === 'memory' || state === 'postgres',
+);
 
 async function openMemory(): Promise<TestState> {
   const drop = async (): Promise<void> => {
     // It goes with the service.
   };
   return { environment: {}, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** A file of its own, for one service after another. */
+async function openSqlite(): Promise<TestState> {
+  const directory = await mkdtemp(join(tmpdir(), 'antiphon-state-'));
+  const drop = (): Promise<void> => rm(directory, { recursive: true, force: true });
+  return { environment: { STATE: 'sqlite', STATE_DIR: directory }, drop, [Symbol.asyncDispose]: drop };
+}
+
+/** Keys of its own on the server of the test run, for one service or for several that share them. */
+async function openRedis(): Promise<TestState> {
+  const url = process.env['TEST_REDIS_URL'] ?? '';
+  const prefix = `test-${randomUUID()}`;
+  const drop = (): Promise<void> => removeKeys(url, `${prefix}:*`);
+  return { environment: { STATE: 'redis', REDIS_URL: url, REDIS_PREFIX: prefix }, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** A database of its own, for one service or for several that share it. */

@@ -1,3 +1,4 @@
+import { describe, factsOf, isNetworkCode } from '../driver-errors.js';
 import { RunLostError, StateError, StoreUnavailableError } from '../errors.js';
 
 /** PostgreSQL error classes and codes of temporary failures: a retry may succeed. */
@@ -11,39 +12,16 @@ const PASSING_STATES = [
   /^58/, // the server's system failed
 ];
 
-/** Node's error codes of failed connections. */
-const NETWORK_CODES = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-]);
-
 /** Errors that the driver reports without a code. */
 const DRIVER_MESSAGES =
   /connection terminated|timeout exceeded|timeout expired|query read timeout|connection error|not queryable|after calling end/i;
-
-/**
- * The members of an error. `instanceof` is not reliable: the error may come from another realm, for example under jest.
- */
-interface Facts {
-  readonly code?: unknown;
-  readonly message?: unknown;
-  /** The errors per address, for a host name with several. */
-  readonly errors?: unknown;
-}
 
 /** Whether an error is temporary, as opposed to a programming or configuration error. */
 export function isPassing(error: unknown): boolean {
   const { code, message, errors } = factsOf(error);
   if (Array.isArray(errors)) return errors.some(isPassing);
   if (typeof code !== 'string') return DRIVER_MESSAGES.test(String(message));
-  return NETWORK_CODES.has(code) || PASSING_STATES.some((state) => state.test(code));
+  return isNetworkCode(code) || PASSING_STATES.some((state) => state.test(code));
 }
 
 /** Whether the connection must be discarded after this error. */
@@ -51,7 +29,7 @@ export function breaksConnection(error: unknown): boolean {
   // Of the work within a transaction, not of the database.
   if (error instanceof StateError || error instanceof RunLostError) return false;
   const { code } = factsOf(error);
-  return typeof code !== 'string' || NETWORK_CODES.has(code) || /^(?:08|57P|25006)/.test(code);
+  return typeof code !== 'string' || isNetworkCode(code) || /^(?:08|57P|25006)/.test(code);
 }
 
 /** Whether a statement may succeed at once on another connection. Timeouts are not repeated. */
@@ -73,15 +51,4 @@ export function isOutOfConnections(error: unknown): boolean {
 export function toStoreError(error: unknown): unknown {
   if (!isPassing(error)) return error;
   return new StoreUnavailableError(`the database is not available: ${describe(error)}`, { cause: error });
-}
-
-/** An error in one line, for the log. */
-export function describe(error: unknown): string {
-  const { message, errors } = factsOf(error);
-  if (Array.isArray(errors)) return errors.map(describe).join('; ');
-  return typeof message === 'string' ? message : String(error);
-}
-
-function factsOf(error: unknown): Facts {
-  return typeof error === 'object' && error !== null ? error : {};
 }

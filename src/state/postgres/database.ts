@@ -3,17 +3,17 @@ import pg, { type PoolClient } from 'pg';
 
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
+import { describe } from '../driver-errors.js';
 import { StoreUnavailableError } from '../errors.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
 import {
   breaksConnection,
-  describe,
   isOutOfConnections,
   isRolledBack,
   isWorthRepeating,
   toStoreError,
 } from './database-errors.js';
-import { PAUSES } from './pauses.js';
+import { PAUSES } from '../pauses.js';
 import { adHoc, type Statement } from './statement.js';
 
 /** Runs one statement; within a transaction, on its connection. */

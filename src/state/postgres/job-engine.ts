@@ -3,10 +3,10 @@ import type { PgBoss } from 'pg-boss';
 
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
+import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { QueueName } from '../job-queue.js';
 import { type Database, LAST_STATEMENTS_MS } from './database.js';
-import { describe } from './database-errors.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
 import { repeatUntilDone } from './repeat.js';
 

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 
+import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import { type DatabaseSettings, directOptions, isPooled } from './connection-options.js';
-import { describe } from './database-errors.js';
 import { migrateJobs, pendingJobsMigration } from './migrate-jobs.js';
 
 /** One numbered statement per file; released files are never edited. */

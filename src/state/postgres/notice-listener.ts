@@ -2,12 +2,12 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 
 import { Backoff, type Clock } from '../../time/index.js';
+import { describe } from '../driver-errors.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import type { RunNotices } from '../run-notices.js';
 import { CHANNELS } from './channels.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
-import { describe } from './database-errors.js';
-import { PAUSES } from './pauses.js';
+import { PAUSES } from '../pauses.js';
 import type { PostgresEventLog } from './postgres-event-log.js';
 
 /** How often the connection is checked, ms: it is otherwise idle while nothing happens. */

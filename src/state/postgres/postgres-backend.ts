@@ -1,16 +1,17 @@
 import { Logger } from '@nestjs/common';
 
 import { Backoff, type Clock } from '../../time/index.js';
+import { describe } from '../driver-errors.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
-import { describe, isPassing } from './database-errors.js';
+import { isPassing } from './database-errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { NoticeListener } from './notice-listener.js';
-import { PAUSES } from './pauses.js';
+import { PAUSES } from '../pauses.js';
 import { PostgresConversationStore } from './postgres-conversation-store.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJobQueue } from './postgres-job-queue.js';

@@ -1,5 +1,5 @@
 import { Backoff, type Clock } from '../../time/index.js';
-import { PAUSES } from './pauses.js';
+import { PAUSES } from '../pauses.js';
 
 /** How work is repeated. */
 export interface Repetition {

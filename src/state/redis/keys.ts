@@ -68,7 +68,7 @@ export class RedisKeys {
   }
 
   /** Channels of publications. */
-  channel(name: 'deleted' | 'logged' | 'ended' | 'enqueued'): string {
+  channel(name: 'deleted' | 'logged' | 'ended' | 'enqueued' | 'check'): string {
     return `${this.prefix}:${name}`;
   }
 }
@@ -82,7 +82,7 @@ export class PlaceKeys {
     return `${this.base}:fence`;
   }
 
-  /** String that expires with the lease: its fence. */
+  /** String that expires with the lease: who acquired it. */
   get lease(): string {
     return `${this.base}:lease`;
   }

@@ -1,45 +1,133 @@
-import { Redis as Client } from 'ioredis';
+import { Cluster } from 'ioredis';
 
+import type { Clock } from '../../time/index.js';
 import { StoreUnavailableError } from '../errors.js';
+import { type Batch, type Confirmation, sendBatch } from './batch.js';
+import { close, Connection } from './connection.js';
+import type { RedisSettings } from './connection-options.js';
+import { isDemoted, isTimeout, isWorthRepeating, toStoreError } from './redis-errors.js';
+import { requireUsable } from './requirements.js';
+import { type Redirection, redirectionOf, route } from './routes.js';
 import type { Command } from './script.js';
+
+/** How often a request is sent at most: a server that was started again is lost first, and then does not know the scripts. */
+const MOST_ATTEMPTS = 3;
+/** The part of the time of a command that replicas may take to confirm it. */
+const CONFIRMATION_SHARE = 0.8;
 
 /** The connection to Redis for requests. Methods throw StoreUnavailableError while it is unavailable. */
 export class Redis {
-  private readonly client: Client;
+  private readonly reading: Connection;
+  /** One of its own when replicas confirm writes: until they have, nothing else is answered on it. */
+  private readonly writing: Connection;
+  private readonly confirmation: Confirmation | undefined;
+  private isOpen = false;
 
-  constructor(url: string) {
-    this.client = new Client(url, { lazyConnect: true });
+  constructor(
+    private readonly settings: RedisSettings,
+    clock: Clock,
+  ) {
+    const { REDIS_WAIT_REPLICAS: replicas, REDIS_COMMAND_TIMEOUT_MS: timeoutMs } = settings;
+    this.reading = new Connection(settings, clock);
+    this.writing = replicas === 0 ? this.reading : new Connection(settings, clock);
+    // 0 would wait for ever.
+    const confirmation = { replicas, timeoutMs: Math.ceil(timeoutMs * CONFIRMATION_SHARE) };
+    this.confirmation = replicas === 0 ? undefined : confirmation;
   }
 
+  /** Connects. Throws StateStartError when Redis cannot be used as it is, and errors of the driver when it is not available. */
   async open(): Promise<void> {
-    await this.client.connect();
+    const connections = new Set([this.reading, this.writing]);
+    await Promise.all(Array.from(connections, (connection) => connection.open()));
+    await requireUsable(this.writing, this.settings);
+    this.isOpen = true;
   }
 
   async close(): Promise<void> {
-    await this.client.quit();
+    const connections = new Set([this.reading, this.writing]);
+    await Promise.all(Array.from(connections, (connection) => connection.close()));
+  }
+
+  /** Throws StoreUnavailableError when nothing can be written, and when too few replicas confirm what is. */
+  async check(): Promise<void> {
+    // Refused by a replica, but not when the memory is full: what is stored can be read.
+    await this.write(['DEL', `${this.settings.REDIS_PREFIX}:check`]);
+  }
+
+  /** The same, but only when the connection is not open; otherwise returns no promise. */
+  checkIfInDoubt(): void | Promise<void> {
+    if (!this.isOpen || !this.writing.isReady) return this.check();
   }
 
   /** Sends commands together, each to the node of its keys, and returns their replies in order. */
   async read(...commands: readonly Command[]): Promise<readonly unknown[]> {
-    return this.send(commands);
+    return this.request(this.reading, commands);
   }
 
-  /** The same for commands that write; resolves when they are stored as safely as configured. Commands are repeated when a connection breaks: they must be idempotent. */
+  /**
+   * The same for commands that write; resolves when they are stored as safely as configured. Commands are repeated when a connection
+   * breaks: they must be idempotent. Commands that fail leave those of other nodes, and other ones of their node, written.
+   */
   async write(...commands: readonly Command[]): Promise<readonly unknown[]> {
-    return this.send(commands);
+    return this.request(this.writing, commands, this.confirmation);
   }
 
-  private async send(commands: readonly Command[]): Promise<readonly unknown[]> {
+  private async request(
+    connection: Connection,
+    commands: readonly Command[],
+    confirmation?: Confirmation,
+  ): Promise<readonly unknown[]> {
+    if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
+    let redirection: Redirection | undefined;
     try {
-      return await Promise.all(
-        commands.map((command) => {
-          if (!('script' in command)) return this.client.call(command[0], ...command.slice(1));
-          const { script, keys, args } = command;
-          return this.client.eval(script.text, keys.length, ...keys, ...args);
-        }),
-      );
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          if (!connection.isReady) await connection.untilReady();
+          return await send(connection, commands, confirmation, redirection);
+        } catch (error) {
+          if (attempt === MOST_ATTEMPTS || !isWorthRepeating(error)) throw error;
+          redirection = redirectionOf(error);
+          const { client } = connection;
+          if (client instanceof Cluster && redirection === undefined) await refresh(client);
+        }
+      }
     } catch (error) {
-      throw new StoreUnavailableError(String(error), { cause: error });
+      throw toStoreError(error);
     }
   }
+}
+
+async function send(
+  connection: Connection,
+  commands: readonly Command[],
+  confirmation: Confirmation | undefined,
+  redirection: Redirection | undefined,
+): Promise<readonly unknown[]> {
+  const { client } = connection;
+  if (!(client instanceof Cluster)) return sendOrRenew({ node: client, commands, isAsking: false }, confirmation);
+  const batches = route(client, commands, redirection);
+  const replies: unknown[] = new Array(commands.length);
+  await Promise.all(
+    batches.map(async (batch) => {
+      const results = await sendOrRenew(batch, confirmation);
+      for (const [index, position] of batch.positions.entries()) replies[position] = results[index];
+    }),
+  );
+  return replies;
+}
+
+/** A connection that is silent, or leads to a server that is no primary any more, is of no use to the requests that follow. */
+async function sendOrRenew(batch: Batch, confirmation: Confirmation | undefined): Promise<readonly unknown[]> {
+  const { stream } = batch.node;
+  try {
+    return await sendBatch(batch, confirmation);
+  } catch (error) {
+    if (isTimeout(error) || isDemoted(error)) await close(stream);
+    throw error;
+  }
+}
+
+/** Has a cluster look where its slots are. Does nothing when no node can tell: the next attempt says so. */
+function refresh(cluster: Cluster): Promise<void> {
+  return new Promise((resolve) => cluster.refreshSlotsCache(() => resolve()));
 }

@@ -24,7 +24,8 @@ export function importCluster(): Promise<typeof clusters> {
   return importSupport(() => import('./cluster.js'));
 }
 
-function importRedis(): Promise<typeof redisServers> {
+/** The same for the Redis server. */
+export function importRedis(): Promise<typeof redisServers> {
   return importSupport(() => import('../redis/redis-server.js'));
 }
 

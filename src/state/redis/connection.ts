@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+
+import { Logger } from '@nestjs/common';
+import { Cluster, type Redis as Client } from 'ioredis';
+
+import { OutageLog } from '../../logging/index.js';
+import { Backoff, type Clock } from '../../time/index.js';
+import { describe } from '../driver-errors.js';
+import { PAUSES } from '../pauses.js';
+import { createClient, type RedisSettings } from './connection-options.js';
+
+/**
+ * A connection that opens itself again when it is lost: at once, then with pauses that grow. Nothing is queued while it is
+ * away, and nothing that was sent is sent again: whoever sends decides.
+ */
+export class Connection {
+  readonly client: Client | Cluster;
+  private readonly logger = new Logger('Redis');
+  private readonly outages = new OutageLog(this.logger);
+  private readonly backoff: Backoff;
+  private state: 'new' | 'ready' | 'lost' | 'away' | 'closed' = 'new';
+  private reason: unknown = new Error('Redis is not connected');
+  private opening: PromiseWithResolvers<void> | undefined;
+
+  constructor(settings: RedisSettings, clock: Clock) {
+    this.backoff = new Backoff(clock, PAUSES);
+    this.client = createClient(settings, {
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout: settings.REDIS_COMMAND_TIMEOUT_MS,
+      retryStrategy: () => this.pause(),
+    });
+    this.client.on('ready', () => this.ready());
+    this.client.on('error', (error) => (this.reason = error));
+  }
+
+  get isReady(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  /** Every server that is written to. */
+  get primaries(): readonly Client[] {
+    return this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
+  }
+
+  /** Opens the connection. Rejects when the first attempt fails; others follow. */
+  async open(): Promise<void> {
+    const ready = this.untilReady();
+    // Its error is that of `ready`, or says less.
+    this.client.connect().catch(() => undefined);
+    await ready;
+  }
+
+  /** Resolves when commands can be sent. Rejects when the last attempt to connect has failed, or the one that is made does. */
+  async untilReady(): Promise<void> {
+    if (this.isReady) return;
+    if (this.state === 'away' || this.state === 'closed') throw this.reason;
+    this.opening ??= Promise.withResolvers();
+    await this.opening.promise;
+  }
+
+  /** Waits for the replies to what was sent. */
+  async close(): Promise<void> {
+    const wasReady = this.isReady;
+    this.state = 'closed';
+    this.fail(new Error('the connection was closed'));
+    if (wasReady) await this.client.quit().catch(() => undefined);
+    this.client.disconnect();
+  }
+
+  private ready(): void {
+    if (this.state === 'away') this.logger.log('Redis is available again');
+    this.state = 'ready';
+    this.backoff.succeeded();
+    this.opening?.resolve();
+    this.opening = undefined;
+  }
+
+  /** The pause before the next attempt to connect, ms; null when there is to be none. */
+  private pause(): number | null {
+    if (this.state === 'closed') return null;
+    if (this.state === 'ready') {
+      this.state = 'lost';
+      return 0;
+    }
+    // Only who waits for the first attempt is told why it failed.
+    if (this.state === 'lost') this.outages.warn('the connection was lost', describe(this.reason));
+    this.state = 'away';
+    this.fail(this.reason);
+    return this.backoff.failed();
+  }
+
+  private fail(reason: unknown): void {
+    this.reason = reason;
+    // Nobody may wait.
+    this.opening?.promise.catch(() => undefined);
+    this.opening?.reject(reason);
+    this.opening = undefined;
+  }
+}
+
+/** Breaks a connection; resolves when the driver knows. */
+export async function close(stream: Client['stream'] | undefined): Promise<void> {
+  if (stream === undefined || stream.closed) return;
+  const closed = once(stream, 'close');
+  stream.destroy();
+  await closed;
+}

@@ -1,0 +1,69 @@
+import { Cluster } from 'ioredis';
+
+import { describe } from '../driver-errors.js';
+import { StateStartError } from '../errors.js';
+import type { Connection } from './connection.js';
+import type { RedisSettings } from './connection-options.js';
+import { isRefusal } from './redis-errors.js';
+
+const OLDEST_REDIS = 7;
+const OLDEST_VALKEY = 8;
+
+type Info = Readonly<Record<string, string>>;
+
+/** Throws StateStartError with one sentence when Redis cannot be used as it is, and errors of the driver when it is not available. */
+export async function requireUsable(connection: Connection, { REDIS_PREFIX }: RedisSettings): Promise<void> {
+  const { client } = connection;
+  const isCluster = client instanceof Cluster;
+  for (const node of connection.primaries) {
+    const fault = faultOf(parse(await refusable('INFO', node.info())), isCluster);
+    if (fault !== undefined) throw new StateStartError(`REDIS_URL: ${fault}`);
+  }
+  const key = `${REDIS_PREFIX}:check`;
+  // What a user may do is not asked, but tried.
+  await refusable('EVAL', client.eval(`return redis.call('DEL', KEYS[1])`, 1, key));
+  await refusable('PUBLISH', client.publish(key, ''));
+}
+
+async function refusable<Reply>(command: string, reply: Promise<Reply>): Promise<Reply> {
+  try {
+    return await reply;
+  } catch (error) {
+    throw isRefusal(error) ? refusalOf(error, `${command}: `) : error;
+  }
+}
+
+/** What the operator is told when Redis refuses the user, or what the user does. */
+export function refusalOf(error: unknown, what = ''): StateStartError {
+  return new StateStartError(`REDIS_URL: Redis refuses this user or password: ${what}${describe(error)}`, {
+    cause: error,
+  });
+}
+
+function parse(info: string): Info {
+  return Object.fromEntries(
+    info.split('\r\n').flatMap((line) => {
+      const colon = line.indexOf(':');
+      return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1)] as const] : [];
+    }),
+  );
+}
+
+function faultOf(info: Info, isCluster: boolean): string | undefined {
+  const { valkey_version: valkey, redis_version: redis = '0', role, maxmemory_policy: policy } = info;
+  const isOld = valkey === undefined ? parseInt(redis) < OLDEST_REDIS : parseInt(valkey) < OLDEST_VALKEY;
+  if (isOld) {
+    const found = valkey === undefined ? `Redis ${redis}` : `Valkey ${valkey}`;
+    return `the server is ${found}, which is too old: Redis ${OLDEST_REDIS} or Valkey ${OLDEST_VALKEY} is needed.`;
+  }
+  if (info['cluster_enabled'] === '1' && !isCluster) {
+    return 'the server is a node of a cluster. Use redis+cluster:// with some of its nodes.';
+  }
+  if (role !== undefined && role !== 'master') {
+    return 'the server is a replica, which cannot be written to. Name its primary, or the Sentinels with redis+sentinel://.';
+  }
+  if (policy !== undefined && policy !== 'noeviction') {
+    return `maxmemory-policy is ${policy}, so Redis would delete responses when its memory is full. Set it to noeviction.`;
+  }
+  return undefined;
+}

@@ -1,0 +1,97 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import OpenAI from 'openai';
+
+import { createApp, SimulatorModule } from '../../src/index.js';
+import { MemoryBackend, StateBackend } from '../../src/state/index.js';
+import { endProcesses, runToEnd, type ServiceProcess, startProcess } from '../support/process-service.js';
+
+/** Variables that do not say where state is. */
+const UNSAID = { STATE: undefined };
+
+function clientOf({ origin }: ServiceProcess): OpenAI {
+  return new OpenAI({ apiKey: 'none', baseURL: `${origin}/v1`, maxRetries: 0 });
+}
+
+afterEach(endProcesses);
+
+describe('a start that is not told where state is', () => {
+  let folder: string;
+
+  const start = (args: readonly string[] = []): Promise<ServiceProcess> => startProcess(UNSAID, args, folder);
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'antiphon-default-'));
+  });
+
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)('continues a conversation after %s and a restart', async (signal) => {
+    const before = await start();
+    const first = await clientOf(before).responses.create({ model: 'gpt-5', input: 'My name is Ada.' });
+    const conversation = await clientOf(before).conversations.create({ metadata: { topic: 'names' } });
+    before.kill(signal);
+    await before.exited;
+    const client = clientOf(await start());
+    expect(await client.responses.retrieve(first.id)).toMatchObject({ output_text: first.output_text });
+    const next = await client.responses.create({ model: 'gpt-5', previous_response_id: first.id, input: 'And now?' });
+    expect(next).toMatchObject({ status: 'completed', previous_response_id: first.id });
+    expect(await client.conversations.retrieve(conversation.id)).toMatchObject({ metadata: { topic: 'names' } });
+  });
+
+  it('stores below ./data, and says so', async () => {
+    const { exited, kill } = await start();
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    expect(stdout).toContain(`\nState: sqlite in ${join(folder, 'data')} (kept over restarts)\n`);
+    expect(await readdir(folder)).toEqual(['data']);
+    expect(await readdir(join(folder, 'data'))).toContain('antiphon.sqlite');
+  });
+
+  it('stores in the directory of --state-dir', async () => {
+    const { exited, kill } = await start(['--state-dir', 'kept here']);
+    kill('SIGTERM');
+    expect((await exited).code).toBe(0);
+    expect(await readdir(folder)).toEqual(['kept here']);
+  });
+
+  it('does what .env says', async () => {
+    await writeFile(join(folder, '.env'), 'STATE=memory\n');
+    const { output, written } = await start();
+    await written(/State: /);
+    expect(output()).toContain('State: memory (lost when this process ends)');
+  });
+
+  it('refuses several workers in one sentence', async () => {
+    // An empty text counts as not set.
+    const exit = await runToEnd({ STATE: '', PORT: '0', WORKERS: '2' });
+    expect(exit).toMatchObject({ code: 1, stdout: '' });
+    expect(exit.stderr.trimEnd().split('\n')).toEqual([
+      'WORKERS: more than 1 needs STATE=postgres or STATE=redis. ' +
+        'With STATE=sqlite, the default of npm start, one process has the file to itself.',
+    ]);
+  });
+});
+
+describe('a database that is not used', () => {
+  it.each([
+    [{ STATE: 'memory', DATABASE_URL: 'postgres://localhost/x' }, 'DATABASE_URL is ignored: STATE=memory stores'],
+    [{ STATE: 'memory', REDIS_URL: 'redis://localhost' }, 'REDIS_URL is ignored: STATE=memory stores'],
+  ])('is reported: %j', async (variables, warning) => {
+    const { exited, kill } = await startProcess(variables);
+    kill('SIGTERM');
+    const { stdout, stderr } = await exited;
+    expect(stdout + stderr).toContain(warning);
+  });
+});
+
+describe('a program with createApp', () => {
+  it('has its state in memory', async () => {
+    const app = await createApp({ environment: { LOG_LEVEL: 'fatal' }, imports: [SimulatorModule] });
+    expect(app.get(StateBackend, { strict: false })).toBeInstanceOf(MemoryBackend);
+    await app.close();
+  });
+});
