@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { text } from 'node:stream/consumers';
 
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, startProcess } from '../support/process-service.js';
@@ -49,7 +49,7 @@ describe('export and import', () => {
   it('move what a service stores to another database', async () => {
     const from = await newState();
     const service = await startProcess(from);
-    const { body } = await service.client.post('{"model":"gpt-5","input":"Hello"}');
+    const first = await service.client.post('{"model":"gpt-5","input":"Hello"}');
     service.kill('SIGTERM');
     await service.exited;
     const exported = await run(from, ['export']);
@@ -62,7 +62,7 @@ describe('export and import', () => {
     expect(imported.stderr).toContain('Imported: 1 tenant, 0 conversations, 1 response, 0 jobs.\n');
     const again = await run(to, ['import'], exported.stdout);
     expect(again.stderr).toContain('1 of them were there already and are unchanged.\n');
-    const { id } = JSON.parse(body) as { readonly id: string };
+    const { id } = JSON.parse(first.text) as { readonly id: string };
     const next = await startProcess(to);
     const continued = await next.client.post(`{"model":"gpt-5","input":"More","previous_response_id":"${id}"}`);
     expect(continued.status).toBe(200);
