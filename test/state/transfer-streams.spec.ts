@@ -20,7 +20,7 @@ async function openMemory(): Promise<OpenedBackend> {
 async function openFull(): Promise<OpenedBackend> {
   const opened = await openMemory();
   for (let index = 0; index < RESPONSES; index += 1) {
-    await append(opened.backend.responses, ONE, `r${index}`, { input: [message(`m${index}`, TEXT)] });
+    await append(opened.backend.responses, ONE, `r${index + 1000}`, { input: [message(`m${index}`, TEXT)] });
   }
   return opened;
 }
@@ -46,7 +46,7 @@ describe('a large state', () => {
       for (const [index, line] of lines.entries()) {
         // A response that was given 300 lines before must be stored by now.
         const given = index - 302;
-        if (given >= 0 && (await store.get(ONE, `r${given}`)) === undefined) missing.push(given);
+        if (given >= 0 && (await store.get(ONE, `r${given + 1000}`)) === undefined) missing.push(given);
         yield `${line}\n`;
       }
     }
