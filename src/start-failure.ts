@@ -1,7 +1,7 @@
 import { getSystemErrorMessage } from 'node:util';
 
 import { EnvironmentError } from './config/index.js';
-import { StateStartError } from './state/index.js';
+import { StateStartError, StateTransferError, StoreUnavailableError } from './state/index.js';
 
 /**
  * The message for a failed start. Errors that the operator can correct, such as an invalid variable or a port in use,
@@ -10,6 +10,7 @@ import { StateStartError } from './state/index.js';
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof EnvironmentError || error instanceof StateStartError) return error.message;
+  if (error instanceof StateTransferError || error instanceof StoreUnavailableError) return error.message;
   if (isSystemError(error)) return describeSystemError(error);
   return error.stack ?? error.message;
 }

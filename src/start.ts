@@ -3,7 +3,15 @@ import cluster from 'node:cluster';
 import { Logger } from '@nestjs/common';
 
 import { announce } from './announce.js';
-import { ArgumentError, type Command, HELP, nameOptions, readArguments } from './command-line/index.js';
+import {
+  ArgumentError,
+  type Command,
+  type ExportCommand,
+  HELP,
+  type ImportCommand,
+  nameOptions,
+  readArguments,
+} from './command-line/index.js';
 import { loadEnvironment, unsetOf, type Variables } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import { readVersion } from './read-version.js';
@@ -20,6 +28,7 @@ const command = readCommand();
 if (command?.action === 'help') process.stdout.write(HELP);
 if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
 if (command?.action === 'start') await start(command.variables);
+if (command?.action === 'export' || command?.action === 'import') await move(command);
 
 function readCommand(): Command | undefined {
   try {
@@ -55,6 +64,18 @@ async function start(given: Variables): Promise<void> {
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`);
     process.exit(1);
+  }
+}
+
+/** Writes the state to the standard output, or reads it from the standard input. Loads only the backend. */
+async function move(asked: ExportCommand | ImportCommand): Promise<void> {
+  try {
+    const { exportTo, importFrom } = await import('./move-state.js');
+    if (asked.action === 'export') await exportTo(process.stdout, asked, unsetOf(DEFAULTS));
+    else await importFrom(process.stdin, unsetOf(DEFAULTS));
+  } catch (error) {
+    process.stderr.write(`${describeStartFailure(error)}\n`);
+    process.exitCode = 1;
   }
 }
 

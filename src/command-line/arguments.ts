@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 
 import type { Variables } from '../config/index.js';
+import { ArgumentError, refuse, requireValue } from './argument-error.js';
+import { type ExportCommand, type ImportCommand, readExport, readImport } from './export-arguments.js';
 
 /** The options that set a variable, each with its value in the help and what it means. */
 export const OPTIONS = {
@@ -21,15 +23,16 @@ const NAMES = Object.keys(OPTIONS) as readonly OptionName[];
 
 /** What the arguments ask for. */
 export type Command =
-  { readonly action: 'start'; readonly variables: Variables } | { readonly action: 'help' | 'version' };
-
-/** The arguments are not understood; the message is one line for the operator. */
-export class ArgumentError extends Error {
-  override readonly name = 'ArgumentError';
-}
+  | { readonly action: 'start'; readonly variables: Variables }
+  | ExportCommand
+  | ImportCommand
+  | { readonly action: 'help' | 'version' };
 
 /** Reads the arguments of the program. Throws ArgumentError for unknown ones and for options without a value. */
 export function readArguments(args: readonly string[]): Command {
+  const [command, ...rest] = args;
+  if (command === 'export') return readExport(rest);
+  if (command === 'import') return readImport(rest);
   const { tokens } = parseArgs({
     args: [...args],
     options: {
@@ -66,15 +69,4 @@ export function nameOptions(text: string, variables: Variables): string {
 
 function isOption(name: string): name is OptionName {
   return Object.hasOwn(OPTIONS, name);
-}
-
-/** An empty value would count as not set. */
-function requireValue(rawName: string, value: string | undefined): string {
-  if (value === undefined || value === '') throw new ArgumentError(`${rawName}: expected a value.`);
-  return value;
-}
-
-function refuse(unknown: readonly string[]): string {
-  const named = unknown.map((argument) => JSON.stringify(argument)).join(', ');
-  return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}. --help lists those that there are.`;
 }

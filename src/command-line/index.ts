@@ -1,2 +1,4 @@
+export { ArgumentError } from './argument-error.js';
 export * from './arguments.js';
+export type { ExportCommand, ImportCommand } from './export-arguments.js';
 export * from './help.js';

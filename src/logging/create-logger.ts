@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import { inspect } from 'node:util';
 
-import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+import { ConsoleLogger, type ConsoleLoggerOptions, type LogLevel } from '@nestjs/common';
 
 import type { Environment } from '../config/index.js';
 import { escapeJson, escapeLine, escapeLines } from './escape.js';
@@ -21,6 +21,13 @@ const ASSEMBLY: ReadonlySet<unknown> = new Set([
  * no text of a client can forge a line; only stacks have line breaks.
  */
 class ServiceLogger extends ConsoleLogger {
+  constructor(
+    options: ConsoleLoggerOptions,
+    private readonly stream: 'stderr' | undefined,
+  ) {
+    super('Antiphon', options);
+  }
+
   override log(message: unknown, ...rest: unknown[]): void {
     if (ASSEMBLY.has(rest.at(-1))) super.debug(message, ...rest);
     else super.log(message, ...rest);
@@ -30,6 +37,11 @@ class ServiceLogger extends ConsoleLogger {
   override error(message: unknown, ...rest: unknown[]): void {
     if (rest.at(-1) === 'NestApplication') super.debug(message, ...rest);
     else super.error(message, ...rest);
+  }
+
+  protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
+    const [messages, context, level, stream, ...rest] = args;
+    super.printMessages(messages, context, level, this.stream ?? stream, ...rest);
   }
 
   protected override stringifyMessage(message: unknown, logLevel: LogLevel): string {
@@ -56,13 +68,17 @@ class ServiceLogger extends ConsoleLogger {
   }
 }
 
-/** The logger configured by LOG_LEVEL and LOG_FORMAT. */
-export function createLogger({ LOG_LEVEL, LOG_FORMAT }: Environment): ConsoleLogger {
-  return new ServiceLogger('Antiphon', {
+/**
+ * The logger configured by LOG_LEVEL and LOG_FORMAT. It writes errors to stderr and the rest to stdout, unless all goes to
+ * one `stream`.
+ */
+export function createLogger({ LOG_LEVEL, LOG_FORMAT }: Environment, stream?: 'stderr'): ConsoleLogger {
+  const options = {
     logLevels: levelsFrom(LOG_LEVEL),
     json: LOG_FORMAT === 'json',
-    colors: LOG_FORMAT === 'text' && isatty(process.stdout.fd),
-  });
+    colors: LOG_FORMAT === 'text' && isatty(process[stream ?? 'stdout'].fd),
+  };
+  return new ServiceLogger(options, stream);
 }
 
 function levelsFrom(level: Environment['LOG_LEVEL']): Environment['LOG_LEVEL'][] {

@@ -3,6 +3,9 @@ import type { LogBatch } from './event-log.js';
 import type { JobReference, NewJob } from './job-queue.js';
 import type { ResponseRecord } from './response-record.js';
 
+/** When a background response expires that has not ended: the latest time of a Date, milliseconds since the epoch. */
+export const NEVER = 8_640_000_000_000_000;
+
 /** A background response before its run. */
 export interface QueuedRecord extends Pick<
   ResponseRecord,

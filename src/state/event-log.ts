@@ -30,6 +30,23 @@ export function begins({ events }: LogBatch): boolean {
   return events.some(({ type }) => type === 'response.in_progress');
 }
 
+/** A whole log in batches of at most so many events; none when it is empty. */
+export function* batchesOf({ events, notes }: LogBatch, size: number): Generator<LogBatch> {
+  let firstNote = 0;
+  for (let firstEvent = 0; firstEvent < events.length || firstNote < notes.length; firstEvent += size) {
+    const isLast = firstEvent + size >= events.length;
+    const end = notes.findIndex(({ before }, index) => index >= firstNote && before >= firstEvent + size);
+    const lastNote = isLast || end < 0 ? notes.length : end;
+    yield {
+      firstEvent,
+      firstNote,
+      events: events.slice(firstEvent, firstEvent + size),
+      notes: notes.slice(firstNote, lastNote),
+    };
+    firstNote = lastNote;
+  }
+}
+
 /** Logged events, or why there are none: the response has no stream, or its events are no longer stored. */
 export type LogPage =
   | {

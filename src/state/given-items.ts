@@ -21,3 +21,18 @@ export function interleave<T>(output: readonly T[], given: readonly GivenItems<T
   ]);
   return [...upToLast, ...output.slice(last.after)];
 }
+
+/** The reverse of `interleave`. */
+export function separate(items: readonly { readonly isGiven: boolean; readonly item: Item }[]): {
+  readonly output: readonly Item[];
+  readonly given: readonly GivenItems[];
+} {
+  const output: Item[] = [];
+  const given: { after: number; items: Item[] }[] = [];
+  for (const { isGiven, item } of items) {
+    if (!isGiven) output.push(item);
+    else if (given.at(-1)?.after === output.length) given.at(-1)?.items.push(item);
+    else given.push({ after: output.length, items: [item] });
+  }
+  return { output, given };
+}

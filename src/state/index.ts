@@ -18,4 +18,5 @@ export * from './session-store.js';
 export * from './state-backend.js';
 export * from './state-transfer.js';
 export * from './state.module.js';
+export * from './transfer/index.js';
 export * from './write-lock.js';

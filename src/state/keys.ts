@@ -24,3 +24,8 @@ export function toLabels(tenant: string, metadata: Readonly<Record<string, strin
       .digest('base64url'),
   );
 }
+
+/** Whether a key is the digest of a text, which cannot be read back. */
+export function isDigest(key: string): boolean {
+  return key.startsWith(DIGEST_MARK);
+}

@@ -1,8 +1,8 @@
 import type { Tenant } from '../access/index.js';
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import type { ConversationRecord } from './conversation-store.js';
-import type { GivenItems } from './given-items.js';
 import type { LogBatch } from './event-log.js';
+import type { GivenItems } from './given-items.js';
 import type { QueueName } from './job-queue.js';
 
 /** A response as it is moved, visible or only kept for those that continue it. */
@@ -13,9 +13,10 @@ export interface MovedResponse {
   readonly input: readonly Item[];
   readonly given: readonly GivenItems[];
   readonly inherited: readonly Item[];
+  /** The response that it continues and whose items it needs, visible or not. */
   readonly parentId: string | null;
   readonly origin: Origin | null;
-  /** Its conversation, and the number of entries that it had before. */
+  /** Its conversation, and the position there before which its context ends. */
   readonly place: { readonly conversationId: string; readonly before: number } | null;
   /** The session that it was made in. */
   readonly sessionId: string;
@@ -24,16 +25,19 @@ export interface MovedResponse {
   /** Milliseconds since the epoch; 0: it was deleted. Null: it does not expire before it has ended. */
   readonly expiresAt: number | null;
   /** Null unless it ran, runs or waits in the background. */
-  readonly run: {
-    /** Empty once it has ended. */
-    readonly turn: string;
-    readonly isStream: boolean;
-    readonly attempt: number;
-    readonly attempts: number;
-    /** Milliseconds since the epoch; null before the response has ended. */
-    readonly logExpiresAt: number | null;
-    readonly log: LogBatch;
-  } | null;
+  readonly run: MovedRun | null;
+}
+
+/** The run of a background response. Its attempts are numbered anew: its job is, too. */
+export interface MovedRun {
+  /** Empty once it has ended. */
+  readonly turn: string;
+  readonly isStream: boolean;
+  /** Attempts so far, without those that were handed back. */
+  readonly attempts: number;
+  /** Milliseconds since the epoch, 0 if its events are gone; null before the response has ended. */
+  readonly logExpiresAt: number | null;
+  readonly log: LogBatch;
 }
 
 /** A conversation; its entries follow, in parts. */
@@ -43,41 +47,71 @@ export interface MovedConversation {
   /** Whether it is only kept for responses that were made in it. */
   readonly isDeleted: boolean;
   readonly version: number;
-  /** The place of the next entry. */
+  /** The position of the next entry. */
   readonly end: number;
+}
+
+/** An entry of a conversation. */
+export interface MovedEntry {
+  readonly position: number;
+  readonly isGiven: boolean;
+  readonly item: Item;
 }
 
 /** Some entries of a conversation, in order. */
 export interface MovedEntries {
   readonly kind: 'entries';
   readonly conversationId: string;
-  readonly entries: readonly { readonly position: number; readonly isGiven: boolean; readonly item: Item }[];
+  /** The version of the conversation: entries of another one are not added to it. */
+  readonly version: number;
+  readonly entries: readonly MovedEntry[];
 }
 
-/** A job that is not done. Those of queued and running responses are made anew from the responses. */
+/** What a tenant has. */
+export type MovedRecord = MovedConversation | MovedEntries | MovedResponse;
+
+/** A job that is not done: a background turn that is queued or runs, or a webhook. */
 export interface MovedJob {
   readonly kind: 'job';
   readonly queue: QueueName;
+  /** A UUID. */
   readonly id: string;
+  /** Its member `tenant` says whose it is. */
   readonly data: object;
 }
 
-/** What a tenant has, one record at a time: conversations before their responses, responses before those that continue them. */
-export type MovedRecord = MovedConversation | MovedEntries | MovedResponse | MovedJob;
+/** A state cannot be moved as asked; the message is one sentence for the operator. */
+export class StateTransferError extends Error {
+  override readonly name = 'StateTransferError';
+}
 
 /**
- * Reads everything of a state, and writes it into another one. Locks, notices and caches are not moved. Nothing else may
- * use either state meanwhile. Methods throw StoreUnavailableError.
+ * Reads everything of a state, and writes it into another one. Locks, notices and caches are not moved. No service may
+ * use either state meanwhile. Secrets are written by SecretStore. Methods throw StoreUnavailableError and
+ * StateTransferError.
  */
 export abstract class StateTransfer {
+  /** All that have something. */
   abstract tenants(): Promise<readonly Tenant[]>;
 
-  /** Everything of a tenant, in memory only a bounded part at a time. */
+  /**
+   * Everything of a tenant as of one moment, in memory only a bounded part at a time: conversations before their responses,
+   * responses before those that continue them, otherwise in the order of their creation.
+   */
   abstract read(tenant: Tenant): AsyncIterable<MovedRecord>;
 
-  /** Stores a record as it is, once: what exists already stays unchanged. False when it existed. */
-  abstract write(tenant: Tenant, record: MovedRecord): Promise<boolean>;
+  /** The jobs of all tenants, oldest first. */
+  abstract jobs(): AsyncIterable<MovedJob>;
 
   /** The secrets of the service, by name. */
   abstract secrets(): Promise<Readonly<Record<string, string>>>;
+
+  /**
+   * Stores records as they are, in order, all or none; what exists already stays unchanged. Returns how many responses and
+   * conversations are new.
+   */
+  abstract write(tenant: Tenant, records: readonly MovedRecord[]): Promise<number>;
+
+  /** Enqueues jobs, after the responses that they belong to; those that exist already stay unchanged. */
+  abstract writeJobs(jobs: readonly MovedJob[]): Promise<void>;
 }

@@ -30,7 +30,17 @@ describe('an argument', () => {
   it.each(['--help', '-h'])('%s is answered with all options', async (argument) => {
     const exit = await run(argument);
     expect(exit).toMatchObject({ code: 0, stderr: '' });
-    for (const option of ['port', 'host', 'providers', 'state-dir', 'max-websocket-connections', 'help', 'version']) {
+    for (const option of [
+      'port',
+      'host',
+      'providers',
+      'state-dir',
+      'max-websocket-connections',
+      'tenant',
+      'no-secrets',
+      'help',
+      'version',
+    ]) {
       expect(exit.stdout).toContain(`--${option}`);
     }
   });
@@ -46,6 +56,9 @@ describe('an argument', () => {
     [['serve\n'], /^Unknown argument: "serve\\n"\. /],
     [['-p', '1'], /^Unknown arguments: "-p", "1"\. /],
     [['--port'], /^--port: expected a value\.$/],
+    [['export', '--port', '1'], /^Unknown arguments: "--port", "1"\. /],
+    [['export', '--tenant'], /^--tenant: expected a value\.$/],
+    [['import', 'file'], /^Unknown argument: "file"\. /],
     [['--host='], /^--host: expected a value\.$/],
   ])('is refused in one line, with exit code 2: %j', async (args, line) => {
     expectLine(await run(...args), { code: 2, line });

@@ -43,6 +43,13 @@ export class InProcessJobQueue extends JobQueue {
     this.queue(queue).remove(id);
   }
 
+  /** The jobs that wait: those that are delivered, or pause before they are delivered again, are not among them. */
+  *waiting(): Iterable<NewJob> {
+    for (const [queue, jobs] of this.queues) {
+      for (const { id, data } of jobs) yield { queue, ...(id === undefined ? {} : { id }), data: data as object };
+    }
+  }
+
   override async work(
     queue: QueueName,
     options: QueueOptions & { readonly concurrency: number },

@@ -13,6 +13,10 @@ export class WaitingJobs {
   readonly takers = new Set<{ wake(): void }>();
   private readonly jobs: WaitingJob[] = [];
 
+  [Symbol.iterator](): Iterator<WaitingJob> {
+    return this.jobs.values();
+  }
+
   add(job: WaitingJob): void {
     // Only a job that is delivered again has younger ones behind it.
     let index = this.jobs.length;

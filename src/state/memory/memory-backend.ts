@@ -10,6 +10,7 @@ import { MemoryRuns } from './memory-runs.js';
 import { MemorySessionStore } from './memory-session-store.js';
 import { MemorySecretStore } from './memory-secret-store.js';
 import { type MemoryLimits, MemoryState } from './memory-state.js';
+import { MemoryTransfer } from './memory-transfer.js';
 import { InProcessLock } from '../in-process/in-process-lock.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
@@ -24,6 +25,7 @@ export class MemoryBackend extends StateBackend {
   override readonly secrets = new MemorySecretStore();
   override readonly log: MemoryRuns;
   override readonly jobs: InProcessJobQueue;
+  override readonly transfer: MemoryTransfer;
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
@@ -35,6 +37,7 @@ export class MemoryBackend extends StateBackend {
     this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, clock);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);
+    this.transfer = new MemoryTransfer(state, this.log, this.jobs, this.secrets);
   }
 
   override async start(): Promise<void> {

@@ -9,6 +9,11 @@ export class MemoryConversationIndex {
   /** By tenant and id of the item. */
   private readonly holders = new Map<string, SmallList<MemoryConversation>>();
 
+  /** In the order in which they were stored. */
+  get all(): Iterable<MemoryConversation> {
+    return this.conversations.values();
+  }
+
   find(tenant: Tenant, conversationId: string): MemoryConversation | undefined {
     return this.conversations.get(tenantKey(tenant, conversationId));
   }

@@ -5,6 +5,7 @@ import { UnknownCursorError } from '../errors.js';
 import { interleave } from '../given-items.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
+import type { MovedEntry } from '../state-transfer.js';
 import type { Sortable } from './sorted-list.js';
 
 /** Estimated bytes of an entry beyond its item: its places in the indexes. */
@@ -77,6 +78,11 @@ export class MemoryConversation implements Sortable {
     return this.shown.keys();
   }
 
+  /** All entries in order. */
+  get all(): readonly ConversationEntry[] {
+    return this.entries;
+  }
+
   /** The items before a place, as a model sees them. */
   itemsBefore(position: number): readonly Item[] {
     return this.entries.slice(0, this.indexOf(position)).map(({ item }) => item);
@@ -85,14 +91,22 @@ export class MemoryConversation implements Sortable {
   /** Appends the items of a turn or of a client; the version becomes another one. */
   append(entries: readonly NewEntry[]): void {
     for (const entry of entries) {
-      const placed = { ...entry, position: this.end };
+      this.put({ ...entry, position: this.end });
       this.end += 1;
-      this.entries.push(placed);
-      this.ids.add(entry.item.id);
-      if (!entry.isGiven) this.shown.set(entry.item.id, placed);
     }
     this.bytes += bytesOf(entries);
     this.version += 1;
+  }
+
+  /** Puts entries at their places, in order; returns those that were not there yet. */
+  restore(entries: readonly MovedEntry[]): readonly NewEntry[] {
+    const last = this.entries.at(-1)?.position ?? -1;
+    const added = entries
+      .filter(({ position }) => position > last)
+      .map(({ item, isGiven, position }) => ({ ...toEntry(item, isGiven), position }));
+    for (const entry of added) this.put(entry);
+    this.bytes += bytesOf(added);
+    return added;
   }
 
   /** Removes an item that clients see; the version becomes another one. */
@@ -128,6 +142,12 @@ export class MemoryConversation implements Sortable {
       data.push(entry.item);
     }
     return { data: before === undefined ? data : data.reverse(), hasMore };
+  }
+
+  private put(entry: ConversationEntry): void {
+    this.entries.push(entry);
+    this.ids.add(entry.item.id);
+    if (!entry.isGiven) this.shown.set(entry.item.id, entry);
   }
 
   /** The index of the entry at a position, or of the next one. */

@@ -275,7 +275,10 @@ export class MemoryResponseStore extends ResponseStore {
 }
 
 /** The estimated bytes of a response, with inherited items only when they are stored. */
-function bytesOf({ response, settingsBytes, input, given }: ResponseRecord, inherited: readonly Item[]): number {
+export function bytesOf(
+  { response, settingsBytes, input, given }: Pick<ResponseRecord, 'response' | 'settingsBytes' | 'input' | 'given'>,
+  inherited: readonly Item[],
+): number {
   const measured = settingsBytes === undefined ? response : response.output;
   return (settingsBytes ?? 0) + estimateBytes([measured, input, given, inherited]);
 }

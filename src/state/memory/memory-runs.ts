@@ -60,6 +60,16 @@ export class MemoryRuns extends EventLog {
     this.write(node, opening);
   }
 
+  /** A response was moved here with its log, and waits, runs or has ended. */
+  restore(node: Node, log: LogBatch): void {
+    if (!isRun(node)) return;
+    this.enter(node, log);
+    if (node.response.status !== 'queued') this.leaveQueue(node);
+    if (node.run.logExpiresAt === null) return;
+    this.unfinishedBytes -= node.bytes;
+    this.state.settle(node, 0);
+  }
+
   /** Begins an attempt. */
   start({ tenant, responseId, attempt }: Run): StartedRun | undefined {
     const node = this.state.find(tenant, responseId);

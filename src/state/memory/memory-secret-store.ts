@@ -10,6 +10,11 @@ export class MemorySecretStore extends SecretStore {
     return secret;
   }
 
+  /** All secrets by name. */
+  get all(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.secrets);
+  }
+
   override async find(name: string): Promise<string | undefined> {
     return this.secrets.get(name);
   }

@@ -3,6 +3,7 @@ import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import { StoreUnavailableError } from '../errors.js';
+import type { MovedEntry } from '../state-transfer.js';
 import { bytesOf, MemoryConversation, type NewEntry } from './memory-conversation.js';
 import { MemoryConversationIndex } from './memory-conversation-index.js';
 import { belongsTo, isContinuable, itemsOf, type Node, sessionsOf } from './node.js';
@@ -55,13 +56,23 @@ export class MemoryState {
     for (const one of this.written) if (!(one instanceof MemoryConversation)) yield one;
   }
 
+  /** The tenants that have responses. */
+  get tenants(): Iterable<Tenant> {
+    return this.indexes.keys();
+  }
+
   has(tenant: Tenant, responseId: string): boolean {
-    return this.indexes.get(tenant)?.nodes.has(responseId) === true;
+    return this.stored(tenant, responseId) !== undefined;
+  }
+
+  /** A response that may have expired. */
+  stored(tenant: Tenant, responseId: string): Node | undefined {
+    return this.indexes.get(tenant)?.nodes.get(responseId);
   }
 
   /** A visible response, in the given session if any. */
   find(tenant: Tenant, responseId: string, within?: string): Node | undefined {
-    const node = this.indexes.get(tenant)?.nodes.get(responseId);
+    const node = this.stored(tenant, responseId);
     return node !== undefined && this.shows(node, within) ? node : undefined;
   }
 
@@ -95,7 +106,7 @@ export class MemoryState {
     index.list.add(node);
     addTo(index.sessions, sessionId, node);
     for (const item of itemsOf(node)) addTo(index.holders, item.id, node);
-    if (node.place !== null) node.place.conversation.responses += 1;
+    if (node.place !== null) this.hold(node.place.conversation);
     this.total += bytes;
     this.dropUntilItFits();
   }
@@ -128,6 +139,17 @@ export class MemoryState {
     this.rewrite(conversation, conversation.bytes);
   }
 
+  /** Puts entries of a conversation that is moved here at their places, once. */
+  restoreTo(conversation: MemoryConversation, entries: readonly MovedEntry[]): void {
+    const before = conversation.bytes;
+    const added = conversation.restore(entries);
+    // A deleted one is neither found nor counted before a response needs it.
+    if (!conversation.alive) return;
+    this.conversations.addItems(conversation, added);
+    this.rewrite(conversation, before);
+    this.dropUntilItFits();
+  }
+
   /** Replaces what is known of a conversation besides its items. */
   updateConversation(conversation: MemoryConversation, record: MemoryConversation['record']): void {
     const before = conversation.bytes;
@@ -155,7 +177,7 @@ export class MemoryState {
   /** A background response that has ended was made in a conversation. */
   place(node: Node, place: NonNullable<Node['place']>): void {
     node.place = place;
-    place.conversation.responses += 1;
+    this.hold(place.conversation);
   }
 
   /** A response has become larger. */
@@ -238,6 +260,12 @@ export class MemoryState {
     this.total += conversation.bytes - bytesBefore;
     this.written.delete(conversation);
     this.written.add(conversation);
+  }
+
+  /** A response needs its conversation. One that was moved here as deleted takes memory from then on. */
+  private hold(conversation: MemoryConversation): void {
+    if (!conversation.alive && conversation.responses === 0) this.total += conversation.bytes;
+    conversation.responses += 1;
   }
 
   /** A response is freed: it needs its conversation no longer. */

@@ -29,6 +29,9 @@ const PAUSE_MS = 20;
 /** Time limit for running statements at shutdown, ms. */
 export const LAST_STATEMENTS_MS = 2000;
 
+/** Time limit for a statement of a snapshot, ms: the first one sorts all responses of a tenant. */
+const SNAPSHOT_TIMEOUT_MS = 3_600_000;
+
 /** Returns a row if the database is writable: after a failover it may be a standby. */
 const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transaction_read_only') = 'off'`);
 
@@ -108,6 +111,23 @@ export class Database {
     });
   }
 
+  /** Reads in one snapshot, however long that takes; it ends with the iteration. */
+  async *snapshot<T>(read: (run: RunStatement) => AsyncIterable<T>): AsyncGenerator<T> {
+    const client = await this.connect();
+    let broken = false;
+    try {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      await client.query('SET LOCAL statement_timeout = 0');
+      yield* read((statement, values) => this.run(client, statement, values, SNAPSHOT_TIMEOUT_MS));
+    } catch (error) {
+      broken = breaksConnection(error);
+      throw toStoreError(error);
+    } finally {
+      if (!broken) await client.query('ROLLBACK').catch(() => (broken = true));
+      client.release(broken);
+    }
+  }
+
   /**
    * Runs SQL of a library, and returns the result of the driver: one statement, or several without values, which may be
    * a transaction.
@@ -174,9 +194,15 @@ export class Database {
     client: PoolClient,
     { text, name }: Statement<Values, Row>,
     values: Values,
+    timeoutMs?: number,
   ): Promise<readonly Row[]> {
     const prepared = name === undefined || this.isPooled ? {} : { name };
-    const { rows } = await client.query<Row & pg.QueryResultRow>({ text, values: [...values], ...prepared });
+    const { rows } = await client.query<Row & pg.QueryResultRow>({
+      text,
+      values: [...values],
+      ...prepared,
+      ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
+    });
     return rows;
   }
 }

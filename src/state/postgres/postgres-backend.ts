@@ -21,6 +21,7 @@ import { PostgresRuns } from './postgres-runs.js';
 import { PostgresWriteLock } from './postgres-write-lock.js';
 import { PostgresSecretStore } from './postgres-secret-store.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
+import { PostgresTransfer } from './postgres-transfer.js';
 import { Tombstones } from './tombstones.js';
 
 /** State in PostgreSQL, shared by all replicas. */
@@ -35,6 +36,7 @@ export class PostgresBackend extends StateBackend {
   override readonly secrets: PostgresSecretStore;
   override readonly log: PostgresEventLog;
   override readonly jobs: PostgresJobQueue;
+  override readonly transfer: PostgresTransfer;
   private readonly logger = new Logger('Database');
   private readonly database: Database;
   private readonly listener: NoticeListener;
@@ -65,6 +67,7 @@ export class PostgresBackend extends StateBackend {
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.secrets = new PostgresSecretStore(this.database);
+    this.transfer = new PostgresTransfer(this.database, this.jobs);
   }
 
   /** Throws StateStartError for permanent errors, such as a wrong password, and for an outdated schema. */

@@ -3,13 +3,14 @@ import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ContextTooLargeError, UnknownCursorError, WriteLockLostError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
+import {
+  type ConcludeOptions,
+  type Ending,
+  NEVER,
+  type QueueBounds,
+  type QueuedRecord,
+  type StartedRun,
+  type UnfinishedResponse,
 } from '../background-record.js';
 import type { Run } from '../event-log.js';
 import type { ResponseRecord } from '../response-record.js';
@@ -29,9 +30,6 @@ import { CHAIN, GET, ITEMS } from './statements/read.js';
 import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
 import type { Tombstones } from './tombstones.js';
 import { viewerOf } from './viewer.js';
-
-/** Background responses do not expire before they have ended: the latest time of a Date. */
-const NEVER = 8_640_000_000_000_000;
 
 /** Stores responses in PostgreSQL, for all replicas. */
 export class PostgresResponseStore extends ResponseStore {

@@ -4,7 +4,8 @@ import type { Insertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import { type Command, run } from './script.js';
 import { ENTER } from './scripts/enter.js';
-import { GRACE_MS, LONGEST_MS, NEVER } from './scripts/responses.js';
+import { NEVER } from '../background-record.js';
+import { GRACE_MS, LONGEST_MS } from './scripts/lifetimes.js';
 
 /** The number of indexes of what expires. */
 export const SHARDS = 16;

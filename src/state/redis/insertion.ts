@@ -1,11 +1,11 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
+import { NEVER } from '../background-record.js';
 import { interleave } from '../given-items.js';
 import { toKey, toLabels } from '../keys.js';
 import type { ResponseRecord } from '../response-record.js';
 import { bytesOf, toBody } from '../stored-response.js';
 import { membershipOf } from './membership.js';
-import { NEVER } from './scripts/responses.js';
 
 /** Kept longer than they live, so that a chain that grows extends its beginning rarely: this part of the lifetime. */
 const SLACK = 1 / 8;

@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
+import {
+  type ConcludeOptions,
+  type Ending,
+  NEVER,
+  type QueueBounds,
+  type QueuedRecord,
+  type StartedRun,
+  type UnfinishedResponse,
 } from '../background-record.js';
 import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
 import type { Run } from '../event-log.js';
@@ -32,7 +33,6 @@ import { leaveCommands, type RunEntry, type RunIndex } from './run-index.js';
 import { run } from './script.js';
 import { CREATE_RUN, type Created } from './scripts/create-run.js';
 import { OPEN_RUN, type OpenRun, UNFINISHED } from './scripts/end-run.js';
-import { NEVER } from './scripts/responses.js';
 import { RUN_CONTEXT, type RunContext } from './scripts/run-context.js';
 import { HAND_BACK, START_RUN, type Started } from './scripts/start-run.js';
 

@@ -5,7 +5,7 @@ import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import { ADMIT, type Admitted } from './scripts/admit.js';
-import { LONGEST_MS } from './scripts/responses.js';
+import { LONGEST_MS } from './scripts/lifetimes.js';
 
 /** How long after its creation it is asked first whether a response has a job, ms: a creation may be between its steps. */
 const FIRST_CHECK_MS = 5000;

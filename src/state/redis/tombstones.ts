@@ -13,7 +13,7 @@ import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
 import { FREE, SWEEP, type SweepReply } from './scripts/free.js';
-import { GRACE_MS } from './scripts/responses.js';
+import { GRACE_MS } from './scripts/lifetimes.js';
 
 /** Most responses per script. */
 const BATCH = 1000;

@@ -1,13 +1,14 @@
 import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import type {
-  ConcludeOptions,
-  Ending,
-  QueueBounds,
-  QueuedRecord,
-  StartedRun,
-  UnfinishedResponse,
+import {
+  type ConcludeOptions,
+  type Ending,
+  NEVER,
+  type QueueBounds,
+  type QueuedRecord,
+  type StartedRun,
+  type UnfinishedResponse,
 } from '../background-record.js';
 import {
   ContextTooLargeError,
@@ -32,9 +33,6 @@ import type { RunGate } from './run-gate.js';
 import type { SqliteEventLog } from './sqlite-event-log.js';
 import { toStoredJob, withId } from './sqlite-job-journal.js';
 import { toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
-
-/** Background responses do not expire before they have ended: the latest time of a Date. */
-const NEVER = 8_640_000_000_000_000;
 
 /** What SqliteRuns needs. */
 export interface SqliteRunsParts {

@@ -1,8 +1,5 @@
 /** Keys outlive the time until which a response is kept by so long, ms: the purge announces and frees it before. */
 export const GRACE_MS = 600_000;
 
-/** A time that never comes, ms: background responses do not expire before they have ended. The latest time of a Date. */
-export const NEVER = 8_640_000_000_000_000;
-
 /** How long the keys of a response live that does not expire yet, ms. */
 export const LONGEST_MS = 366 * 24 * 3_600_000;

@@ -1,7 +1,6 @@
+import { NEVER } from '../../background-record.js';
 import { CONVERSATIONS } from './conversations.js';
-import { GRACE_MS, LONGEST_MS, NEVER } from './lifetimes.js';
-
-export { GRACE_MS, LONGEST_MS, NEVER };
+import { GRACE_MS, LONGEST_MS } from './lifetimes.js';
 
 /**
  * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.

@@ -1,0 +1,16 @@
+/** The arguments are not understood; the message is one line for the operator. */
+export class ArgumentError extends Error {
+  override readonly name = 'ArgumentError';
+}
+
+/** The value of an option. An empty one would count as not set. Throws ArgumentError. */
+export function requireValue(rawName: string, value: string | undefined): string {
+  if (value === undefined || value === '') throw new ArgumentError(`${rawName}: expected a value.`);
+  return value;
+}
+
+/** The message for arguments that there are not. */
+export function refuse(unknown: readonly string[]): string {
+  const named = unknown.map((argument) => JSON.stringify(argument)).join(', ');
+  return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}. --help lists those that there are.`;
+}

@@ -1,0 +1,96 @@
+import type { Readable, Writable } from 'node:stream';
+
+import { type DynamicModule, Logger, Module } from '@nestjs/common';
+import { ModuleRef, NestFactory } from '@nestjs/core';
+
+import { asTenant } from './access/index.js';
+import { selectBackend } from './backends.js';
+import type { ExportCommand } from './command-line/index.js';
+import { ConfigModule, Environment, loadEnvironment, type Variables } from './config/index.js';
+import { createLogger } from './logging/index.js';
+import { makeSeam } from './seams/index.js';
+import { exportState, importState, type Moved, StateBackend, StateTransferError } from './state/index.js';
+import { Clock, SystemClock } from './time/index.js';
+
+/** The backend alone, without what uses it. */
+@Module({})
+class BackendModule {
+  static of(variables: Variables): DynamicModule {
+    return {
+      module: BackendModule,
+      imports: [ConfigModule.forRoot(variables)],
+      providers: [
+        { provide: Clock, useClass: SystemClock },
+        {
+          provide: StateBackend,
+          inject: [Environment, ModuleRef],
+          useFactory: ({ STATE }: Environment, modules: ModuleRef) => makeSeam(selectBackend(STATE), modules),
+        },
+      ],
+    };
+  }
+}
+
+/**
+ * `antiphon export`: writes what the backend of the environment stores; `variables` override it. Throws StateTransferError, and the errors of the
+ * start of the backend.
+ */
+export async function exportTo(
+  output: Writable,
+  { tenants, secrets }: Omit<ExportCommand, 'action'>,
+  variables: Variables,
+): Promise<void> {
+  const only = tenants.length === 0 ? {} : { tenants: tenants.map(asTenant) };
+  const moved = await withBackend(variables, (backend) =>
+    exportState(backend, output, { ...only, secrets, onProgress: (soFar) => report('Exporting', soFar) }),
+  );
+  report('Exported', moved);
+}
+
+/**
+ * `antiphon import`: stores an export in the backend of the environment; `variables` override it. Throws StateTransferError, and the errors of the
+ * start of the backend.
+ */
+export async function importFrom(input: Readable, variables: Variables): Promise<void> {
+  const moved = await withBackend(variables, (backend) =>
+    importState(backend, input, { onProgress: (soFar) => report('Importing', soFar) }),
+  );
+  report('Imported', moved);
+  if (moved.existing > 0) process.stderr.write(`${moved.existing} of them were there already and are unchanged.\n`);
+}
+
+async function withBackend<T>(variables: Variables, work: (backend: StateBackend) => Promise<T>): Promise<T> {
+  const environment = loadEnvironment(variables);
+  if (environment.STATE === 'memory') {
+    throw new StateTransferError('STATE: memory ends with its process, so that there is nothing to export or import.');
+  }
+  // The standard output is for the export.
+  const logger = createLogger(environment, 'stderr');
+  Logger.overrideLogger(logger);
+  const modules = await NestFactory.createApplicationContext(BackendModule.of(variables), {
+    logger,
+    abortOnError: false,
+  });
+  const backend = modules.get(StateBackend);
+  try {
+    await backend.start();
+    await backend.responses.check();
+    return await work(backend);
+  } finally {
+    await backend.stop();
+  }
+}
+
+function report(what: string, { tenants, conversations, responses, jobs }: Moved): void {
+  const counts = [
+    count(tenants, 'tenant'),
+    count(conversations, 'conversation'),
+    count(responses, 'response'),
+    count(jobs, 'job'),
+  ];
+  process.stderr.write(`${what}: ${counts.join(', ')}.\n`);
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,128 @@
+import type { Tenant } from '../../access/index.js';
+import { type MovedJob, type MovedRecord, StateTransferError } from '../state-transfer.js';
+import { list, nullable, object, of, type Shape } from './shape.js';
+
+/** Names the format in the first line of a file. */
+export const FORMAT = 'antiphon-state';
+/** The version that is written; older ones can be read. */
+export const VERSION = 1;
+
+/** The first line. */
+export interface HeaderLine {
+  readonly format: typeof FORMAT;
+  readonly version: number;
+}
+
+/** A secret of the service. Secrets come first. */
+export interface SecretLine {
+  readonly kind: 'secret';
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The tenant of the records that follow. */
+export interface TenantLine {
+  readonly kind: 'tenant';
+  readonly tenant: Tenant;
+}
+
+/** The last line: a file without it is not whole. */
+export interface EndLine {
+  readonly kind: 'end';
+}
+
+/** A line after the first. */
+export type StateLine = SecretLine | TenantLine | MovedRecord | MovedJob | EndLine;
+
+const TIME = of('number', 'null');
+const ITEMS = list(object({ id: of('string') }));
+const EVENT = object({
+  type: of('string'),
+  sequenceNumber: of('number'),
+  json: of('string'),
+  deltaLength: of('number'),
+});
+const NOTE = object({ before: of('number'), type: of('string') });
+
+/** The members of each kind of line. */
+const SHAPES: Readonly<Record<StateLine['kind'], Shape>> = {
+  secret: object({ name: of('string'), value: of('string') }),
+  tenant: object({ tenant: of('string') }),
+  conversation: object({
+    record: object({ id: of('string'), createdAt: of('number'), metadata: of('object') }),
+    isDeleted: of('boolean'),
+    version: of('number'),
+    end: of('number'),
+  }),
+  entries: object({
+    conversationId: of('string'),
+    version: of('number'),
+    entries: list(object({ position: of('number'), isGiven: of('boolean'), item: object({ id: of('string') }) })),
+  }),
+  response: object({
+    response: object({
+      id: of('string'),
+      created_at: of('number'),
+      status: of('string'),
+      model: of('string'),
+      output: ITEMS,
+    }),
+    input: ITEMS,
+    given: list(object({ after: of('number'), items: ITEMS })),
+    inherited: ITEMS,
+    parentId: of('string', 'null'),
+    origin: of('object', 'null'),
+    place: nullable(object({ conversationId: of('string'), before: of('number') })),
+    sessionId: of('string'),
+    sessions: list(of('string')),
+    expiresAt: TIME,
+    run: nullable(
+      object({
+        turn: of('string'),
+        isStream: of('boolean'),
+        attempts: of('number'),
+        logExpiresAt: TIME,
+        log: object({ firstEvent: of('number'), firstNote: of('number'), events: list(EVENT), notes: list(NOTE) }),
+      }),
+    ),
+  }),
+  job: object({ queue: of('string'), id: of('string'), data: of('object') }),
+  end: object({}),
+};
+
+/** Checks the first line. Throws StateTransferError. */
+export function requireHeader(line: string): void {
+  const header = parse(line) as Partial<HeaderLine> | undefined;
+  if (header?.format !== FORMAT || typeof header.version !== 'number') {
+    throw new StateTransferError('Line 1 does not say that this is an export: expected the output of antiphon export.');
+  }
+  if (header.version <= VERSION) return;
+  throw new StateTransferError(
+    `The export has version ${header.version} of the format, and this program reads up to ${VERSION}: import it with a newer one.`,
+  );
+}
+
+/** Reads a line after the first. Throws StateTransferError. */
+export function readLine(number: number, line: string): StateLine {
+  const value = parse(line);
+  if (value === undefined) throw new StateTransferError(`Line ${number} is not valid: expected a JSON object.`);
+  const { kind } = value as { readonly kind?: unknown };
+  if (typeof kind !== 'string' || !Object.hasOwn(SHAPES, kind)) {
+    throw new StateTransferError(
+      `Line ${number} is not valid: expected kind to be one of ${Object.keys(SHAPES).join(', ')}.`,
+    );
+  }
+  const read = value as StateLine;
+  const fault = SHAPES[read.kind](value, '');
+  if (fault !== undefined) throw new StateTransferError(`Line ${number} is not valid: ${read.kind}: ${fault}.`);
+  return read;
+}
+
+function parse(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

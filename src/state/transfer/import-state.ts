@@ -1,0 +1,129 @@
+import type { Tenant } from '../../access/index.js';
+import type { SecretStore } from '../secret-store.js';
+import type { StateBackend } from '../state-backend.js';
+import { type MovedJob, type MovedRecord, type StateTransfer, StateTransferError } from '../state-transfer.js';
+import { readLine, requireHeader, type SecretLine, type StateLine } from './format.js';
+import { linesOf } from './lines.js';
+import { type Moved, Tally } from './moved.js';
+
+/** Who is told how far an import is. */
+export interface ImportOptions {
+  /** Called every 10,000 records. */
+  readonly onProgress?: (moved: Moved) => void;
+}
+
+/** What an import came to. */
+export interface Imported extends Moved {
+  /** How many of the conversations and responses were there already. */
+  readonly existing: number;
+}
+
+/** Records between reports. */
+const PROGRESS = 10_000;
+/** Most records, and characters, that are written at once. */
+const BATCH = 200;
+const BATCH_LENGTH = 4 * 1024 * 1024;
+/** Longest line, characters. */
+const LONGEST_LINE = 256 * 1024 * 1024;
+
+/**
+ * Stores what `exportState` wrote, a part at a time, in a started backend. What exists already stays unchanged, so that an import
+ * that was interrupted can be repeated. No service may use the state meanwhile. Throws StateTransferError for what is
+ * not an export, or not a whole one, and StoreUnavailableError.
+ */
+export async function importState(
+  backend: StateBackend,
+  input: AsyncIterable<Uint8Array | string>,
+  { onProgress }: ImportOptions = {},
+): Promise<Imported> {
+  const { transfer, secrets } = backend;
+  if (transfer === undefined) throw new StateTransferError('Nothing can be imported into this state.');
+  const tally = new Tally(PROGRESS, onProgress);
+  const importing = new Importing(transfer, secrets, tally);
+  let isWhole = false;
+  let last = 0;
+  for await (const [number, text] of linesOf(input, LONGEST_LINE)) {
+    last = number;
+    if (number === 1) {
+      requireHeader(text);
+      continue;
+    }
+    if (isWhole) throw new StateTransferError(`Line ${number} follows the end of the export.`);
+    const line = readLine(number, text);
+    isWhole = line.kind === 'end';
+    await importing.take(number, line, text.length);
+  }
+  await importing.flush();
+  if (last === 0) throw new StateTransferError('There is nothing to import: expected the output of antiphon export.');
+  if (!isWhole) {
+    throw new StateTransferError(
+      `The export is not whole: it ends with line ${last}. What it has is stored; repeat the import with all of it.`,
+    );
+  }
+  return { ...tally.moved, existing: importing.existing };
+}
+
+/** Collects records, and writes them together. */
+class Importing {
+  /** Conversations and responses that were there already. */
+  existing = 0;
+  private tenant: Tenant | null = null;
+  private records: MovedRecord[] = [];
+  private jobs: MovedJob[] = [];
+  private length = 0;
+  private first = 0;
+
+  constructor(
+    private readonly transfer: StateTransfer,
+    private readonly secrets: SecretStore,
+    private readonly tally: Tally,
+  ) {}
+
+  async take(number: number, line: StateLine, length: number): Promise<void> {
+    if (line.kind === 'secret') return this.keep(number, line);
+    if (line.kind === 'end') return this.flush();
+    if (line.kind === 'tenant') {
+      await this.flush();
+      this.tenant = line.tenant;
+      this.tally.count('tenants');
+      return;
+    }
+    if (this.length === 0) this.first = number;
+    this.length += length;
+    if (line.kind === 'job') this.jobs.push(line);
+    else {
+      if (this.tenant === null)
+        throw new StateTransferError(`Line ${number} is not valid: no line before it names a tenant.`);
+      this.records.push(line);
+    }
+    if (line.kind !== 'entries') this.tally.count(`${line.kind}s`);
+    if (this.records.length + this.jobs.length >= BATCH || this.length >= BATCH_LENGTH) await this.flush();
+  }
+
+  /** Writes what was collected. */
+  async flush(): Promise<void> {
+    const { tenant, records, jobs } = this;
+    try {
+      if (tenant !== null && records.length > 0) {
+        const added = await this.transfer.write(tenant, records);
+        this.existing += records.filter(({ kind }) => kind !== 'entries').length - added;
+      }
+      if (jobs.length > 0) await this.transfer.writeJobs(jobs);
+    } catch (error) {
+      if (!(error instanceof StateTransferError)) throw error;
+      throw new StateTransferError(`What begins with line ${this.first} cannot be stored: ${error.message}.`, {
+        cause: error,
+      });
+    }
+    this.records = [];
+    this.jobs = [];
+    this.length = 0;
+  }
+
+  private async keep(number: number, { name, value }: SecretLine): Promise<void> {
+    if ((await this.secrets.getOrCreate(name, value)) === value) return;
+    throw new StateTransferError(
+      `Line ${number} has another secret ${name} than this state: what is sealed with it could not be read. Import into an empty state, or export with --no-secrets.`,
+    );
+  }
+}

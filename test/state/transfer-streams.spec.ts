@@ -1,0 +1,75 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { exportState, importState } from '../../src/state/index.js';
+import { BACKENDS, type OpenedBackend } from './backends.js';
+import { exported, imported, ONE } from './moved-state.js';
+import { append, message } from './records.js';
+
+const RESPONSES = 500;
+const TEXT = 'x'.repeat(10_000);
+
+async function openMemory(): Promise<OpenedBackend> {
+  const memory = BACKENDS.find(({ name }) => name === 'memory');
+  if (memory === undefined) throw new Error('there is no backend in memory');
+  return memory.open();
+}
+
+async function openFull(): Promise<OpenedBackend> {
+  const opened = await openMemory();
+  for (let index = 0; index < RESPONSES; index += 1) {
+    await append(opened.backend.responses, ONE, `r${index + 1000}`, { input: [message(`m${index}`, TEXT)] });
+  }
+  return opened;
+}
+
+describe('a large state', () => {
+  it('is read no faster than it is taken', async () => {
+    await using source = await openFull();
+    const output = new PassThrough();
+    const done = exportState(source.backend, output);
+    for (let turn = 0; turn < 1000; turn += 1) await setImmediate();
+    expect(output.readableLength + output.writableLength).toBeLessThan(20 * TEXT.length);
+    output.resume();
+    expect(await done).toMatchObject({ responses: RESPONSES });
+  });
+
+  it('is taken no faster than it is stored', async () => {
+    await using source = await openFull();
+    await using target = await openMemory();
+    const lines = (await exported(source.backend)).trimEnd().split('\n');
+    const store = target.backend.responses;
+    const missing: number[] = [];
+    async function* input(): AsyncGenerator<string> {
+      for (const [index, line] of lines.entries()) {
+        // A response that was given 300 lines before must be stored by now.
+        const given = index - 302;
+        if (given >= 0 && (await store.get(ONE, `r${given + 1000}`)) === undefined) missing.push(given);
+        yield `${line}\n`;
+      }
+    }
+    await importState(target.backend, input());
+    expect(missing).toEqual([]);
+  });
+
+  it('reports how far it is moved', async () => {
+    await using source = await openMemory();
+    for (let index = 0; index < 10_000; index += 1) {
+      await append(source.backend.responses, ONE, `r${index}`, { input: [], output: [] });
+    }
+    const reports: unknown[] = [];
+    const output = new PassThrough().resume();
+    await exportState(source.backend, output, { onProgress: (moved) => reports.push(moved) });
+    expect(reports).toEqual([{ tenants: 1, conversations: 0, responses: 10_000, jobs: 0 }]);
+  });
+
+  it('is stored as it is when the parts of the file are cut within characters', async () => {
+    await using source = await openMemory();
+    await append(source.backend.responses, ONE, 'a', { input: [message('m', '東京 𝔘 \u2028')] });
+    await using target = await openMemory();
+    await imported(target.backend, await exported(source.backend), 1);
+    expect(await target.backend.responses.chain(ONE, 'a')).toEqual(await source.backend.responses.chain(ONE, 'a'));
+  });
+});
