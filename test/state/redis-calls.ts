@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 
 import { Redis } from '../../src/state/redis/redis.js';
+import type { Command } from '../../src/state/redis/script.js';
 
 /** Notes what this process asks Redis, until it is disposed. Each call is one round trip. */
 export class RoundTrips implements Disposable {
@@ -20,7 +21,11 @@ export class RoundTrips implements Disposable {
 
 /** Sends every write a second time, as after a connection that broke before its reply, until it is disposed. */
 export function repeatWrites(): Disposable {
-  const { write } = Redis.prototype;
+  // Called with the connection that writes.
+  const write = Reflect.get(Redis.prototype, 'write') as (
+    this: Redis,
+    ...commands: readonly Command[]
+  ) => Promise<readonly unknown[]>;
   const spy = jest.spyOn(Redis.prototype, 'write').mockImplementation(async function (this: Redis, ...commands) {
     await write.apply(this, commands);
     return write.apply(this, commands);

@@ -46,7 +46,7 @@ export class InProcessJobQueue extends JobQueue {
   /** The jobs that wait: those that are delivered, or pause before they are delivered again, are not among them. */
   *waiting(): Iterable<NewJob> {
     for (const [queue, jobs] of this.queues) {
-      for (const { id, data } of jobs) yield { queue, ...(id === undefined ? {} : { id }), data: data as object };
+      for (const { id, data } of jobs) yield { queue, id, data: data as object };
     }
   }
 
