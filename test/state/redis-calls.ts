@@ -22,10 +22,10 @@ export class RoundTrips implements Disposable {
 /** Sends every write a second time, as after a connection that broke before its reply, until it is disposed. */
 export function repeatWrites(): Disposable {
   // Called with the connection that writes.
-  const write = Reflect.get(Redis.prototype, 'write') as (
-    this: Redis,
-    ...commands: readonly Command[]
-  ) => Promise<readonly unknown[]>;
+  const write: (this: Redis, ...commands: readonly Command[]) => Promise<readonly unknown[]> = Reflect.get(
+    Redis.prototype,
+    'write',
+  );
   const spy = jest.spyOn(Redis.prototype, 'write').mockImplementation(async function (this: Redis, ...commands) {
     await write.apply(this, commands);
     return write.apply(this, commands);
