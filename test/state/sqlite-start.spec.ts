@@ -110,6 +110,7 @@ describe('the start of a state in SQLite', () => {
   it.each([
     ['is no database', () => writeFile(file, 'something else '.repeat(1000))],
     ['was cut off', async () => fill().then(async () => truncate(file, (await stat(file)).size / 2))],
+    ['was overwritten in part', async () => fill().then(scribble)],
     ['was overwritten in part before a crash', async () => crash().then(scribble)],
   ])('is refused by a file that %s', async (_state, damage) => {
     await damage();
@@ -141,6 +142,10 @@ describe('the start of a state in SQLite', () => {
     } finally {
       if (isRoot) process.seteuid?.(0);
     }
+  });
+
+  it.each([{ code: 'EROFS' }, { code: 'ENOENT' }])('is refused by a file system that can only be read: %j', (error) => {
+    expect(explainStart(error, './data')).toContain('The state in STATE_DIR (./data) cannot be written');
   });
 
   it.each([{ errcode: 13 }, { code: 'ENOSPC' }])('is refused on a full disk: %j', (error) => {

@@ -41,6 +41,8 @@ const BY_CODE: Readonly<Record<string, Explain>> = {
   EACCES: unwritable,
   EPERM: unwritable,
   EROFS: unwritable,
+  // So mkdir answers below a directory of a file system that can only be read.
+  ENOENT: unwritable,
   ENOSPC: full,
   EDQUOT: full,
   EEXIST: notADirectory,

@@ -52,7 +52,7 @@ export function conversationOperations(database: DatabaseSync) {
     'SELECT 1 FROM conversation_items WHERE owner = ? AND key = ? AND conversation = ? LIMIT 1',
   );
   const shown = database.prepare(
-    `SELECT position, body FROM conversation_items WHERE owner = ? AND key = ? AND conversation = ? AND is_given = 0
+    `SELECT position, body FROM conversation_items INDEXED BY conversation_items_by_key WHERE owner = ? AND key = ? AND conversation = ? AND is_given = 0
     ORDER BY position DESC LIMIT 1`,
   );
   const pages = {

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { toKey } from '../../keys.js';
 import { leaving, MEMBER, type MemberRow } from './leave-sessions.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, lookValues, VISIBLE } from './visible.js';
+import { type Look, lookValues, SUBTREE, VISIBLE } from './visible.js';
 
 /** Responses that are gone: their keys, and their numbers, by which they are freed. */
 export interface GoneResponses {
@@ -23,20 +23,14 @@ export interface SweepPosition {
   readonly response: number;
 }
 
-/** The visible response `?4` and, with `?5`, all responses that continue it. */
-export const SUBTREE = `subtree (response) AS (
-    SELECT r.response FROM responses r WHERE ${VISIBLE} AND r.id = ?4
-    UNION ALL
-    SELECT r.response FROM subtree CROSS JOIN responses r ON r.parent = subtree.response WHERE ?5
-  )`;
-
 /** Hides responses; they stay until they are freed. */
 export function deleteOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
   const leave = leaving(database);
+  // By their numbers: not by an index.
   const hide = database.prepare(
     `WITH RECURSIVE ${SUBTREE}
-    UPDATE responses AS r SET expires_at = 0 WHERE r.response IN (SELECT response FROM subtree) AND ${VISIBLE}
+    UPDATE responses AS r NOT INDEXED SET expires_at = 0 WHERE r.response IN (SELECT response FROM subtree) AND ${VISIBLE}
     RETURNING ${MEMBER}`,
   );
   const expired = database.prepare(

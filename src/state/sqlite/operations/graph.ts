@@ -6,7 +6,7 @@ import { GRAPH_MAX_RESPONSES, type ResponseFilter, type TreeBounds } from '../..
 import type { StoredResponse } from '../../stored-response.js';
 import { type PageOutcome, type PageSource, responsePages, withinBounds } from './page.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, type LookValues, lookValues, VISIBLE } from './visible.js';
+import { CONTINUING, type Look, type LookValues, lookValues, VISIBLE } from './visible.js';
 
 /** The responses around a response. */
 export type Relatives = 'children' | 'siblings' | 'leaves';
@@ -26,16 +26,16 @@ type NodeRow = Pick<TreeRow, 'response' | 'parent'> & { readonly size: number };
 const LEAVES = `(
     WITH RECURSIVE walk (response) AS (
       SELECT ?4 UNION ALL
-      SELECT r.response FROM walk CROSS JOIN responses r ON r.parent = walk.response WHERE ${VISIBLE}
+      SELECT r.response FROM walk CROSS JOIN ${CONTINUING} ON r.parent = walk.response WHERE ${VISIBLE}
     )
     SELECT response FROM walk
-    WHERE NOT EXISTS (SELECT 1 FROM responses r WHERE r.parent = walk.response AND ${VISIBLE})
+    WHERE NOT EXISTS (SELECT 1 FROM ${CONTINUING} WHERE r.parent = walk.response AND ${VISIBLE})
   ) leaf CROSS JOIN responses r ON r.response = leaf.response WHERE true`;
 
 /** Of a visible response `?4`. */
 const RELATIVES: Readonly<Record<Relatives, string>> = {
-  children: `FROM responses r WHERE r.parent = ?4 AND ${VISIBLE}`,
-  siblings: `FROM responses r WHERE r.response <> ?4 AND ${VISIBLE} AND r.parent = (
+  children: `FROM ${CONTINUING} WHERE r.parent = ?4 AND ${VISIBLE}`,
+  siblings: `FROM ${CONTINUING} WHERE r.response <> ?4 AND ${VISIBLE} AND r.parent = (
     SELECT r.response FROM responses child CROSS JOIN responses r ON r.response = child.parent
     WHERE child.response = ?4 AND ${VISIBLE})`,
   leaves: `FROM ${LEAVES}`,
@@ -49,7 +49,7 @@ export function graphOperations(database: DatabaseSync) {
   const count = database.prepare(
     `WITH RECURSIVE walk (response) AS (
       SELECT ?4 UNION ALL
-      SELECT r.response FROM walk CROSS JOIN responses r ON r.parent = walk.response WHERE ${VISIBLE}
+      SELECT r.response FROM walk CROSS JOIN ${CONTINUING} ON r.parent = walk.response WHERE ${VISIBLE}
     ) SELECT count(*) AS responses FROM (SELECT 1 FROM walk LIMIT ?5)`,
   );
   const climb = database.prepare(
@@ -60,7 +60,7 @@ export function graphOperations(database: DatabaseSync) {
     ) SELECT response, climbed FROM up ORDER BY climbed DESC LIMIT 1`,
   );
   const childrenOf = database.prepare(
-    `SELECT r.response, r.parent, r.size FROM responses r WHERE r.parent = ?4 AND ${VISIBLE}
+    `SELECT r.response, r.parent, r.size FROM ${CONTINUING} WHERE r.parent = ?4 AND ${VISIBLE}
     ORDER BY r.created_at, r.id LIMIT ?5`,
   );
   const sizeOf = database.prepare('SELECT response, NULL AS parent, size FROM responses WHERE response = ?');
@@ -122,7 +122,7 @@ export function graphOperations(database: DatabaseSync) {
 /** The responses of a tenant that match a filter: from the shortest list that there is of them. */
 function filtered(owner: number, tenant: string, now: number, filter: ResponseFilter): PageSource {
   const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
-  const values: SQLInputValue[] = [owner, now, sessionId === undefined ? null : toKey(sessionId)];
+  const values: [number, ...SQLInputValue[]] = [owner, now, sessionId === undefined ? null : toKey(sessionId)];
   const [label, ...labels] = toLabels(toKey(tenant), metadata ?? {});
   let [tables, order, condition] = ['responses r', 'r', VISIBLE];
   const where = (text: (value: string) => string, value: SQLInputValue | undefined): void => {

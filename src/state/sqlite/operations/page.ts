@@ -10,8 +10,8 @@ export interface PageSource {
   readonly rows: string;
   /** The table whose `created_at` and `id` give the order. */
   readonly order: string;
-  /** The values of `?1` and so on. */
-  readonly values: readonly SQLInputValue[];
+  /** The values of `?1` and so on; the first is the number of the tenant. */
+  readonly values: readonly [owner: number, ...SQLInputValue[]];
 }
 
 /** A page, or why there is none. */
@@ -33,6 +33,13 @@ export function responsePages(database: DatabaseSync) {
   };
   const select = database.prepare('SELECT body, status, output FROM responses WHERE response = ?');
 
+  const findPlace = database.prepare('SELECT created_at FROM responses WHERE owner = ? AND id = ?');
+  /** Where the order has a response: a source is not searched for it from its beginning. */
+  const placeOf = (owner: number, id: string): readonly [createdAt: number, id: string] | undefined => {
+    const row = findPlace.get(owner, id);
+    return row && [row['created_at'] as number, id];
+  };
+
   return ({ rows, order, values }: PageSource, page: PageRequest): PageOutcome => {
     const { limit, after, before } = page;
     const cursor = after ?? before;
@@ -41,11 +48,11 @@ export function responsePages(database: DatabaseSync) {
     const limited = [...values, limit + 1];
     let behind = '';
     if (cursor !== undefined) {
-      const found = prepare(`SELECT ${order}.created_at AS at, ${order}.id ${rows} AND r.id = ?${next}`);
-      const row = found.get(...values, toKey(cursor));
-      if (row === undefined) return 'unknown cursor';
+      const place = placeOf(values[0], toKey(cursor));
+      const found = prepare(`SELECT 1 ${rows} AND ${order}.created_at = ?${next} AND ${order}.id = ?${next + 1}`);
+      if (place === undefined || found.get(...values, ...place) === undefined) return 'unknown cursor';
       behind = ` AND (${order}.created_at, ${order}.id) ${comparison} (?${next + 1}, ?${next + 2})`;
-      limited.push(row['at'] as number, row['id'] as string);
+      limited.push(...place);
     }
     const text = `SELECT r.response, r.size ${rows}${behind}
       ORDER BY ${order}.created_at ${direction}, ${order}.id ${direction} LIMIT ?${next}`;

@@ -11,14 +11,25 @@ import { responseInsertion } from './insert-response.js';
 import { tenantNumbers } from './tenants.js';
 import { type Look, lookValues, VISIBLE } from './visible.js';
 
+/** Where an item is. */
+interface ItemPlace {
+  readonly response: number;
+  readonly column: 'input' | 'output';
+  readonly place: number;
+}
+
 /** Saves and reads single responses. */
 export function responseOperations(database: DatabaseSync) {
   const insert = responseInsertion(database);
   const tenants = tenantNumbers(database);
   const select = database.prepare(`SELECT r.body, r.status, r.output FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
   const selectInput = database.prepare(`SELECT r.input FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
-  const selectItem = database.prepare(
-    `SELECT CASE WHEN i.is_output = 1 THEN r.output ELSE r.input END AS texts, i.place
+  const columns = {
+    input: database.prepare('SELECT input AS texts FROM responses WHERE response = ?'),
+    output: database.prepare('SELECT output AS texts FROM responses WHERE response = ?'),
+  };
+  const selectPlace = database.prepare(
+    `SELECT i.response, CASE WHEN i.is_output = 1 THEN 'output' ELSE 'input' END AS column, i.place
     FROM item_places i JOIN responses r ON r.response = i.response
     WHERE i.owner = ?1 AND i.key = ?4 AND r.is_continuable = 1 AND ${VISIBLE} ORDER BY i.response DESC LIMIT 1`,
   );
@@ -28,10 +39,20 @@ export function responseOperations(database: DatabaseSync) {
     ORDER BY i.conversation DESC, i.position DESC LIMIT 1`,
   );
 
-  /** An item of a response, otherwise of a conversation, which belongs to no session. */
-  const findItem = (values: ReturnType<typeof lookValues>, key: string): string | undefined => {
-    const held = selectItem.get(...values, key) as { texts: string; place: number } | undefined;
-    if (held !== undefined) return JSON.stringify(readItems(held.texts)[held.place]);
+  /** An item of a response, otherwise of a conversation, which belongs to no session. `parsed`: columns by their response. */
+  const findItem = (
+    values: ReturnType<typeof lookValues>,
+    key: string,
+    parsed: Map<string, readonly Item[]>,
+  ): string | undefined => {
+    const held = selectPlace.get(...values, key) as unknown as ItemPlace | undefined;
+    if (held !== undefined) {
+      const { response, column, place } = held;
+      const name = `${column} ${response}`;
+      const items = parsed.get(name) ?? readItems(columns[column].get(response)?.['texts'] as string);
+      parsed.set(name, items);
+      return JSON.stringify(items[place]);
+    }
     const [owner, , within] = values;
     return within === null ? (selectSaid.get(owner, key)?.['body'] as string | undefined) : undefined;
   };
@@ -58,9 +79,11 @@ export function responseOperations(database: DatabaseSync) {
     items: (look: Look, ids: readonly string[], maxBytes: number): ReadonlyMap<string, string> | 'too large' => {
       const values = lookValues(tenants, look);
       const found = new Map<string, string>();
+      // Many items are often of one response.
+      const parsed = new Map<string, readonly Item[]>();
       let bytes = 0;
       for (const id of new Set(ids)) {
-        const text = findItem(values, toKey(id));
+        const text = findItem(values, toKey(id), parsed);
         if (text === undefined) continue;
         found.set(id, text);
         bytes += Buffer.byteLength(text);

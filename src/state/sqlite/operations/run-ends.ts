@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-import type { Item } from '../../../protocol/index.js';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
+import { readItems } from '../../stored-response.js';
 import type { ItemText, OutputTexts, PlaceText } from '../new-response.js';
+import { toTexts } from '../to-new-response.js';
 import { turnAppending } from './append-turn.js';
 import type { EventLogOperations } from './event-log.js';
 import type { JobOperations, StoredJob } from './jobs.js';
@@ -74,11 +75,8 @@ export function runEndOperations(
   const close = database.prepare(`UPDATE runs SET log_expires_at = ?, turn = '' WHERE response = ?`);
 
   /** The input items of a response, which are stored without their ids. */
-  const inputOf = (response: number): readonly ItemText[] => {
-    const input = readInput.get(response)?.['input'] as string | null;
-    const items = input === null ? [] : (JSON.parse(`[${input}]`) as Item[]);
-    return items.map((item) => ({ id: item.id, text: JSON.stringify(item) }));
-  };
+  const inputOf = (response: number): readonly ItemText[] =>
+    toTexts(readItems(readInput.get(response)?.['input'] as string | null));
   return {
     /** The key of the session of a response, which never changes. */
     sessionOf: (tenant: string, id: string): string | undefined =>

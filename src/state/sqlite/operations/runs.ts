@@ -9,7 +9,7 @@ import type { EventLogOperations } from './event-log.js';
 import { responseInsertion } from './insert-response.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { tenantNumbers } from './tenants.js';
-import { type Look, lookValues, VISIBLE } from './visible.js';
+import { type Look, lookValues, SUBTREE } from './visible.js';
 
 /** The run of a response that is created. */
 export interface NewRun {
@@ -55,9 +55,9 @@ export function runOperations(
   const tenants = tenantNumbers(database);
   const insertResponse = responseInsertion(database);
   const insert = database.prepare('INSERT INTO runs (response, turn, is_stream) VALUES (?, ?, ?)');
-  const queued = `FROM responses WHERE status = 'queued' AND expires_at > 0`;
+  const queued = `FROM responses r INDEXED BY queued_responses WHERE r.status = 'queued' AND r.expires_at > 0`;
   const countAll = database.prepare(`SELECT count(*) AS count FROM (SELECT 1 ${queued} LIMIT ?)`);
-  const countOf = database.prepare(`SELECT count(*) AS count FROM (SELECT 1 ${queued} AND owner = ? LIMIT ?)`);
+  const countOf = database.prepare(`SELECT count(*) AS count FROM (SELECT 1 ${queued} AND r.owner = ? LIMIT ?)`);
   const find = database.prepare(
     `SELECT r.response, r.parent, r.session_id, r.status, r.input, b.turn, b.attempt, b.attempts
     FROM tenants t JOIN responses r ON r.owner = t.owner JOIN runs b ON b.response = r.response
@@ -68,17 +68,13 @@ export function runOperations(
   const parent = database.prepare('SELECT id, origin, expires_at FROM responses WHERE response = ?');
   const path = database.prepare(pathStatement('r.response = ?1', []));
   const unfinished = database.prepare(
-    `WITH RECURSIVE subtree (response) AS (
-      SELECT r.response FROM responses r WHERE ${VISIBLE} AND r.id = ?4
-      UNION ALL
-      SELECT r.response FROM subtree JOIN responses r ON r.parent = subtree.response WHERE ?5
-    )
-    SELECT r.id FROM subtree JOIN runs b ON b.response = subtree.response JOIN responses r ON r.response = b.response
+    `WITH RECURSIVE ${SUBTREE}
+    SELECT r.id FROM subtree CROSS JOIN runs b ON b.response = subtree.response CROSS JOIN responses r ON r.response = b.response
     WHERE b.log_expires_at IS NULL AND r.expires_at > 0`,
   );
   const waiting = database.prepare(
-    `SELECT t.name AS tenant, r.id FROM responses r JOIN tenants t ON t.owner = r.owner
-    WHERE r.status = 'queued' AND r.expires_at > 0 AND r.created_at < ? ORDER BY r.created_at, r.response LIMIT ?`,
+    `SELECT (SELECT name FROM tenants t WHERE t.owner = r.owner) AS tenant, r.id ${queued} AND r.created_at < ?
+    ORDER BY r.created_at, r.response LIMIT ?`,
   );
 
   const findRun = (tenant: string, id: string): RunRow | undefined =>

@@ -21,6 +21,19 @@ export const VISIBLE = `r.owner = ?1 AND r.expires_at > ?2 AND (?3 IS NULL OR EX
     SELECT 1 FROM session_responses s
     WHERE s.owner = ?1 AND s.session_id = ?3 AND s.created_at = r.created_at AND s.id = r.id))`;
 
+/**
+ * Responses `r` that continue one. Its index is named, here and where else SQLite would take another one: it does not know how many
+ * responses a tenant has.
+ */
+export const CONTINUING = 'responses r INDEXED BY responses_by_parent';
+
+/** The visible response `?4` and, with `?5`, all responses that continue it. */
+export const SUBTREE = `subtree (response) AS (
+    SELECT r.response FROM responses r WHERE ${VISIBLE} AND r.id = ?4
+    UNION ALL
+    SELECT r.response FROM subtree CROSS JOIN ${CONTINUING} ON r.parent = subtree.response WHERE ?5
+  )`;
+
 /** The first values of a look-up. */
 export function lookValues(
   tenants: Pick<ReturnType<typeof tenantNumbers>, 'find'>,
