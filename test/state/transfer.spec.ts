@@ -9,7 +9,7 @@ import { append, contextFrom, contextOf, message, purge, recordOf } from './reco
 import { AGE_MS, cancelledOf } from './runs.js';
 
 /** Those that can be moved. */
-const MOVABLE = BACKENDS.filter(({ name }) => name === 'memory' || name === 'postgres');
+const MOVABLE = BACKENDS.filter(({ name }) => name !== 'redis');
 
 const PAIRS = MOVABLE.flatMap((from) => MOVABLE.map((to) => ({ from, to, pair: `${from.name} to ${to.name}` })));
 
