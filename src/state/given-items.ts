@@ -22,6 +22,21 @@ export function interleave<T>(output: readonly T[], given: readonly GivenItems<T
   return [...upToLast, ...output.slice(last.after)];
 }
 
+/**
+ * The items that are given between those of an output, when the transcript of both is known. Of two that are the same, the first
+ * counts as output: the transcript is the same.
+ */
+export function givenBetween(output: readonly Item[], transcript: readonly Item[]): readonly GivenItems[] {
+  const texts = output.map((item) => JSON.stringify(item));
+  let next = 0;
+  const marked = transcript.map((item) => {
+    const isGiven = next === texts.length || JSON.stringify(item) !== texts[next];
+    if (!isGiven) next += 1;
+    return { isGiven, item };
+  });
+  return separate(marked).given;
+}
+
 /** The reverse of `interleave`. */
 export function separate(items: readonly { readonly isGiven: boolean; readonly item: Item }[]): {
   readonly output: readonly Item[];

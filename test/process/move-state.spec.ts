@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import { HAS_REDIS } from '../support/redis/describe-redis.js';
+import { removeKeys } from '../support/redis/remove-keys.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, startProcess } from '../support/process-service.js';
 
@@ -18,6 +23,23 @@ async function newState(): Promise<Readonly<Record<string, string>>> {
   const database = await createTestDatabase();
   databases.push(database);
   return { STATE: 'postgres', DATABASE_URL: database.url };
+}
+
+/** How the states of the tests are removed. */
+const removals: (() => Promise<void>)[] = [];
+
+/** The variables of a service over a state of its own of some kind. */
+async function stateOf(kind: 'sqlite' | 'postgres' | 'redis'): Promise<Readonly<Record<string, string>>> {
+  if (kind === 'postgres') return newState();
+  if (kind === 'sqlite') {
+    const directory = await mkdtemp(join(tmpdir(), 'antiphon-move-'));
+    removals.push(() => rm(directory, { recursive: true }));
+    return { STATE: 'sqlite', STATE_DIR: directory };
+  }
+  const url = process.env['TEST_REDIS_URL'] ?? '';
+  const prefix = `move-${randomUUID()}`;
+  removals.push(() => removeKeys(url, `${prefix}:*`));
+  return { STATE: 'redis', REDIS_URL: url, REDIS_PREFIX: prefix };
 }
 
 /** Runs the program with an input until it ends. */
@@ -42,6 +64,7 @@ async function run(
 
 afterEach(async () => {
   await endProcesses();
+  for (const remove of removals.splice(0)) await remove();
   await Promise.all(databases.splice(0).map((database) => database.drop()));
 });
 
@@ -64,6 +87,29 @@ describe('export and import', () => {
     expect(again.stderr).toContain('1 of them were there already and are unchanged.\n');
     const { id } = JSON.parse(first.text) as { readonly id: string };
     const next = await startProcess(to);
+    const continued = await next.client.post(`{"model":"gpt-5","input":"More","previous_response_id":"${id}"}`);
+    expect(continued.status).toBe(200);
+  });
+
+  it.each<readonly [name: string, kinds: readonly ('sqlite' | 'postgres' | 'redis')[]]>([
+    ['a file to PostgreSQL', ['sqlite', 'postgres']],
+    ...(HAS_REDIS ? ([['a file to Redis and back', ['sqlite', 'redis', 'sqlite']]] as const) : []),
+  ])('move what a service stores from %s', async (_, kinds) => {
+    const [from, ...others] = await Promise.all(kinds.map(stateOf));
+    const service = await startProcess(from ?? {});
+    const first = await service.client.post('{"model":"gpt-5","input":"Hello"}');
+    service.kill('SIGTERM');
+    await service.exited;
+    const { id } = JSON.parse(first.text) as { readonly id: string };
+    let source = from ?? {};
+    for (const target of others) {
+      const exported = await run(source, ['export']);
+      expect(exported.stderr).toContain('Exported: 1 tenant, 0 conversations, 1 response, 0 jobs.\n');
+      const imported = await run(target, ['import'], exported.stdout);
+      expect(imported.stderr).toContain('Imported: 1 tenant, 0 conversations, 1 response, 0 jobs.\n');
+      source = target;
+    }
+    const next = await startProcess(source);
     const continued = await next.client.post(`{"model":"gpt-5","input":"More","previous_response_id":"${id}"}`);
     expect(continued.status).toBe(200);
   });

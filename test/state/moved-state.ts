@@ -124,7 +124,8 @@ export async function readEverything(backend: StateBackend): Promise<unknown> {
       tree: await graph.tree(tenant, id, { depth: 9, limit: 99 }),
       leaves: await graph.leaves(tenant, id, PAGE),
       siblings: await graph.siblings(tenant, id, PAGE),
-      unfinished: await store.unfinished(tenant, id, { cascade: true }),
+      // In no order.
+      unfinished: (await store.unfinished(tenant, id, { cascade: true })).toSorted(),
       log: await log.read(tenant, id, -1),
     })),
     lists: await each([{}, { model: 'other' }, { metadata: { kind: 'tree' } }, { status: 'queued' }], (filter) =>

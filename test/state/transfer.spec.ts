@@ -8,10 +8,7 @@ import { endAgain, exported, fill, imported, JOBS, ONE, readEverything, startAga
 import { append, contextFrom, contextOf, message, purge, recordOf } from './records.js';
 import { AGE_MS, cancelledOf } from './runs.js';
 
-/** Those that can be moved. */
-const MOVABLE = BACKENDS.filter(({ name }) => name === 'memory' || name === 'postgres');
-
-const PAIRS = MOVABLE.flatMap((from) => MOVABLE.map((to) => ({ from, to, pair: `${from.name} to ${to.name}` })));
+const PAIRS = BACKENDS.flatMap((from) => BACKENDS.map((to) => ({ from, to, pair: `${from.name} to ${to.name}` })));
 
 const opened: OpenedBackend[] = [];
 
@@ -155,7 +152,7 @@ describe.each(PAIRS)('a move from $pair', ({ from, to }) => {
   });
 });
 
-describe.each(MOVABLE)('an import into $name', (tested) => {
+describe.each(BACKENDS)('an import into $name', (tested) => {
   it('refuses another secret before anything is stored', async () => {
     const source = await start(tested);
     await fill(source);

@@ -3,6 +3,7 @@ import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import { NEVER } from '../background-record.js';
 import { separate } from '../given-items.js';
 import { isDigest, toKey } from '../keys.js';
+import { idOf, nameOf } from '../moved-names.js';
 import { type MovedConversation, type MovedResponse, type MovedRun, StateTransferError } from '../state-transfer.js';
 import { readItems } from '../stored-response.js';
 import { toColumns } from './columns.js';
@@ -114,18 +115,4 @@ export function tenantOf(owner: string, name: string | null): Tenant {
   throw new StateTransferError(
     'The database has a tenant whose name it stores only as a digest. Name those to export: --tenant <name>.',
   );
-}
-
-/** The text of a key: itself, or the one of some texts whose digest it is. */
-function nameOf(key: string, what: string, ...candidates: readonly (string | null)[]): string {
-  if (!isDigest(key)) return key;
-  const name = candidates.find((candidate) => candidate !== null && toKey(candidate) === key);
-  if (typeof name === 'string') return name;
-  throw new StateTransferError(
-    `The database has a ${what} whose name it stores only as a digest, so that it cannot be moved.`,
-  );
-}
-
-function idOf(body: string | null): string | null {
-  return body === null ? null : (JSON.parse(body) as ResponseObject).id;
 }

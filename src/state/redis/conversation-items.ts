@@ -1,3 +1,4 @@
+import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-record.js';
@@ -8,6 +9,11 @@ type Entry = readonly [kind: 'item' | 'given', id: string, text: string];
 /** The items of a turn. `input` is what the turn was given, with the item that its conversation omits. */
 export interface TurnItems extends Pick<ResponseRecord, 'response' | 'given' | 'conversation'> {
   readonly input: readonly Item[];
+}
+
+/** Whose conversation it is, and its id: nothing else says so, and an export finds it by this. */
+export function conversationName(tenant: Tenant, id: string): string {
+  return JSON.stringify([tenant, id]);
 }
 
 /** The id of an item as a conversation knows it: ids may hold what UTF-8 cannot, and are read back. */

@@ -42,13 +42,16 @@ export function indexCommands(
   insertion: Insertion,
   now: number,
 ): readonly Command[] {
-  const { id, sessionId, createdAt, expiresAt } = insertion;
+  const { id, sessions, createdAt, expiresAt } = insertion;
   const ttl = usefulFor(insertion, now);
   const locator = keys.locatorOfKey(tenant, id);
   return [
     ['SET', locator, JSON.stringify(lock), 'PX', ttl],
-    run(ENTER, [keys.responsesOf(tenant)], ttl, createdAt, id),
-    ...(sessionId === lock ? [] : [run(ENTER, [keys.place(tenant, sessionId).members], ttl, createdAt, id)]),
+    // One that was deleted is moved only for those that continue it.
+    ...(expiresAt === 0 ? [] : [run(ENTER, [keys.responsesOf(tenant)], ttl, createdAt, id)]),
+    ...sessions
+      .filter((session) => session !== lock)
+      .map((session) => run(ENTER, [keys.place(tenant, session).members], ttl, createdAt, id)),
     ...(expiresAt >= NEVER ? [] : [expiryCommand(keys, { tenant, lock, responseKey: id }, expiresAt, ttl)]),
   ];
 }

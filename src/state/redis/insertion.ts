@@ -17,7 +17,8 @@ export interface Insertion {
   /** As of `toKey`, like all names here. */
   readonly id: string;
   readonly parentId: string | null;
-  readonly sessionId: string;
+  /** The sessions that it is in, as clients send them. */
+  readonly sessions: readonly string[];
   /** Unix seconds. */
   readonly createdAt: number;
   /** Milliseconds since the epoch. */
@@ -50,6 +51,7 @@ export function toInsertion(
   parentId: string | null,
   now: number,
   more: readonly (string | number)[] = [],
+  sessions: readonly string[] = [record.sessionId],
 ): Insertion {
   const { response, input, origin, sessionId, expiresAt } = record;
   const { metadata } = response;
@@ -60,12 +62,14 @@ export function toInsertion(
   return {
     id: toKey(response.id),
     parentId: parentId === null ? null : toKey(parentId),
-    sessionId,
+    sessions,
     createdAt: response.created_at,
     expiresAt,
     slack: slackOf(expiresAt, now),
     fields: [
-      ...['session', JSON.stringify(sessionId), membershipOf(sessionId), 1],
+      // Nothing else says whose it is: an export finds it by this.
+      ...['tenant', JSON.stringify(tenant), 'session', JSON.stringify(sessionId)],
+      ...sessions.flatMap((session) => [membershipOf(session), 1]),
       ...['status', response.status, 'model', toKey(response.model)],
       ...[
         'size',
@@ -104,12 +108,12 @@ export function slackOf(expiresAt: number, now: number): number {
   return expiresAt >= NEVER ? 0 : Math.max(MIN_SLACK_MS, Math.ceil((expiresAt - now) * SLACK));
 }
 
-/** The arguments that `insertionAt` of the scripts reads. `isMember`: its session is listed in the same place. */
-export function insertionArgs(insertion: Insertion, isMember: boolean): readonly (string | number)[] {
-  const { id, parentId, createdAt, expiresAt, slack, fields, texts } = insertion;
+/** The arguments that `insertionAt` of the scripts reads, to store it in the place of a lock: that of a session lists its members. */
+export function insertionArgs(insertion: Insertion, lock: string): readonly (string | number)[] {
+  const { id, parentId, sessions, createdAt, expiresAt, slack, fields, texts } = insertion;
   return [
     // An id may be empty.
-    ...[id, parentId === null ? '' : `=${parentId}`, createdAt, expiresAt, slack, isMember ? 1 : 0],
+    ...[id, parentId === null ? '' : `=${parentId}`, createdAt, expiresAt, slack, sessions.includes(lock) ? 1 : 0],
     ...[fields.length, ...fields, texts.length, ...texts],
   ];
 }

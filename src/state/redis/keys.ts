@@ -83,6 +83,21 @@ export class RedisKeys {
     return `${this.prefix}:{jobs}`;
   }
 
+  /** A pattern that the hashes of all responses fit, and no other hashes. */
+  get anyResponse(): string {
+    return `${literal(this.prefix)}:{${'?'.repeat(DIGEST_LENGTH)}}:r:*`;
+  }
+
+  /** A pattern that the hashes of all conversations fit. */
+  get anyConversation(): string {
+    return `${literal(this.prefix)}:{${'?'.repeat(DIGEST_LENGTH)}}:conversation`;
+  }
+
+  /** A pattern that the keys of all secrets fit. */
+  get anySecret(): string {
+    return `${literal(this.prefix)}:secret:*`;
+  }
+
   secret(name: string): string {
     return `${this.prefix}:secret:${name}`;
   }
@@ -141,6 +156,11 @@ export class PlaceKeys {
   children(responseKey: string): string {
     return `${this.responseOfKey(responseKey)}:children`;
   }
+}
+
+/** A text in a pattern of Redis that stands for itself. */
+function literal(text: string): string {
+  return text.replace(/[\\*?[\]]/g, '\\$&');
 }
 
 function digest(...parts: readonly string[]): string {

@@ -24,6 +24,7 @@ import { RedisResponseGraph } from './redis-response-graph.js';
 import { RedisResponseStore } from './redis-response-store.js';
 import { RedisRuns } from './redis-runs.js';
 import { RedisSecretStore } from './redis-secret-store.js';
+import { RedisTransfer } from './redis-transfer.js';
 import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
 import { refusalOf } from './requirements.js';
@@ -45,6 +46,7 @@ export class RedisBackend extends StateBackend {
   override readonly secrets: RedisSecretStore;
   override readonly log: RedisEventLog;
   override readonly jobs: RedisJobQueue;
+  override readonly transfer: RedisTransfer;
   private readonly logger = new Logger('Redis');
   private readonly redis: Redis;
   private readonly published: RedisNotices;
@@ -73,6 +75,7 @@ export class RedisBackend extends StateBackend {
     this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
     const ends = new RunEnds({ ...runParts, conversations, locks });
     this.sweep = new RunSweep({ ...runParts, ends });
+    this.transfer = new RedisTransfer({ ...runParts, ends, locators, conversations });
     const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes });
     const tombstones = new Tombstones(redis, keys, locators, published, runs, clock);
     const parts = {

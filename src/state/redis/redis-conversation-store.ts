@@ -15,7 +15,7 @@ import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import { isForward, type Page, type PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
-import { toEntries, toItemId } from './conversation-items.js';
+import { conversationName, toEntries, toItemId } from './conversation-items.js';
 import type { PlaceKeys, RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
@@ -45,7 +45,7 @@ export class RedisConversationStore extends ConversationStore {
 
   override async create(tenant: Tenant, record: ConversationRecord, items: readonly Item[]): Promise<void> {
     const { id, createdAt, metadata } = record;
-    const about = [createdAt, JSON.stringify(metadata)] as const;
+    const about = [createdAt, JSON.stringify(metadata), conversationName(tenant, id)] as const;
     const create = run(CREATE_CONVERSATION, [this.place(tenant, id).base], ...about, ...toEntries(items));
     await this.redis.write(create, ...this.index.addCommands(tenant, id, items, this.clock.now()));
   }

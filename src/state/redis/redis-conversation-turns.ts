@@ -30,7 +30,7 @@ export class RedisConversationTurns {
    */
   async save(tenant: Tenant, record: ResponseRecord, { id, version }: ConversationPlace): Promise<void> {
     const { keys } = this;
-    const { response, input, sessionId, fence } = record;
+    const { response, input, fence } = record;
     const now = this.clock.now();
     const lock = conversationLock(id);
     const insertion = toInsertion(tenant, record, null, now);
@@ -38,7 +38,7 @@ export class RedisConversationTurns {
       run(
         SAVE_TURN,
         [keys.place(tenant, lock).base],
-        ...[now, fence ?? '', version, ...insertionArgs(insertion, sessionId === lock)],
+        ...[now, fence ?? '', version, ...insertionArgs(insertion, lock)],
         ...toTurnEntries(record),
       ),
       ...indexCommands(keys, tenant, lock, insertion, now),

@@ -19,6 +19,10 @@ import { RedisQueueWorker } from './redis-queue-worker.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
 const PREPARING_MS = 2000;
+/** The states of BullMQ of jobs that are not done. */
+const OPEN_STATES = ['active', 'delayed', 'wait', 'prioritized'] as const;
+/** Jobs that are looked at together. */
+const PAGE = 500;
 /** Attempts to remove a job that is delivered in the same moment. */
 const REMOVALS = 5;
 
@@ -70,6 +74,21 @@ export class RedisJobQueue extends JobQueue {
     }
     // Without the notice they are found a little later.
     await this.published.enqueued().catch(() => undefined);
+  }
+
+  /** The jobs of a queue that are not done: first those that were delivered, each oldest first. Throws StoreUnavailableError. */
+  async *open(name: QueueName): AsyncGenerator<{ readonly id: string; readonly data: object }> {
+    const queue = await this.engine.queue(name);
+    for (const state of OPEN_STATES) {
+      for (let start = 0; ; start += PAGE) {
+        const ids = await this.attempt(() => queue.getRanges([state], start, start + PAGE - 1, true));
+        for (const id of ids) {
+          const job = await this.attempt(() => queue.getJob(id));
+          if (job !== undefined) yield { id, data: (job.data as JobData).data as object };
+        }
+        if (ids.length < PAGE) break;
+      }
+    }
   }
 
   /** Removes a job, also one that is delivered: its signal aborts. Throws StoreUnavailableError. */

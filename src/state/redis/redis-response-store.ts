@@ -213,7 +213,7 @@ export class RedisResponseStore extends ResponseStore {
     }
     const now = this.clock.now();
     const insertion = toInsertion(tenant, record, parentId, now);
-    const args = [now, isHere && fence !== null ? fence : '', ...insertionArgs(insertion, isHere)];
+    const args = [now, isHere && fence !== null ? fence : '', ...insertionArgs(insertion, lock)];
     // Remembered at once, for saves that continue it before this one is answered.
     this.parts.locators.know(tenant, response.id, lock);
     const [saved] = await this.redis.write(

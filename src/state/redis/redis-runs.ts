@@ -200,7 +200,7 @@ export class RedisRuns {
     ];
     const plain = toInsertion(tenant, whole, parentId, now, fields);
     const insertion = { ...plain, texts: [...plain.texts, ':turn', turn] };
-    const values = [now, ...batchArgs(opening), ...insertionArgs(insertion, lock === record.sessionId)];
+    const values = [now, ...batchArgs(opening), ...insertionArgs(insertion, lock)];
     const [created] = await redis.write(
       run(CREATE_RUN, [keys.place(tenant, lock).base], ...values),
       ...indexCommands(keys, tenant, lock, insertion, now),

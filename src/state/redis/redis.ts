@@ -12,6 +12,8 @@ import type { Command } from './script.js';
 
 /** How often a request is sent at most: a server that was started again is lost first, and then does not know the scripts. */
 const MOST_ATTEMPTS = 3;
+/** Keys that one step of a scan looks at. */
+const SCANNED = 1000;
 /** The part of the time of a command that replicas may take to confirm it. */
 const CONFIRMATION_SHARE = 0.8;
 
@@ -75,6 +77,21 @@ export class Redis {
    */
   async write(...commands: readonly Command[]): Promise<readonly unknown[]> {
     return this.request(this.writing, commands, this.confirmation);
+  }
+
+  /** The names of the keys of a type that fit a pattern, of all nodes, in parts; some may come twice. Throws StoreUnavailableError. */
+  async *scan(pattern: string, type: 'hash' | 'string'): AsyncGenerator<readonly string[]> {
+    if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
+    try {
+      for (const node of this.reading.primaries) {
+        // As it is iterated over, it asks for the next part when the one before is taken.
+        for await (const names of node.scanStream({ match: pattern, count: SCANNED, type })) {
+          yield names as readonly string[];
+        }
+      }
+    } catch (error) {
+      throw toStoreError(error);
+    }
   }
 
   private async request(

@@ -27,11 +27,16 @@ export class RunIndex {
   ) {}
 
   /** Enters a response that is about to be stored. Throws QueueFullError and StoreUnavailableError. */
-  async admit(entry: RunEntry, createdAt: number, now: number, { total, perTenant }: QueueBounds): Promise<void> {
+  async admit(entry: RunEntry, createdAt: number, now: number, bounds: QueueBounds): Promise<void> {
+    const [admitted] = await this.redis.write(this.admitting(entry, createdAt, now, bounds));
+    if ((admitted as Admitted) !== 'admitted') throw new QueueFullError(admitted as Exclude<Admitted, 'admitted'>);
+  }
+
+  /** The command that enters a response, unless a bound is reached. */
+  admitting(entry: RunEntry, createdAt: number, now: number, { total, perTenant }: QueueBounds): Command {
     const keys = [this.keys.queued, this.keys.queuedOf(entry.tenant), this.keys.outbox];
     const values = [toMember(entry), createdAt * 1000, now + FIRST_CHECK_MS, total, perTenant, LONGEST_MS];
-    const [admitted] = await this.redis.write(run(ADMIT, keys, ...values));
-    if ((admitted as Admitted) !== 'admitted') throw new QueueFullError(admitted as Exclude<Admitted, 'admitted'>);
+    return run(ADMIT, keys, ...values);
   }
 
   /** The commands after which a response counts as queued no more. */
@@ -77,6 +82,11 @@ export class RunIndex {
   /** Some of the responses to look after now. */
   toCheck(now: number, limit: number): Promise<readonly RunEntry[]> {
     return this.range(this.keys.outbox, String(now), 0, limit);
+  }
+
+  /** All responses to look after, now or later: those from `offset` on. */
+  toCheckEver(offset: number, limit: number): Promise<readonly RunEntry[]> {
+    return this.range(this.keys.outbox, '+inf', offset, limit);
   }
 
   /** Some of the responses whose logs are to be forgotten. */

@@ -8,6 +8,8 @@ import { eventLogOperations } from './operations/event-log.js';
 import { freeOperations } from './operations/free.js';
 import { graphOperations } from './operations/graph.js';
 import { jobOperations } from './operations/jobs.js';
+import { moveInOperations } from './operations/move-in.js';
+import { moveOutOperations } from './operations/move-out.js';
 import { responseOperations } from './operations/responses.js';
 import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
@@ -32,6 +34,8 @@ export function operationsOf(database: DatabaseSync) {
     ...runEndOperations(database, log, jobs),
     ...secretOperations(database),
     ...checkOperations(database),
+    ...moveOutOperations(database),
+    ...moveInOperations(database, log),
   };
 }
 

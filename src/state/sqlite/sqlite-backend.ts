@@ -24,6 +24,7 @@ import { SqliteConversationStore } from './sqlite-conversation-store.js';
 import { SqliteEventLog } from './sqlite-event-log.js';
 import { SqliteJobJournal } from './sqlite-job-journal.js';
 import { SqliteRuns } from './sqlite-runs.js';
+import { SqliteTransfer } from './sqlite-transfer.js';
 
 /** The variables of the file. */
 export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
@@ -40,6 +41,7 @@ export class SqliteBackend extends StateBackend {
   override readonly secrets: SecretStore;
   override readonly log: SqliteEventLog;
   override readonly jobs: InProcessJobQueue;
+  override readonly transfer: SqliteTransfer;
   private readonly thread: DatabaseThread;
 
   constructor(
@@ -68,6 +70,7 @@ export class SqliteBackend extends StateBackend {
     this.graph = new SqliteResponseGraph(thread, clock);
     this.sessions = new SqliteSessionStore(thread, tombstones, clock);
     this.secrets = new SqliteSecretStore(thread);
+    this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }
 

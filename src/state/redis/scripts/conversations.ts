@@ -3,7 +3,7 @@ import { GRACE_MS } from './lifetimes.js';
 /**
  * Lua functions about the conversation of a place, for scripts to begin with. `base` is the beginning of the place's keys:
  *
- * - `:conversation`, a hash: `created` (Unix seconds), `metadata` (JSON), `version`, `size` (bytes of its items), `last` (position of
+ * - `:conversation`, a hash: `created` (Unix seconds), `metadata` (JSON), `name` (`conversationName`), `version`, `size` (bytes of its items), `last` (position of
  *   the latest item), `responses` (how many were made in it), `until` (the latest of them is kept until then, ms since the
  *   epoch), `change` (names the latest change by a client), and `deleted` once it is.
  * - `:items`, a stream whose entry `<position>-0` has one field: `item`, or `given` where clients do not see it.

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey, toLabels } from '../../keys.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';
-import { turnAppending } from './append-turn.js';
+import { turnAppending, type TurnPlace } from './append-turn.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
 
@@ -12,12 +12,12 @@ export interface Insertion {
   readonly response?: number;
 }
 
-/** Stores responses with their items and their place in the chain, their session and their conversation. */
-export function responseInsertion(database: DatabaseSync) {
-  const tenants = tenantNumbers(database);
-  const appendTurn = turnAppending(database);
+/**
+ * Stores responses with their items: those of a tenant, by its number, that continue another one, by its number, and stand somewhere in
+ * a conversation. Returns their numbers, undefined for one that is stored already.
+ */
+export function responseStoring(database: DatabaseSync) {
   const enterItems = itemEntering(database);
-  const find = database.prepare('SELECT response FROM responses WHERE owner = ? AND id = ?');
   const insert = database.prepare(
     `INSERT INTO responses (owner, id, parent, session_id, status, model, created_at, expires_at, is_continuable,
       conversation, conversation_end, size, items_size, origin, body, inherited, input, output, output_with_given)
@@ -27,26 +27,17 @@ export function responseInsertion(database: DatabaseSync) {
     'INSERT INTO session_responses (owner, session_id, created_at, id, response, is_fork) VALUES (?, ?, ?, ?, ?, 0)',
   );
   const label = database.prepare('INSERT OR IGNORE INTO labels (label, created_at, id, response) VALUES (?, ?, ?, ?)');
-  const numberOf = (owner: number, id: string): number | undefined =>
-    find.get(owner, id)?.['response'] as number | undefined;
 
-  return (record: NewResponse): Insertion => {
-    const { tenant, createdAt, conversation, input, output, body } = record;
-    const owner = tenants.findOrCreate(tenant);
+  return (
+    record: Omit<NewResponse, 'parentId' | 'conversation'>,
+    owner: number,
+    parent: number | null,
+    place: TurnPlace | null,
+  ): number | undefined => {
+    const { tenant, createdAt, input, output, body } = record;
     const [id, sessionId] = [toKey(record.id), toKey(record.sessionId)];
-    const parent = record.parentId === null ? null : numberOf(owner, toKey(record.parentId));
-    if (parent === undefined) return { outcome: 'unlinked' };
     const inherited = record.inherited.map((text) => ({ text }));
     const after = turnOutput(record);
-    const itemsSize = bytesOf(inherited) + bytesOf(input) + bytesOf(after);
-    let place = null;
-    if (conversation !== null) {
-      // A turn is appended once.
-      if (numberOf(owner, id) !== undefined) return { outcome: 'saved' };
-      const appended = appendTurn(owner, conversation, [...turnInput(input), ...after], itemsSize);
-      if (typeof appended === 'string') return { outcome: appended };
-      place = appended;
-    }
     const { changes, lastInsertRowid } = insert.run(
       owner,
       id,
@@ -60,7 +51,7 @@ export function responseInsertion(database: DatabaseSync) {
       place?.conversation ?? null,
       place?.start ?? null,
       Buffer.byteLength(body) + bytesOf(output),
-      itemsSize,
+      bytesOf(inherited) + bytesOf(input) + bytesOf(after),
       record.origin,
       body,
       toColumn(inherited),
@@ -68,7 +59,7 @@ export function responseInsertion(database: DatabaseSync) {
       toColumn(output),
       record.given.length === 0 ? null : toColumn(after),
     );
-    if (changes === 0) return { outcome: 'saved' };
+    if (changes === 0) return undefined;
     const response = Number(lastInsertRowid);
     join.run(owner, sessionId, createdAt, id, response);
     enterItems(owner, response, 'input', input);
@@ -76,6 +67,40 @@ export function responseInsertion(database: DatabaseSync) {
     if (record.metadata !== null) {
       for (const name of toLabels(toKey(tenant), record.metadata)) label.run(name, createdAt, id, response);
     }
-    return { outcome: 'saved', response };
+    return response;
+  };
+}
+
+/** Finds the numbers of responses. */
+export function responseNumbers(database: DatabaseSync) {
+  const find = database.prepare('SELECT response FROM responses WHERE owner = ? AND id = ?');
+  return (owner: number, id: string): number | undefined =>
+    find.get(owner, toKey(id))?.['response'] as number | undefined;
+}
+
+/** Stores responses with their place in the chain, their session and their conversation. */
+export function responseInsertion(database: DatabaseSync) {
+  const tenants = tenantNumbers(database);
+  const appendTurn = turnAppending(database);
+  const numberOf = responseNumbers(database);
+  const store = responseStoring(database);
+
+  return (record: NewResponse): Insertion => {
+    const { parentId, conversation } = record;
+    const owner = tenants.findOrCreate(record.tenant);
+    const parent = parentId === null ? null : numberOf(owner, parentId);
+    if (parent === undefined) return { outcome: 'unlinked' };
+    let place = null;
+    if (conversation !== null) {
+      // A turn is appended once.
+      if (numberOf(owner, record.id) !== undefined) return { outcome: 'saved' };
+      const turn = [...turnInput(record.input), ...turnOutput(record)];
+      const inherited = record.inherited.map((text) => ({ text }));
+      const appended = appendTurn(owner, conversation, turn, bytesOf(inherited) + bytesOf(turn));
+      if (typeof appended === 'string') return { outcome: appended };
+      place = appended;
+    }
+    const response = store(record, owner, parent, place);
+    return response === undefined ? { outcome: 'saved' } : { outcome: 'saved', response };
   };
 }

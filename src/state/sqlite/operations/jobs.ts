@@ -16,9 +16,9 @@ export function jobOperations(database: DatabaseSync) {
   const remove = database.prepare('DELETE FROM jobs WHERE id = ?');
   const select = database.prepare('SELECT queue, id, data, attempts FROM jobs ORDER BY number');
   return {
-    addJobs: (jobs: readonly StoredJob[]): void => {
-      for (const { queue, id, data } of jobs) insert.run(queue, id, data);
-    },
+    /** Returns the ids of those that were not there. */
+    addJobs: (jobs: readonly StoredJob[]): readonly string[] =>
+      jobs.filter(({ queue, id, data }) => insert.run(queue, id, data).changes > 0).map(({ id }) => id),
     removeJob: (id: string): void => void remove.run(id),
     noteDelivery: (id: string, attempts: number): void => void update.run(attempts, id),
     findJobs: (): readonly (StoredJob & { readonly attempts: number })[] =>
