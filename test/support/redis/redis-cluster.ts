@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Redis as Client } from 'ioredis';
 
-import { SystemClock } from '../../../src/time/index.js';
 import { type RedisServer, startRedis } from './redis-server.js';
 
 /** A cluster of its own: three primaries, each with so many replicas. It does not outlive this process. */
@@ -60,13 +61,12 @@ async function join(servers: readonly RedisServer[], clients: readonly Client[])
   }
   await until(clients, (info) => info.includes('cluster_state:ok') && info.includes(`cluster_size:${PRIMARIES}`));
   for (const client of followers) {
-    while (!(await client.info('replication')).includes('master_link_status:up'))
-      await new SystemClock().sleep(LOOK_MS);
+    while (!(await client.info('replication')).includes('master_link_status:up')) await sleep(LOOK_MS);
   }
 }
 
 async function until(clients: readonly Client[], isReached: (info: string) => boolean): Promise<void> {
   for (const client of clients) {
-    while (!isReached(String(await client.call('CLUSTER', 'INFO')))) await new SystemClock().sleep(LOOK_MS);
+    while (!isReached(String(await client.call('CLUSTER', 'INFO')))) await sleep(LOOK_MS);
   }
 }
