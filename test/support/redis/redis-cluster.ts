@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Redis as Client } from 'ioredis';
+import { Command, Redis as Client } from 'ioredis';
 
 import { type RedisServer, startRedis } from './redis-server.js';
 
@@ -13,11 +13,22 @@ export interface RedisCluster extends AsyncDisposable {
 }
 
 const SLOTS = 16_384;
-const PRIMARIES = 3;
+/** How many of its servers begin as primaries. */
+export const PRIMARIES = 3;
 /** How long a node may be silent before others take its place, ms. */
 const NODE_TIMEOUT_MS = 1000;
 /** Between looks whether the cluster is complete, ms. */
 const LOOK_MS = 20;
+
+/** The slot of a key. */
+export function slotOf(key: string): number {
+  return new Command('GET', [key]).getSlot();
+}
+
+/** The number of the primary that begins with the slot of a key. */
+export function nodeOf(key: string): number {
+  return Math.floor(((slotOf(key) + 1) * PRIMARIES - 1) / SLOTS);
+}
 
 /** Starts a cluster on the loopback interface. */
 export async function startRedisCluster(replicas = 0): Promise<RedisCluster> {
