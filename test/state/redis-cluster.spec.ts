@@ -11,7 +11,7 @@ import { append, contextFrom, contextOf, LEASE_MS, message, newTenant } from './
 import { type OpenedRedis, openRedis } from './redis-fixture.js';
 import { endingOf, launch } from './runs.js';
 
-function distinct<T>(values: readonly T[]): number {
+function distinct(values: readonly (string | number)[]): number {
   return new Set(values).size;
 }
 
@@ -140,24 +140,26 @@ describeRedis('the replicas of a service with a cluster', () => {
     );
     const others = await Promise.all(urls.map((url) => opened.replica({ REDIS_URL: url }, new SystemClock())));
     const heard = others.map(({ notices, runNotices }) => {
-      const [listens, deleted, ended] = [0, 1, 2].map(() => Promise.withResolvers<readonly string[]>());
+      const listens = Promise.withResolvers<undefined>();
+      const deleted = Promise.withResolvers<readonly string[]>();
+      const ended = Promise.withResolvers<readonly string[]>();
       notices.subscribe({
-        deleted: (ids) => deleted?.resolve(ids),
+        deleted: (ids) => deleted.resolve(ids),
         interrupted: () => undefined,
-        resumed: () => listens?.resolve([]),
+        resumed: () => listens.resolve(undefined),
       });
-      runNotices.subscribe({ ended: (ids) => ended?.resolve(ids) });
+      runNotices.subscribe({ ended: (ids) => ended.resolve(ids) });
       return { listens, deleted, ended };
     });
-    await Promise.all(heard.map(({ listens }) => listens?.promise));
+    await Promise.all(heard.map(({ listens }) => listens.promise));
     const { responses } = opened.backend;
     await append(responses, tenant, 'gone');
     await launch(opened.backend, tenant, 'bg');
     await responses.delete(tenant, 'gone', { cascade: false });
     await responses.conclude(tenant, 'bg', () => endingOf('bg', { status: 'cancelled', output: [], at: 3 }), {});
     for (const { deleted, ended } of heard) {
-      expect(await deleted?.promise).toEqual(['gone']);
-      expect(await ended?.promise).toEqual(['bg']);
+      expect(await deleted.promise).toEqual(['gone']);
+      expect(await ended.promise).toEqual(['bg']);
     }
   });
 });
