@@ -6,7 +6,7 @@ import type { ResponseRecord } from './response-record.js';
 /** When a background response expires that has not ended: the latest time of a Date, milliseconds since the epoch. */
 export const NEVER = 8_640_000_000_000_000;
 
-/** A background response before its run. */
+/** A background response before its run. Its response names the conversation that its turn will be appended to, if there is one. */
 export interface QueuedRecord extends Pick<
   ResponseRecord,
   'response' | 'input' | 'parentId' | 'inherited' | 'sessionId'

@@ -4,7 +4,7 @@ import { MemoryBackend } from '../../src/state/memory/memory-backend.js';
 import type { MemoryState } from '../../src/state/memory/memory-state.js';
 import type { NewJob, ResponseRecord, StateBackend } from '../../src/state/index.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { HAS_REDIS } from '../support/redis/describe-redis.js';
+import { CLUSTER_URL, HAS_REDIS } from '../support/redis/describe-redis.js';
 import { openPostgres } from './postgres-fixture.js';
 import { LEASE_MS } from './records.js';
 import { openRedis } from './redis-fixture.js';
@@ -43,7 +43,12 @@ export const BACKENDS: readonly TestedBackend[] = [
   { name: 'sqlite', open: () => openSqlite() },
   { name: 'postgres', open: openPostgres },
   // Where there is no Redis it is left out, which redis-start.spec.ts says.
-  ...(HAS_REDIS ? [{ name: 'redis', open: openRedis }] : []),
+  ...(HAS_REDIS
+    ? [
+        { name: 'redis', open: () => openRedis() },
+        { name: 'redis cluster', open: () => openRedis(CLUSTER_URL) },
+      ]
+    : []),
 ];
 
 async function openMemory(): Promise<OpenedBackend> {

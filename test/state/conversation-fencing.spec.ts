@@ -41,7 +41,7 @@ describe.each(BACKENDS)('turns of a conversation in $name', ({ open }) => {
     const before = await backend.conversations.read(tenant, 'c');
     await expect(save('late', holder)).rejects.toBeInstanceOf(error);
     const id = `bg-${(runs += 1)}`;
-    const run = await launch(backend, tenant, id);
+    const run = await launch(backend, tenant, id, { conversationId: 'c' });
     const ending = endingOf(id, { ...partsIn('c', holder), at: 3 });
     await expect(backend.responses.finish(run, ending)).rejects.toBeInstanceOf(error);
     expect(await backend.responses.get(tenant, 'late')).toBeUndefined();

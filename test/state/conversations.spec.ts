@@ -169,7 +169,7 @@ describe.each(BACKENDS)('conversations in $name', ({ open }) => {
   it('have the turn of a background response from its end on', async () => {
     await create('a');
     const input = [message('q1'), message('q2')];
-    const run = await launch(backend, tenant, 'bg', { input });
+    const run = await launch(backend, tenant, 'bg', { input, conversationId: 'c' });
     const lease = await openConversation(backend, tenant, 'c');
     expect(await seenIn(backend, tenant, 'c')).toEqual(['a']);
     const given = [{ after: 1, items: [message('given')] }];
@@ -287,7 +287,7 @@ describe.each(BACKENDS)('deleted conversations in $name', ({ open }) => {
     await backend.conversations.deleteItem(tenant, 'c', 'b');
     await backend.conversations.update(tenant, 'c', { kind: 'x'.repeat(100) });
     await turnIn(backend, tenant, 'c', 'r1');
-    const run = await launch(backend, tenant, 'bg');
+    const run = await launch(backend, tenant, 'bg', { conversationId: 'c' });
     const lease = await openConversation(backend, tenant, 'c');
     await backend.responses.finish(run, endingOf('bg', { ...partsIn('c', lease), at: 3 }));
     await append(backend.responses, tenant, 'child', { parentId: 'r1' });

@@ -58,6 +58,8 @@ export interface QueuedParts extends RecordParts {
   readonly store?: boolean;
   readonly opening?: LogBatch;
   readonly job?: NewJob;
+  /** The conversation that the turn will be appended to. */
+  readonly conversationId?: string;
 }
 
 /** The events of a response before its run. */
@@ -66,7 +68,8 @@ export const OPENING = batch(0, event(0, 'response.created'), event(1, 'response
 /** A queued response with one input message; without a session or parent it begins a session of its own. */
 export function queuedOf(id: string, parts: QueuedParts = {}): QueuedRecord {
   const { isStream = true, store = true, opening = OPENING, job = { queue: 'turns', data: { id } } } = parts;
-  const members = { background: true, store, ...parts.members };
+  const conversation = parts.conversationId === undefined ? {} : { conversation: { id: parts.conversationId } };
+  const members = { background: true, store, ...conversation, ...parts.members };
   const record = recordOf(id, { ...parts, status: 'queued', output: [], members });
   const { response, input, parentId, inherited, sessionId } = record;
   return { response, input, parentId, inherited, sessionId, turn: `{"turn":"${id.length}"}`, isStream, opening, job };

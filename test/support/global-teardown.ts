@@ -2,4 +2,5 @@
 export default async function stopServers(): Promise<void> {
   await globalThis.testCluster?.stop();
   await globalThis.testRedis?.stop();
+  await globalThis.testRedisCluster?.stop();
 }

@@ -33,6 +33,11 @@ export function isWorthRepeating(error: unknown): boolean {
   );
 }
 
+/** Whether a slot is on its way to another node. */
+export function isMoving(error: unknown): boolean {
+  return /^(?:ASK|TRYAGAIN)\b/.test(describe(error));
+}
+
 /** Whether nothing was heard for too long: the connection may be dead. */
 export function isTimeout(error: unknown): boolean {
   return /command timed out/i.test(describe(error));

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../errors.js';
 import { type Batch, type Confirmation, sendBatch } from './batch.js';
 import { close, Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
-import { isDemoted, isTimeout, isWorthRepeating, toStoreError } from './redis-errors.js';
+import { isDemoted, isMoving, isTimeout, isWorthRepeating, toStoreError } from './redis-errors.js';
 import { requireUsable } from './requirements.js';
 import { type Redirection, redirectionOf, route } from './routes.js';
 import type { Command } from './script.js';
@@ -14,6 +14,8 @@ import type { Command } from './script.js';
 const MOST_ATTEMPTS = 3;
 /** Keys that one step of a scan looks at. */
 const SCANNED = 1000;
+/** Between attempts while a slot is on its way to another node, ms. */
+const MOVING_PAUSE_MS = 20;
 /** The part of the time of a command that replicas may take to confirm it. */
 const CONFIRMATION_SHARE = 0.8;
 
@@ -27,7 +29,7 @@ export class Redis {
 
   constructor(
     private readonly settings: RedisSettings,
-    clock: Clock,
+    private readonly clock: Clock,
   ) {
     const { REDIS_WAIT_REPLICAS: replicas, REDIS_COMMAND_TIMEOUT_MS: timeoutMs } = settings;
     this.reading = new Connection(settings, clock);
@@ -101,14 +103,21 @@ export class Redis {
   ): Promise<readonly unknown[]> {
     if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
     let redirection: Redirection | undefined;
+    const deadline = this.clock.now() + this.settings.REDIS_COMMAND_TIMEOUT_MS;
     try {
-      for (let attempt = 1; ; attempt += 1) {
+      for (let attempt = 1; ;) {
         try {
           if (!connection.isReady) await connection.untilReady();
           return await send(connection, commands, confirmation, redirection);
         } catch (error) {
           if (attempt === MOST_ATTEMPTS || !isWorthRepeating(error)) throw error;
-          redirection = redirectionOf(error);
+          const next = redirectionOf(error);
+          if (isMoving(error) && next?.slot === redirection?.slot) {
+            // A script waits until the other node has the whole slot.
+            if (this.clock.now() >= deadline) throw error;
+            await this.clock.sleep(MOVING_PAUSE_MS);
+          } else attempt += 1;
+          redirection = next;
           const { client } = connection;
           if (client instanceof Cluster && redirection === undefined) await refresh(client);
         }

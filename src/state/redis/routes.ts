@@ -23,7 +23,9 @@ export function redirectionOf(error: unknown): Redirection | undefined {
   return kind === 'ASK' && node !== undefined ? { slot: Number(slot), node } : undefined;
 }
 
-/** Which node of a cluster gets which commands. Throws StoreUnavailableError when one of them is not known. */
+/**
+ * Which node of a cluster gets which commands. A redirection is not for scripts: they use keys that they do not name, of which
+ * the other node may have some. Throws StoreUnavailableError when one of them is not known. */
 export function route(
   cluster: Cluster,
   commands: readonly Command[],
@@ -33,7 +35,7 @@ export function route(
   const batches = new Map<string, RoutedBatch & { commands: Command[]; positions: number[] }>();
   for (const [position, command] of commands.entries()) {
     const slot = slotOf(keyOf(command));
-    const isAsking = redirection?.slot === slot;
+    const isAsking = redirection?.slot === slot && !('script' in command);
     const name = isAsking ? redirection.node : (cluster.slots[slot]?.[0] ?? '');
     const node = nodes.get(name);
     if (node === undefined) throw new StoreUnavailableError('a node of the Redis cluster is not available');

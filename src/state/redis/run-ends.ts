@@ -150,6 +150,10 @@ export class RunEnds {
 
   private async store(entry: RunEntry, ending: StoredEnding, condition: EndCondition): Promise<Ended[0]> {
     const { response, jobs, fence, conversation } = ending;
+    // Its turn is appended in one step, which needs both in one slot.
+    if (conversation !== null && entry.lock !== conversationLock(conversation.id)) {
+      throw new Error(`response ${entry.responseKey} was not created in conversation ${conversation.id}`);
+    }
     const turn = conversation === null ? null : { ...ending, input: await this.inputOf(entry), conversation };
     let outcome = await this.send(entry, ending, condition, turn, fence);
     if (outcome[0] === 'elsewhere' && fence !== null) {
@@ -204,10 +208,7 @@ export class RunEnds {
     const { texts, size, itemsSize } = toOutputTexts(ending);
     return run(
       END_RUN,
-      [
-        keys.place(tenant, lock).base,
-        ...(turn === null ? [] : [keys.place(tenant, conversationLock(turn.conversation.id)).base]),
-      ],
+      [keys.place(tenant, lock).base],
       ...[now, responseKey, attempt ?? '', lastEntry ?? '', ...batchArgs(log)],
       ...[fence ?? '', JSON.stringify(lock), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
       ...[bytesOf([body]) + size, itemsSize, origin === null ? '' : JSON.stringify(origin)],

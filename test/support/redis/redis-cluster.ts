@@ -1,6 +1,7 @@
-import { Redis as Client } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import { SystemClock } from '../../../src/time/index.js';
+import { Command, Redis as Client } from 'ioredis';
+
 import { type RedisServer, startRedis } from './redis-server.js';
 
 /** A cluster of its own: three primaries, each with so many replicas. It does not outlive this process. */
@@ -12,11 +13,22 @@ export interface RedisCluster extends AsyncDisposable {
 }
 
 const SLOTS = 16_384;
-const PRIMARIES = 3;
+/** How many of its servers begin as primaries. */
+export const PRIMARIES = 3;
 /** How long a node may be silent before others take its place, ms. */
 const NODE_TIMEOUT_MS = 1000;
 /** Between looks whether the cluster is complete, ms. */
 const LOOK_MS = 20;
+
+/** The slot of a key. */
+export function slotOf(key: string): number {
+  return new Command('GET', [key]).getSlot();
+}
+
+/** The number of the primary that begins with the slot of a key. */
+export function nodeOf(key: string): number {
+  return Math.floor(((slotOf(key) + 1) * PRIMARIES - 1) / SLOTS);
+}
 
 /** Starts a cluster on the loopback interface. */
 export async function startRedisCluster(replicas = 0): Promise<RedisCluster> {
@@ -60,13 +72,12 @@ async function join(servers: readonly RedisServer[], clients: readonly Client[])
   }
   await until(clients, (info) => info.includes('cluster_state:ok') && info.includes(`cluster_size:${PRIMARIES}`));
   for (const client of followers) {
-    while (!(await client.info('replication')).includes('master_link_status:up'))
-      await new SystemClock().sleep(LOOK_MS);
+    while (!(await client.info('replication')).includes('master_link_status:up')) await sleep(LOOK_MS);
   }
 }
 
 async function until(clients: readonly Client[], isReached: (info: string) => boolean): Promise<void> {
   for (const client of clients) {
-    while (!isReached(String(await client.call('CLUSTER', 'INFO')))) await new SystemClock().sleep(LOOK_MS);
+    while (!isReached(String(await client.call('CLUSTER', 'INFO')))) await sleep(LOOK_MS);
   }
 }

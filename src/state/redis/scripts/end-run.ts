@@ -17,8 +17,7 @@ export type Ended =
 /**
  * Ends a response: its status, its output, and its last events. In a conversation its turn is appended.
  *
- * KEYS[1]: the place; KEYS[2]: that of its conversation, if it is made in one: the same one, unless it was created as if
- * it were not. ARGV: 1 now; 2 the response; 3 the attempt, empty for any; 4 the last entry of the log, empty for
+ * KEYS[1]: the place: that of its conversation, if it is made in one. ARGV: 1 now; 2 the response; 3 the attempt, empty for any; 4 the last entry of the log, empty for
  * any; 5 to 8 the last batch; 9 the fence of the lease of the session, empty when there is none to check; 10 the lock of
  * the place, JSON; 11 status; 12 when the response expires, 13 its slack; 14 when its log does; 15 its size, 16 that of
  * its items; 17 origin, JSON or empty; 18 jobs, JSON or empty; 19 the number of the following: its texts, keys as of
@@ -27,15 +26,16 @@ export type Ended =
 export const END_RUN: Script = {
   name: 'end-run',
   text: `${LOCKS}${RESPONSES}${RUNS}
-local id, fence, conversation, lastText = ARGV[2], ARGV[9], KEYS[2], 19 + ARGV[19]
+local id, fence, lastText = ARGV[2], ARGV[9], 19 + ARGV[19]
+local version = ARGV[lastText + 1]
 local session = redis.call('HGET', at(id), 'session')
 if not isOpen(id, ARGV[3]) then
   local last = redis.call('HEXISTS', at(id), 'ended') == 1 and lastEntry(id)
   if last and last[1] == ARGV[5] and last[2][2] == ARGV[6] then return {'same'} end
   return {'closed'}
 end
-if conversation then
-  local refusal = turnRefusal(conversation, fence, ARGV[lastText + 1])
+if version then
+  local refusal = turnRefusal(base, fence, version)
   if refusal then return {'refused', refusal} end
 elseif fence ~= '' then
   if session ~= ARGV[10] then return {'elsewhere', session} end
@@ -51,7 +51,7 @@ addBatch(id, 5)
 redis.call('HDEL', at(id), 'done')
 redis.call('UNLINK', at(id) .. ':turn')
 for index = 20, lastText, 2 do redis.call('SET', at(id) .. ARGV[index], ARGV[index + 1]) end
-if conversation then redis.call('HSET', at(id), addTurn(conversation, entriesFrom(lastText + 2))) end
+if version then redis.call('HSET', at(id), addTurn(base, entriesFrom(lastText + 2))) end
 settle(id, tonumber(ARGV[12]), tonumber(ARGV[13]))
 -- Until the purge has it.
 redis.call('PEXPIRE', at(id) .. ':log', lifetime(tonumber(ARGV[14])))
