@@ -26,6 +26,8 @@ import type { Locators } from './locators.js';
 import { sessionOf, withinOf } from './membership.js';
 import type { RedisConversationTurns } from './redis-conversation-turns.js';
 import type { Redis } from './redis.js';
+import type { RedisEventLog } from './redis-event-log.js';
+import type { RedisRuns } from './redis-runs.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import { run, type Script } from './script.js';
 import { CHAIN, type ChainReply } from './scripts/chain.js';
@@ -36,27 +38,14 @@ import { SAVE, type Saved } from './scripts/save.js';
 import type { StoredItems } from './stored-items.js';
 import type { Tombstones } from './tombstones.js';
 
-/** The life of background responses. */
-export interface Runs extends Pick<
-  ResponseStore,
-  'create' | 'start' | 'handBack' | 'finish' | 'unfinished' | 'queuedBefore'
-> {
-  conclude(...args: Parameters<ResponseStore['conclude']>): Promise<ResponseObject | 'unchanged' | 'not found'>;
-  /** Responses of a place, by `toKey` of each, were deleted: they are queued no more. */
-  forget(tenant: Tenant, lock: string, responseKeys: readonly string[]): Promise<void>;
-  /** The output items that a running response has finished. */
-  finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]>;
-}
-
 /** The parts of Redis that know the rest about responses. */
 export interface ResponseParts {
   readonly locators: Locators;
   readonly locks: RedisWriteLock;
   readonly tombstones: Tombstones;
   readonly items: StoredItems;
-  readonly runs: Runs;
-  /** Frees the logs of ended responses whose time is over; false when nothing is left. */
-  readonly log: { forget(): Promise<boolean> };
+  readonly runs: RedisRuns;
+  readonly log: Pick<RedisEventLog, 'forget'>;
   readonly turns: RedisConversationTurns;
   readonly conversations: ConversationIndex;
 }

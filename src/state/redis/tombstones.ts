@@ -8,7 +8,7 @@ import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import { sessionOf } from './membership.js';
 import type { RedisNotices } from './redis-notices.js';
-import type { Runs } from './redis-response-store.js';
+import type { RedisRuns } from './redis-runs.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
@@ -42,7 +42,7 @@ export class Tombstones {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly notices: RedisNotices,
-    private readonly runs: Pick<Runs, 'forget'>,
+    private readonly runs: Pick<RedisRuns, 'forget'>,
     private readonly clock: Clock,
   ) {}
 
