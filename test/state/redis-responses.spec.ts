@@ -106,6 +106,26 @@ describe('responses in Redis', () => {
     expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
   });
 
+  it('are deleted once, and announced, by commands that a broken connection has repeated', async () => {
+    await append(store, tenant, 'a');
+    await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other' });
+    await append(store, tenant, 'c', { sessionId: 'left' });
+    await append(store, tenant, 'd', { parentId: 'c', sessionId: 'left' });
+    await opened.backend.sessions.fork(tenant, { sourceId: 'left', targetId: 'fork', upToResponseId: 'c' });
+    const other = await opened.replica();
+    const heard = heardBy(opened.backend);
+    using _ = repeatWrites();
+    expect(await store.delete(tenant, 'a', { cascade: true })).toBe(2);
+    expect(heard).toEqual(new Set(['a', 'b']));
+    expect(await client.zcard(keys.place(tenant, 'other').members)).toBe(0);
+    expect(await opened.backend.sessions.delete(tenant, 'left')).toBe(true);
+    expect(heard).toEqual(new Set(['a', 'b', 'c', 'd']));
+    expect(await contextOf(other.responses, tenant, 'c')).toEqual(contextFrom('c'));
+    expect(await store.get(tenant, 'd')).toBeUndefined();
+    expect(await opened.backend.sessions.delete(tenant, 'left')).toBe(false);
+    expect(await store.delete(tenant, 'a', { cascade: true })).toBe(0);
+  });
+
   describe('keys', () => {
     it('all live as long as the response, and not much longer', async () => {
       const given = [{ after: 0, items: [message('given')] }];
@@ -153,6 +173,7 @@ describe('responses in Redis', () => {
     });
 
     it('that are purged go from all indexes but those of their items', async () => {
+      const isOther = (key: string): boolean => key.includes(':item:') || key.endsWith(':sweep');
       await append(store, tenant, 'a');
       await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other', expiresAt: START + 2 * TTL_MS });
       opened.clock.advance(TTL_MS);
@@ -160,7 +181,7 @@ describe('responses in Redis', () => {
       expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
       opened.clock.advance(TTL_MS);
       await purge(store);
-      const rest = [...(await lifetimes()).keys()].filter((key) => !key.includes(':item:'));
+      const rest = [...(await lifetimes()).keys()].filter((key) => !isOther(key));
       expect(rest).toEqual([]);
     });
   });

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import { type Clock, isPromise } from '../../time/index.js';
@@ -134,7 +136,7 @@ export class RedisResponseStore extends ResponseStore {
     const lock = await this.parts.locators.find(tenant, responseId);
     if (lock === undefined) return 0;
     const { base } = this.keys.place(tenant, lock);
-    const args = [withinOf(within), toKey(responseId), options.cascade ? 1 : 0];
+    const args = [withinOf(within), toKey(responseId), options.cascade ? 1 : 0, randomUUID()];
     const [reply] = await this.redis.write(run(DELETE, [base], this.clock.now(), ...args));
     const gone = reply as GoneReply;
     await this.parts.tombstones.bury(tenant, lock, gone);

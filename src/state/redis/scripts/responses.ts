@@ -10,6 +10,7 @@ import { GRACE_MS, LONGEST_MS } from './lifetimes.js';
  * A response is kept until its field `until`, which is not before its expiry and not before `until` of a response that
  * continues it: a chain is whole as long as its last response is there, also when nobody purges. One that was made in a
  * conversation has the fields `conversation`, the base of its place, and `position`, after which its turn was appended.
+ * `by` names the latest call that deleted it or took it out of a session.
  */
 export const RESPONSES = `${CONVERSATIONS}
 local base, now = KEYS[1], tonumber(ARGV[1])
