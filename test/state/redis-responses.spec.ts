@@ -20,6 +20,7 @@ import {
   TTL_MS,
 } from './records.js';
 import { repeatWrites, RoundTrips } from './redis-calls.js';
+import { endingOf, launch } from './runs.js';
 import { openRedis, type OpenedRedis } from './redis-fixture.js';
 
 const url = process.env['TEST_REDIS_URL'] ?? '';
@@ -149,6 +150,26 @@ describe('responses in Redis', () => {
       opened.clock.advance(5 * TTL_MS);
       expect(await store.get(tenant, 'a')).toBeUndefined();
       expect(await contextOf(store, tenant, 'c')).toEqual(contextFrom('a', 'b', 'c'));
+    });
+
+    it('of ancestors of a background response live as long as what continues that, years later', async () => {
+      const days = (count: number): number => count * 24 * 60 * MINUTE_MS;
+      await append(store, tenant, 'a', { sessionId: 's' });
+      const run = await launch(opened.backend, tenant, 'bg', { parentId: 'a', sessionId: 's' });
+      await store.finish(run, endingOf('bg', { expiresAt: START + days(300) }));
+      let parentId = 'bg';
+      for (let month = 1; month < 16; month += 1) {
+        opened.clock.advance(days(30));
+        const expiresAt = opened.clock.now() + days(300);
+        await append(store, tenant, `r${month}`, { parentId, sessionId: 's', expiresAt });
+        parentId = `r${month}`;
+      }
+      const { base } = keys.place(tenant, 's');
+      const found = await lifetimes(`{${/\{(.*)\}/.exec(base)?.[1] ?? ''}}:r:a*`);
+      expect(found.size).toBe(5);
+      const until = opened.clock.now() + days(300);
+      expect(Number(await client.hget(keys.place(tenant, 's').response('a'), 'until'))).toBeGreaterThanOrEqual(until);
+      for (const [key, lifetime] of found) expect([key, lifetime >= days(300)]).toEqual([key, true]);
     });
 
     it('of ancestors are seldom made to live longer', async () => {

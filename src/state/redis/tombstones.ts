@@ -52,11 +52,7 @@ export class Tombstones {
    */
   async bury(tenant: Tenant, lock: string, gone: GoneReply, changed: readonly string[] = []): Promise<void> {
     const reported = new Set([...idsOf(gone), ...changed]);
-    const burying = Promise.all([
-      this.notices.deleted([...reported]),
-      this.runs.forget(tenant, lock, idsOf(gone)),
-      this.free(tenant, lock, gone),
-    ]);
+    const burying = Promise.all([this.notices.deleted([...reported]), this.free(tenant, lock, gone)]);
     const freeing = burying.catch((error: unknown) => {
       this.outages.warn('deleted responses will be freed later', String(error));
     });
@@ -89,12 +85,15 @@ export class Tombstones {
 
   private async free(tenant: Tenant, lock: string, gone: GoneReply): Promise<void> {
     const { base } = this.keys.place(tenant, lock);
-    const ids = idsOf(gone);
-    if (ids.length > 0) await this.redis.write(...this.farewell(tenant, lock, gone));
     // The last ones first: they continue the others.
-    for (let end = ids.length; end > 0; end -= BATCH) {
-      const batch = ids.slice(Math.max(0, end - BATCH), end);
-      const [freed] = await this.redis.write(run(FREE, [base], this.clock.now(), ...batch));
+    for (let end = gone.length; end > 0; end -= BATCH) {
+      const batch = gone.slice(Math.max(0, end - BATCH), end);
+      const ids = idsOf(batch);
+      await this.runs.forget(tenant, lock, ids);
+      const [freed] = await this.redis.write(
+        run(FREE, [base], this.clock.now(), ...ids),
+        ...this.farewell(tenant, lock, batch),
+      );
       await this.remove(tenant, lock, freed as readonly string[]);
     }
   }
