@@ -157,18 +157,21 @@ describe('responses in Redis', () => {
       await append(store, tenant, 'a', { sessionId: 's' });
       const run = await launch(opened.backend, tenant, 'bg', { parentId: 'a', sessionId: 's' });
       await store.finish(run, endingOf('bg', { expiresAt: START + days(300) }));
+      const { base } = keys.place(tenant, 's');
+      const keysOfA = (): Promise<ReadonlyMap<string, number>> =>
+        lifetimes(`{${/\{(.*)\}/.exec(base)?.[1] ?? ''}}:r:a*`);
+      const before = (await keysOfA()).size;
       let parentId = 'bg';
       for (let month = 1; month < 16; month += 1) {
         opened.clock.advance(days(30));
+        // The time of Redis goes by as well.
+        for (const [key, lifetime] of await keysOfA()) await client.pexpire(key, lifetime - days(30));
         const expiresAt = opened.clock.now() + days(300);
         await append(store, tenant, `r${month}`, { parentId, sessionId: 's', expiresAt });
         parentId = `r${month}`;
       }
-      const { base } = keys.place(tenant, 's');
-      const found = await lifetimes(`{${/\{(.*)\}/.exec(base)?.[1] ?? ''}}:r:a*`);
-      expect(found.size).toBe(5);
-      const until = opened.clock.now() + days(300);
-      expect(Number(await client.hget(keys.place(tenant, 's').response('a'), 'until'))).toBeGreaterThanOrEqual(until);
+      const found = await keysOfA();
+      expect(found.size).toBe(before);
       for (const [key, lifetime] of found) expect([key, lifetime >= days(300)]).toEqual([key, true]);
     });
 
