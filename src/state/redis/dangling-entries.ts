@@ -1,8 +1,8 @@
 import type { Clock } from '../../time/index.js';
 import type { Redis } from './redis.js';
 
-/** A save may be between its commands for no longer, ms. */
-const CERTAIN_MS = 60_000;
+/** A save may be between its commands for no longer, ms: until then what an index names may be about to be stored. */
+export const CERTAIN_MS = 60_000;
 /** Most entries that are watched. */
 const CAPACITY = 10_000;
 

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
+import { CERTAIN_MS } from './dangling-entries.js';
 import { type Expiring, expiryCommand, readExpiring, removalCommands, SHARDS, unexpiringCommand } from './indexes.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
@@ -19,8 +20,6 @@ import { GRACE_MS } from './scripts/lifetimes.js';
 const BATCH = 1000;
 /** Most responses of an index that one sweep looks at. */
 const SWEPT = 64;
-/** An entry without a response may be that of a save between its commands for no longer, ms. */
-const CERTAIN_MS = 60_000;
 
 /** A part of an index with the scores: when each response expires, ms. */
 type Entries = readonly (readonly [entry: string, expiresAt: number])[];
