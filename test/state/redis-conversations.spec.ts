@@ -115,6 +115,26 @@ describe('conversations of replicas over one Redis', () => {
     expect((await other.conversations.read(tenant, 'twice'))?.version).toBe(lease.version + 1);
   });
 
+  it('are read again when Redis has lost changes, though others have led to the version that is known', async () => {
+    const version = async ({ conversations }: StateBackend): Promise<number | undefined> =>
+      (await conversations.read(tenant, 'c'))?.version;
+    const saved = await Promise.all(placeOf('c').map((key) => client.dumpBuffer(key)));
+    await turnIn(one, tenant, 'c', 'lost');
+    const known = (await version(one)) ?? 0;
+    for (const [index, key] of placeOf('c').entries()) await client.restore(key, 0, saved[index] ?? '', 'REPLACE');
+    await turnIn(other, tenant, 'c', 'kept');
+    expect(await version(other)).toBe(known);
+    const lease = await openConversation(one, tenant, 'c', known);
+    expect(idsOf(lease)).toEqual(['a', ...contextFrom('kept')]);
+    await lease.release();
+    // Whoever has the version may have read it before.
+    const again = await openConversation(one, tenant, 'c', known);
+    expect(idsOf(again)).toEqual(['a', ...contextFrom('kept')]);
+    await again.release();
+    await turnIn(one, tenant, 'c', 'next');
+    expect((await openConversation(one, tenant, 'c', known + 1)).items).toBeNull();
+  });
+
   it('do not expire, until they are deleted: then they are kept as long as a response needs them', async () => {
     await turnIn(one, tenant, 'c', 'r');
     expect(await lifetimesOf('c')).toEqual([-1, -1, -1]);

@@ -20,6 +20,7 @@ import {
   TTL_MS,
 } from './records.js';
 import { repeatWrites, RoundTrips } from './redis-calls.js';
+import { endingOf, launch } from './runs.js';
 import { openRedis, type OpenedRedis } from './redis-fixture.js';
 
 const url = process.env['TEST_REDIS_URL'] ?? '';
@@ -106,6 +107,26 @@ describe('responses in Redis', () => {
     expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
   });
 
+  it('are deleted once, and announced, by commands that a broken connection has repeated', async () => {
+    await append(store, tenant, 'a');
+    await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other' });
+    await append(store, tenant, 'c', { sessionId: 'left' });
+    await append(store, tenant, 'd', { parentId: 'c', sessionId: 'left' });
+    await opened.backend.sessions.fork(tenant, { sourceId: 'left', targetId: 'fork', upToResponseId: 'c' });
+    const other = await opened.replica();
+    const heard = heardBy(opened.backend);
+    using _ = repeatWrites();
+    expect(await store.delete(tenant, 'a', { cascade: true })).toBe(2);
+    expect(heard).toEqual(new Set(['a', 'b']));
+    expect(await client.zcard(keys.place(tenant, 'other').members)).toBe(0);
+    expect(await opened.backend.sessions.delete(tenant, 'left')).toBe(true);
+    expect(heard).toEqual(new Set(['a', 'b', 'c', 'd']));
+    expect(await contextOf(other.responses, tenant, 'c')).toEqual(contextFrom('c'));
+    expect(await store.get(tenant, 'd')).toBeUndefined();
+    expect(await opened.backend.sessions.delete(tenant, 'left')).toBe(false);
+    expect(await store.delete(tenant, 'a', { cascade: true })).toBe(0);
+  });
+
   describe('keys', () => {
     it('all live as long as the response, and not much longer', async () => {
       const given = [{ after: 0, items: [message('given')] }];
@@ -131,6 +152,29 @@ describe('responses in Redis', () => {
       expect(await contextOf(store, tenant, 'c')).toEqual(contextFrom('a', 'b', 'c'));
     });
 
+    it('of ancestors of a background response live as long as what continues that, years later', async () => {
+      const days = (count: number): number => count * 24 * 60 * MINUTE_MS;
+      await append(store, tenant, 'a', { sessionId: 's' });
+      const run = await launch(opened.backend, tenant, 'bg', { parentId: 'a', sessionId: 's' });
+      await store.finish(run, endingOf('bg', { expiresAt: START + days(300) }));
+      const { base } = keys.place(tenant, 's');
+      const keysOfA = (): Promise<ReadonlyMap<string, number>> =>
+        lifetimes(`{${/\{(.*)\}/.exec(base)?.[1] ?? ''}}:r:a*`);
+      const before = (await keysOfA()).size;
+      let parentId = 'bg';
+      for (let month = 1; month < 16; month += 1) {
+        opened.clock.advance(days(30));
+        // The time of Redis goes by as well.
+        for (const [key, lifetime] of await keysOfA()) await client.pexpire(key, lifetime - days(30));
+        const expiresAt = opened.clock.now() + days(300);
+        await append(store, tenant, `r${month}`, { parentId, sessionId: 's', expiresAt });
+        parentId = `r${month}`;
+      }
+      const found = await keysOfA();
+      expect(found.size).toBe(before);
+      for (const [key, lifetime] of found) expect([key, lifetime >= days(300)]).toEqual([key, true]);
+    });
+
     it('of ancestors are seldom made to live longer', async () => {
       await append(store, tenant, 'a');
       const response = keys.place(tenant, 'a').response('a');
@@ -153,6 +197,7 @@ describe('responses in Redis', () => {
     });
 
     it('that are purged go from all indexes but those of their items', async () => {
+      const isOther = (key: string): boolean => key.includes(':item:') || key.endsWith(':sweep');
       await append(store, tenant, 'a');
       await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other', expiresAt: START + 2 * TTL_MS });
       opened.clock.advance(TTL_MS);
@@ -160,7 +205,7 @@ describe('responses in Redis', () => {
       expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
       opened.clock.advance(TTL_MS);
       await purge(store);
-      const rest = [...(await lifetimes()).keys()].filter((key) => !/:item:|:sweep$/.test(key));
+      const rest = [...(await lifetimes()).keys()].filter((key) => !isOther(key));
       expect(rest).toEqual([]);
     });
   });

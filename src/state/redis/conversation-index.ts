@@ -3,6 +3,7 @@ import type { Item } from '../../protocol/index.js';
 import { ContextTooLargeError } from '../errors.js';
 import { conversationLock } from '../write-lock.js';
 import { toItemId } from './conversation-items.js';
+import { CERTAIN_MS } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
@@ -10,9 +11,6 @@ import { CONVERSATION_ITEM, type ConversationItem } from './scripts/conversation
 
 /** Most commands of a round trip: their items can be large. */
 const BATCH = 32;
-
-/** An entry that names what is not there may be one of a write that is not complete for so long, ms. */
-const SETTLED_MS = 60_000;
 
 /** One conversation that may have an item. */
 interface Holder {
@@ -66,7 +64,7 @@ export class ConversationIndex {
           bytes += Buffer.byteLength(text);
           if (bytes > this.maxBytes) throw new ContextTooLargeError(this.maxBytes, 'input');
           found.set(itemId, JSON.parse(text) as Item);
-        } else if (since < now - SETTLED_MS) {
+        } else if (since < now - CERTAIN_MS) {
           gone.push(['ZREM', this.keys.conversationsWith(tenant, itemId), name]);
         }
       }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../time/index.js';
 import type { Redis } from './redis.js';
 
-/** A save may be between its commands for no longer, ms. */
-const CERTAIN_MS = 60_000;
+/** A save may be between its commands for no longer, ms: until then what an index names may be about to be stored. */
+export const CERTAIN_MS = 60_000;
 /** Most entries that are watched. */
 const CAPACITY = 10_000;
 
@@ -11,7 +11,7 @@ const CAPACITY = 10_000;
  * nothing for a minute.
  */
 export class DanglingEntries {
-  /** When each was seen first, ms since the epoch. */
+  /** When each was seen first, ms since the epoch; the earliest first. */
   private readonly seen = new Map<string, number>();
 
   constructor(
@@ -38,6 +38,9 @@ export class DanglingEntries {
 
   /** Forgets what nobody has come across again. */
   private forget(before: number): void {
-    for (const [name, since] of this.seen) if (since <= before) this.seen.delete(name);
+    for (const [name, since] of this.seen) {
+      if (since > before) return;
+      this.seen.delete(name);
+    }
   }
 }

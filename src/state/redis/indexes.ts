@@ -104,7 +104,8 @@ export function removalCommands(
 
 /** How long what names a response is of use, ms. */
 export function usefulFor({ expiresAt, slack }: Pick<Insertion, 'expiresAt' | 'slack'>, now: number): number {
-  return expiresAt >= NEVER ? LONGEST_MS : Math.max(0, expiresAt + slack - now) + GRACE_MS;
+  const lifetimeMs = expiresAt >= NEVER ? LONGEST_MS : expiresAt - now;
+  return Math.max(0, lifetimeMs + slack) + GRACE_MS;
 }
 
 /** Reads an entry of the index of what expires. */

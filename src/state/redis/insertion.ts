@@ -6,6 +6,7 @@ import { toKey, toLabels } from '../keys.js';
 import type { ResponseRecord } from '../response-record.js';
 import { bytesOf, toBody } from '../stored-response.js';
 import { membershipOf } from './membership.js';
+import { LONGEST_MS } from './scripts/lifetimes.js';
 
 /** Kept longer than they live, so that a chain that grows extends its beginning rarely: this part of the lifetime. */
 const SLACK = 1 / 8;
@@ -105,7 +106,8 @@ export function toOutputTexts({ response, given }: Pick<ResponseRecord, 'respons
 
 /** How long a response may be kept beyond its expiry, ms. */
 export function slackOf(expiresAt: number, now: number): number {
-  return expiresAt >= NEVER ? 0 : Math.max(MIN_SLACK_MS, Math.ceil((expiresAt - now) * SLACK));
+  const lifetimeMs = expiresAt >= NEVER ? LONGEST_MS : expiresAt - now;
+  return Math.max(MIN_SLACK_MS, Math.ceil(lifetimeMs * SLACK));
 }
 
 /** The arguments that `insertionAt` of the scripts reads, to store it in the place of a lock: that of a session lists its members. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
@@ -165,5 +165,5 @@ function literal(text: string): string {
 
 function digest(...parts: readonly string[]): string {
   // Unambiguous, also for texts with lone surrogates.
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, DIGEST_LENGTH);
+  return hash('sha256', JSON.stringify(parts), 'base64url').slice(0, DIGEST_LENGTH);
 }

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import type { RedisKeys } from './keys.js';
+import { Recent } from './recent.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 
@@ -9,19 +10,21 @@ const CAPACITY = 20_000;
 
 /** Where responses lie: the lock whose place each is in. That never changes, so what was found once is remembered. */
 export class Locators {
-  /** The locks by locator, those that were asked for last at the end. */
-  private readonly known = new Map<string, string>();
+  /** The locks by locator. */
+  private readonly known: Recent<string>;
 
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
-    private readonly capacity = CAPACITY,
-  ) {}
+    capacity = CAPACITY,
+  ) {
+    this.known = new Recent(capacity);
+  }
 
   /** The lock whose place a response lies in, if it is or was stored; one read when it is not remembered. Throws StoreUnavailableError. */
   find(tenant: Tenant, responseId: string): MaybePromise<string | undefined> {
     const locator = this.keys.locator(tenant, responseId);
-    return this.recall(locator) ?? this.read(locator);
+    return this.known.get(locator) ?? this.read(locator);
   }
 
   /** The same of many responses by `toKey` of each, in one read. Those that are not stored are omitted. */
@@ -30,7 +33,7 @@ export class Locators {
     const unknown: { readonly responseKey: string; readonly locator: string }[] = [];
     for (const responseKey of responseKeys) {
       const locator = this.keys.locatorOfKey(tenant, responseKey);
-      const lock = this.recall(locator);
+      const lock = this.known.get(locator);
       if (lock === undefined) unknown.push({ responseKey, locator });
       else found.set(responseKey, lock);
     }
@@ -45,7 +48,7 @@ export class Locators {
 
   /** Remembers where a response lies that this process stores. */
   know(tenant: Tenant, responseId: string, lock: string): void {
-    this.remember(this.keys.locator(tenant, responseId), lock);
+    this.known.set(this.keys.locator(tenant, responseId), lock);
   }
 
   /** Forgets where responses were that are freed, by `toKey` of each. */
@@ -61,21 +64,7 @@ export class Locators {
   private learn(locator: string, reply: unknown): string | undefined {
     if (typeof reply !== 'string') return undefined;
     const lock = JSON.parse(reply) as string;
-    this.remember(locator, lock);
-    return lock;
-  }
-
-  private recall(locator: string): string | undefined {
-    const lock = this.known.get(locator);
-    if (lock !== undefined) this.remember(locator, lock);
-    return lock;
-  }
-
-  private remember(locator: string, lock: string): void {
-    this.known.delete(locator);
     this.known.set(locator, lock);
-    if (this.known.size <= this.capacity) return;
-    const [oldest] = this.known.keys();
-    if (oldest !== undefined) this.known.delete(oldest);
+    return lock;
   }
 }

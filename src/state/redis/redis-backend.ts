@@ -11,6 +11,7 @@ import { ConversationIndex } from './conversation-index.js';
 import type { RedisSettings } from './connection-options.js';
 import { DanglingEntries } from './dangling-entries.js';
 import { RedisKeys } from './keys.js';
+import { KnownVersions } from './known-versions.js';
 import { ListedResponses } from './listed-responses.js';
 import { Locators } from './locators.js';
 import { RedisConversationStore } from './redis-conversation-store.js';
@@ -70,6 +71,7 @@ export class RedisBackend extends StateBackend {
     const dangling = new DanglingEntries(redis, clock);
     const listed = new ListedResponses(redis, keys, locators, dangling, clock);
     const conversations = new ConversationIndex(redis, keys, maxBytes);
+    const versions = new KnownVersions();
     this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
     const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
     this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
@@ -84,14 +86,14 @@ export class RedisBackend extends StateBackend {
       tombstones,
       conversations,
       items: new StoredItems(redis, keys, listed, dangling, maxBytes),
-      turns: new RedisConversationTurns(redis, keys, locators, conversations, clock),
+      turns: new RedisConversationTurns(redis, keys, locators, conversations, versions, clock),
       runs,
       log: this.log,
     };
     this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
     this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
     this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
-    this.conversations = new RedisConversationStore(redis, keys, locks, conversations, clock, maxBytes);
+    this.conversations = new RedisConversationStore(redis, keys, locks, conversations, versions, clock, maxBytes);
   }
 
   /** Throws StateStartError for permanent errors, such as a wrong password or a server that would evict responses. */

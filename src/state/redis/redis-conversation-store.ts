@@ -17,6 +17,7 @@ import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { conversationName, toEntries, toItemId } from './conversation-items.js';
 import type { PlaceKeys, RedisKeys } from './keys.js';
+import type { KnownVersions } from './known-versions.js';
 import type { Redis } from './redis.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import { run } from './script.js';
@@ -37,6 +38,7 @@ export class RedisConversationStore extends ConversationStore {
     private readonly keys: RedisKeys,
     private readonly locks: RedisWriteLock,
     private readonly index: ConversationIndex,
+    private readonly versions: KnownVersions,
     private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
@@ -84,11 +86,14 @@ export class RedisConversationStore extends ConversationStore {
     { ttlMs, knownVersion }: OpenOptions,
   ): Promise<OpenedConversation | { readonly refused: 'not_found' | 'locked' }> {
     const { base } = this.place(tenant, conversationId);
-    const args = [ttlMs, randomUUID(), knownVersion ?? '', this.maxContextBytes];
+    const change = knownVersion === undefined ? undefined : this.versions.changeOf(base, knownVersion);
+    const known = change === undefined ? ['', ''] : [knownVersion ?? '', change];
+    const args = [ttlMs, randomUUID(), ...known, this.maxContextBytes];
     const [reply] = await this.redis.write(run(OPEN_CONVERSATION, [base], ...args));
-    const [outcome, fence, version, items] = reply as Opened;
+    const [outcome, fence, version, latest, items] = reply as Opened;
     if (outcome === 'too_large') throw this.tooLarge();
     if (outcome !== 'opened') return { refused: outcome };
+    this.versions.learn(base, version, latest);
     const lease = this.locks.toLease(tenant, conversationLock(conversationId), Number(fence), ttlMs);
     return { ...lease, version, items: items === null ? null : readItems(items) };
   }
@@ -96,9 +101,10 @@ export class RedisConversationStore extends ConversationStore {
   override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {
     const { base } = this.place(tenant, conversationId);
     const [reply] = await this.redis.read(run(READ_CONVERSATION, [base], this.maxContextBytes));
-    const [version, items] = reply as ConversationRead;
+    const [version, items, change] = reply as ConversationRead;
     if (version === null) return undefined;
     if (items === null) throw this.tooLarge();
+    this.versions.learn(base, version, change);
     return { version, items: readItems(items) };
   }
 

@@ -8,6 +8,7 @@ import { shownItems, toTurnEntries } from './conversation-items.js';
 import { holderCommands, indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
+import type { KnownVersions } from './known-versions.js';
 import type { Locators } from './locators.js';
 import type { Redis } from './redis.js';
 import { run } from './script.js';
@@ -21,6 +22,7 @@ export class RedisConversationTurns {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly index: ConversationIndex,
+    private readonly versions: KnownVersions,
     private readonly clock: Clock,
   ) {}
 
@@ -33,11 +35,12 @@ export class RedisConversationTurns {
     const { response, input, fence } = record;
     const now = this.clock.now();
     const lock = conversationLock(id);
+    const { base } = keys.place(tenant, lock);
     const insertion = toInsertion(tenant, record, null, now);
     const [refusal] = await this.redis.write(
       run(
         SAVE_TURN,
-        [keys.place(tenant, lock).base],
+        [base],
         ...[now, fence ?? '', version, ...insertionArgs(insertion, lock)],
         ...toTurnEntries(record),
       ),
@@ -46,6 +49,7 @@ export class RedisConversationTurns {
       ...this.index.addCommands(tenant, id, shownItems(record), now),
     );
     if (refusal !== null) throw toTurnError(refusal as TurnRefusal, id);
+    this.versions.learn(base, version + 1, insertion.id);
     this.locators.know(tenant, response.id, lock);
   }
 }

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import { type Clock, isPromise } from '../../time/index.js';
@@ -26,6 +28,8 @@ import type { Locators } from './locators.js';
 import { sessionOf, withinOf } from './membership.js';
 import type { RedisConversationTurns } from './redis-conversation-turns.js';
 import type { Redis } from './redis.js';
+import type { RedisEventLog } from './redis-event-log.js';
+import type { RedisRuns } from './redis-runs.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import { run, type Script } from './script.js';
 import { CHAIN, type ChainReply } from './scripts/chain.js';
@@ -36,27 +40,14 @@ import { SAVE, type Saved } from './scripts/save.js';
 import type { StoredItems } from './stored-items.js';
 import type { Tombstones } from './tombstones.js';
 
-/** The life of background responses. */
-export interface Runs extends Pick<
-  ResponseStore,
-  'create' | 'start' | 'handBack' | 'finish' | 'unfinished' | 'queuedBefore'
-> {
-  conclude(...args: Parameters<ResponseStore['conclude']>): Promise<ResponseObject | 'unchanged' | 'not found'>;
-  /** Responses of a place, by `toKey` of each, were deleted: they are queued no more. */
-  forget(tenant: Tenant, lock: string, responseKeys: readonly string[]): Promise<void>;
-  /** The output items that a running response has finished. */
-  finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]>;
-}
-
 /** The parts of Redis that know the rest about responses. */
 export interface ResponseParts {
   readonly locators: Locators;
   readonly locks: RedisWriteLock;
   readonly tombstones: Tombstones;
   readonly items: StoredItems;
-  readonly runs: Runs;
-  /** Frees the logs of ended responses whose time is over; false when nothing is left. */
-  readonly log: { forget(): Promise<boolean> };
+  readonly runs: RedisRuns;
+  readonly log: Pick<RedisEventLog, 'forget'>;
   readonly turns: RedisConversationTurns;
   readonly conversations: ConversationIndex;
 }
@@ -145,7 +136,7 @@ export class RedisResponseStore extends ResponseStore {
     const lock = await this.parts.locators.find(tenant, responseId);
     if (lock === undefined) return 0;
     const { base } = this.keys.place(tenant, lock);
-    const args = [withinOf(within), toKey(responseId), options.cascade ? 1 : 0];
+    const args = [withinOf(within), toKey(responseId), options.cascade ? 1 : 0, randomUUID()];
     const [reply] = await this.redis.write(run(DELETE, [base], this.clock.now(), ...args));
     const gone = reply as GoneReply;
     await this.parts.tombstones.bury(tenant, lock, gone);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import type { Tenant } from '../../access/index.js';
@@ -66,7 +67,7 @@ export class RedisSessionStore extends SessionStore {
       let left = 0;
       for (const { lock, ids } of batches) {
         const { base } = this.keys.place(tenant, lock);
-        const leave = run(LEAVE, [base], now, membershipOf(sessionId), ...ids);
+        const leave = run(LEAVE, [base], now, membershipOf(sessionId), randomUUID(), ...ids);
         const [reply] = await this.redis.write(leave, ['ZREM', this.keys.place(tenant, sessionId).members, ...ids]);
         const [gone, changed] = reply as LeaveReply;
         left += changed.length;

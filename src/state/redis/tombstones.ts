@@ -3,12 +3,13 @@ import { Logger } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
+import { CERTAIN_MS } from './dangling-entries.js';
 import { type Expiring, expiryCommand, readExpiring, removalCommands, SHARDS, unexpiringCommand } from './indexes.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
 import { sessionOf } from './membership.js';
 import type { RedisNotices } from './redis-notices.js';
-import type { Runs } from './redis-response-store.js';
+import type { RedisRuns } from './redis-runs.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
@@ -19,8 +20,6 @@ import { GRACE_MS } from './scripts/lifetimes.js';
 const BATCH = 1000;
 /** Most responses of an index that one sweep looks at. */
 const SWEPT = 64;
-/** An entry without a response may be that of a save between its commands for no longer, ms. */
-const CERTAIN_MS = 60_000;
 
 /** A part of an index with the scores: when each response expires, ms. */
 type Entries = readonly (readonly [entry: string, expiresAt: number])[];
@@ -42,7 +41,7 @@ export class Tombstones {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly notices: RedisNotices,
-    private readonly runs: Pick<Runs, 'forget'>,
+    private readonly runs: Pick<RedisRuns, 'forget'>,
     private readonly clock: Clock,
   ) {}
 
@@ -52,11 +51,7 @@ export class Tombstones {
    */
   async bury(tenant: Tenant, lock: string, gone: GoneReply, changed: readonly string[] = []): Promise<void> {
     const reported = new Set([...idsOf(gone), ...changed]);
-    const burying = Promise.all([
-      this.notices.deleted([...reported]),
-      this.runs.forget(tenant, lock, idsOf(gone)),
-      this.free(tenant, lock, gone),
-    ]);
+    const burying = Promise.all([this.notices.deleted([...reported]), this.free(tenant, lock, gone)]);
     const freeing = burying.catch((error: unknown) => {
       this.outages.warn('deleted responses will be freed later', String(error));
     });
@@ -89,12 +84,15 @@ export class Tombstones {
 
   private async free(tenant: Tenant, lock: string, gone: GoneReply): Promise<void> {
     const { base } = this.keys.place(tenant, lock);
-    const ids = idsOf(gone);
-    if (ids.length > 0) await this.redis.write(...this.farewell(tenant, lock, gone));
     // The last ones first: they continue the others.
-    for (let end = ids.length; end > 0; end -= BATCH) {
-      const batch = ids.slice(Math.max(0, end - BATCH), end);
-      const [freed] = await this.redis.write(run(FREE, [base], this.clock.now(), ...batch));
+    for (let end = gone.length; end > 0; end -= BATCH) {
+      const batch = gone.slice(Math.max(0, end - BATCH), end);
+      const ids = idsOf(batch);
+      await this.runs.forget(tenant, lock, ids);
+      const [freed] = await this.redis.write(
+        run(FREE, [base], this.clock.now(), ...ids),
+        ...this.farewell(tenant, lock, batch),
+      );
       await this.remove(tenant, lock, freed as readonly string[]);
     }
   }

@@ -5,18 +5,18 @@ import { GRACE_MS } from './lifetimes.js';
  *
  * - `:conversation`, a hash: `created` (Unix seconds), `metadata` (JSON), `name` (`conversationName`), `version`, `size` (bytes of its items), `last` (position of
  *   the latest item), `responses` (how many were made in it), `until` (the latest of them is kept until then, ms since the
- *   epoch), `change` (names the latest change by a client), and `deleted` once it is.
+ *   epoch), `change` (names the latest change of its items: a call of a client, or the response of a turn), and `deleted` once it is.
  * - `:items`, a stream whose entry `<position>-0` has one field: `item`, or `given` where clients do not see it.
  * - `:item-ids`, a hash from the JSON of an item's id to its positions, those of given items with `g`: `3 g7`.
  *
  * Entries that are added are tables with `kind` (`item` or `given`), `id` (JSON) and `text`.
  */
 export const CONVERSATIONS = `
--- The conversation: its version and size; nil when it is not found.
+-- The conversation: its version, size and latest change; nil when it is not found.
 local function findConversation(base)
-  local found = redis.call('HMGET', base .. ':conversation', 'version', 'size', 'deleted')
+  local found = redis.call('HMGET', base .. ':conversation', 'version', 'size', 'deleted', 'change')
   if not found[1] or found[3] then return nil end
-  return { version = tonumber(found[1]), size = tonumber(found[2]) }
+  return { version = tonumber(found[1]), size = tonumber(found[2]), change = found[4] or '' }
 end
 
 -- Appends entries; the version becomes another one. Returns the position before them.
@@ -90,8 +90,9 @@ end
 
 -- Appends the turn of a response. Returns what that remembers, as fields of its hash: the conversation, and the position
 -- at which its context ends. Then comes keepConversation.
-local function addTurn(base, entries)
+local function addTurn(base, id, entries)
   redis.call('HINCRBY', base .. ':conversation', 'responses', 1)
+  redis.call('HSET', base .. ':conversation', 'change', id)
   return 'conversation', base, 'position', addEntries(base, entries)
 end
 

@@ -4,15 +4,14 @@ import { RESPONSES } from './responses.js';
 /** Responses that are gone, each with the fields of the sessions that it belonged to. */
 export type GoneReply = readonly (readonly [id: string, ...memberships: readonly string[]])[];
 
-/** A function in Lua, after RESPONSES: hides a response and takes it out of its sessions; returns what GoneReply has of it. */
+/**
+ * A function in Lua, after RESPONSES: hides a response and returns what GoneReply has of it. Repeated, it returns the same.
+ */
 export const HIDE = `
 local function hide(id)
   local gone = {id}
   for _, field in ipairs(redis.call('HKEYS', at(id))) do
-    if string.sub(field, 1, 3) == 'in:' then
-      gone[#gone + 1] = field
-      redis.call('HDEL', at(id), field)
-    end
+    if string.sub(field, 1, 3) == 'in:' then gone[#gone + 1] = field end
   end
   redis.call('HSET', at(id), 'expires', 0)
   redis.call('ZREM', base .. ':members', id)
@@ -21,22 +20,35 @@ end
 `;
 
 /**
+ * A function in Lua, after RESPONSES: whether a response is visible, or was when this call was made before: its connection
+ * may have broken before the reply.
+ */
+export const VISIBLE_TO_CALL = `
+local function visible_to(call, id, within)
+  return visible(id, within) or redis.call('HGET', at(id), 'by') == call
+end
+`;
+
+/**
  * Hides a response and, if wanted, all visible responses that continue it. They stay until they are freed.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: 1 for those that continue it as well.
- * Returns a `GoneReply`.
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: within; ARGV[3]: the id; ARGV[4]: 1 for those that continue it as well;
+ * ARGV[5]: names the call, so that its repetition returns the same. Returns a `GoneReply`.
  */
 export const DELETE: Script = {
   name: 'delete',
-  text: `${RESPONSES}${HIDE}
+  text: `${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone, doomed, i = {}, {ARGV[3]}, 1
-if not visible(ARGV[3], ARGV[2]) then return gone end
+if not visible_to(ARGV[5], ARGV[3], ARGV[2]) then return gone end
 while doomed[i] do
   local id = doomed[i]
   if ARGV[4] == '1' then
     for _, child in ipairs(redis.call('ZRANGE', at(id) .. ':children', 0, -1)) do doomed[#doomed + 1] = child end
   end
-  if visible(id, ARGV[2]) then gone[#gone + 1] = hide(id) end
+  if visible_to(ARGV[5], id, ARGV[2]) then
+    gone[#gone + 1] = hide(id)
+    redis.call('HSET', at(id), 'by', ARGV[5])
+  end
   i = i + 1
 end
 return gone`,

@@ -51,7 +51,7 @@ addBatch(id, 5)
 redis.call('HDEL', at(id), 'done')
 redis.call('UNLINK', at(id) .. ':turn')
 for index = 20, lastText, 2 do redis.call('SET', at(id) .. ARGV[index], ARGV[index + 1]) end
-if version then redis.call('HSET', at(id), addTurn(base, entriesFrom(lastText + 2))) end
+if version then redis.call('HSET', at(id), addTurn(base, id, entriesFrom(lastText + 2))) end
 settle(id, tonumber(ARGV[12]), tonumber(ARGV[13]))
 -- Until the purge has it.
 redis.call('PEXPIRE', at(id) .. ':log', lifetime(tonumber(ARGV[14])))

@@ -4,14 +4,14 @@ import { LOCKS } from './locks.js';
 
 /** A conversation that was opened, or why it was not. */
 export type Opened =
-  | readonly [outcome: 'opened', fence: string, version: number, items: string | null]
+  | readonly [outcome: 'opened', fence: string, version: number, change: string, items: string | null]
   | readonly [outcome: 'not_found' | 'locked' | 'too_large'];
 
 /**
  * Takes the lock of a conversation and reads its items.
  *
  * KEYS[1]: its place. ARGV[1]: how long the lease lasts, ms; ARGV[2]: names the call, so that its repetition finds its own lease;
- * ARGV[3]: the version whose items are known, or nothing; ARGV[4]: most bytes of items. Returns `Opened`.
+ * ARGV[3]: the version whose items are known, or nothing; ARGV[4]: the change that made it; ARGV[5]: most bytes of items. Returns `Opened`.
  */
 export const OPEN_CONVERSATION: Script = {
   name: 'open-conversation',
@@ -19,9 +19,10 @@ export const OPEN_CONVERSATION: Script = {
 local base = KEYS[1]
 local conversation = findConversation(base)
 if not conversation then return {'not_found'} end
-local isNew = conversation.version ~= tonumber(ARGV[3])
-if isNew and conversation.size > tonumber(ARGV[4]) then return {'too_large'} end
+local isNew = conversation.version ~= tonumber(ARGV[3]) or conversation.change ~= ARGV[4]
+if isNew and conversation.size > tonumber(ARGV[5]) then return {'too_large'} end
 local fence = acquire_lock(base, ARGV[2], ARGV[1])
 if not fence then return {'locked'} end
-return {'opened', fence, conversation.version, isNew and itemsUntil(base, '+', conversation.size)}`,
+local items = isNew and itemsUntil(base, '+', conversation.size)
+return {'opened', fence, conversation.version, conversation.change, items}`,
 };

@@ -2,7 +2,7 @@ import type { Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 
 /** A conversation that was read. No version: it is not found. No items: they are too large. */
-export type ConversationRead = readonly [version: number | null, items: string | null];
+export type ConversationRead = readonly [version: number | null, items: string | null, change: string];
 
 /**
  * Reads the items of a conversation.
@@ -14,7 +14,7 @@ export const READ_CONVERSATION: Script = {
   text: `${CONVERSATIONS}
 local base = KEYS[1]
 local conversation = findConversation(base)
-if not conversation then return {false, false} end
-if conversation.size > tonumber(ARGV[1]) then return {conversation.version, false} end
-return {conversation.version, itemsUntil(base, '+', conversation.size)}`,
+if not conversation then return {false, false, ''} end
+if conversation.size > tonumber(ARGV[1]) then return {conversation.version, false, ''} end
+return {conversation.version, itemsUntil(base, '+', conversation.size), conversation.change}`,
 };

@@ -10,6 +10,7 @@ import { GRACE_MS, LONGEST_MS } from './lifetimes.js';
  * A response is kept until its field `until`, which is not before its expiry and not before `until` of a response that
  * continues it: a chain is whole as long as its last response is there, also when nobody purges. One that was made in a
  * conversation has the fields `conversation`, the base of its place, and `position`, after which its turn was appended.
+ * `by` names the latest call that deleted it or took it out of a session.
  */
 export const RESPONSES = `${CONVERSATIONS}
 local base, now = KEYS[1], tonumber(ARGV[1])
@@ -23,7 +24,6 @@ local function exists(id) return redis.call('EXISTS', at(id)) == 1 end
 local function whole(number) return string.format('%.0f', number) end
 
 local function lifetime(keptUntil)
-  if keptUntil >= ${NEVER} then return ${LONGEST_MS} end
   return whole(math.max(0, keptUntil - now) + ${GRACE_MS})
 end
 
@@ -66,11 +66,13 @@ local function linked(r) return not r.parent or exists(r.parent) end
 
 -- Stores a response that is not stored and is linked.
 local function insert(r)
-  local key, keptUntil = at(r.id), math.min(r.expires + r.slack, ${NEVER})
+  -- Keys have no longer life: one that has not ended is as if it expired in a year.
+  local needed = r.expires >= ${NEVER} and now + ${LONGEST_MS} or r.expires
+  local key, keptUntil = at(r.id), needed + r.slack
   if r.parent then
     local ofParent = tonumber(redis.call('HGET', at(r.parent), 'until'))
     redis.call('ZADD', at(r.parent) .. ':children', r.created, r.id)
-    if r.expires > ofParent then
+    if needed > ofParent then
       extend(r.parent, keptUntil)
     else
       keptUntil = math.min(keptUntil, ofParent)

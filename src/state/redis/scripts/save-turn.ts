@@ -17,7 +17,7 @@ if exists(r.id) then return nil end
 local refusal = turnRefusal(base, ARGV[2], ARGV[3])
 if refusal then return refusal end
 insert(r)
-redis.call('HSET', at(r.id), addTurn(base, entriesFrom(next)))
+redis.call('HSET', at(r.id), addTurn(base, r.id, entriesFrom(next)))
 keepConversation(base, tonumber(redis.call('HGET', at(r.id), 'until')), now)
 release_lock(base, ARGV[2])
 return nil`,

@@ -1,5 +1,5 @@
 import type { Script } from '../script.js';
-import { HIDE, type GoneReply } from './delete.js';
+import { HIDE, VISIBLE_TO_CALL, type GoneReply } from './delete.js';
 import { RESPONSES } from './responses.js';
 
 /**
@@ -27,16 +27,18 @@ export type LeaveReply = readonly [gone: GoneReply, left: readonly string[]];
 /**
  * Takes responses out of a session, and hides those that belong to no other one.
  *
- * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; from ARGV[3] on: ids. Returns a `LeaveReply`.
+ * KEYS[1]: the place. ARGV[1]: now; ARGV[2]: the field of the session; ARGV[3]: names the call, so that its
+ * repetition returns the same; from ARGV[4] on: ids. Returns a `LeaveReply`.
  */
 export const LEAVE: Script = {
   name: 'leave',
-  text: `${RESPONSES}${HIDE}
+  text: `${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone, left = {}, {}
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local id = ARGV[i]
-  if visible(id, ARGV[2]) then
+  if visible_to(ARGV[3], id, ARGV[2]) then
     left[#left + 1] = id
+    redis.call('HSET', at(id), 'by', ARGV[3])
     redis.call('HDEL', at(id), ARGV[2])
     local others = false
     for _, field in ipairs(redis.call('HKEYS', at(id))) do others = others or string.sub(field, 1, 3) == 'in:' end
