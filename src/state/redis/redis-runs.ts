@@ -224,7 +224,7 @@ export class RedisRuns {
     return {
       turn,
       input: readItems(input),
-      context: readItems(context.join(',')),
+      context: readItems(context),
       parent:
         parentId === null || expires === null
           ? null

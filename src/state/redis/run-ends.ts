@@ -99,7 +99,7 @@ export class RunEnds {
       expiryCommand(keys, entry, times.expiresAt, ttl),
       ['PEXPIRE', keys.locatorOfKey(tenant, responseKey), ttl],
       ...holderCommands(keys, tenant, lifetime, { output }, now),
-      index.forgetting(entry, times.logExpiresAt),
+      index.forgetting(entry, times.logExpiresAt, now),
       ...index.begun(entry),
     );
     await this.parts.jobs.add(jobs);

@@ -1,4 +1,5 @@
 import type { Script } from '../script.js';
+import { CHAINS } from './chain.js';
 import { RESPONSES } from './responses.js';
 
 /**
@@ -8,7 +9,7 @@ import { RESPONSES } from './responses.js';
 export type RunContext = readonly [
   tooLarge: 0 | 1,
   input: string | null,
-  context: readonly string[],
+  context: string,
   origin: string | null,
   expires: string | null,
   isInConversation: 0 | 1,
@@ -22,37 +23,15 @@ export type RunContext = readonly [
  */
 export const RUN_CONTEXT: Script = {
   name: 'run-context',
-  text: `${RESPONSES}
-local most, path, size, id = tonumber(ARGV[3]), {}, 0, ARGV[2]
-local TOO_LARGE = {1, false, {}, false, false, 0}
+  text: `${RESPONSES}${CHAINS}
+local id = ARGV[2]
 if not exists(id) then return nil end
-local conversation, position
-while id do
-  local known = redis.call('HMGET', at(id), 'items_size', 'parent', 'conversation', 'position')
-  if not known[1] then break end
-  path[#path + 1] = id
-  size = size + tonumber(known[1])
-  if known[3] then conversation, position = known[3], known[4] end
-  id = known[2]
-end
-if size > most then return TOO_LARGE end
-local context = {}
-if conversation then
-  local items = itemsUntil(conversation, position, most - size)
-  if not items then return TOO_LARGE end
-  if items ~= '' then context[1] = items end
-end
-local function add(id, part)
-  local text = redis.call('GET', at(id) .. part)
-  if text then context[#context + 1] = text end
-  return text
-end
-for index = #path, 2, -1 do
-  add(path[index], ':inherited')
-  add(path[index], ':input')
-  if not add(path[index], ':between') then add(path[index], ':output') end
-end
-add(path[1], ':inherited')
+local path, bytes, conversation, position = path_to(id)
+local left, earlier = ARGV[3] - bytes, ''
+if left >= 0 and conversation then earlier = itemsUntil(conversation, position, left) end
+if left < 0 or not earlier then return {1, false, '', false, false, 0} end
+local context, own = transcript_of(path, 2, earlier), redis.call('MGET', at(id) .. ':inherited', at(id) .. ':input')
+if own[1] then context = (context == '' and '' or context .. ',') .. own[1] end
 local parent = path[2] and redis.call('HMGET', at(path[2]), 'origin', 'expires') or {false, false}
-return {0, redis.call('GET', at(path[1]) .. ':input'), context, parent[1], parent[2], conversation and 1 or 0}`,
+return {0, own[2], context, parent[1], parent[2], conversation and 1 or 0}`,
 };
