@@ -9,6 +9,7 @@ import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { transcript } from '../support/socket-transcript.js';
 import { openStream } from '../support/sse.js';
+import { SHARED_STATES } from '../support/states.js';
 
 const ROUNDS = 100;
 
@@ -25,13 +26,13 @@ function whenHeard({ app }: Service, id: string): Promise<void> {
   });
 }
 
-describe('two replicas of a service', () => {
+describe.each(SHARED_STATES)('two replicas of a service over $state', ({ open: openState }) => {
   let replicas: Replicas;
   let one: Service;
   let two: Service;
 
   beforeAll(async () => {
-    replicas = await startReplicas({ providers: [ScriptedProvider] });
+    replicas = await startReplicas({ providers: [ScriptedProvider] }, undefined, openState);
     ({ one, two } = replicas);
     await Promise.all([untilItHears(one, two), untilItHears(two, one)]);
   });

@@ -33,6 +33,11 @@ export const STATES: readonly StateKind[] = [
   ...REDIS,
 ];
 
+/** The values of STATE that replicas share. */
+export const SHARED_STATES: readonly StateKind[] = STATES.filter(
+  ({ state }) => state === 'postgres' || state === 'redis',
+);
+
 /**
  * One state of a process and one that replicas share, for specs that take long, or in which the state only carries what they are about:
  * clients, limits, refusals. What they need of a backend is in the contract suite of test/state, which runs for all of them.

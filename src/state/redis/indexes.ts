@@ -23,6 +23,9 @@ export interface HeldItem {
   readonly length: number;
 }
 
+/** What indexes know of a response. */
+export type Indexed = Pick<Insertion, 'id' | 'sessionId' | 'createdAt' | 'expiresAt' | 'slack'>;
+
 /** What names a response in the index of what expires. */
 export interface Expiring {
   readonly tenant: Tenant;
@@ -39,7 +42,7 @@ export function indexCommands(
   keys: RedisKeys,
   tenant: Tenant,
   lock: string,
-  insertion: Insertion,
+  insertion: Indexed,
   now: number,
 ): readonly Command[] {
   const { id, sessions, createdAt, expiresAt } = insertion;

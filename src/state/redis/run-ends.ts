@@ -50,6 +50,9 @@ export interface RunState {
   readonly hasEnded: boolean;
   /** Latest attempt. */
   readonly attempt: number;
+  readonly sessionId: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
   readonly jobs: readonly IdentifiedJob[];
 }
 
@@ -99,7 +102,7 @@ export class RunEnds {
       expiryCommand(keys, entry, times.expiresAt, ttl),
       ['PEXPIRE', keys.locatorOfKey(tenant, responseKey), ttl],
       ...holderCommands(keys, tenant, lifetime, { output }, now),
-      index.forgetting(entry, times.logExpiresAt),
+      index.forgetting(entry, times.logExpiresAt, now),
       ...index.begun(entry),
     );
     await this.parts.jobs.add(jobs);
@@ -109,17 +112,19 @@ export class RunEnds {
   /** The states of background responses; undefined for those that are gone. */
   async statesOf(entries: readonly RunEntry[]): Promise<readonly (RunState | undefined)[]> {
     const now = this.parts.clock.now();
-    const fields = ['status', 'expires', 'ended', 'attempt', 'jobs'];
+    const fields = ['status', 'expires', 'ended', 'attempt', 'session', 'created', 'jobs'];
     const replies = await this.parts.redis.read(
       ...entries.map((entry): Command => ['HMGET', this.keyOf(entry), ...fields]),
     );
     return replies.map((reply) => {
-      const [status, expires, ended, attempt, jobs] = reply as readonly (string | null)[];
+      const [status, expires, ended, attempt, session, createdAt, jobs] = reply as readonly (string | null)[];
       if (status === null || Number(expires) <= now) return undefined;
       return {
         isQueued: status === 'queued',
         hasEnded: ended !== null,
         attempt: Number(attempt),
+        sessionId: JSON.parse(session ?? '""') as string,
+        createdAt: Number(createdAt),
         jobs: jobs === null || jobs === undefined ? [] : (JSON.parse(jobs) as readonly IdentifiedJob[]),
       };
     });

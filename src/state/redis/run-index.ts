@@ -5,7 +5,8 @@ import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import { ADMIT, type Admitted } from './scripts/admit.js';
-import { LONGEST_MS } from './scripts/lifetimes.js';
+import { ENTER } from './scripts/enter.js';
+import { GRACE_MS, LONGEST_MS } from './scripts/lifetimes.js';
 
 /** How long after its creation it is asked first whether a response has a job, ms: a creation may be between its steps. */
 const FIRST_CHECK_MS = 5000;
@@ -59,8 +60,8 @@ export class RunIndex {
   }
 
   /** The command that has the log of a response forgotten at a time, ms since the epoch. */
-  forgetting(entry: RunEntry, at: number): Command {
-    return ['ZADD', this.keys.logs, at, toMember(entry)];
+  forgetting(entry: RunEntry, at: number, now: number): Command {
+    return run(ENTER, [this.keys.logs], Math.max(0, at - now) + GRACE_MS, at, toMember(entry));
   }
 
   /** The command after which a log counts as forgotten. */

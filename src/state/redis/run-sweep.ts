@@ -4,6 +4,8 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
 import type { Clock, Timer } from '../../time/index.js';
+import { NEVER } from '../background-record.js';
+import { indexCommands } from './indexes.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { RedisJobQueue } from './redis-job-queue.js';
@@ -32,7 +34,7 @@ export interface RunSweepParts {
 }
 
 /**
- * Does what processes that died have left: enqueues the jobs that are stored with their responses, and also those of
+ * Does what processes that died have left: has unfinished responses found, and enqueues the jobs that are stored with their responses, and also those of
  * unfinished responses whose job is not there, for whatever reason.
  */
 export class RunSweep {
@@ -87,13 +89,20 @@ export class RunSweep {
   }
 
   private async enqueue(unfinished: readonly { readonly entry: RunEntry; readonly state: RunState }[]): Promise<void> {
-    const { redis, index, jobs, clock } = this.parts;
+    const { redis, keys, index, jobs, clock } = this.parts;
+    const now = clock.now();
+    // Its creation may have ended before it could be found: its run, too, has to find it.
+    await redis.write(
+      ...unfinished.flatMap(({ entry: { tenant, lock, responseKey }, state: { sessionId, createdAt } }) =>
+        indexCommands(keys, tenant, lock, { id: responseKey, sessionId, createdAt, expiresAt: NEVER, slack: 0 }, now),
+      ),
+    );
     // Those that are there stay as they are.
     await jobs.add(unfinished.flatMap(({ state }) => state.jobs.map((job) => ({ ...job, after: state.attempt }))));
     await redis.write(
       ...unfinished.flatMap(({ entry, state }) => [
         ...(state.isQueued ? [] : index.begun(entry)),
-        index.postponed(entry, clock.now() + CHECK_MS),
+        index.postponed(entry, now + CHECK_MS),
       ]),
     );
   }

@@ -24,16 +24,14 @@ export type RunContext = readonly [
 export const RUN_CONTEXT: Script = {
   name: 'run-context',
   text: `${RESPONSES}${CHAINS}
-local id, TOO_LARGE = ARGV[2], {1, false, '', false, false, 0}
+local id = ARGV[2]
 if not exists(id) then return nil end
 local path, bytes, conversation, position = path_to(id)
 local left, earlier = ARGV[3] - bytes, ''
 if left >= 0 and conversation then earlier = itemsUntil(conversation, position, left) end
-if left < 0 or not earlier then return TOO_LARGE end
-local texts = {transcript_of(path, 2, earlier)}
-if texts[1] == '' then texts[1] = nil end
-texts[#texts + 1] = redis.call('GET', at(id) .. ':inherited') or nil
+if left < 0 or not earlier then return {1, false, '', false, false, 0} end
+local context, own = transcript_of(path, 2, earlier), redis.call('MGET', at(id) .. ':inherited', at(id) .. ':input')
+if own[1] then context = (context == '' and '' or context .. ',') .. own[1] end
 local parent = path[2] and redis.call('HMGET', at(path[2]), 'origin', 'expires') or {false, false}
-local input = redis.call('GET', at(id) .. ':input')
-return {0, input, table.concat(texts, ','), parent[1], parent[2], conversation and 1 or 0}`,
+return {0, own[2], context, parent[1], parent[2], conversation and 1 or 0}`,
 };
