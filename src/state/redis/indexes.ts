@@ -24,7 +24,7 @@ export interface HeldItem {
 }
 
 /** What indexes know of a response. */
-export type Indexed = Pick<Insertion, 'id' | 'sessionId' | 'createdAt' | 'expiresAt' | 'slack'>;
+export type Indexed = Pick<Insertion, 'id' | 'sessions' | 'createdAt' | 'expiresAt' | 'slack'>;
 
 /** What names a response in the index of what expires. */
 export interface Expiring {

@@ -46,7 +46,7 @@ export class MoveIn {
       ...(isShown ? holderCommands(keys, tenant, insertion, { input, output: response.output }, now) : []),
       ...(logExpiresAt === null ? [index.admitting(entry, response.created_at, now, UNBOUNDED)] : []),
       ...(logExpiresAt === null && response.status !== 'queued' ? index.begun(entry) : []),
-      ...(typeof logExpiresAt === 'number' && logExpiresAt > 0 ? [index.forgetting(entry, logExpiresAt)] : []),
+      ...(typeof logExpiresAt === 'number' && logExpiresAt > 0 ? [index.forgetting(entry, logExpiresAt, now)] : []),
     ];
   }
 

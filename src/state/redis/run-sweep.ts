@@ -94,7 +94,7 @@ export class RunSweep {
     // Its creation may have ended before it could be found: its run, too, has to find it.
     await redis.write(
       ...unfinished.flatMap(({ entry: { tenant, lock, responseKey }, state: { sessionId, createdAt } }) =>
-        indexCommands(keys, tenant, lock, { id: responseKey, sessionId, createdAt, expiresAt: NEVER, slack: 0 }, now),
+        indexCommands(keys, tenant, lock, { id: responseKey, sessions: [sessionId], createdAt, expiresAt: NEVER, slack: 0 }, now),
       ),
     );
     // Those that are there stay as they are.
