@@ -68,7 +68,7 @@ export function moveOutOperations(database: DatabaseSync) {
   );
   const bodyOfDigest = (key: string): string =>
     `CASE WHEN ${key} LIKE ' %' THEN (SELECT n.body FROM responses n WHERE n.owner = r.owner AND n.id = ${key}) END`;
-  // What a response continues was stored before it, and has a smaller number. The index would sort all of them.
+  // What a response continues was stored before it, and has a smaller number. By the index of the owner all would be sorted for each part.
   const responses = database.prepare(
     `SELECT r.response, r.session_id, r.status, r.expires_at, r.origin, r.body, r.inherited, r.input, r.output,
       r.output_with_given, p.id AS parent_id, CASE WHEN p.id LIKE ' %' THEN p.body END AS parent_body,
@@ -91,25 +91,26 @@ export function moveOutOperations(database: DatabaseSync) {
     movedTenants: (): readonly string[] => tenants.all().map((row) => String(row['name'])),
 
     movedConversations: (tenant: string, after: number): readonly MovedConversationRow[] =>
-      partOf(conversations, owners.find(tenant), after),
+      partOf(conversations, owners.find(tenant), after) as readonly MovedConversationRow[],
 
     movedEntries: (conversation: number, after: number): readonly MovedEntryRow[] =>
-      partOf(entries, conversation, after),
+      partOf(entries, conversation, after) as readonly MovedEntryRow[],
 
     /** Each after the one that it continues. */
     movedResponses: (tenant: string, after: number): readonly MovedResponseRow[] =>
-      partOf(responses, owners.find(tenant), after),
+      partOf(responses, owners.find(tenant), after) as readonly MovedResponseRow[],
 
-    movedJobs: (after: number): readonly (StoredJob & { readonly number: number })[] => partOf(jobs, after),
+    movedJobs: (after: number): readonly (StoredJob & { readonly number: number })[] =>
+      partOf(jobs, after) as readonly (StoredJob & { readonly number: number })[],
   };
 }
 
 /** The first rows of a statement. */
-function partOf<T>(statement: StatementSync, ...values: readonly number[]): readonly T[] {
-  const rows: T[] = [];
+function partOf(statement: StatementSync, ...values: readonly number[]): unknown {
+  const rows: unknown[] = [];
   let length = 0;
   for (const row of statement.iterate(...values)) {
-    rows.push(row as T);
+    rows.push(row);
     for (const value of Object.values(row)) if (typeof value === 'string') length += value.length;
     if (rows.length === ROWS || length >= LENGTH) break;
   }
