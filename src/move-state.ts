@@ -62,7 +62,7 @@ export async function importFrom(input: Readable, variables: Variables): Promise
 async function withBackend<T>(variables: Variables, work: (backend: StateBackend) => Promise<T>): Promise<T> {
   const environment = loadEnvironment(variables);
   if (environment.STATE === 'memory') {
-    throw new StateTransferError('STATE: memory ends with its process, so that there is nothing to export or import.');
+    throw new StateTransferError('STATE: memory ends with its process, so there is nothing to export or import.');
   }
   // The standard output is for the export.
   const logger = createLogger(environment, 'stderr');
