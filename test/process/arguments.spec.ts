@@ -43,6 +43,8 @@ describe('an argument', () => {
     ]) {
       expect(exit.stdout).toContain(`--${option}`);
     }
+    expect(exit.stdout).toMatch(/^Options of `export`; `import` has none\./m);
+    expect(exit.stdout).toMatch(/^Exit codes: 0 .* 1 .* 2 /m);
   });
 
   it('--version is answered with the version', async () => {
