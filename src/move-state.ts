@@ -9,7 +9,14 @@ import type { ExportCommand } from './command-line/index.js';
 import { ConfigModule, Environment, loadEnvironment, type Variables } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import { makeSeam } from './seams/index.js';
-import { exportState, importState, type Moved, StateBackend, StateTransferError } from './state/index.js';
+import {
+  exportState,
+  importState,
+  type Moved,
+  StateBackend,
+  StateTransferError,
+  StoreUnavailableError,
+} from './state/index.js';
 import { Clock, SystemClock } from './time/index.js';
 
 /** The backend alone, without what uses it. */
@@ -62,7 +69,7 @@ export async function importFrom(input: Readable, variables: Variables): Promise
 async function withBackend<T>(variables: Variables, work: (backend: StateBackend) => Promise<T>): Promise<T> {
   const environment = loadEnvironment(variables);
   if (environment.STATE === 'memory') {
-    throw new StateTransferError('STATE: memory ends with its process, so that there is nothing to export or import.');
+    throw new StateTransferError('STATE: memory ends with its process, so there is nothing to export or import.');
   }
   // The standard output is for the export.
   const logger = createLogger(environment, 'stderr');
@@ -74,10 +81,21 @@ async function withBackend<T>(variables: Variables, work: (backend: StateBackend
   const backend = modules.get(StateBackend);
   try {
     await backend.start();
-    await backend.responses.check();
+    await requireAvailable(backend, environment);
     return await work(backend);
   } finally {
     await backend.stop();
+  }
+}
+
+async function requireAvailable(backend: StateBackend, { STATE }: Environment): Promise<void> {
+  try {
+    await backend.responses.check();
+  } catch (cause) {
+    if (!(cause instanceof StoreUnavailableError)) throw cause;
+    throw new StateTransferError(`STATE: ${STATE} is not available; the log says why. Repeat this when it is.`, {
+      cause,
+    });
   }
 }
 

@@ -12,5 +12,5 @@ export function requireValue(rawName: string, value: string | undefined): string
 /** The message for arguments that there are not. */
 export function refuse(unknown: readonly string[]): string {
   const named = unknown.map((argument) => JSON.stringify(argument)).join(', ');
-  return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}. --help lists those that there are.`;
+  return `Unknown argument${unknown.length === 1 ? '' : 's'}: ${named}. --help lists all of them.`;
 }

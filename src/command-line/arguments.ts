@@ -1,8 +1,14 @@
 import { parseArgs } from 'node:util';
 
 import type { Variables } from '../config/index.js';
-import { ArgumentError, refuse, requireValue } from './argument-error.js';
-import { type ExportCommand, type ImportCommand, readExport, readImport } from './export-arguments.js';
+import { ArgumentError, requireValue } from './argument-error.js';
+import {
+  type ExportCommand,
+  type ImportCommand,
+  readExport,
+  readImport,
+  refuseOutsideExport,
+} from './export-arguments.js';
 
 /** The options that set a variable, each with its value in the help and what it means. */
 export const OPTIONS = {
@@ -54,7 +60,7 @@ export function readArguments(args: readonly string[]): Command {
     else if ((name === 'help' || name === 'version') && value === undefined) asked.add(name);
     else unknown.push(value === undefined ? rawName : `${rawName}=${value}`);
   }
-  if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
+  if (unknown.length > 0) throw new ArgumentError(refuseOutsideExport(unknown));
   if (asked.has('help')) return { action: 'help' };
   return asked.has('version') ? { action: 'version' } : { action: 'start', variables };
 }

@@ -4,9 +4,11 @@ import { ArgumentError, refuse, requireValue } from './argument-error.js';
 
 /** The options of `antiphon export`, each with its value in the help and what it means. */
 export const EXPORT_OPTIONS = {
-  tenant: { value: '<name>', help: 'export: only this tenant; may be repeated (all)' },
-  'no-secrets': { value: undefined, help: 'export: without the keys that the service made itself' },
+  tenant: { value: '<name>', help: 'only this tenant; may be repeated (all)' },
+  'no-secrets': { value: undefined, help: 'without the keys that the service generated' },
 } as const;
+
+const EXPORT_NAMES = new Set(Object.keys(EXPORT_OPTIONS).map((name) => `--${name}`));
 
 /** What is exported. */
 export interface ExportCommand {
@@ -44,9 +46,17 @@ export function readExport(args: readonly string[]): ExportCommand | { readonly 
   return asked.has('help') ? { action: 'help' } : { action: 'export', tenants, secrets: !asked.has('no-secrets') };
 }
 
+/** The message for arguments that a command other than `export` does not have. */
+export function refuseOutsideExport(unknown: readonly string[]): string {
+  const option = unknown
+    .map((argument) => argument.replace(/=.*$/s, ''))
+    .find((argument) => EXPORT_NAMES.has(argument));
+  return option === undefined ? refuse(unknown) : `${option} belongs to export.`;
+}
+
 /** Reads the arguments after `import`. Throws ArgumentError. */
 export function readImport(args: readonly string[]): ImportCommand | { readonly action: 'help' } {
   const unknown = args.filter((argument) => argument !== '--help' && argument !== '-h');
-  if (unknown.length > 0) throw new ArgumentError(refuse(unknown));
+  if (unknown.length > 0) throw new ArgumentError(refuseOutsideExport(unknown));
   return { action: args.length > 0 ? 'help' : 'import' };
 }

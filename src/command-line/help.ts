@@ -1,18 +1,24 @@
 import { OPTIONS } from './arguments.js';
 import { EXPORT_OPTIONS } from './export-arguments.js';
 
-const ROWS: readonly (readonly [left: string, right: string])[] = [
-  ...Object.entries(OPTIONS).map(
-    ([name, { value, variable, help }]) => [`--${name} ${value}`, `${variable}: ${help}`] as const,
-  ),
-  ...Object.entries(EXPORT_OPTIONS).map(
-    ([name, { value, help }]) => [value === undefined ? `--${name}` : `--${name} ${value}`, help] as const,
-  ),
+type Row = readonly [left: string, right: string];
+
+const SERVICE_ROWS: readonly Row[] = Object.entries(OPTIONS).map(
+  ([name, { value, variable, help }]) => [`--${name} ${value}`, `${variable}: ${help}`] as const,
+);
+const EXPORT_ROWS: readonly Row[] = Object.entries(EXPORT_OPTIONS).map(
+  ([name, { value, help }]) => [value === undefined ? `--${name}` : `--${name} ${value}`, help] as const,
+);
+const OTHER_ROWS: readonly Row[] = [
   ['--help, -h', 'show this text'],
   ['--version', 'show the version'],
 ];
 
-const WIDTH = Math.max(...ROWS.map(([left]) => left.length));
+const WIDTH = Math.max(...[...SERVICE_ROWS, ...EXPORT_ROWS, ...OTHER_ROWS].map(([left]) => left.length));
+
+function toLines(rows: readonly Row[]): string {
+  return rows.map(([left, right]) => `  ${left.padEnd(WIDTH)}  ${right}`).join('\n');
+}
 
 /** The answer to `--help`. */
 export const HELP = `Usage: antiphon [options]
@@ -23,8 +29,15 @@ Serves OpenAI's Responses API over HTTP and WebSocket. Without options and varia
 http://127.0.0.1:8080. \`export\` writes everything that STATE stores as JSON Lines, and \`import\` reads that into another one, while no
 service uses them.
 
-Options, with the variable that each overrides, if any:
-${ROWS.map(([left, right]) => `  ${left.padEnd(WIDTH)}  ${right}`).join('\n')}
+Options of the service, with the variable that each overrides:
+${toLines(SERVICE_ROWS)}
 
-Everything else is set by environment variables or in a file .env: see .env.example of the package.
+Options of \`export\`; \`import\` has none. Both read the variables STATE, STATE_DIR, DATABASE_… and REDIS_…:
+${toLines(EXPORT_ROWS)}
+
+Other options:
+${toLines(OTHER_ROWS)}
+
+Everything else is set by environment variables or in a file .env: see .env.example and docs/ of the package.
+Exit codes: 0 when all went well, 1 after a fault, 2 when the arguments are not understood.
 `;

@@ -104,7 +104,7 @@ export class Environment {
    *
    * @example sqlite
    */
-  @Shape(/^[a-z][a-z0-9_-]*$/, 'the name of a backend, such as memory or postgres')
+  @Shape(/^[a-z][a-z0-9_-]*$/, 'memory, sqlite, postgres, redis, or the name of a backend of the program')
   readonly STATE: string = 'memory';
 
   /** Directory of the file of STATE=sqlite; it is created when it does not exist. */
@@ -114,7 +114,7 @@ export class Environment {
   /**
    * Redis for STATE=redis, Redis 7 or Valkey 8 or later: `redis://user:password@host:6379/0`, or `rediss://` for TLS, with
    * `?ca=/path/to/ca.pem` for a private authority. `redis+cluster://host:6379,host:6379` names nodes of a cluster,
-   * `redis+sentinel://host:26379,host:26379/primary/0` the Sentinels of a primary, `rediss+…://` both with TLS. Sentinels that need a
+   * `redis+sentinel://host:26379,host:26379/primary/0` the Sentinels of the primary with the name `primary`, `rediss+…://` both with TLS. Sentinels that need a
    * login of their own get `?sentinel_user=…&sentinel_password=…`. See docs/state.md.
    */
   @Text()
@@ -124,7 +124,10 @@ export class Environment {
   @Shape(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'letters, digits, dots, dashes and underscores, such as antiphon')
   readonly REDIS_PREFIX: string = 'antiphon';
 
-  /** Replicas of Redis that must have received a write before it is confirmed (`WAIT`). */
+  /**
+   * Replicas of Redis that must have received a write before it is confirmed (`WAIT`). While fewer are connected, saves fail with 503
+   * after REDIS_COMMAND_TIMEOUT_MS: run at least one replica more than this number.
+   */
   @WholeNumber(0, 16)
   readonly REDIS_WAIT_REPLICAS: number = 0;
 

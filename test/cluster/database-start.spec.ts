@@ -71,6 +71,7 @@ describe('a start that cannot be', () => {
   });
 
   it.each<[Variables, RegExp]>([
+    [{ STATE: 'SQLite' }, /^STATE: expected memory, sqlite, postgres, redis, or the name .*, but got 'SQLite'/],
     [{ STATE: 'oracle' }, /^STATE: expected one of memory, sqlite, postgres, redis, but got 'oracle'/],
     [{ WORKERS: '2' }, /^WORKERS: .*STATE=postgres.*previous_response_id would fail/],
   ])('says why %j is refused', async (variables, line) => {

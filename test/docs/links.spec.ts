@@ -50,6 +50,11 @@ describe('a page that code names', () => {
     expect(named.filter((name) => !existsSync(join(ROOT, name.split(': ').at(-1) ?? '')))).toEqual([]);
   });
 
+  it('is in the package, which has .env.example and the help', () => {
+    const { files } = JSON.parse(readText('package.json')) as { readonly files: readonly string[] };
+    expect(files).toEqual(expect.arrayContaining(['docs', '.env.example']));
+  });
+
   it('is one page, not the folder of all decisions', () => {
     expect(namesOf(/(?<![\w/])docs\/decisions(?!\/[\w-]+\.md)/g)).toEqual([]);
   });

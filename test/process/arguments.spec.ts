@@ -43,6 +43,8 @@ describe('an argument', () => {
     ]) {
       expect(exit.stdout).toContain(`--${option}`);
     }
+    expect(exit.stdout).toMatch(/^Options of `export`; `import` has none\./m);
+    expect(exit.stdout).toMatch(/^Exit codes: 0 .* 1 .* 2 /m);
   });
 
   it('--version is answered with the version', async () => {
@@ -58,7 +60,10 @@ describe('an argument', () => {
     [['--port'], /^--port: expected a value\.$/],
     [['export', '--port', '1'], /^Unknown arguments: "--port", "1"\. /],
     [['export', '--tenant'], /^--tenant: expected a value\.$/],
-    [['import', 'file'], /^Unknown argument: "file"\. /],
+    [['import', 'file'], /^Unknown argument: "file"\. --help lists all of them\.$/],
+    [['import', '--no-secrets'], /^--no-secrets belongs to export\.$/],
+    [['import', '--tenant=a'], /^--tenant belongs to export\.$/],
+    [['--tenant', 'a'], /^--tenant belongs to export\.$/],
     [['--host='], /^--host: expected a value\.$/],
   ])('is refused in one line, with exit code 2: %j', async (args, line) => {
     expectLine(await run(...args), { code: 2, line });

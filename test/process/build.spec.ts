@@ -4,6 +4,7 @@ import { watch } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -70,6 +71,19 @@ describe('a build', () => {
       expect(await build('--if-changed')).toBe(0);
       expect(await readdir(join(folder, 'dist'))).not.toContain('old.js');
     }
+  });
+
+  it.each(['export', 'import'])('comes before npm run %s, and is not in its output', async (command) => {
+    await write(
+      'main.ts',
+      'declare const process: any;\nprocess.stdout.write(`${process.argv.slice(2)}\\n`);\nprocess.stdin.pipe(process.stdout);\n',
+    );
+    const child = spawn('npm', ['run', '--silent', command, '--', '--tenant', 'a'], {
+      cwd: folder,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    child.stdin.end('all of the input');
+    expect(await text(child.stdout)).toBe(`${command},--tenant,a\nall of the input`);
   });
 
   it('leaves the old one when it fails, and is tried again', async () => {

@@ -86,6 +86,7 @@ describe('a variable that cannot be used', () => {
     ['UNKNOWN_PARAMETERS', 'drop'],
     ['EVENT_NAMES', 'both'],
     ['STATE', 'no backend!'],
+    ['STATE', 'SQLite'],
     ['BODY_LIMIT_BYTES', '1023'],
     ['REQUEST_TIMEOUT_MS', '999'],
     ['REQUEST_TIMEOUT_MS', '2147483648'],

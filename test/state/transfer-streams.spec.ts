@@ -65,6 +65,14 @@ describe('a large state', () => {
     expect(reports).toEqual([{ tenants: 1, conversations: 0, responses: 10_000, jobs: 0 }]);
   });
 
+  it('may begin with a byte order mark', async () => {
+    await using source = await openMemory();
+    await append(source.backend.responses, ONE, 'a');
+    await using target = await openMemory();
+    await imported(target.backend, `\uFEFF${await exported(source.backend)}`, 1);
+    expect(await target.backend.responses.chain(ONE, 'a')).toEqual(await source.backend.responses.chain(ONE, 'a'));
+  });
+
   it('is stored as it is when the parts of the file are cut within characters', async () => {
     await using source = await openMemory();
     await append(source.backend.responses, ONE, 'a', { input: [message('m', '東京 𝔘 \u2028')] });

@@ -2,7 +2,10 @@ import { StringDecoder } from 'node:string_decoder';
 
 import { StateTransferError } from '../state-transfer.js';
 
-/** A text in lines, numbered from 1, without their ends. Throws StateTransferError for a line of more than `limit` characters. */
+/** Some editors and shells begin a file with this mark. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** A text in lines, numbered from 1, without their ends and without a byte order mark. Throws StateTransferError for a line of more than `limit` characters. */
 export async function* linesOf(
   source: AsyncIterable<Uint8Array | string>,
   limit: number,
@@ -17,7 +20,8 @@ export async function* linesOf(
     parts.push(part);
   };
   const end = (): readonly [number, string] => {
-    const line = [number, parts.join('')] as const;
+    const text = parts.join('');
+    const line = [number, number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text] as const;
     number += 1;
     parts = [];
     length = 0;
