@@ -143,14 +143,14 @@ describeRedis('the replicas of a service with a cluster', () => {
       const listens = Promise.withResolvers<undefined>();
       const deleted = Promise.withResolvers<readonly string[]>();
       const ended = Promise.withResolvers<readonly string[]>();
-      let isInterrupted = false;
+      const heardAll = { isInterrupted: false };
       notices.subscribe({
         deleted: (ids) => deleted.resolve(ids),
-        interrupted: () => (isInterrupted = true),
+        interrupted: () => (heardAll.isInterrupted = true),
         resumed: () => listens.resolve(undefined),
       });
       // It may have begun to listen while the others started.
-      if (!isInterrupted) listens.resolve(undefined);
+      if (!heardAll.isInterrupted) listens.resolve(undefined);
       runNotices.subscribe({ ended: (ids) => ended.resolve(ids) });
       return { listens, deleted, ended };
     });
