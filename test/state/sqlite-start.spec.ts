@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { explainStart } from '../../src/state/sqlite/explain-error.js';
+import { explainFailure, explainStart } from '../../src/state/sqlite/explain-error.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { append, contextFrom, contextOf, newTenant } from './records.js';
 import { sqliteIn } from './sqlite-fixture.js';
@@ -192,6 +192,10 @@ describe('the start of a state in SQLite', () => {
     expect(explainStart(error, './data')).toBe(
       'The disk of STATE_DIR (./data) is full: make room, or set a STATE_DIR on another disk.',
     );
+  });
+
+  it.each([{ errcode: 11 }, { errcode: 267 }, { errcode: 26 }])('explains damage that is met later: %j', (error) => {
+    expect(explainFailure(error, './data')).toContain('The state in STATE_DIR (./data) is damaged');
   });
 
   it('is refused by what nobody expects with its reason', () => {
