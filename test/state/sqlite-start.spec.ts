@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdtemp, open, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
-import { explainStart } from '../../src/state/sqlite/explain-start.js';
+import { explainFailure, explainStart } from '../../src/state/sqlite/explain-error.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { append, contextFrom, contextOf, newTenant } from './records.js';
 import { sqliteIn } from './sqlite-fixture.js';
@@ -47,6 +47,13 @@ describe('the start of a state in SQLite', () => {
     }
     await backend.stop();
     return 'it started';
+  }
+
+  /** Changes the file as another program does. */
+  function change(statements: string): void {
+    const database = new DatabaseSync(file);
+    database.exec(statements);
+    database.close();
   }
 
   /** Keeps some responses in the file, and closes it. */
@@ -99,12 +106,45 @@ describe('the start of a state in SQLite', () => {
   });
 
   it('is refused by a file of a later version, which stays as it is', async () => {
-    const database = new DatabaseSync(file);
-    database.exec('PRAGMA user_version = 99');
-    database.close();
+    await fill();
+    change('PRAGMA user_version = 99');
+    const before = await readFile(file);
     expect(await refusal()).toContain(
       `The state in STATE_DIR (${directory}) was written by a later version of Antiphon`,
     );
+    expect(await readFile(file)).toEqual(before);
+  });
+
+  it.each([
+    ['has tables', 'CREATE TABLE notes (text); INSERT INTO notes VALUES (1)'],
+    ['has a table with the name of one of ours', 'CREATE TABLE responses (text)'],
+    ['has a version of its own', 'PRAGMA user_version = 1'],
+    ['has a mark of its own', 'PRAGMA application_id = 7'],
+    ['has a log beside it', 'PRAGMA journal_mode = WAL; CREATE TABLE notes (text)'],
+  ])('is refused by a file of another program that %s, which stays as it is', async (_what, statements) => {
+    change(statements);
+    const before = await readFile(file);
+    expect(await refusal()).toBe(
+      `StateStartError: The database in STATE_DIR (${directory}) is not a state of Antiphon: move it elsewhere, or set another STATE_DIR.`,
+    );
+    expect(await readFile(file)).toEqual(before);
+    expect(await readdir(directory)).toEqual([FILE_NAME]);
+  });
+
+  it('knows its file after a crash of its first start', async () => {
+    const backend = sqliteIn(directory);
+    await backend.start();
+    const left = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
+    await cp(directory, left, { recursive: true });
+    await backend.stop();
+    expect(await refusal(left)).toBe('it started');
+    await rm(left, { recursive: true });
+  });
+
+  it('is refused where no directory can be made', async () => {
+    for (const place of ['/proc/antiphon', '/proc/antiphon/below']) {
+      expect(await refusal(place)).toContain(`The state in STATE_DIR (${place}) cannot be written`);
+    }
   });
 
   it.each([
@@ -152,6 +192,10 @@ describe('the start of a state in SQLite', () => {
     expect(explainStart(error, './data')).toBe(
       'The disk of STATE_DIR (./data) is full: make room, or set a STATE_DIR on another disk.',
     );
+  });
+
+  it.each([{ errcode: 11 }, { errcode: 267 }, { errcode: 26 }])('explains damage that is met later: %j', (error) => {
+    expect(explainFailure(error, './data')).toContain('The state in STATE_DIR (./data) is damaged');
   });
 
   it('is refused by what nobody expects with its reason', () => {

@@ -6,6 +6,7 @@ import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
+import { explainFailure } from './explain-error.js';
 import type { Operations } from './operations.js';
 
 /** Pauses before a thread that has ended is started again. */
@@ -75,6 +76,18 @@ export class DatabaseThread {
       if (this.calls.push({ id: this.lastId, name, args }) === 1) queueMicrotask(() => this.send());
     }
     return promise as Promise<ReturnType<Operations[Name]>>;
+  }
+
+  /** Reads what an operation has returned. Throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
+  decode<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      const reason = explainFailure(error, this.options.directory);
+      this.outages.warn('what is stored cannot be read', reason);
+      throw new StoreUnavailableError(reason, { cause: error });
+    }
   }
 
   /** Asks whether the database can be written, if there is a reason to doubt it. Throws StoreUnavailableError. */

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import type { ThreadOptions } from './calls.js';
-import { DamagedFileError, NewerFileError } from './explain-start.js';
-import { MIGRATIONS, SCHEMA_VERSION } from './schema.js';
+import { DamagedFileError } from './explain-error.js';
+import { isState, requireKnownVersion } from './look-at-file.js';
+import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 
 /** The name of the file. */
 export const FILE_NAME = 'antiphon.sqlite';
@@ -13,10 +14,10 @@ export const FILE_NAME = 'antiphon.sqlite';
 const CHECKED_BYTES = { always: 64 * 1024 * 1024, afterCrash: 512 * 1024 * 1024 } as const;
 
 /**
- * Exclusive before WAL: no other process can open the file, and no memory is shared. FULL: what is committed is on the disk.
+ * WAL after `locking_mode = EXCLUSIVE`: no memory is shared. FULL: what is committed is on the disk.
  * The file of the WAL is shortened after a checkpoint if it has grown.
  */
-const SETTINGS = `PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+const SETTINGS = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
   PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY`;
 
 /** Opens the file for this process alone, and brings its schema up to date. `explainStart` explains what it throws. */
@@ -24,8 +25,13 @@ export function openDatabase({ directory, maxPages }: ThreadOptions): DatabaseSy
   const file = join(directory, FILE_NAME);
   const checkedBytes = sizeOf(`${file}-wal`) > 0 ? CHECKED_BYTES.afterCrash : CHECKED_BYTES.always;
   const isChecked = sizeOf(file) <= checkedBytes;
+  const isNew = !isState(file);
   const database = new DatabaseSync(file);
   try {
+    // No other process can open the file from now on.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    // Before WAL, so that the file itself says whose it is, also after a crash.
+    if (isNew) database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     database.exec(SETTINGS);
     if (isChecked) requireWhole(database);
     migrate(database);
@@ -53,8 +59,8 @@ function requireWhole(database: DatabaseSync): void {
 }
 
 function migrate(database: DatabaseSync): void {
-  const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version > SCHEMA_VERSION) throw new NewerFileError(`version ${version}`);
+  // Again, since the log beside the file may have a later one.
+  const version = requireKnownVersion(database);
   if (version === SCHEMA_VERSION) return;
   database.exec('BEGIN IMMEDIATE');
   for (const migration of MIGRATIONS.slice(version)) database.exec(migration);

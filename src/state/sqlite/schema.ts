@@ -1,3 +1,6 @@
+/** Marks a file as ours: its `application_id`, "Anti". */
+export const APPLICATION_ID = 0x416e7469;
+
 /** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
 export const SCHEMA_VERSION = 1;
 

@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
@@ -13,7 +11,8 @@ import type { SecretStore } from '../secret-store.js';
 import type { SessionStore } from '../session-store.js';
 import { StateBackend } from '../state-backend.js';
 import { DatabaseThread } from './database-thread.js';
-import { explainStart } from './explain-start.js';
+import { explainStart } from './explain-error.js';
+import { makeDirectory } from './make-directory.js';
 import { SqliteResponseGraph } from './sqlite-response-graph.js';
 import { SqliteResponseStore } from './sqlite-response-store.js';
 import { SqliteSecretStore } from './sqlite-secret-store.js';
@@ -77,7 +76,7 @@ export class SqliteBackend extends StateBackend {
   override async start(): Promise<void> {
     const { STATE_DIR } = this.settings;
     try {
-      await mkdir(STATE_DIR, { recursive: true });
+      await makeDirectory(STATE_DIR);
     } catch (error) {
       throw new StateStartError(explainStart(error, STATE_DIR));
     }

@@ -41,7 +41,7 @@ export class SqliteConversationStore extends ConversationStore {
 
   override async get(tenant: Tenant, conversationId: string): Promise<ConversationRecord | undefined> {
     const row = await this.thread.call('findConversation', tenant, conversationId);
-    return row && toRecord(conversationId, row);
+    return row && this.toRecord(conversationId, row);
   }
 
   override async update(
@@ -50,7 +50,7 @@ export class SqliteConversationStore extends ConversationStore {
     metadata: ConversationRecord['metadata'],
   ): Promise<ConversationRecord | undefined> {
     const row = await this.thread.call('updateConversation', tenant, conversationId, JSON.stringify(metadata));
-    return row && toRecord(conversationId, row);
+    return row && this.toRecord(conversationId, row);
   }
 
   override delete(tenant: Tenant, conversationId: string): Promise<boolean> {
@@ -112,7 +112,7 @@ export class SqliteConversationStore extends ConversationStore {
     );
     if (outcome === 'not found') return undefined;
     if (outcome === 'no cursor') throw new UnknownCursorError(page);
-    const data = outcome.bodies.map((body) => JSON.parse(body) as Item);
+    const data = this.thread.decode(() => outcome.bodies.map((body) => JSON.parse(body) as Item));
     return { data: page.before === undefined ? data : data.reverse(), hasMore: outcome.hasMore };
   }
 
@@ -123,7 +123,8 @@ export class SqliteConversationStore extends ConversationStore {
   ): Promise<Item | { readonly refused: 'not_found' | 'item_not_found' }> {
     const body = await this.thread.call('conversationItem', tenant, conversationId, itemId);
     if (body === undefined) return { refused: 'not_found' };
-    return body === null ? { refused: 'item_not_found' } : (JSON.parse(body) as Item);
+    if (body === null) return { refused: 'item_not_found' };
+    return this.thread.decode(() => JSON.parse(body) as Item);
   }
 
   override async deleteItem(
@@ -140,7 +141,7 @@ export class SqliteConversationStore extends ConversationStore {
     if (outcome === 'locked') return { refused: 'locked' };
     if (outcome === 'not found') return { refused: 'not_found' };
     if (outcome === 'item not found') return { refused: 'item_not_found' };
-    return toRecord(conversationId, outcome);
+    return this.toRecord(conversationId, outcome);
   }
 
   /**
@@ -168,7 +169,7 @@ export class SqliteConversationStore extends ConversationStore {
     if (found === undefined) return undefined;
     const { version, isTooLarge, items } = found;
     if (isTooLarge) throw new ContextTooLargeError(this.maxContextBytes, 'conversation');
-    return { version, items: version === knownVersion ? null : readItems(items) };
+    return { version, items: version === knownVersion ? null : this.thread.decode(() => readItems(items)) };
   }
 
   /** Changes the items while no turn runs; a turn whose lease has expired is lost then. */
@@ -188,8 +189,8 @@ export class SqliteConversationStore extends ConversationStore {
     if (expired !== undefined && isChanged(outcome)) this.locks.release(tenant, lock, expired);
     return outcome;
   }
-}
-
-function toRecord(id: string, { created_at: createdAt, metadata }: ConversationRow): ConversationRecord {
-  return { id, createdAt, metadata: JSON.parse(metadata) as ConversationRecord['metadata'] };
+  private toRecord(id: string, { created_at: createdAt, metadata: text }: ConversationRow): ConversationRecord {
+    const metadata = this.thread.decode(() => JSON.parse(text) as ConversationRecord['metadata']);
+    return { id, createdAt, metadata };
+  }
 }

@@ -11,7 +11,7 @@ export class SqliteJobJournal implements JobJournal {
 
   async load(): Promise<readonly KeptJob[]> {
     const jobs = await this.thread.call('findJobs');
-    return jobs.map((job) => ({ ...job, data: JSON.parse(job.data) as unknown }));
+    return this.thread.decode(() => jobs.map((job) => ({ ...job, data: JSON.parse(job.data) as unknown })));
   }
 
   delivered(id: string, attempts: number): Promise<void> {

@@ -28,7 +28,8 @@ export class SqliteResponseGraph extends ResponseGraph {
   }
 
   override async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
-    return toPage(await this.thread.call('list', tenant, this.clock.now(), filter, page), page);
+    const outcome = await this.thread.call('list', tenant, this.clock.now(), filter, page);
+    return this.thread.decode(() => toPage(outcome, page));
   }
 
   override children(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
@@ -51,7 +52,7 @@ export class SqliteResponseGraph extends ResponseGraph {
   ): Promise<TreeNode | undefined> {
     const rows = await this.thread.call('tree', lookOf(tenant, this.clock, within), responseId, bounds);
     if (rows === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    return rows && toTree(rows);
+    return rows && this.thread.decode(() => toTree(rows));
   }
 
   private async around(
@@ -64,7 +65,7 @@ export class SqliteResponseGraph extends ResponseGraph {
     const look = lookOf(tenant, this.clock, within);
     const outcome = await this.thread.call('relatives', relatives, look, responseId, page);
     if (outcome === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    return outcome && toPage(outcome, page);
+    return outcome && this.thread.decode(() => toPage(outcome, page));
   }
 }
 

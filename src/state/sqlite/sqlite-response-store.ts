@@ -104,7 +104,7 @@ export class SqliteResponseStore extends ResponseStore {
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const stored = await this.thread.call('getResponse', lookOf(tenant, this.clock, within), responseId);
     if (stored === undefined) return undefined;
-    const response = readResponse(stored);
+    const response = this.thread.decode(() => readResponse(stored));
     if (response.status !== 'in_progress') return response;
     return { ...response, output: await this.runs.finishedItems(tenant, responseId) };
   }
@@ -125,14 +125,14 @@ export class SqliteResponseStore extends ResponseStore {
     const chain = await this.thread.call('chain', look, responseId, this.maxContextBytes);
     if (chain === undefined) return undefined;
     if (chain === 'too large') throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
-    return {
+    return this.thread.decode(() => ({
       responseId,
       items: readItems(chain.items),
       origin: chain.origin === null ? null : (JSON.parse(chain.origin) as Origin),
       isInConversation: chain.isInConversation,
       sessionId: chain.sessionId ?? responseId,
       expiresAt: chain.expiresAt,
-    };
+    }));
   }
 
   override async inputItems(
@@ -149,7 +149,7 @@ export class SqliteResponseStore extends ResponseStore {
   override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
     const found = await this.thread.call('items', lookOf(tenant, this.clock, within), ids, this.maxContextBytes);
     if (found === 'too large') throw new ContextTooLargeError(this.maxContextBytes, 'input');
-    return new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item]));
+    return this.thread.decode(() => new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item])));
   }
 
   override async purge(): Promise<boolean> {

@@ -73,7 +73,7 @@ export class SqliteRuns {
     if (started === undefined) return undefined;
     if (started === 'too large') throw new ContextTooLargeError(maxContextBytes, 'previous_response_id');
     const { turn, sessionId, attempts, isRestart, input, context, isInConversation, parent, log } = started;
-    return {
+    return thread.decode(() => ({
       turn,
       input: readItems(input),
       context: readItems(context),
@@ -87,7 +87,7 @@ export class SqliteRuns {
       log: readLog(log),
       attempts,
       isRestart,
-    };
+    }));
   }
 
   handBack(run: Run): Promise<void> {
@@ -127,8 +127,12 @@ export class SqliteRuns {
       const found = await thread.call('findOpenRun', lookOf(tenant, clock, within), responseId, attempt ?? null);
       if (found === undefined) return 'not found';
       if (!found.isOpen) return 'unchanged';
-      const response = JSON.parse(found.body) as ResponseObject;
-      const ending = compose({ response, turn: found.turn, log: readLog(found.log) });
+      const unfinished = thread.decode(() => ({
+        response: JSON.parse(found.body) as ResponseObject,
+        turn: found.turn,
+        log: readLog(found.log),
+      }));
+      const ending = compose(unfinished);
       if (ending === undefined) return 'unchanged';
       const jobs = ending.jobs.map(withId);
       const outcome = await thread.call('endRun', tenant, responseId, null, toNewEnd(ending, jobs.map(toStoredJob)));
@@ -153,13 +157,18 @@ export class SqliteRuns {
 
   async queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     // Without a limit, SQLite wants none.
-    const rows = await this.parts.thread.call('queuedBefore', createdBefore, Number.isFinite(limit) ? limit : -1);
-    return rows.map(({ tenant, id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId }));
+    const { thread } = this.parts;
+    const rows = await thread.call('queuedBefore', createdBefore, Number.isFinite(limit) ? limit : -1);
+    return thread.decode(() =>
+      rows.map(({ tenant, id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId })),
+    );
   }
 
   /** The items that a running response has finished. */
   async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    return finishedItems(readLog(await this.parts.thread.call('itemsOfLog', tenant, responseId)));
+    const { thread } = this.parts;
+    const log = await thread.call('itemsOfLog', tenant, responseId);
+    return thread.decode(() => finishedItems(readLog(log)));
   }
 
   /** Waits while somebody ends the response from outside. */

@@ -1,16 +1,21 @@
 /** The thread of STATE=sqlite: SQLite is synchronous, and the event loop of the service must not wait for a disk. */
+import { join } from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 
 import type { Call, Opened, ThreadOptions } from './calls.js';
 import { execute } from './execute.js';
-import { closeDatabase, openDatabase } from './open-database.js';
-import { explainStart } from './explain-start.js';
+import { explainStart } from './explain-error.js';
+import { closeDatabase, FILE_NAME, openDatabase } from './open-database.js';
+import { OpenFiles } from './open-files.js';
 import { operationsOf } from './operations.js';
 
 /** Executes what the port asks for; what arrived together is executed together. */
 function serve(port: MessagePort, options: ThreadOptions): void {
   const database = openDatabase(options);
-  const operations = operationsOf(database);
+  const { directory } = options;
+  const file = join(directory, FILE_NAME);
+  const files = new OpenFiles([file, `${file}-wal`]);
+  const state = { directory, database, operations: operationsOf(database), files };
   port.on('message', (first: readonly Call[] | 'close') => {
     const calls: Call[] = [];
     let isClosing = false;
@@ -18,7 +23,7 @@ function serve(port: MessagePort, options: ThreadOptions): void {
       if (message === 'close') isClosing = true;
       else calls.push(...message);
     }
-    if (calls.length > 0) port.postMessage(execute(database, operations, calls));
+    if (calls.length > 0) port.postMessage(execute(state, calls));
     if (!isClosing) return;
     closeDatabase(database);
     port.close();

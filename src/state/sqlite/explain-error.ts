@@ -8,12 +8,26 @@ export class DamagedFileError extends Error {
   override readonly name = 'DamagedFileError';
 }
 
+/** The file is of another program. */
+export class ForeignFileError extends Error {
+  override readonly name = 'ForeignFileError';
+}
+
+/** The file was removed or replaced while it was open. */
+export class MovedFileError extends Error {
+  override readonly name = 'MovedFileError';
+}
+
 type Explain = (place: string) => string;
 
 const inUse: Explain = (place) =>
   `Another process uses the state in ${place}: stop it, or give each process a STATE_DIR of its own.`;
 const newer: Explain = (place) =>
   `The state in ${place} was written by a later version of Antiphon: start that version, or set another STATE_DIR.`;
+const foreign: Explain = (place) =>
+  `The database in ${place} is not a state of Antiphon: move it elsewhere, or set another STATE_DIR.`;
+const moved: Explain = (place) =>
+  `The state in ${place} was removed or replaced while it was open: put its files back, or restart the service to use what is there now.`;
 const damaged: Explain = (place) =>
   `The state in ${place} is damaged: restore its files from a backup, or set another STATE_DIR to start with nothing.`;
 const unwritable: Explain = (place) =>
@@ -51,13 +65,32 @@ const BY_CODE: Readonly<Record<string, Explain>> = {
 
 /** Why the state in a directory could not be opened, and what to do, in one sentence for the operator. */
 export function explainStart(error: unknown, directory: string): string {
-  const place = `STATE_DIR (${directory})`;
+  const place = placeOf(directory);
   const { errcode, code } = error as { readonly errcode?: number; readonly code?: string };
   if (error instanceof NewerFileError) return newer(place);
+  if (error instanceof ForeignFileError) return foreign(place);
   if (error instanceof DamagedFileError) return damaged(place);
   if (errcode === CANNOT_LOCK) return unwritable(place);
   const explain = errcode === undefined ? BY_CODE[code ?? ''] : BY_RESULT[errcode & 0xff];
   if (explain !== undefined) return explain(place);
-  const reason = error instanceof Error ? error.message : String(error);
-  return `The state in ${place} cannot be opened (${reason}): check the disk, or set another STATE_DIR.`;
+  return `The state in ${place} cannot be opened (${reasonOf(error)}): check the disk, or set another STATE_DIR.`;
+}
+
+/** Why an operation on the state in a directory has failed, and what to do if there is something to do. */
+export function explainFailure(error: unknown, directory: string): string {
+  const place = placeOf(directory);
+  if (error instanceof MovedFileError) return moved(place);
+  // What is stored is JSON, unless something else has written to the disk.
+  if (error instanceof SyntaxError) return damaged(place);
+  const { errcode } = error as { readonly errcode?: number };
+  if (errcode !== undefined && BY_RESULT[errcode & 0xff] === damaged) return damaged(place);
+  return reasonOf(error);
+}
+
+function placeOf(directory: string): string {
+  return `STATE_DIR (${directory})`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
