@@ -1,11 +1,11 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item } from '../../protocol/index.js';
 import type { Insertion } from './insertion.js';
-import type { RedisKeys } from './keys.js';
+import { ITEM_NAME_LENGTH, type RedisKeys } from './keys.js';
 import { type Command, run } from './script.js';
+import type { Freed } from './scripts/free.js';
 import { ENTER } from './scripts/enter.js';
 import { NEVER } from '../background-record.js';
-import { GRACE_MS, LONGEST_MS } from './scripts/lifetimes.js';
+import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './scripts/lifetimes.js';
 
 /** The number of indexes of what expires. */
 export const SHARDS = 16;
@@ -35,8 +35,8 @@ export interface Expiring {
 }
 
 /**
- * The commands of a save besides the one that stores the response in the place of `lock`: how it is found. Items are
- * not listed, see `holderCommands`.
+ * The commands of a save besides the one that stores the response in the place of `lock`: how it is found. Items have
+ * their own, see `HeldItems`.
  */
 export function indexCommands(
   keys: RedisKeys,
@@ -46,10 +46,10 @@ export function indexCommands(
   now: number,
 ): readonly Command[] {
   const { id, sessions, createdAt, expiresAt } = insertion;
-  const ttl = usefulFor(insertion, now);
+  const ttl = listedFor(insertion, now);
   const locator = keys.locatorOfKey(tenant, id);
   return [
-    ['SET', locator, JSON.stringify(lock), 'PX', ttl],
+    ['SET', locator, JSON.stringify(lock), 'PX', usefulFor(insertion, now)],
     // One that was deleted is moved only for those that continue it.
     ...(expiresAt === 0 ? [] : [run(ENTER, [keys.responsesOf(tenant)], ttl, createdAt, id)]),
     ...sessions
@@ -59,27 +59,17 @@ export function indexCommands(
   ];
 }
 
-/** The commands that make items of a stored response found by their ids. `texts`: where clients see them. */
-export function holderCommands(
+/** The commands that renew what finds a stored response, for as long as it is of use now: also the list of its own place. */
+export function renewalCommands(
   keys: RedisKeys,
   tenant: Tenant,
-  insertion: Pick<Insertion, 'id' | 'expiresAt' | 'slack'>,
-  items: Partial<Readonly<Record<ItemText, readonly Item[]>>>,
+  lock: string,
+  indexed: Indexed,
   now: number,
 ): readonly Command[] {
-  const ttl = usefulFor(insertion, now);
-  const entries = new Map<string, string>();
-  for (const text of ['input', 'output'] as const) {
-    let offset = 0;
-    for (const item of items[text] ?? []) {
-      const length = Buffer.byteLength(JSON.stringify(item));
-      const holders = keys.holders(tenant, item.id);
-      if (!entries.has(holders)) entries.set(holders, toEntry({ responseKey: insertion.id, text, offset, length }));
-      // The comma.
-      offset += length + 1;
-    }
-  }
-  return [...entries].map(([holders, entry]) => run(ENTER, [holders], ttl, 0, entry));
+  const { id, sessions, createdAt } = indexed;
+  const own = run(ENTER, [keys.place(tenant, lock).members], listedFor(indexed, now), createdAt, id);
+  return [...indexCommands(keys, tenant, lock, indexed, now), ...(sessions.includes(lock) ? [own] : [])];
 }
 
 /** The command that has the purge look at a response when it expires. */
@@ -97,18 +87,35 @@ export function removalCommands(
   keys: RedisKeys,
   tenant: Tenant,
   lock: string,
-  responseKeys: readonly string[],
+  freed: readonly Freed[],
 ): readonly Command[] {
-  return responseKeys.flatMap((responseKey): readonly Command[] => [
+  return freed.flatMap(([responseKey, held]): readonly Command[] => [
     unexpiringCommand(keys, { tenant, lock, responseKey }),
     ['DEL', keys.locatorOfKey(tenant, responseKey)],
+    ...leaveItems(keys, responseKey, held),
   ]);
+}
+
+/** The commands that take the items of a response out of the index. `names`: as of `HeldItems.names`. */
+function leaveItems(keys: RedisKeys, responseKey: string, names: string): readonly Command[] {
+  return Array.from({ length: names.length / ITEM_NAME_LENGTH }, (_, index): Command => {
+    const name = names.slice(index * ITEM_NAME_LENGTH, (index + 1) * ITEM_NAME_LENGTH);
+    return ['ZREMRANGEBYLEX', keys.holdersOf(name), `[${responseKey}\0`, `(${responseKey}\u0001`];
+  });
 }
 
 /** How long what names a response is of use, ms. */
 export function usefulFor({ expiresAt, slack }: Pick<Insertion, 'expiresAt' | 'slack'>, now: number): number {
   const lifetimeMs = expiresAt >= NEVER ? LONGEST_MS : expiresAt - now;
   return Math.max(0, lifetimeMs + slack) + GRACE_MS;
+}
+
+/**
+ * How long its entries in shared lists are of use, ms: a list must not live for a year because of a response that ends
+ * in a minute. Those of unfinished ones are renewed by the sweep of runs, and at their end.
+ */
+export function listedFor(response: Pick<Insertion, 'expiresAt' | 'slack'>, now: number): number {
+  return response.expiresAt >= NEVER ? UNFINISHED_MS : usefulFor(response, now);
 }
 
 /** Reads an entry of the index of what expires. */
@@ -128,8 +135,8 @@ function shardOf(keys: RedisKeys, { responseKey }: Expiring): string {
   return keys.expiring((hash >>> 0) % SHARDS);
 }
 
-/** The response, NUL, which no key has, and where the item is. */
-function toEntry({ responseKey, text, offset, length }: Omit<HeldItem, 'entry'>): string {
+/** An entry of the holders of an item: the response, NUL, which no key has, and where the item is. */
+export function toHolder({ responseKey, text, offset, length }: Omit<HeldItem, 'entry'>): string {
   return `${responseKey}\0${text}:${offset}:${length}`;
 }
 

@@ -38,9 +38,14 @@ export class RedisKeys {
     return `${this.prefix}:responses:${digest(tenant)}`;
   }
 
-  /** Sorted set, ordered by name: the responses that show an item (`holderCommands`). */
+  /** Sorted set, ordered by name: the responses that show an item (`HeldItems`). */
   holders(tenant: Tenant, itemId: string): string {
-    return `${this.prefix}:item:${digest(tenant, itemId)}`;
+    return this.holdersOf(itemName(tenant, itemId));
+  }
+
+  /** The same by `itemName`. */
+  holdersOf(name: string): string {
+    return `${this.prefix}:item:${name}`;
   }
 
   /** Sorted set: the ids of conversations that may have an item, as JSON, by the time when it came, ms. Does not expire. */
@@ -156,6 +161,14 @@ export class PlaceKeys {
   children(responseKey: string): string {
     return `${this.responseOfKey(responseKey)}:children`;
   }
+}
+
+/** How long each `itemName` is, characters. */
+export const ITEM_NAME_LENGTH = DIGEST_LENGTH;
+
+/** An item of a tenant as keys and responses name it. */
+export function itemName(tenant: Tenant, itemId: string): string {
+  return digest(tenant, itemId);
 }
 
 /** A text in a pattern of Redis that stands for itself. */

@@ -10,6 +10,11 @@ export function withinOf(sessionId: string | undefined): string {
   return sessionId === undefined ? '' : membershipOf(sessionId);
 }
 
+/** The sessions that the fields of a response's hash name. */
+export function sessionsOf(fields: readonly string[]): readonly string[] {
+  return fields.filter((field) => field.startsWith(PREFIX)).map(sessionOf);
+}
+
 /** The session that such a field names. */
 export function sessionOf(membership: string): string {
   return JSON.parse(membership.slice(PREFIX.length)) as string;

@@ -5,7 +5,8 @@ import { toKey } from '../keys.js';
 import type { MovedConversation, MovedEntries, MovedRecord, MovedResponse } from '../state-transfer.js';
 import { conversationLock } from '../write-lock.js';
 import { conversationName, toItemId } from './conversation-items.js';
-import { holderCommands, indexCommands } from './indexes.js';
+import { HeldItems } from './held-items.js';
+import { indexCommands } from './indexes.js';
 import { type Insertion, insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import { batchArgs } from './log-entries.js';
@@ -36,14 +37,13 @@ export class MoveIn {
   /** The commands after which a response that is stored is found. */
   find(moved: MovedResponse, lock: string): readonly Command[] {
     const { keys, tenant, now, index } = this;
-    const { response, input, run: background, expiresAt } = moved;
+    const { response, run: background } = moved;
     const insertion = this.toInsertion(moved);
-    const isShown = expiresAt !== 0 && (background === null || response.store);
     const entry = { tenant, lock, responseKey: insertion.id };
     const logExpiresAt = background?.logExpiresAt;
     return [
       ...indexCommands(keys, tenant, lock, insertion, now),
-      ...(isShown ? holderCommands(keys, tenant, insertion, { input, output: response.output }, now) : []),
+      ...this.heldBy(moved).enter(keys, insertion, now),
       ...(logExpiresAt === null ? [index.admitting(entry, response.created_at, now, UNBOUNDED)] : []),
       ...(logExpiresAt === null && response.status !== 'queued' ? index.begun(entry) : []),
       ...(typeof logExpiresAt === 'number' && logExpiresAt > 0 ? [index.forgetting(entry, logExpiresAt, now)] : []),
@@ -84,7 +84,8 @@ export class MoveIn {
     const { response, parentId, sessions, run: background } = moved;
     const expiresAt = moved.expiresAt ?? NEVER;
     const record = { ...moved, conversation: null, fence: null, expiresAt };
-    const plain = toInsertion(this.tenant, record, parentId, this.now, runFields(moved), sessions);
+    const fields = [...runFields(moved), ...this.heldBy(moved).fields];
+    const plain = toInsertion(this.tenant, record, parentId, this.now, fields, sessions);
     const isRunning = background !== null && background.logExpiresAt === null;
     return {
       ...plain,
@@ -92,6 +93,11 @@ export class MoveIn {
       fields: background === null || response.store ? plain.fields : [...plain.fields, 'continuable', 0],
       texts: isRunning ? [...plain.texts, ':turn', background.turn] : plain.texts,
     };
+  }
+
+  private heldBy({ response, input, run: background, expiresAt }: MovedResponse): HeldItems {
+    const isShown = expiresAt !== 0 && (background === null || response.store);
+    return new HeldItems(this.tenant, isShown ? { input, output: response.output } : {});
   }
 
   private baseOf(conversationId: string): string {

@@ -6,7 +6,7 @@ import type { MovedResponse, MovedRun } from '../state-transfer.js';
 import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
 import type { Root } from './catalogue.js';
 import { readWholeLog } from './log-entries.js';
-import { sessionOf } from './membership.js';
+import { sessionsOf } from './membership.js';
 import type { Redis } from './redis.js';
 import type { Command } from './script.js';
 
@@ -109,7 +109,7 @@ async function toMoved(
     origin: origin === undefined ? null : (JSON.parse(origin) as Origin),
     place: conversationId === undefined ? null : { conversationId, before: Number(fields.get('position')) },
     sessionId: JSON.parse(fields.get('session') ?? '""') as string,
-    sessions: [...fields.keys()].filter((field) => field.startsWith('in:')).map(sessionOf),
+    sessions: sessionsOf([...fields.keys()]),
     expiresAt: expiresAt >= NEVER ? null : expiresAt,
     run: fields.has('attempt') ? await toMovedRun(redis, key, fields, turn ?? '') : null,
   };

@@ -5,7 +5,8 @@ import type { ResponseRecord } from '../response-record.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries } from './conversation-items.js';
-import { holderCommands, indexCommands } from './indexes.js';
+import { HeldItems } from './held-items.js';
+import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
@@ -36,7 +37,8 @@ export class RedisConversationTurns {
     const now = this.clock.now();
     const lock = conversationLock(id);
     const { base } = keys.place(tenant, lock);
-    const insertion = toInsertion(tenant, record, null, now);
+    const held = new HeldItems(tenant, { input, output: response.output });
+    const insertion = toInsertion(tenant, record, null, now, held.fields);
     const [refusal] = await this.redis.write(
       run(
         SAVE_TURN,
@@ -45,7 +47,7 @@ export class RedisConversationTurns {
         ...toTurnEntries(record),
       ),
       ...indexCommands(keys, tenant, lock, insertion, now),
-      ...holderCommands(keys, tenant, insertion, { input, output: response.output }, now),
+      ...held.enter(keys, insertion, now),
       ...this.index.addCommands(tenant, id, shownItems(record), now),
     );
     if (refusal !== null) throw toTurnError(refusal as TurnRefusal, id);

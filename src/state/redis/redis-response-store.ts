@@ -20,7 +20,8 @@ import type { ResponseRecord } from '../response-record.js';
 import { type Chain, type DeleteOptions, ResponseStore } from '../response-store.js';
 import { readItems, readResponse } from '../stored-response.js';
 import type { ConversationIndex } from './conversation-index.js';
-import { holderCommands, indexCommands } from './indexes.js';
+import { HeldItems } from './held-items.js';
+import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import { toTexts } from './listed-responses.js';
@@ -203,14 +204,15 @@ export class RedisResponseStore extends ResponseStore {
       throw new WriteLockLostError(sessionId);
     }
     const now = this.clock.now();
-    const insertion = toInsertion(tenant, record, parentId, now);
+    const held = new HeldItems(tenant, { input, output: response.output });
+    const insertion = toInsertion(tenant, record, parentId, now, held.fields);
     const args = [now, isHere && fence !== null ? fence : '', ...insertionArgs(insertion, lock)];
     // Remembered at once, for saves that continue it before this one is answered.
     this.parts.locators.know(tenant, response.id, lock);
     const [saved] = await this.redis.write(
       run(SAVE, [this.keys.place(tenant, lock).base], ...args),
       ...indexCommands(this.keys, tenant, lock, insertion, now),
-      ...holderCommands(this.keys, tenant, insertion, { input, output: response.output }, now),
+      ...held.enter(this.keys, insertion, now),
     );
     if ((saved as Saved) === 'lost') throw new WriteLockLostError(sessionId);
     return (saved as Saved) === 'saved';

@@ -19,7 +19,8 @@ import type { ResponseRecord } from '../response-record.js';
 import type { DeleteOptions } from '../response-store.js';
 import { readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
-import { holderCommands, indexCommands } from './indexes.js';
+import { HeldItems } from './held-items.js';
+import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import type { Locators } from './locators.js';
@@ -194,7 +195,9 @@ export class RedisRuns {
       ...record,
       ...{ given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER },
     };
+    const held = new HeldItems(tenant, response.store ? { input: record.input } : {});
     const fields = [
+      ...held.fields,
       ...['attempt', 0, 'attempts', 0, 'stream', isStream ? 1 : 0, 'jobs', JSON.stringify([job])],
       ...(response.store ? [] : ['continuable', 0]),
     ];
@@ -204,7 +207,7 @@ export class RedisRuns {
     const [created] = await redis.write(
       run(CREATE_RUN, [keys.place(tenant, lock).base], ...values),
       ...indexCommands(keys, tenant, lock, insertion, now),
-      ...(response.store ? holderCommands(keys, tenant, insertion, { input: record.input }, now) : []),
+      ...held.enter(keys, insertion, now),
     );
     return (created as Created) === 'saved';
   }

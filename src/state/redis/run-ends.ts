@@ -11,10 +11,12 @@ import { bytesOf, readItems, toBody } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries, type TurnItems } from './conversation-items.js';
-import { expiryCommand, holderCommands, usefulFor } from './indexes.js';
+import { HeldItems } from './held-items.js';
+import { renewalCommands } from './indexes.js';
 import { slackOf, toOutputTexts } from './insertion.js';
 import type { RedisKeys } from './keys.js';
 import { batchArgs } from './log-entries.js';
+import { sessionsOf } from './membership.js';
 import type { Redis } from './redis.js';
 import { identify, type IdentifiedJob, type RedisJobQueue } from './redis-job-queue.js';
 import type { RedisNotices } from './redis-notices.js';
@@ -50,7 +52,8 @@ export interface RunState {
   readonly hasEnded: boolean;
   /** Latest attempt. */
   readonly attempt: number;
-  readonly sessionId: string;
+  /** The sessions that it is in. */
+  readonly sessions: readonly string[];
   /** Unix seconds. */
   readonly createdAt: number;
   readonly jobs: readonly IdentifiedJob[];
@@ -91,39 +94,57 @@ export class RunEnds {
     entry: RunEntry,
     times: Pick<Ending, 'expiresAt' | 'logExpiresAt'>,
     output: readonly Item[],
+    isShown: boolean,
     jobs: readonly IdentifiedJob[],
   ): Promise<void> {
     const { redis, keys, index, clock } = this.parts;
     const { tenant, lock, responseKey } = entry;
     const now = clock.now();
-    const lifetime = { id: responseKey, expiresAt: times.expiresAt, slack: slackOf(times.expiresAt, now) };
-    const ttl = usefulFor(lifetime, now);
+    const key = this.keyOf(entry);
+    const [created, fields, input] = await redis.read(
+      ['HGET', key, 'created'],
+      ['HKEYS', key],
+      ['GET', `${key}:input`],
+    );
+    // It was freed meanwhile.
+    if (created === null) return;
+    const indexed = {
+      id: responseKey,
+      sessions: sessionsOf(fields as readonly string[]),
+      createdAt: Number(created),
+      expiresAt: times.expiresAt,
+      slack: slackOf(times.expiresAt, now),
+    };
+    const shown = isShown ? { input: readItems(input as string | null), output } : {};
     await redis.write(
-      expiryCommand(keys, entry, times.expiresAt, ttl),
-      ['PEXPIRE', keys.locatorOfKey(tenant, responseKey), ttl],
-      ...holderCommands(keys, tenant, lifetime, { output }, now),
+      // Until now they were of use only as long as it is renewed.
+      ...renewalCommands(keys, tenant, lock, indexed, now),
+      ...new HeldItems(tenant, shown).enter(keys, indexed, now),
       index.forgetting(entry, times.logExpiresAt, now),
       ...index.begun(entry),
     );
     await this.parts.jobs.add(jobs);
-    await redis.write(['HDEL', this.keyOf({ tenant, lock, responseKey }), 'jobs'], ...index.left(entry));
+    await redis.write(['HDEL', key, 'jobs'], ...index.left(entry));
   }
 
   /** The states of background responses; undefined for those that are gone. */
   async statesOf(entries: readonly RunEntry[]): Promise<readonly (RunState | undefined)[]> {
     const now = this.parts.clock.now();
-    const fields = ['status', 'expires', 'ended', 'attempt', 'session', 'created', 'jobs'];
+    const fields = ['status', 'expires', 'ended', 'attempt', 'created', 'jobs'];
     const replies = await this.parts.redis.read(
-      ...entries.map((entry): Command => ['HMGET', this.keyOf(entry), ...fields]),
+      ...entries.flatMap((entry): readonly Command[] => [
+        ['HMGET', this.keyOf(entry), ...fields],
+        ['HKEYS', this.keyOf(entry)],
+      ]),
     );
-    return replies.map((reply) => {
-      const [status, expires, ended, attempt, session, createdAt, jobs] = reply as readonly (string | null)[];
+    return entries.map((_, index) => {
+      const [status, expires, ended, attempt, createdAt, jobs] = replies[2 * index] as readonly (string | null)[];
       if (status === null || Number(expires) <= now) return undefined;
       return {
         isQueued: status === 'queued',
         hasEnded: ended !== null,
         attempt: Number(attempt),
-        sessionId: JSON.parse(session ?? '""') as string,
+        sessions: sessionsOf(replies[2 * index + 1] as readonly string[]),
         createdAt: Number(createdAt),
         jobs: jobs === null || jobs === undefined ? [] : (JSON.parse(jobs) as readonly IdentifiedJob[]),
       };
@@ -140,8 +161,7 @@ export class RunEnds {
     );
     const [expiresAt, logExpiresAt] = (times as readonly (string | null)[]).map(Number);
     if (expiresAt === undefined || logExpiresAt === undefined) return;
-    const items = store === '0' ? [] : readItems(output as string | null);
-    await this.settle(entry, { expiresAt, logExpiresAt }, items, jobs);
+    await this.settle(entry, { expiresAt, logExpiresAt }, readItems(output as string | null), store !== '0', jobs);
   }
 
   /** Does what a sweep does otherwise; failures are logged. */
@@ -171,7 +191,7 @@ export class RunEnds {
     if (outcome[0] === 'ended') {
       await this.tryTo(async () => {
         if (turn !== null) await this.showIn(entry.tenant, turn);
-        await this.settle(entry, ending, response.store ? response.output : [], jobs);
+        await this.settle(entry, ending, response.output, response.store, jobs);
       });
     }
     return outcome[0] === 'same' ? 'ended' : outcome[0];
@@ -217,7 +237,11 @@ export class RunEnds {
       ...[now, responseKey, attempt ?? '', lastEntry ?? '', ...batchArgs(log)],
       ...[fence ?? '', JSON.stringify(lock), response.status, expiresAt, slackOf(expiresAt, now), logExpiresAt],
       ...[bytesOf([body]) + size, itemsSize, origin === null ? '' : JSON.stringify(origin)],
-      ...[jobs.length === 0 ? '' : JSON.stringify(jobs), texts.length + 2, ':body', body, ...texts],
+      ...[
+        jobs.length === 0 ? '' : JSON.stringify(jobs),
+        response.store ? new HeldItems(tenant, { output: response.output }).names : '',
+      ],
+      ...[texts.length + 2, ':body', body, ...texts],
       ...(turn === null ? [] : [turn.conversation.version, ...toTurnEntries(turn)]),
     );
   }

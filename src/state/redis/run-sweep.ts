@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { NEVER } from '../background-record.js';
-import { indexCommands } from './indexes.js';
+import { renewalCommands } from './indexes.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import type { RedisJobQueue } from './redis-job-queue.js';
@@ -93,8 +93,8 @@ export class RunSweep {
     const now = clock.now();
     // Its creation may have ended before it could be found: its run, too, has to find it.
     await redis.write(
-      ...unfinished.flatMap(({ entry: { tenant, lock, responseKey }, state: { sessionId, createdAt } }) =>
-        indexCommands(keys, tenant, lock, { id: responseKey, sessions: [sessionId], createdAt, expiresAt: NEVER, slack: 0 }, now),
+      ...unfinished.flatMap(({ entry: { tenant, lock, responseKey }, state: { sessions, createdAt } }) =>
+        renewalCommands(keys, tenant, lock, { id: responseKey, sessions, createdAt, expiresAt: NEVER, slack: 0 }, now),
       ),
     );
     // Those that are there stay as they are.

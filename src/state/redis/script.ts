@@ -7,6 +7,9 @@ export interface Script {
   readonly text: string;
 }
 
+/** Begins a script that frees memory in the end: it runs also when memory is full. */
+export const FREES_MEMORY = '#!lua flags=allow-oom\n';
+
 /** A command: a name with its arguments, or a script with its keys and arguments. */
 export type Command =
   | readonly [name: string, key: string, ...args: readonly (string | number)[]]

@@ -13,11 +13,13 @@ import type { RedisRuns } from './redis-runs.js';
 import type { Redis } from './redis.js';
 import { type Command, run } from './script.js';
 import type { GoneReply } from './scripts/delete.js';
-import { FREE, SWEEP, type SweepReply } from './scripts/free.js';
+import { FREE, type Freed, SWEEP, type SweepReply } from './scripts/free.js';
 import { GRACE_MS } from './scripts/lifetimes.js';
 
 /** Most responses per script. */
 const BATCH = 1000;
+/** Most commands that are sent together. */
+const COMMANDS = 1000;
 /** Most responses of an index that one sweep looks at. */
 const SWEPT = 64;
 
@@ -77,7 +79,7 @@ export class Tombstones {
     const done = places.map((place, index) => this.settle(place, swept[index] as SweepReply, now));
     const commands = done.flat();
     const gone = swept.flatMap((reply) => idsOf((reply as SweepReply)[0]));
-    await Promise.all([commands.length > 0 && this.redis.write(...commands), this.notices.deleted(gone)]);
+    await Promise.all([this.writeAll(commands), this.notices.deleted(gone)]);
     const isFull = replies.some((reply) => (reply as Entries).length === SWEPT);
     return isFull && commands.length > 0;
   }
@@ -93,14 +95,23 @@ export class Tombstones {
         run(FREE, [base], this.clock.now(), ...ids),
         ...this.farewell(tenant, lock, batch),
       );
-      await this.remove(tenant, lock, freed as readonly string[]);
+      await this.remove(tenant, lock, freed as readonly Freed[]);
     }
   }
 
-  private async remove(tenant: Tenant, lock: string, freed: readonly string[]): Promise<void> {
-    this.locators.forget(tenant, freed);
-    const commands = removalCommands(this.keys, tenant, lock, freed);
-    if (commands.length > 0) await this.redis.write(...commands);
+  private async remove(tenant: Tenant, lock: string, freed: readonly Freed[]): Promise<void> {
+    this.locators.forget(
+      tenant,
+      freed.map(([id]) => id),
+    );
+    await this.writeAll(removalCommands(this.keys, tenant, lock, freed));
+  }
+
+  /** Not all at once: a response may have many items. */
+  private async writeAll(commands: readonly Command[]): Promise<void> {
+    for (let start = 0; start < commands.length; start += COMMANDS) {
+      await this.redis.write(...commands.slice(start, start + COMMANDS));
+    }
   }
 
   /** What follows from the sweep of a place. */
@@ -109,7 +120,10 @@ export class Tombstones {
     [gone, freed, later, missing]: SweepReply,
     now: number,
   ): readonly Command[] {
-    this.locators.forget(tenant, freed);
+    this.locators.forget(
+      tenant,
+      freed.map(([id]) => id),
+    );
     const kept = new Set(later.map(([id]) => id));
     for (const id of missing) if ((times.get(id) ?? 0) > now - CERTAIN_MS) kept.add(id);
     const rest = [...times.keys()].filter((id) => !kept.has(id));

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { FREES_MEMORY, type Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 
 /**
@@ -8,7 +8,7 @@ import { CONVERSATIONS } from './conversations.js';
  */
 export const DELETE_CONVERSATION: Script = {
   name: 'delete-conversation',
-  text: `${CONVERSATIONS}
+  text: `${FREES_MEMORY}${CONVERSATIONS}
 local base = KEYS[1]
 if not findConversation(base) then return nil end
 local ids = redis.call('HKEYS', base .. ':item-ids')

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { FREES_MEMORY, type Script } from '../script.js';
 import { CONVERSATIONS } from './conversations.js';
 import { LOCKS } from './locks.js';
 
@@ -14,7 +14,7 @@ export type ItemDeleted =
  */
 export const DELETE_ITEM: Script = {
   name: 'delete-item',
-  text: `${LOCKS}${CONVERSATIONS}
+  text: `${FREES_MEMORY}${LOCKS}${CONVERSATIONS}
 local base = KEYS[1]
 local about = base .. ':conversation'
 if not findConversation(base) then return {'not_found'} end

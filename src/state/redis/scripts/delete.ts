@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { FREES_MEMORY, type Script } from '../script.js';
 import { RESPONSES } from './responses.js';
 
 /** Responses that are gone, each with the fields of the sessions that it belonged to. */
@@ -37,7 +37,7 @@ end
  */
 export const DELETE: Script = {
   name: 'delete',
-  text: `${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
+  text: `${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone, doomed, i = {}, {ARGV[3]}, 1
 if not visible_to(ARGV[5], ARGV[3], ARGV[2]) then return gone end
 while doomed[i] do

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { FREES_MEMORY, type Script } from '../script.js';
 import { LOCKS } from './locks.js';
 
 /**
@@ -8,6 +8,6 @@ import { LOCKS } from './locks.js';
  */
 export const RELEASE_LOCK: Script = {
   name: 'release-lock',
-  text: `${LOCKS}
+  text: `${FREES_MEMORY}${LOCKS}
 release_lock(ARGV[1], ARGV[2])`,
 };

@@ -1,6 +1,6 @@
 import { NEVER } from '../../background-record.js';
 import { CONVERSATIONS } from './conversations.js';
-import { GRACE_MS, LONGEST_MS } from './lifetimes.js';
+import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './lifetimes.js';
 
 /**
  * Functions in Lua about the responses of one place, for scripts to begin with. `KEYS[1]`: the base of the place's keys.
@@ -10,7 +10,7 @@ import { GRACE_MS, LONGEST_MS } from './lifetimes.js';
  * A response is kept until its field `until`, which is not before its expiry and not before `until` of a response that
  * continues it: a chain is whole as long as its last response is there, also when nobody purges. One that was made in a
  * conversation has the fields `conversation`, the base of its place, and `position`, after which its turn was appended.
- * `by` names the latest call that deleted it or took it out of a session.
+ * `held` names the items that it shows (`HeldItems`). `by` names the latest call that deleted it or took it out of a session.
  */
 export const RESPONSES = `${CONVERSATIONS}
 local base, now = KEYS[1], tonumber(ARGV[1])
@@ -86,8 +86,9 @@ local function insert(r)
   for i = r.firstText, r.lastText, 2 do redis.call('SET', key .. ARGV[i], ARGV[i + 1], 'PX', ms) end
   if r.isMember then
     redis.call('ZADD', base .. ':members', r.created, r.id)
-    local left = redis.call('PTTL', base .. ':members')
-    if left < tonumber(ms) then redis.call('PEXPIRE', base .. ':members', ms) end
+    -- The list is renewed while the response has not ended, and then once more.
+    local listed = r.expires >= ${NEVER} and ${UNFINISHED_MS} or tonumber(ms)
+    if redis.call('PTTL', base .. ':members') < listed then redis.call('PEXPIRE', base .. ':members', whole(listed)) end
   end
 end
 

@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { FREES_MEMORY, type Script } from '../script.js';
 import { HIDE, VISIBLE_TO_CALL, type GoneReply } from './delete.js';
 import { RESPONSES } from './responses.js';
 
@@ -32,7 +32,7 @@ export type LeaveReply = readonly [gone: GoneReply, left: readonly string[]];
  */
 export const LEAVE: Script = {
   name: 'leave',
-  text: `${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
+  text: `${FREES_MEMORY}${RESPONSES}${HIDE}${VISIBLE_TO_CALL}
 local gone, left = {}, {}
 for i = 4, #ARGV do
   local id = ARGV[i]
