@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { NEVER } from '../background-record.js';
+import { inOneLine } from '../errors.js';
 import { indexCommands } from './indexes.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
@@ -48,7 +49,9 @@ export class RunSweep {
   start(): void {
     this.timer = this.parts.clock.schedule(INTERVAL_MS, () => {
       this.running = this.sweep()
-        .catch((error: unknown) => this.outages.warn('background responses are looked after later', String(error)))
+        .catch((error: unknown) =>
+          this.outages.warn('the check for abandoned background responses is postponed', inOneLine(error)),
+        )
         // One at a time.
         .then(() => this.timer?.refresh());
     });
@@ -94,7 +97,13 @@ export class RunSweep {
     // Its creation may have ended before it could be found: its run, too, has to find it.
     await redis.write(
       ...unfinished.flatMap(({ entry: { tenant, lock, responseKey }, state: { sessionId, createdAt } }) =>
-        indexCommands(keys, tenant, lock, { id: responseKey, sessions: [sessionId], createdAt, expiresAt: NEVER, slack: 0 }, now),
+        indexCommands(
+          keys,
+          tenant,
+          lock,
+          { id: responseKey, sessions: [sessionId], createdAt, expiresAt: NEVER, slack: 0 },
+          now,
+        ),
       ),
     );
     // Those that are there stay as they are.
