@@ -37,7 +37,8 @@ export class RedisUrlError extends Error {
 /** Reads REDIS_URL. Throws RedisUrlError. */
 export function parseRedisUrl(text: string): RedisAddress {
   const form = FORM.exec(text)?.groups;
-  if (form === undefined) throw new RedisUrlError(faultOfForm(text));
+  // A slash of a password ends what is taken for the host.
+  if (form === undefined || form['path']?.includes('@')) throw new RedisUrlError(faultOfForm(text));
   const { tls, kind = 'single', login = '', hosts = '', path = '', query = '' } = form;
   const isSentinel = kind === 'sentinel';
   const addresses = hosts.split(',').map((host, index) => toHost(host, index + 1, isSentinel ? 26_379 : 6379));

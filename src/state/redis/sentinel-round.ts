@@ -36,11 +36,12 @@ export class SentinelRound {
   /** Ends the round. Returns why no Sentinel has named the primary; undefined when one has, or when there are none. */
   end(): Error | undefined {
     const { sentinels, name = '' } = this.client.options;
-    const reasons = [...this.failures.values()];
+    const failures = [...this.failures];
     this.failures.clear();
     // Otherwise another one was not asked any more: it has named the primary.
-    if (!sentinels || reasons.length < sentinels.length) return undefined;
-    if (reasons.every((reason) => UNAWARE.test(reason))) return new UnknownPrimaryError(name);
-    return new Error(`no Sentinel names the primary: ${reasonOf(new Error(reasons.at(-1)))}`);
+    if (!sentinels || failures.length < sentinels.length) return undefined;
+    if (failures.every(([, reason]) => UNAWARE.test(reason))) return new UnknownPrimaryError(name);
+    const said = failures.map(([sentinel, reason]) => `${sentinel}: ${reasonOf(new Error(reason))}`);
+    return new Error(`no Sentinel names the primary: ${said.join('; ')}`);
   }
 }
