@@ -101,7 +101,8 @@ function tlsOf({ authorities }: RedisAddress): { readonly ca?: Buffer } {
 function isPem(file: Buffer): boolean {
   if (!file.includes('-----BEGIN CERTIFICATE-----')) return false;
   try {
-    return new X509Certificate(file).subject !== undefined;
+    new X509Certificate(file);
+    return true;
   } catch {
     return false;
   }
