@@ -2,7 +2,7 @@ import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './listen-address.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
-import { parseRedisUrl } from './redis-url.js';
+import { faultOfRedisUrl } from './redis-url.js';
 import { faultOfSealKeys } from './seal-keys.js';
 import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
 
@@ -61,10 +61,10 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
   ],
   [
     ['STATE', 'REDIS_URL'],
-    ({ STATE, REDIS_URL: url }) =>
-      (STATE === 'redis' || url !== '') && parseRedisUrl(url) === undefined
-        ? 'REDIS_URL: expected redis://user:password@host:6379/0, rediss:// for TLS, redis+cluster://host,host or redis+sentinel://host,host/primary.'
-        : undefined,
+    ({ STATE, REDIS_URL: url }) => {
+      const fault = STATE === 'redis' || url !== '' ? faultOfRedisUrl(url) : undefined;
+      return fault === undefined ? undefined : `REDIS_URL: ${fault}`;
+    },
   ],
   [
     ['WORKERS', 'STATE'],

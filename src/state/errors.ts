@@ -123,3 +123,8 @@ export class GraphTooLargeError extends StateError {
 export class StateStartError extends Error {
   override readonly name = 'StateStartError';
 }
+
+/** An error in one line for the log: why the storage does not work, without the name of a class, and of anything else with it. */
+export function inOneLine(error: unknown): string {
+  return error instanceof StateError ? error.message : String(error);
+}

@@ -5,6 +5,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 import { Environment } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
 import { Clock, type Timer } from '../time/index.js';
+import { inOneLine } from './errors.js';
 import { ResponseStore } from './response-store.js';
 
 /** Frees expired responses every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
@@ -35,7 +36,7 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
         if (this.timer === null) return;
       }
     } catch (error) {
-      this.outages.warn('expired responses were not purged', String(error));
+      this.outages.warn('expired responses were not purged', inOneLine(error));
     }
     this.timer?.refresh();
   }

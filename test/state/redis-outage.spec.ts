@@ -5,11 +5,13 @@ import type { Tenant } from '../../src/access/index.js';
 import { StoreUnavailableError } from '../../src/state/index.js';
 import type { RedisSettings } from '../../src/state/redis/connection-options.js';
 import type { RedisBackend } from '../../src/state/redis/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
 import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
 import { startRedis } from '../support/redis/redis-server.js';
+import { startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { append, contextFrom, contextOf, newTenant, recordOf, TTL_MS } from './records.js';
 import { type OpenedRedis, openRedis } from './redis-fixture.js';
@@ -184,6 +186,39 @@ describeRedis('a Redis that is full', () => {
     await client.config('SET', 'maxmemory', '0');
     client.disconnect();
     await append(responses, tenant, 'after');
+  });
+});
+
+describeRedis('a Redis that is full while a background turn runs', () => {
+  it('has the turn wait for room, and end', async () => {
+    await using redis = await startRedis();
+    await using service = await startService({
+      providers: [ScriptedProvider],
+      environment: { STATE: 'redis', REDIS_URL: redis.url, BACKGROUND_MAX_ATTEMPTS: 1 },
+    });
+    const client = new Client(redis.port);
+    const provider = service.app.get(ScriptedProvider);
+    const started = Promise.withResolvers<undefined>();
+    const room = Promise.withResolvers<undefined>();
+    provider.play(async function* () {
+      started.resolve(undefined);
+      await room.promise;
+      yield { type: 'text', delta: 'ok' };
+      yield { type: 'finish', reason: 'stop' };
+    });
+    const openai = service.client();
+    const { id } = await openai.responses.create({ model: 'any', input: 'Hello', background: true });
+    await started.promise;
+    await client.config('SET', 'maxmemory', '1');
+    room.resolve(undefined);
+    const refusals = async (): Promise<number> =>
+      Number(/errorstat_OOM:count=(\d+)/.exec(await client.info('errorstats'))?.[1] ?? 0);
+    while ((await refusals()) < 3) await clock.sleep(10);
+    await client.config('SET', 'maxmemory', '0');
+    let { status } = await openai.responses.retrieve(id);
+    while (status === 'queued' || status === 'in_progress') ({ status } = await openai.responses.retrieve(id));
+    expect(status).toBe('completed');
+    client.disconnect();
   });
 });
 

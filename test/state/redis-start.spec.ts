@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Redis as Client } from 'ioredis';
 
@@ -10,6 +10,7 @@ import { Environment } from '../../src/config/index.js';
 import { StateStartError, StoreUnavailableError } from '../../src/state/index.js';
 import type { RedisSettings } from '../../src/state/redis/connection-options.js';
 import { RedisBackend } from '../../src/state/redis/index.js';
+import { FakeClock } from '../../src/testing/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { makeCertificate } from '../support/redis/certificate.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
@@ -97,6 +98,67 @@ describeRedis('the start of a backend over Redis', () => {
     await expectRefused(server.url, /redis\+cluster:\/\//);
   });
 
+  it('is refused by a server that is said to be a cluster and is none', async () => {
+    await using server = await startRedis();
+    await expectRefused(
+      server.url.replace('redis:', 'redis+cluster:'),
+      /^REDIS_URL: the server is not part of a cluster; use redis:\/\/\.$/,
+    );
+  });
+
+  it('is refused by Sentinels that do not know the primary', async () => {
+    await using sentinels = await startRedisSentinels();
+    await expectRefused(
+      sentinels.url.replace(/main$/, 'other'),
+      /^REDIS_URL: the Sentinels do not know a primary named 'other'\.$/,
+    );
+  });
+
+  it('waits for Sentinels that are away, and says why, once', async () => {
+    const warnings = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await using proxy = await TcpProxy.open(1);
+    await proxy.cut();
+    const backend = backendFor(`redis+sentinel://127.0.0.1:${proxy.port}/main`);
+    await backend.start();
+    for (let failures = 0; failures < 3; failures += 1) {
+      await expect(backend.secrets.find('key')).rejects.toBeInstanceOf(StoreUnavailableError);
+      await clock.sleep(100);
+    }
+    const lines = warnings.mock.calls.map(String).filter((line) => line.startsWith('Redis is not available yet'));
+    warnings.mockRestore();
+    expect(lines).toEqual([
+      `Redis is not available yet: no Sentinel names the primary: 127.0.0.1:${proxy.port}: the connection was lost`,
+    ]);
+  });
+
+  it('warns once when Redis is told to evict while it serves', async () => {
+    const warnings = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await using server = await startRedis();
+    const time = new FakeClock();
+    const backend = new RedisBackend(Object.assign(new Environment(), { REDIS_URL: server.url }), time);
+    backends.push(backend);
+    await backend.start();
+    const client = new Client(server.port);
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const looks = async (): Promise<number> =>
+      Number(/cmdstat_info:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]);
+    for (let minute = 0; minute < 3; minute += 1) {
+      time.advance(60_000);
+      let last = await looks();
+      // Each question of ours is counted as well.
+      for (let next = await looks(); next === last + 1; next = await looks()) {
+        last = next;
+        time.advance(60_000);
+      }
+    }
+    const lines = (): readonly string[] => warnings.mock.calls.map(String).filter((line) => /maxmemory/.test(line));
+    while (lines().length === 0) await clock.sleep(10);
+    expect(lines()).toEqual([expect.stringMatching(/^maxmemory-policy is allkeys-lru: .*noeviction\.$/)]);
+    expect(await backend.secrets.getOrCreate('key', 'value')).toBe('value');
+    warnings.mockRestore();
+    client.disconnect();
+  });
+
   it('is served by a cluster and by the primary that Sentinels name', async () => {
     await using cluster = await startRedisCluster();
     await expectServed(cluster.url);
@@ -115,6 +177,9 @@ describeRedis('the start of a backend over Redis', () => {
     const url = `rediss://127.0.0.1:${port.port}`;
     await expectServed(`${url}?ca=${certificate}`);
     expect(() => backendFor(`${url}?ca=${certificate}.missing`)).toThrow(/^REDIS_URL: the file of 'ca' cannot be read/);
+    expect(() => backendFor(`${url}?ca=${key}`)).toThrow(
+      /^REDIS_URL: the file of 'ca' has no certificate in PEM format/,
+    );
     await expectRefused(url, /^REDIS_URL: .*self.signed certificate/i);
     await rm(directory, { recursive: true });
   });

@@ -7,6 +7,7 @@ import {
   ContextTooLargeError,
   DeletionNotices,
   EventLog,
+  inOneLine,
   isOutOfPlace,
   type Job,
   JobHandedBackError,
@@ -204,7 +205,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 
   /** Ends turns that wait since before a time, oldest first. Never rejects. */
   private async endQueued(createdBefore: number, most: number, reason: ResponseErrorBody): Promise<void> {
-    const warn = (error: unknown): void => this.outages.warn('turns that wait were not ended', String(error));
+    const warn = (error: unknown): void => this.outages.warn('expired waits were not checked', inOneLine(error));
     try {
       for (const { tenant, responseId } of await this.store.queuedBefore(createdBefore, most)) {
         await this.endings.fail(tenant, responseId, reason, { onlyQueued: true }).catch(warn);

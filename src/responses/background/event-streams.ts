@@ -4,7 +4,7 @@ import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { EventLog, type LogPage, RunNotices } from '../../state/index.js';
+import { EventLog, inOneLine, type LogPage, RunNotices } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import { FollowedLog, type LogEvents } from './followed-log.js';
 import { type EventStream, LogReader } from './log-reader.js';
@@ -72,7 +72,7 @@ export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdo
       },
       wait: (wake) => followed.whenChanged(wake),
       retry: (error) => {
-        this.outages.warn(`the stream of ${responseId} waits for the store`, String(error));
+        this.outages.warn(`the stream of ${responseId} waits for the store`, inOneLine(error));
       },
       leave: () => this.leave(responseId, followed),
     });

@@ -1,8 +1,10 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 import { Cluster, type ClusterOptions, Redis as Client, type RedisOptions } from 'ioredis';
 
 import { type Environment, parseRedisUrl, type RedisAddress } from '../../config/index.js';
+import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 
 /** The variables of Redis. */
@@ -85,15 +87,31 @@ function shared(address: RedisAddress, { REDIS_COMMAND_TIMEOUT_MS }: RedisSettin
 
 function tlsOf({ authorities }: RedisAddress): { readonly ca?: Buffer } {
   if (authorities === undefined) return {};
+  let ca: Buffer;
   try {
-    return { ca: readFileSync(authorities) };
+    ca = readFileSync(authorities);
   } catch (error) {
     throw new StateStartError(`REDIS_URL: the file of 'ca' cannot be read.`, { cause: error });
+  }
+  // Node ignores one that it does not understand.
+  if (!isPem(ca)) throw new StateStartError(`REDIS_URL: the file of 'ca' has no certificate in PEM format.`);
+  return { ca };
+}
+
+function isPem(file: Buffer): boolean {
+  if (!file.includes('-----BEGIN CERTIFICATE-----')) return false;
+  try {
+    new X509Certificate(file);
+    return true;
+  } catch {
+    return false;
   }
 }
 
 function addressOf({ REDIS_URL }: RedisSettings): RedisAddress {
-  const address = parseRedisUrl(REDIS_URL);
-  if (address === undefined) throw new StateStartError('REDIS_URL: not a URL of Redis.');
-  return address;
+  try {
+    return parseRedisUrl(REDIS_URL);
+  } catch (error) {
+    throw new StateStartError(`REDIS_URL: ${describe(error)}`, { cause: error });
+  }
 }

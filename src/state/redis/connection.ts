@@ -5,9 +5,13 @@ import { Cluster, type Redis as Client } from 'ioredis';
 
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
-import { describe } from '../driver-errors.js';
 import { PAUSES } from '../pauses.js';
 import { createClient, type RedisSettings } from './connection-options.js';
+import { reasonOf } from './reason.js';
+import { isEndOfRound, SentinelRound } from './sentinel-round.js';
+
+/** A connection that ends without an error: the driver closes the one to a server that is no primary any more. */
+const closed = (): Error => new Error('the connection was closed');
 
 /**
  * A connection that opens itself again when it is lost: at once, then with pauses that grow. Nothing is queued while it is
@@ -19,7 +23,8 @@ export class Connection {
   private readonly outages = new OutageLog(this.logger);
   private readonly backoff: Backoff;
   private state: 'new' | 'ready' | 'lost' | 'away' | 'closed' = 'new';
-  private reason: unknown = new Error('Redis is not connected');
+  private reason: unknown = closed();
+  private readonly round: SentinelRound | undefined;
   private opening: PromiseWithResolvers<void> | undefined;
 
   constructor(settings: RedisSettings, clock: Clock) {
@@ -31,14 +36,21 @@ export class Connection {
       commandTimeout: settings.REDIS_COMMAND_TIMEOUT_MS,
       retryStrategy: () => this.pause(),
     });
+    this.round = this.client instanceof Cluster ? undefined : new SentinelRound(this.client);
     this.client.on('ready', () => this.ready());
     this.client.on('error', (error: unknown) => {
-      this.reason = error;
+      // Said of a round that has ended: its reason says more.
+      if (this.state !== 'away' || !isEndOfRound(error)) this.reason = error;
     });
   }
 
   get isReady(): boolean {
     return this.client.status === 'ready';
+  }
+
+  /** Why nothing can be sent; undefined while there is a connection, or the first attempt to open one again. */
+  get fault(): unknown {
+    return this.state === 'away' ? this.reason : undefined;
   }
 
   /** Every server that is written to. */
@@ -66,7 +78,7 @@ export class Connection {
   async close(): Promise<void> {
     const wasReady = this.isReady;
     this.state = 'closed';
-    this.fail(new Error('the connection was closed'));
+    this.fail(closed());
     // The server closes the connection; a driver that closes a closed one waits for two seconds.
     const hasQuit = wasReady && (await this.client.quit().catch(() => undefined)) !== undefined;
     if (!hasQuit && this.client.status !== 'end') this.client.disconnect();
@@ -75,6 +87,7 @@ export class Connection {
   private ready(): void {
     if (this.state === 'away') this.logger.log('Redis is available again');
     this.state = 'ready';
+    this.reason = closed();
     this.backoff.succeeded();
     this.opening?.resolve();
     this.opening = undefined;
@@ -83,12 +96,13 @@ export class Connection {
   /** The pause before the next attempt to connect, ms; null when there is to be none. */
   private pause(): number | null {
     if (this.state === 'closed') return null;
+    this.reason = this.round?.end() ?? this.reason;
     if (this.state === 'ready') {
       this.state = 'lost';
       return 0;
     }
     // Only who waits for the first attempt is told why it failed.
-    if (this.state === 'lost') this.outages.warn('the connection was lost', describe(this.reason));
+    if (this.state === 'lost') this.outages.warn('the connection was lost', reasonOf(this.reason));
     this.state = 'away';
     this.fail(this.reason);
     return this.backoff.failed();

@@ -4,6 +4,7 @@ import type { JobsOptions, Queue, RedisQueueBackend } from 'bullmq';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import type { QueueName, QueueOptions } from '../job-queue.js';
+import { inOneLine } from '../errors.js';
 import { repeatUntilDone } from '../repeat.js';
 import type { Redis } from './redis.js';
 
@@ -65,7 +66,7 @@ export class JobEngine {
   }
 
   warn(what: string, reason: unknown): void {
-    this.outages.warn(what, String(reason));
+    this.outages.warn(what, inOneLine(this.redis.explain(reason)));
   }
 
   private async open(name: QueueName, options: object): Promise<Queue> {

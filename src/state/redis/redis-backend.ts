@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
 
+import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import { PAUSES } from '../pauses.js';
 import { RunNotices } from '../run-notices.js';
@@ -10,6 +10,7 @@ import { StateBackend } from '../state-backend.js';
 import { ConversationIndex } from './conversation-index.js';
 import type { RedisSettings } from './connection-options.js';
 import { DanglingEntries } from './dangling-entries.js';
+import { EvictionWatch } from './eviction-watch.js';
 import { RedisKeys } from './keys.js';
 import { KnownVersions } from './known-versions.js';
 import { ListedResponses } from './listed-responses.js';
@@ -17,7 +18,8 @@ import { Locators } from './locators.js';
 import { RedisConversationStore } from './redis-conversation-store.js';
 import { RedisConversationTurns } from './redis-conversation-turns.js';
 import { Redis } from './redis.js';
-import { isPassing, isRefusal } from './redis-errors.js';
+import { reasonOf } from './reason.js';
+import { isPassing } from './redis-errors.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { RedisJobQueue } from './redis-job-queue.js';
 import { RedisNotices } from './redis-notices.js';
@@ -28,7 +30,7 @@ import { RedisSecretStore } from './redis-secret-store.js';
 import { RedisTransfer } from './redis-transfer.js';
 import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
-import { refusalOf } from './requirements.js';
+import { startFaultOf } from './requirements.js';
 import { RunEnds } from './run-ends.js';
 import { RunIndex } from './run-index.js';
 import { RunSweep } from './run-sweep.js';
@@ -49,9 +51,11 @@ export class RedisBackend extends StateBackend {
   override readonly jobs: RedisJobQueue;
   override readonly transfer: RedisTransfer;
   private readonly logger = new Logger('Redis');
+  private readonly outages: OutageLog;
   private readonly redis: Redis;
   private readonly published: RedisNotices;
   private readonly sweep: RunSweep;
+  private readonly eviction: EvictionWatch;
   private readonly stopping = new AbortController();
 
   /** Throws StateStartError when a file that REDIS_URL names cannot be read. */
@@ -61,7 +65,9 @@ export class RedisBackend extends StateBackend {
   ) {
     super();
     const keys = new RedisKeys(settings.REDIS_PREFIX);
+    this.outages = new OutageLog(this.logger, clock);
     this.redis = new Redis(settings, clock);
+    this.eviction = new EvictionWatch(this.redis, clock);
     this.published = new RedisNotices(settings, this.redis, keys, this.notices, this.runNotices, clock);
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.secrets = new RedisSecretStore(this.redis, keys);
@@ -106,11 +112,13 @@ export class RedisBackend extends StateBackend {
     }
     this.published.start();
     this.sweep.start();
+    this.eviction.start();
   }
 
   override async stop(): Promise<void> {
     this.stopping.abort();
     this.jobs.stop();
+    this.eviction.stop();
     await this.sweep.stop();
     await this.published.stop();
     await this.redis.close();
@@ -121,9 +129,9 @@ export class RedisBackend extends StateBackend {
     try {
       await this.redis.open();
     } catch (error) {
-      if (isRefusal(error)) throw refusalOf(error);
-      if (error instanceof StateStartError || !isPassing(error)) throw error;
-      this.logger.warn(`Redis is not available yet: ${describe(error)}`);
+      const fault = startFaultOf(error);
+      if (fault !== undefined || !isPassing(error)) throw fault ?? error;
+      this.outages.warn('Redis is not available yet', reasonOf(error));
       return false;
     }
     return true;
@@ -138,7 +146,8 @@ export class RedisBackend extends StateBackend {
         if (await this.tryToOpen()) return;
       } catch (error) {
         // `/readyz` still answers 503; this is the reason.
-        this.logger.error('Redis cannot be used', error);
+        if (error instanceof StateStartError) this.outages.warn('Redis cannot be used', error.message);
+        else this.logger.error('Redis cannot be used', error);
       }
     }
   }

@@ -4,7 +4,7 @@ import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { type Item, isTerminalEvent, type StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { RunLostError } from '../errors.js';
+import { inOneLine, RunLostError } from '../errors.js';
 import { begins, EventLog, type LogBatch, type LogPage, type Run } from '../event-log.js';
 import { finishedItems } from '../finished-items.js';
 import { toKey } from '../keys.js';
@@ -121,7 +121,7 @@ export class RedisEventLog extends EventLog {
       await this.parts.notices.logged(ids);
     } catch (error) {
       // Readers look for new events from time to time.
-      this.outages.warn('new events were not announced to other replicas', String(error));
+      this.outages.warn('new events were not announced to other replicas', inOneLine(error));
     }
     // One at a time: a slow Redis gets larger notices, not more of them.
     this.isAnnouncing = false;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '../../time/index.js';
-import { StoreUnavailableError } from '../errors.js';
+import { inOneLine, StoreUnavailableError } from '../errors.js';
 import {
   type Job,
   JobQueue,
@@ -116,7 +116,7 @@ export class RedisJobQueue extends JobQueue {
     try {
       return await work();
     } catch (error) {
-      throw new StoreUnavailableError(String(error), { cause: error });
+      throw new StoreUnavailableError(inOneLine(this.redis.explain(error)), { cause: error });
     }
   }
 }

@@ -5,13 +5,12 @@ import type { Redis as Client } from 'ioredis';
 
 import { Backoff, type Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
-import { describe } from '../driver-errors.js';
 import type { RunNotices } from '../run-notices.js';
 import { connectSubscriber, type RedisSettings } from './connection-options.js';
 import type { RedisKeys } from './keys.js';
 import { PAUSES } from '../pauses.js';
+import { reasonOf } from './reason.js';
 import type { Redis } from './redis.js';
-
 import type { Command } from './script.js';
 
 /** How often this process sends a notice to itself, ms: a connection on which nothing arrives is lost. */
@@ -143,7 +142,7 @@ export class RedisNotices {
     } catch (error) {
       // Logged once, not with every attempt.
       if (!signal.aborted && this.isReceiving) {
-        this.logger.warn(`notices of other replicas are not received: ${describe(error)}`);
+        this.logger.warn(`notices of other replicas are not received: ${reasonOf(error)}`);
       }
       this.isReceiving = false;
     } finally {

@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../errors.js';
 import { type Batch, type Confirmation, sendBatch } from './batch.js';
 import { close, Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
-import { isDemoted, isMoving, isTimeout, isWorthRepeating, toStoreError } from './redis-errors.js';
+import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, toStoreError } from './redis-errors.js';
 import { requireUsable } from './requirements.js';
 import { type Redirection, redirectionOf, route } from './routes.js';
 import type { Command } from './script.js';
@@ -57,6 +57,11 @@ export class Redis {
     await Promise.all(Array.from(connections, (connection) => connection.close()));
   }
 
+  /** An error that `client` threw as the methods here throw it: while the connection is away, it says why. */
+  explain(error: unknown): unknown {
+    return toStoreError(isPassing(error) ? (this.writing.fault ?? error) : error);
+  }
+
   /** Throws StoreUnavailableError when nothing can be written, and when too few replicas confirm what is. */
   async check(): Promise<void> {
     // Refused by a replica, but not when the memory is full: what is stored can be read.
@@ -79,6 +84,16 @@ export class Redis {
    */
   async write(...commands: readonly Command[]): Promise<readonly unknown[]> {
     return this.request(this.writing, commands, this.confirmation);
+  }
+
+  /** What every server that is written to says of a section of itself. Throws StoreUnavailableError. */
+  async infos(section: string): Promise<readonly string[]> {
+    if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
+    try {
+      return await Promise.all(this.writing.primaries.map((node) => node.info(section)));
+    } catch (error) {
+      throw toStoreError(error);
+    }
   }
 
   /** The names of the keys of a type that fit a pattern, of all nodes, in parts; some may come twice. Throws StoreUnavailableError. */

@@ -4,7 +4,9 @@ import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import type { Connection } from './connection.js';
 import type { RedisSettings } from './connection-options.js';
+import { reasonOf } from './reason.js';
 import { isRefusal } from './redis-errors.js';
+import { UnknownPrimaryError } from './sentinel-round.js';
 
 const OLDEST_REDIS = 7;
 const OLDEST_VALKEY = 8;
@@ -36,10 +38,30 @@ async function refusable<Reply>(command: string, reply: Promise<Reply>): Promise
 }
 
 /** What the operator is told when Redis refuses the user or what the user does, or when its certificate is not trusted. */
-export function refusalOf(error: unknown, what = ''): StateStartError {
+function refusalOf(error: unknown, what = ''): StateStartError {
   return new StateStartError(`REDIS_URL: Redis cannot be used: ${what}${describe(error)}`, {
     cause: error,
   });
+}
+
+/** What the operator is told at a start that can never succeed; undefined for errors that may pass. */
+export function startFaultOf(error: unknown): StateStartError | undefined {
+  if (error instanceof StateStartError) return error;
+  if (error instanceof UnknownPrimaryError)
+    return new StateStartError(`REDIS_URL: ${error.message}.`, { cause: error });
+  if (/cluster support disabled/.test(reasonOf(error))) {
+    return new StateStartError('REDIS_URL: the server is not part of a cluster; use redis://.', { cause: error });
+  }
+  return isRefusal(error) ? refusalOf(error) : undefined;
+}
+
+/** By which policy a server deletes keys when its memory is full, from what INFO says; undefined when it deletes none. */
+export function evictionOf(info: string): string | undefined {
+  return toEviction(parse(info));
+}
+
+function toEviction({ maxmemory_policy: policy }: Info): string | undefined {
+  return policy === 'noeviction' ? undefined : policy;
 }
 
 function parse(info: string): Info {
@@ -52,7 +74,8 @@ function parse(info: string): Info {
 }
 
 function faultOf(info: Info, isCluster: boolean): string | undefined {
-  const { valkey_version: valkey, redis_version: redis = '0', role, maxmemory_policy: policy } = info;
+  const { valkey_version: valkey, redis_version: redis = '0', role } = info;
+  const policy = toEviction(info);
   const isOld = valkey === undefined ? parseInt(redis) < OLDEST_REDIS : parseInt(valkey) < OLDEST_VALKEY;
   if (isOld) {
     const found = valkey === undefined ? `Redis ${redis}` : `Valkey ${valkey}`;
@@ -64,7 +87,7 @@ function faultOf(info: Info, isCluster: boolean): string | undefined {
   if (role !== undefined && role !== 'master') {
     return 'the server is a replica, which cannot be written to. Name its primary, or the Sentinels with redis+sentinel://.';
   }
-  if (policy !== undefined && policy !== 'noeviction') {
+  if (policy !== undefined) {
     return `maxmemory-policy is ${policy}, so Redis would delete responses when its memory is full. Set it to noeviction.`;
   }
   return undefined;

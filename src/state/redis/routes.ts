@@ -1,6 +1,6 @@
 import { type Cluster, Command as DriverCommand, type Redis as Client } from 'ioredis';
 
-import { describe } from '../driver-errors.js';
+import { replyOf } from './reason.js';
 import { StoreUnavailableError } from '../errors.js';
 import type { Batch } from './batch.js';
 import { type Command, keyOf } from './script.js';
@@ -19,7 +19,7 @@ export interface Redirection {
 
 /** The redirection that an error of a node is. */
 export function redirectionOf(error: unknown): Redirection | undefined {
-  const [kind, slot, node] = describe(error).split(' ');
+  const [kind, slot, node] = replyOf(error).split(' ');
   return kind === 'ASK' && node !== undefined ? { slot: Number(slot), node } : undefined;
 }
 

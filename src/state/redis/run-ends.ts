@@ -6,7 +6,7 @@ import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import type { Ending } from '../background-record.js';
 import type { ConversationPlace } from '../conversation-store.js';
-import { RunLostError, WriteLockLostError } from '../errors.js';
+import { inOneLine, RunLostError, WriteLockLostError } from '../errors.js';
 import { bytesOf, readItems, toBody } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
@@ -169,7 +169,7 @@ export class RunEnds {
     try {
       await work();
     } catch (error) {
-      this.outages.warn('jobs of background responses will be enqueued later', String(error));
+      this.outages.warn('jobs of background responses will be enqueued later', inOneLine(error));
     }
   }
 

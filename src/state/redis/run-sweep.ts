@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { NEVER } from '../background-record.js';
+import { inOneLine } from '../errors.js';
 import { renewalCommands } from './indexes.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
@@ -48,7 +49,9 @@ export class RunSweep {
   start(): void {
     this.timer = this.parts.clock.schedule(INTERVAL_MS, () => {
       this.running = this.sweep()
-        .catch((error: unknown) => this.outages.warn('background responses are looked after later', String(error)))
+        .catch((error: unknown) =>
+          this.outages.warn('the check for abandoned background responses is postponed', inOneLine(error)),
+        )
         // One at a time.
         .then(() => this.timer?.refresh());
     });

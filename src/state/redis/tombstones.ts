@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
+import { inOneLine } from '../errors.js';
 import { CERTAIN_MS } from './dangling-entries.js';
 import { type Expiring, expiryCommand, readExpiring, removalCommands, SHARDS, unexpiringCommand } from './indexes.js';
 import type { RedisKeys } from './keys.js';
@@ -55,7 +56,7 @@ export class Tombstones {
     const reported = new Set([...idsOf(gone), ...changed]);
     const burying = Promise.all([this.notices.deleted([...reported]), this.free(tenant, lock, gone)]);
     const freeing = burying.catch((error: unknown) => {
-      this.outages.warn('deleted responses will be freed later', String(error));
+      this.outages.warn('deleted responses will be freed later', inOneLine(error));
     });
     if (gone.length <= BATCH) await freeing;
   }

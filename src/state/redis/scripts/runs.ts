@@ -23,7 +23,7 @@ local function addBatch(id, start)
   local added = redis.pcall('XADD', key, entry, 'events', events, 'notes', notes)
   if type(added) == 'table' and added.err then
     if string.find(added.err, 'equal or smaller', 1, true) then return end
-    error(added.err)
+    error(added)
   end
   if isNew then redis.call('PEXPIRE', key, redis.call('PTTL', at(id))) end
   if ARGV[start + 3] == '1' then
