@@ -25,3 +25,23 @@ export async function repeatUntilDone(
     await clock.sleep(backoff.failed(), signal);
   } while (!signal.aborted);
 }
+
+/**
+ * Opens storage that was not available at start, with pauses that grow, until it is open or the signal aborts. `open`
+ * returns false while the storage is temporarily unavailable; what it throws is given to `onFailure`. Never rejects.
+ */
+export async function keepOpening(
+  open: () => Promise<boolean>,
+  { clock, signal, onFailure }: Repetition,
+): Promise<void> {
+  const backoff = new Backoff(clock, PAUSES);
+  for (;;) {
+    await clock.sleep(backoff.failed(), signal);
+    if (signal.aborted) return;
+    try {
+      if (await open()) return;
+    } catch (error) {
+      onFailure(error);
+    }
+  }
+}

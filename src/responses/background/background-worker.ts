@@ -91,7 +91,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 
   /**
    * Takes no more turns; resolves when those that run have ended or were handed back. Turns that wait stay for other
-   * processes or the next start, or fail when nobody would find them.
+   * processes or the next start, or fail when no other process can find them.
    */
   async close(): Promise<void> {
     this.waitCheck?.cancel();

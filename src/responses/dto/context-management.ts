@@ -15,7 +15,7 @@ export class ContextManagement {
   readonly compact_threshold?: number | null;
 }
 
-/** There is only one kind of entry: of two, nobody knows which threshold counts. */
+/** There is only one kind of entry, and two would leave open which threshold counts. */
 const atMostOne: Check = (value) => {
   const { length } = value as readonly unknown[];
   return length > 1 ? tooManyElements(1, length) : null;

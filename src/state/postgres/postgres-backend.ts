@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 
-import { Backoff, type Clock } from '../../time/index.js';
+import type { Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
@@ -11,7 +11,7 @@ import { Database } from './database.js';
 import { isPassing } from './database-errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { NoticeListener } from './notice-listener.js';
-import { PAUSES } from '../pauses.js';
+import { keepOpening } from '../repeat.js';
 import { PostgresConversationStore } from './postgres-conversation-store.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJobQueue } from './postgres-job-queue.js';
@@ -110,17 +110,9 @@ export class PostgresBackend extends StateBackend {
     );
   }
 
-  private async keepTrying(): Promise<void> {
-    const backoff = new Backoff(this.clock, PAUSES);
-    for (;;) {
-      await this.clock.sleep(backoff.failed(), this.stopping.signal);
-      if (this.stopping.signal.aborted) return;
-      try {
-        if (await this.tryToOpen()) return;
-      } catch (error) {
-        // `/readyz` still answers 503; this is the reason.
-        this.logger.error('the database cannot be used', error);
-      }
-    }
+  private keepTrying(): Promise<void> {
+    // `/readyz` still answers 503; this is the reason.
+    const onFailure = (error: unknown): void => this.logger.error('the database cannot be used', error);
+    return keepOpening(() => this.tryToOpen(), { clock: this.clock, signal: this.stopping.signal, onFailure });
   }
 }

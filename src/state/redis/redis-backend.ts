@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
-import { Backoff, type Clock } from '../../time/index.js';
+import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
 import { StateStartError } from '../errors.js';
-import { PAUSES } from '../pauses.js';
+import { keepOpening } from '../repeat.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
 import { ConversationIndex } from './conversation-index.js';
@@ -137,18 +137,12 @@ export class RedisBackend extends StateBackend {
     return true;
   }
 
-  private async keepTrying(): Promise<void> {
-    const backoff = new Backoff(this.clock, PAUSES);
-    for (;;) {
-      await this.clock.sleep(backoff.failed(), this.stopping.signal);
-      if (this.stopping.signal.aborted) return;
-      try {
-        if (await this.tryToOpen()) return;
-      } catch (error) {
-        // `/readyz` still answers 503; this is the reason.
-        if (error instanceof StateStartError) this.outages.warn('Redis cannot be used', error.message);
-        else this.logger.error('Redis cannot be used', error);
-      }
-    }
+  private keepTrying(): Promise<void> {
+    const onFailure = (error: unknown): void => {
+      // `/readyz` still answers 503; this is the reason.
+      if (error instanceof StateStartError) this.outages.warn('Redis cannot be used', error.message);
+      else this.logger.error('Redis cannot be used', error);
+    };
+    return keepOpening(() => this.tryToOpen(), { clock: this.clock, signal: this.stopping.signal, onFailure });
   }
 }
