@@ -7,6 +7,11 @@ export {
   type Caller,
   CurrentCaller,
   EnvironmentAuthenticator,
+  type Grant,
+  RequireScope,
+  requireScope,
+  type Scope,
+  SCOPES,
   type Tenant,
   tenantKey,
 } from './access/index.js';

@@ -4,7 +4,9 @@ import type { FastifyRequest } from 'fastify';
 import { isPromise, type MaybePromise } from '../time/index.js';
 import { authenticate } from './authenticate.js';
 import { Authenticator } from './authenticator.js';
-import type { Caller, Tenant } from './tenant.js';
+import type { Caller } from './caller.js';
+import { type Grant, requireScope } from './grant.js';
+import { scopeOf } from './require-scope.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,14 +15,19 @@ declare module 'fastify' {
   }
 }
 
-/** Accepts authenticated requests. Throws the errors of Authenticator. */
+/** Accepts authenticated requests whose credential permits what they ask for. Throws the errors of Authenticator, and 403 `missing_scope`. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
 
   canActivate(context: ExecutionContext): MaybePromise<boolean> {
-    const identified = this.identify(context.switchToHttp().getRequest<FastifyRequest>());
-    return identified === undefined ? true : identified.then(() => true);
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const permit = (): true => {
+      if (request.caller !== undefined) requireScope(request.caller, scopeOf(context, request.method));
+      return true;
+    };
+    const identified = this.identify(request);
+    return identified === undefined ? permit() : identified.then(permit);
   }
 
   /**
@@ -29,10 +36,10 @@ export class ApiKeyGuard implements CanActivate {
    */
   identify(request: FastifyRequest): Promise<void> | undefined {
     if (request.caller !== undefined) return undefined;
-    const name = (tenant: Tenant): void => void (request.caller = { tenant, requestId: request.id });
-    const tenant = authenticate(this.authenticator, request.headers);
-    if (isPromise(tenant)) return tenant.then(name);
-    name(tenant);
+    const name = (grant: Grant): void => void (request.caller = { ...grant, requestId: request.id });
+    const grant = authenticate(this.authenticator, request.headers);
+    if (isPromise(grant)) return grant.then(name);
+    name(grant);
     return undefined;
   }
 }

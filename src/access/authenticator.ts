@@ -6,22 +6,23 @@ import { Environment, isLoopback, listenAddress } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import type { MaybePromise } from '../time/index.js';
 import { ApiKeys } from './api-keys.js';
+import { type Grant, SCOPES } from './grant.js';
 import { asTenant, type Tenant } from './tenant.js';
 import { refuseWebPages, type WebPageRules } from './web-page-guard.js';
 
-/** The single tenant of a service without keys. */
-const SINGLE_TENANT = asTenant('anybody');
+/** Whoever reaches a service without keys: the single tenant, and the operator. */
+const ANYBODY: Grant = { tenant: asTenant('anybody'), scopes: SCOPES };
 
 /**
- * Maps the headers of a request to its tenant. Called for HTTP requests, for upgrades, and for each turn or event on a
+ * Tells from the headers of a request whom its credential belongs to, and what it permits. Called for HTTP requests, for upgrades, and for each turn or event on a
  * socket with the headers of its upgrade.
  */
 export abstract class Authenticator {
   /**
-   * Returns the tenant, synchronously or as a promise. Throws ApiError 401 for a missing or wrong credential and 403
+   * Returns a grant, or only the tenant, which then may do everything but `admin`; synchronously or as a promise. Throws ApiError 401 for a missing or wrong credential and 403
    * for one without access; any other error becomes a 500. The request waits for the result, so set a time limit.
    */
-  abstract authenticate(headers: IncomingHttpHeaders): MaybePromise<Tenant>;
+  abstract authenticate(headers: IncomingHttpHeaders): MaybePromise<Tenant | Grant>;
 }
 
 /**
@@ -42,10 +43,10 @@ export class EnvironmentAuthenticator extends Authenticator {
     };
   }
 
-  override authenticate(headers: IncomingHttpHeaders): Tenant {
+  override authenticate(headers: IncomingHttpHeaders): Tenant | Grant {
     if (this.keys.size === 0) {
       refuseWebPages(headers, this.webPages);
-      return SINGLE_TENANT;
+      return ANYBODY;
     }
     const key = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
     if (key === undefined) throw unauthorized(null, 'Missing bearer authentication in header.');

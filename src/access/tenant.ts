@@ -15,12 +15,3 @@ export function asTenant(tenant: string): Tenant {
 export function tenantKey(tenant: Tenant, id: string): string {
   return `${tenant.length}:${tenant}:${id}`;
 }
-
-/** The authenticated caller of a request. */
-export interface Caller {
-  readonly tenant: Tenant;
-  /** The `x-request-id` of the request, for logs and error texts. */
-  readonly requestId: string;
-  /** The WebSocket connection of the turn, if any. */
-  readonly connectionId?: string;
-}

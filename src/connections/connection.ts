@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { WebSocket } from 'ws';
 
-import type { Caller, Tenant } from '../access/index.js';
+import type { Caller, Grant, Tenant } from '../access/index.js';
 import type { Environment } from '../config/index.js';
 import { type ApiError, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
@@ -36,6 +36,8 @@ const logger = new Logger('Connection');
 /** A client's socket from its upgrade to its end: lifetime limits and the closing sequence. */
 export class Connection implements ClientSocketListener, FrameWriterListener, HeartbeatDependencies {
   readonly tenant: Tenant;
+  /** What its credential permits; as of the latest check. */
+  grant: Grant;
   /** The headers of the upgrade, without what belongs to the turn of the client in which it connected. */
   readonly headers: IncomingHttpHeaders;
   readonly writer: FrameWriter;
@@ -57,11 +59,13 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
     private readonly dependencies: ConnectionDependencies,
   ) {
     const { clock, environment } = dependencies;
-    this.tenant = caller.tenant;
+    const { requestId, connectionId: _connectionId, ...grant } = caller;
+    this.tenant = grant.tenant;
+    this.grant = grant;
     this.headers = headers;
     this.socket = socket;
     this.since = clock.now();
-    logger.debug(`${id} of tenant ${caller.tenant} opened by request ${caller.requestId}`);
+    logger.debug(`${id} of tenant ${caller.tenant} opened by request ${requestId}`);
     this.writer = new FrameWriter(socket, stream, clock, environment.WS_MAX_BUFFERED_BYTES, this);
     this.heartbeat = new Heartbeat(this, clock, environment.WS_PING_INTERVAL_MS);
     socket.on('ping', (data: Buffer) => this.writer.pong(data));
@@ -74,6 +78,11 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
         ? clock.schedule(WS_MAX_LIFETIME_MS - WS_EXPIRY_NOTICE_MS, () => this.giveNotice())
         : this.expireIn(WS_MAX_LIFETIME_MS);
     if (WS_IDLE_TIMEOUT_MS > 0) this.idleTimer = clock.schedule(WS_IDLE_TIMEOUT_MS, () => this.leaveIfIdle());
+  }
+
+  /** The caller of one of its frames. */
+  callerOf(requestId: string): Caller {
+    return { ...this.grant, connectionId: this.id, requestId };
   }
 
   /** Sets the turns of the connection. */

@@ -96,6 +96,10 @@ export const ERROR_CODES = {
   websocket_stream_limit_reached: { status: 400, type: 'invalid_request_error' },
   /** The API key is wrong. Without any key the code is null. */
   invalid_api_key: { status: 401, type: 'invalid_request_error' },
+  /** The API key or token does not permit this kind of request (docs/access.md). */
+  missing_scope: { status: 403, type: 'invalid_request_error' },
+  /** The API key or token may not use this model (docs/access.md). */
+  model_not_allowed: { status: 403, type: 'invalid_request_error' },
   /** Open services only: the `Host` header does not name this machine. */
   forbidden_host: { status: 403, type: 'invalid_request_error' },
   /** Open services only: the web page belongs to another origin. */

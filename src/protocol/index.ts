@@ -14,5 +14,6 @@ export * from './origin.js';
 export * from './output-text.js';
 export * from './rate-limit-headers.js';
 export * from './sealed-items.js';
+export * from './trace-context.js';
 export * from './usage.js';
 export * from './wire.js';

@@ -14,6 +14,7 @@ export type * from './tokens/count-options.js';
 export * from './tokens/token-counter.js';
 export * from './tolerated-rules.js';
 export * from './turn.js';
+export * from './upstream-attempt.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';
 export * from './providers.module.js';

@@ -1,4 +1,5 @@
 import type { ModelEvent } from './model-event.js';
+import type { UpstreamAttempt } from './upstream-attempt.js';
 
 /** Receives the answer of a provider that implements `push`. */
 export interface ModelSink {
@@ -13,4 +14,7 @@ export interface ModelSink {
    * promise never rejects.
    */
   write(batch: readonly ModelEvent[]): Promise<void> | undefined;
+
+  /** Takes the record of a request to an upstream, once it is over; for metrics and traces. */
+  attempted?(attempt: UpstreamAttempt): void;
 }

@@ -1,4 +1,4 @@
-import type { Includable, Item, Origin, RequestParameters, ResponseSettings } from '../protocol/index.js';
+import type { Includable, Item, Origin, RequestParameters, ResponseSettings, TraceContext } from '../protocol/index.js';
 import type { TurnHeaders } from './turn-headers.js';
 
 /** A turn for a provider to answer. */
@@ -23,6 +23,8 @@ export interface Turn {
   readonly include: readonly Includable[];
   /** The request headers that providers declare in `requestHeaders`. */
   readonly headers: TurnHeaders;
+  /** The trace that requests to upstreams belong to; absent without one. */
+  readonly trace?: TraceContext | undefined;
   /** Whether another upstream is asked if this one fails before its output: then a provider need not repeat its request. */
   readonly hasOthers?: boolean;
   /** `summary`: the service asks for a summary of the context (docs/compaction.md); absent for the turns of clients. */

@@ -118,12 +118,16 @@ export class BackgroundEndings {
       background: true,
       transport,
       startedAt: begunAt,
+      trace: admitted.trace ?? null,
       provider: origin?.provider ?? null,
       status: response.status,
       usage,
       droppedEvents: 0,
       errorCode: response.error?.code ?? null,
       firstEventMs: null,
+      longestGapMs: null,
+      batches: 0,
+      attempts: [],
       durationMs: this.clock.now() - begunAt,
     };
     return { ending: { ...ending, uselessJob: referTo(jobId) }, record };

@@ -1,7 +1,6 @@
 import { EMPTY, fromEvent, takeUntil } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
 
-import type { Caller } from '../../access/index.js';
 import type { BodyBudget } from '../../bodies/index.js';
 import type { Connection, Upgraded } from '../../connections/index.js';
 import { logRefusal } from '../../http/index.js';
@@ -108,7 +107,7 @@ export class ConnectionHandler {
     switch (type) {
       case 'response.create':
       case 'response.append':
-        this.submit({ streamId: streamIdOf(frame), caller: this.nextCaller(), type, message, frame });
+        this.submit({ streamId: streamIdOf(frame), requestId: this.nextRequestId(), type, message, frame });
         return;
       case 'response.steer':
         this.allTurns.steering.steer(frame, message.length);
@@ -173,15 +172,14 @@ export class ConnectionHandler {
   }
 
   private answer(error: unknown): void {
-    const caller = this.nextCaller();
-    const refusal = error instanceof ApiError ? error : unexpectedError(error, caller);
-    logRefusal(() => this.connection.id, refusal, caller.requestId);
-    this.connection.writer.answer(toErrorFrame(refusal, { requestId: caller.requestId }));
+    const requestId = this.nextRequestId();
+    const refusal = error instanceof ApiError ? error : unexpectedError(error, this.connection.callerOf(requestId));
+    logRefusal(() => this.connection.id, refusal, requestId);
+    this.connection.writer.answer(toErrorFrame(refusal, { requestId }));
   }
 
   /** Every frame has a request id of its own. */
-  private nextCaller(): Caller {
-    const { tenant, id: connectionId } = this.connection;
-    return { tenant, connectionId, requestId: this.dependencies.ids.next('req') };
+  private nextRequestId(): string {
+    return this.dependencies.ids.next('req');
   }
 }

@@ -23,7 +23,7 @@ export class ErrorEventFilter implements ExceptionFilter {
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const data: unknown = host.switchToWs().getData();
-    const requestId = data instanceof SocketTurn ? data.caller.requestId : this.ids.next('req');
+    const requestId = data instanceof SocketTurn ? data.requestId : this.ids.next('req');
     const error = thrown instanceof WsException ? fromWsException(thrown) : toApiError(thrown, requestId);
     if (error.status >= 500 && error !== thrown) this.logger.error(`request ${requestId} failed`, thrown);
     if (data instanceof SocketTurn) {

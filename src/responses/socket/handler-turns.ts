@@ -5,7 +5,6 @@ import type { JsonReader } from '../../bodies/index.js';
 import type { Connection, ConnectionWork, LaneSummary, StopCause } from '../../connections/index.js';
 import type { ContinuationCache, ContinuationCaches } from '../../context/index.js';
 import type { Environment } from '../../config/index.js';
-import type { Caller } from '../../access/index.js';
 import { logRefusal } from '../../http/index.js';
 import { ApiError, type IdGenerator } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
@@ -101,11 +100,10 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
     steers: readonly Steer[],
   ): void {
     if (this.connection.refusal !== null) throw this.connection.refusal;
-    const { tenant, id: connectionId } = this.connection;
-    const caller: Caller = { tenant, connectionId, requestId: this.dependencies.ids.next('req') };
+    const requestId = this.dependencies.ids.next('req');
     const message = Buffer.from(JSON.stringify(request));
     this.lanesOfTurns.putInFront(
-      new SocketTurn(this, { streamId, caller, type: 'response.create', message, frame: request, steers }),
+      new SocketTurn(this, { streamId, requestId, type: 'response.create', message, frame: request, steers }),
     );
   }
 

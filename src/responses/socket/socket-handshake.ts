@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
 import { type Server, WebSocketServer } from 'ws';
 
-import { authenticate, Authenticator, type Caller, type Tenant } from '../../access/index.js';
+import { authenticate, Authenticator, type Caller, type Grant, requireScope } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import {
@@ -86,13 +86,13 @@ export class SocketHandshake {
     try {
       checkHead(request);
       this.requireSockets();
-      const tenant = authenticate(this.authenticator, request.headers);
-      if (isPromise(tenant)) {
+      const grant = authenticate(this.authenticator, request.headers);
+      if (isPromise(grant)) {
         const release = this.registry.holdUpgrade(stream);
-        const upgrade = tenant.finally(release).then((named) => this.upgrade(request, stream, head, named));
+        const upgrade = grant.finally(release).then((known) => this.upgrade(request, stream, head, known));
         upgrade.catch((error: unknown) => this.refuse(request, stream, error));
       } else {
-        this.upgrade(request, stream, head, tenant);
+        this.upgrade(request, stream, head, grant);
       }
     } catch (error) {
       this.refuse(request, stream, error);
@@ -128,22 +128,23 @@ export class SocketHandshake {
     throw ApiError.of('websocket_not_supported', 'WebSocket mode is disabled on this server. Use HTTP.');
   }
 
-  /** Completes an upgrade. Throws ApiError 400, 405 or 503. */
-  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, tenant: Tenant): void {
-    const caller = this.checkUpgrade(request, tenant);
+  /** Completes an upgrade. Throws ApiError 400, 403, 405 or 503. */
+  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, grant: Grant): void {
+    const caller = this.checkUpgrade(request, grant);
     const { headers } = request;
     this.server?.handleUpgrade(request, stream, head, (socket) => this.start({ socket, stream, headers, caller }));
   }
 
-  private checkUpgrade(request: IncomingMessage, tenant: Tenant): Caller {
+  private checkUpgrade(request: IncomingMessage, grant: Grant): Caller {
     if (isAnswering(request.socket)) throw invalidHandshake('The previous request is still being answered');
     if (request.method !== 'GET') throw wrongMethod(request.method ?? '');
     // Version 8 uses another header than `Origin` and is obsolete.
     if (request.headers['sec-websocket-version'] !== '13') {
       throw invalidHandshake('Missing or unsupported Sec-WebSocket-Version header', { 'sec-websocket-version': '13' });
     }
+    requireScope(grant, 'responses:write');
     this.registry.requireOpen();
-    return { tenant, requestId: this.requestIdOf(request), connectionId: this.registry.nextId() };
+    return { ...grant, requestId: this.requestIdOf(request), connectionId: this.registry.nextId() };
   }
 
   private start(upgraded: Upgraded): void {

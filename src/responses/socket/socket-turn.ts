@@ -39,7 +39,7 @@ export interface SocketTurnDependencies {
 
 /** The message of a turn. */
 export interface SocketTurnOptions {
-  readonly caller: Caller;
+  readonly requestId: string;
   readonly type: 'response.create' | 'response.append';
   /** Undefined is the default lane. */
   readonly streamId: string | undefined;
@@ -51,7 +51,7 @@ export interface SocketTurnOptions {
 
 /** One turn on a socket, from its message to its last event. It runs when it is first in its lane. */
 export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
-  readonly caller: Caller;
+  readonly requestId: string;
   readonly type: SocketTurnOptions['type'];
   readonly streamId: string | undefined;
   carried: readonly Steer[];
@@ -73,9 +73,9 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   constructor(
     readonly handler: SocketTurnDependencies,
-    { caller, type, streamId, message, frame, steers }: SocketTurnOptions,
+    { requestId, type, streamId, message, frame, steers }: SocketTurnOptions,
   ) {
-    this.caller = caller;
+    this.requestId = requestId;
     this.type = type;
     this.streamId = streamId;
     this.message = message;
@@ -83,6 +83,11 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     this.carried = steers ?? [];
     this.isSuccessor = steers !== undefined;
     this.tail = tailOf(streamId);
+  }
+
+  /** With what its credential permits now. */
+  get caller(): Caller {
+    return this.handler.connection.callerOf(this.requestId);
   }
 
   get bytes(): number {
@@ -211,13 +216,13 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
 
   /** Answers a turn that never ran with an error frame; nothing else changes. */
   refuse(error: ApiError): void {
-    const { streamId, caller } = this;
-    logRefusal(() => this.handler.connection.id, error, caller.requestId);
+    const { streamId, requestId } = this;
+    logRefusal(() => this.handler.connection.id, error, requestId);
     if (this.isSuccessor) {
       this.handler.steering.refused(this, error);
       return;
     }
-    this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId: caller.requestId }));
+    this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId }));
   }
 
   /** Throws an Error before the turn is admitted. */

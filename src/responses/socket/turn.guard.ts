@@ -1,12 +1,12 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 
-import { authenticate, Authenticator, type Tenant } from '../../access/index.js';
+import { authenticate, Authenticator, type Grant, requireScope } from '../../access/index.js';
 import type { Connection } from '../../connections/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTurn } from './socket-turn.js';
 
-/** Checks the credential of the upgrade again before every turn: it may have been revoked or reassigned. */
+/** Checks the credential of the upgrade again before every turn: it may have been revoked, reassigned or restricted. */
 @Injectable()
 export class TurnGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
@@ -18,13 +18,17 @@ export class TurnGuard implements CanActivate {
   }
 
   /** True when the credential of a connection still belongs to its tenant. Throws ApiError 401 or 403. */
-  check({ headers, tenant }: Connection): MaybePromise<boolean> {
-    const named = authenticate(this.authenticator, headers);
-    return isPromise(named) ? named.then((later) => requireSame(later, tenant)) : requireSame(named, tenant);
+  check(connection: Connection): MaybePromise<boolean> {
+    const grant = authenticate(this.authenticator, connection.headers);
+    return isPromise(grant) ? grant.then((later) => renew(connection, later)) : renew(connection, grant);
   }
 }
 
-function requireSame(named: Tenant, tenant: Tenant): true {
-  if (named === tenant) return true;
-  throw ApiError.of('invalid_api_key', 'The API key of this connection now belongs to another tenant. Reconnect.');
+function renew(connection: Connection, grant: Grant): true {
+  requireScope(grant, 'responses:write');
+  if (grant.tenant !== connection.tenant) {
+    throw ApiError.of('invalid_api_key', 'The API key of this connection now belongs to another tenant. Reconnect.');
+  }
+  connection.grant = grant;
+  return true;
 }

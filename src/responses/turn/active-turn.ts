@@ -1,6 +1,6 @@
 import type { Continuations, HeldConversation } from '../../context/index.js';
 import type { Item, ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
-import type { ForeignEvent } from '../../providers/index.js';
+import type { ForeignEvent, UpstreamAttempt } from '../../providers/index.js';
 import { type HeldLock, NO_LOCK } from '../../locks/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
@@ -66,12 +66,20 @@ export interface Outlet {
 /** The outcome of a turn, as far as it is known. */
 type KnownOutcome = Pick<TurnRecord, 'provider' | 'status' | 'usage' | 'errorCode'>;
 
+/** Shared: most turns end before the first is known. */
+const NO_ATTEMPTS: readonly UpstreamAttempt[] = [];
+
 /** A running turn: how it is stopped, what it holds, and how it ends. */
 export class ActiveTurn {
   /** Milliseconds since the epoch; 0 before it entered. */
   startedAt = 0;
   /** Time of the first event of its model, milliseconds since the epoch; 0 before. */
   firstEventAt = 0;
+  /** What its model has sent: how many batches, and the longest time between two, ms. */
+  batches = 0;
+  longestGapMs: number | null = null;
+  /** The requests to upstreams so far. */
+  attempts: readonly UpstreamAttempt[] = NO_ATTEMPTS;
   /** Events that are not part of the protocol and that the client's transport cannot carry. */
   droppedEvents = 0;
   /** The lease of the Admission, released exactly once. */
@@ -88,6 +96,7 @@ export class ActiveTurn {
   earlyEnd: EarlyEnd | null = null;
   /** Ends the turn after MAX_TURN_MS; null without a limit. */
   timeLimit: Timer | null = null;
+  private lastBatchAt = 0;
   private aborter = new AbortController();
   private stopped: TurnStoppedError | null = null;
   private isOver = false;
@@ -180,15 +189,28 @@ export class ActiveTurn {
 
   /** The record for observers at its beginning. */
   get begun(): BegunTurn {
-    const { responseId, caller, settings } = this.admitted;
+    const { responseId, caller, settings, trace } = this.admitted;
     const { transport = 'json' } = this.client;
     const { model, background } = settings;
-    return { responseId, caller, model, background: background === true, transport, startedAt: this.startedAt };
+    const { startedAt } = this;
+    return { responseId, caller, model, background: background === true, transport, startedAt, trace: trace ?? null };
   }
 
   /** The outcome, as far as it is known. */
   get ending(): Readonly<KnownOutcome> {
     return this.known;
+  }
+
+  /** Records a batch of its model, at a time in milliseconds since the epoch. */
+  heard(now: number): void {
+    if (this.batches > 0) this.longestGapMs = Math.max(this.longestGapMs ?? 0, now - this.lastBatchAt);
+    this.batches += 1;
+    this.lastBatchAt = now;
+  }
+
+  /** Records a request to an upstream. */
+  attempted(attempt: UpstreamAttempt): void {
+    this.attempts = [...this.attempts, attempt];
   }
 
   /** Records the provider. */

@@ -10,6 +10,7 @@ import {
   type RequestParameters,
   type ResponseObject,
   type ResponseSettings,
+  type TraceContext,
 } from '../../protocol/index.js';
 import { pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
 import { readSessionId } from '../../sessions/index.js';
@@ -41,6 +42,8 @@ export interface AdmittedTurn {
   readonly include: readonly Includable[];
   /** The headers that providers read. */
   readonly headers: TurnHeaders;
+  /** The trace of the client's request. */
+  readonly trace?: TraceContext;
   /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
   readonly generate: boolean;
   readonly requestedTier: ResponseObject['service_tier'];

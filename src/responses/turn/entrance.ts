@@ -60,7 +60,7 @@ export class Entrance {
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
     turn.timeLimit?.cancel();
-    const { lease, startedAt, firstEventAt, droppedEvents, ending } = turn;
+    const { lease, startedAt, firstEventAt, droppedEvents, longestGapMs, batches, attempts, ending } = turn;
     this.runningTurns.end(turn);
     void turn.releaseLock();
     // Who goes on with a background turn counts the tokens so far too.
@@ -71,6 +71,9 @@ export class Entrance {
       ...turn.begun,
       ...ending,
       droppedEvents,
+      longestGapMs,
+      batches,
+      attempts,
       firstEventMs: firstEventAt === 0 ? null : firstEventAt - startedAt,
       durationMs: this.clock.now() - startedAt,
     });

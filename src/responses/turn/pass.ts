@@ -16,6 +16,7 @@ import {
   type PlainReasoning,
   pumpStream,
   type Turn,
+  type UpstreamAttempt,
 } from '../../providers/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import { ProviderContractError, requireText, type ResponseAssembler, toFinish } from '../assembler/index.js';
@@ -118,6 +119,7 @@ export class Pass implements ModelSink {
     this.idle?.refresh();
     // Only a sign of life.
     if (batch.length === 0) return undefined;
+    this.dependencies.turn.heard(this.dependencies.clock.now());
     try {
       for (const event of batch) {
         this.look(event, 0);
@@ -131,6 +133,11 @@ export class Pass implements ModelSink {
       return undefined;
     }
     return this.catchingUp === null ? this.settle(batch.length === 1) : this.hold(this.catchingUp);
+  }
+
+  /** Records a request to an upstream. */
+  attempted(attempt: UpstreamAttempt): void {
+    this.dependencies.turn.attempted(attempt);
   }
 
   /** Passes on what was taken. */

@@ -48,7 +48,7 @@ export class Questions {
 
 /** The context is only built on access: not every provider needs it. */
 function toQuestion(
-  { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
+  { responseId, caller, settings, parameters, include, headers, trace }: AdmittedTurn,
   sessionId: string,
   context: ModelContext,
   parent: Turn['parent'],
@@ -62,6 +62,7 @@ function toQuestion(
     parameters,
     include,
     headers,
+    trace,
     parent: parent === null ? null : { responseId: parent.responseId, origin: originFor(context, parent) },
     get context() {
       return context.items;

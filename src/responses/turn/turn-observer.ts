@@ -2,7 +2,8 @@ import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import type { Caller } from '../../access/index.js';
-import type { TerminalStatus, Usage } from '../../protocol/index.js';
+import type { TerminalStatus, TraceContext, Usage } from '../../protocol/index.js';
+import type { UpstreamAttempt } from '../../providers/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import { findInstances } from './find-instances.js';
 
@@ -19,6 +20,8 @@ export interface BegunTurn {
   readonly background: boolean;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
+  /** The trace of the client's request; null without one. */
+  readonly trace: TraceContext | null;
 }
 
 /** A turn at the first event of its model. */
@@ -45,6 +48,12 @@ export interface TurnRecord extends BegunTurn {
   readonly errorCode: string | null;
   /** From the beginning of the turn to the first event of its model, ms; null when there was none, or it was cancelled. */
   readonly firstEventMs: number | null;
+  /** The longest time between two batches of events of its model, ms; null when there were fewer than two. */
+  readonly longestGapMs: number | null;
+  /** Batches of events of its model. */
+  readonly batches: number;
+  /** The requests to upstreams in this process, in order, as far as providers report them. */
+  readonly attempts: readonly UpstreamAttempt[];
   /** From the beginning of the turn to its end, ms. */
   readonly durationMs: number;
 }
