@@ -8,6 +8,7 @@ import { gapsCase } from './gaps.ts';
 import { hostileCase } from './hostile.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
 import { jsonCase } from './json.ts';
+import { operationsCase } from './operations.ts';
 import { relayCase, responsesRelayCase } from './relay.ts';
 import { savesCase } from './saves.ts';
 import { simulatorCase } from './simulator.ts';
@@ -36,6 +37,7 @@ export const CASES: readonly BenchmarkCase[] = [
   chainsCase,
   conversationsCase,
   savesCase,
+  operationsCase,
   backgroundCase,
   hostileCase,
   idleSocketsCase,

@@ -57,6 +57,11 @@ export function startUpstream(): Promise<Server> {
   return Server.start('the upstream', new URL('../servers/upstream.ts', import.meta.url));
 }
 
+/** Starts a collector of traces. */
+export function startCollector(): Promise<Server> {
+  return Server.start('the collector', new URL('../servers/collector.ts', import.meta.url));
+}
+
 /** A bare relay: before Chat Completions, and before the Responses API over SSE or WebSocket. */
 export type RelayProgram = 'relay' | 'responses-relay' | 'socket-relay';
 

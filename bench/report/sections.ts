@@ -110,6 +110,14 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
+    title: 'Operation',
+    words:
+      'What an operator adds to a turn: metrics, limits and usage records (*on*), and traces of one turn in a hundred, sent to a collector. ' +
+      'The floor is the same service without them. State and limits are in memory, and the model costs nothing, so that what is added weighs most. ' +
+      '*Shared limits* are those of replicas, in PostgreSQL.',
+    cases: [{ name: 'operations', figures: ['server CPU per turn, µs', 'database round trips per turn'] }],
+  },
+  {
     title: 'Hostile requests',
     words:
       'How long the event loop stands still while one request is received, checked, answered or refused: the longest wait of a ' +
