@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 
 import { Logger } from '@nestjs/common';
 
-import type { Environment } from './config/index.js';
+import { type Environment, hasCredentials } from './config/index.js';
 
 /** Where state is, by the value of STATE. */
 const STATES = new Map<string, (environment: Environment) => string>([
@@ -30,8 +30,8 @@ function write(lines: readonly string[], { LOG_FORMAT }: Environment): void {
 }
 
 function describeStart(url: string, environment: Environment): readonly string[] {
-  const { WORKERS, PROVIDERS_FILE, STATE, API_KEYS } = environment;
-  const key = API_KEYS.length === 0 ? '' : ' -H "authorization: Bearer $API_KEY"';
+  const { WORKERS, PROVIDERS_FILE, STATE } = environment;
+  const key = !hasCredentials(environment) ? '' : ' -H "authorization: Bearer $API_KEY"';
   // Upstreams have models of their own names; the list is the first thing to ask for.
   const request =
     PROVIDERS_FILE === ''

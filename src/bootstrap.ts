@@ -10,7 +10,7 @@ import { ApiKeyGuard, Authenticator, EnvironmentAuthenticator } from './access/i
 import { AntiphonModule } from './antiphon.module.js';
 import type { AntiphonOptions } from './antiphon-options.js';
 import { selectBackend } from './backends.js';
-import { Environment, readEnvironment } from './config/index.js';
+import { Environment, hasCredentials, readEnvironment } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import {
   answerBrokenRequests,
@@ -101,7 +101,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
   app.useWebSocketAdapter(new SocketAdapter(app));
   app.get(ShutdownLimit).listen();
   app.enableShutdownHooks([...SHUTDOWN_SIGNALS], { useProcessExit: true });
-  const isOpen = app.get(Authenticator) instanceof EnvironmentAuthenticator && environment.API_KEYS.length === 0;
+  const isOpen = app.get(Authenticator) instanceof EnvironmentAuthenticator && !hasCredentials(environment);
   // Where the start fails, its reason is the only line.
   app.getHttpServer().once('listening', () => warnOf(environment, isOpen));
   return app;

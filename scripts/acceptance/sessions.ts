@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 
 import OpenAI from 'openai';
+import type { Response } from 'openai/resources/responses/responses';
 
 import { openSubject, readArguments, type Subject } from './subject.ts';
 
@@ -68,7 +69,7 @@ async function takeTurn(session: Session, turn: number, parent: string | null): 
   const said = `${session.word} turn ${turn}`;
   const body = { model: subject.model, input: said, previous_response_id: parent };
   const options = { headers: { 'x-session-id': session.name } };
-  const response: OpenAI.Responses.Response =
+  const response: Response =
     turn % 2 === 0
       ? await session.client.responses.stream(body, options).finalResponse()
       : await session.client.responses.create(body, options);
@@ -84,7 +85,7 @@ async function refuseStranger({ stranger, ...session }: Session, responseId: str
   if (stranger === undefined) return;
   const found = await stranger.responses.retrieve(responseId).then(
     () => 200,
-    (error: unknown) => (error instanceof OpenAI.APIError ? error.status : String(error)),
+    (error: unknown) => (error instanceof OpenAI.APIError ? Number(error.status) : String(error)),
   );
   if (found !== 404) fault(session, `another tenant gets ${found} for ${responseId}`);
 }

@@ -2,9 +2,8 @@ import { type CanActivate, createParamDecorator, type ExecutionContext, Injectab
 import type { FastifyRequest } from 'fastify';
 
 import { isPromise, type MaybePromise } from '../time/index.js';
-import { authenticate } from './authenticate.js';
-import { Authenticator } from './authenticator.js';
 import type { Caller } from './caller.js';
+import { Credentials } from './credentials.js';
 import { type Grant, requireScope } from './grant.js';
 import { scopeOf } from './require-scope.js';
 
@@ -18,12 +17,13 @@ declare module 'fastify' {
 /** Accepts authenticated requests whose credential permits what they ask for. Throws the errors of Authenticator, and 403 `missing_scope`. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
-  constructor(private readonly authenticator: Authenticator) {}
+  constructor(private readonly credentials: Credentials) {}
 
   canActivate(context: ExecutionContext): MaybePromise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const permit = (): true => {
-      if (request.caller !== undefined) requireScope(request.caller, scopeOf(context, request.method));
+      const scope = scopeOf(context, request.method);
+      if (scope !== null && request.caller !== undefined) requireScope(request.caller, scope);
       return true;
     };
     const identified = this.identify(request);
@@ -37,7 +37,7 @@ export class ApiKeyGuard implements CanActivate {
   identify(request: FastifyRequest): Promise<void> | undefined {
     if (request.caller !== undefined) return undefined;
     const name = (grant: Grant): void => void (request.caller = { ...grant, requestId: request.id });
-    const grant = authenticate(this.authenticator, request.headers);
+    const grant = this.credentials.check(request.raw);
     if (isPromise(grant)) return grant.then(name);
     name(grant);
     return undefined;

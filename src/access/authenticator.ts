@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { Injectable } from '@nestjs/common';
 
-import { Environment, isLoopback, listenAddress } from '../config/index.js';
+import { Environment, hasCredentials, isLoopback, listenAddress } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 import type { MaybePromise } from '../time/index.js';
 import { ApiKeys } from './api-keys.js';
@@ -26,17 +26,20 @@ export abstract class Authenticator {
 }
 
 /**
- * Authenticates by API_KEYS. Without keys, all local clients share one tenant and web pages of other origins are
+ * Authenticates by API_KEYS and KEYS_FILE. Without keys, all local clients share one tenant and web pages of other origins are
  * refused.
  */
 @Injectable()
 export class EnvironmentAuthenticator extends Authenticator {
-  private readonly keys: ApiKeys;
+  private readonly isOpen: boolean;
   private readonly webPages: WebPageRules;
 
-  constructor(environment: Environment) {
+  constructor(
+    environment: Environment,
+    private readonly keys: ApiKeys,
+  ) {
     super();
-    this.keys = new ApiKeys(environment.API_KEYS);
+    this.isOpen = !hasCredentials(environment);
     this.webPages = {
       loopbackHostOnly: isLoopback(listenAddress(environment)),
       allowedOrigins: environment.CORS_ORIGINS,
@@ -44,15 +47,15 @@ export class EnvironmentAuthenticator extends Authenticator {
   }
 
   override authenticate(headers: IncomingHttpHeaders): Tenant | Grant {
-    if (this.keys.size === 0) {
+    if (this.isOpen) {
       refuseWebPages(headers, this.webPages);
       return ANYBODY;
     }
     const key = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
     if (key === undefined) throw unauthorized(null, 'Missing bearer authentication in header.');
-    const tenant = this.keys.tenantOf(key);
-    if (tenant === undefined) throw unauthorized('invalid_api_key', 'Incorrect API key provided.');
-    return tenant;
+    const grant = this.keys.grantOf(key);
+    if (grant === undefined) throw unauthorized('invalid_api_key', 'Incorrect API key provided.');
+    return grant;
   }
 }
 

@@ -18,24 +18,25 @@ export class Environment {
   @WholeNumber(0, 65_535)
   readonly PORT: number = 8080;
 
-  /** Address to listen on. Empty: 127.0.0.1 without API_KEYS, 0.0.0.0 with them. */
+  /** Address to listen on. Empty: 127.0.0.1 without API_KEYS and KEYS_FILE, 0.0.0.0 with one of them. */
   @Text()
   readonly HOST: string = '';
 
   /**
    * Keys that clients may use: comma-separated `tenant:key` entries. A key may be given as its digest, `sha256:<64 hex
-   * digits>`. Empty: the service is open, but only to this machine.
+   * digits>`. Empty, and without
+   * KEYS_FILE: the service is open, but only to this machine.
    */
   @TextList()
   readonly API_KEYS: readonly string[] = [];
 
-  /** Allows a public HOST without API_KEYS. Anybody who can reach the port can then use the service. */
+  /** Allows a public HOST without API_KEYS and KEYS_FILE. Anybody who can reach the port can then use the service. */
   @Flag()
   readonly ALLOW_OPEN: boolean = false;
 
   /**
    * Origins whose web pages may call the service, comma-separated, such as `https://app.example.com`. `*` allows any
-   * origin and requires API_KEYS. Empty: none.
+   * origin and requires API_KEYS or KEYS_FILE. Empty: none.
    */
   @TextList()
   readonly CORS_ORIGINS: readonly string[] = [];
@@ -94,6 +95,29 @@ export class Environment {
    */
   @WholeNumber(1, 1024)
   readonly WORKERS: number = 1;
+
+  // Section: Access
+
+  /**
+   * YAML or JSON file of keys, given as digests, with tenants, scopes, models and expiry; see docs/access.md. It is read again when it
+   * changes, and on SIGHUP. May be used beside API_KEYS.
+   */
+  @Text()
+  readonly KEYS_FILE: string = '';
+
+  /**
+   * Wrong credentials from one address within a minute, after which others from there are refused with 429 unless they were accepted
+   * meanwhile. 0: no limit.
+   */
+  @WholeNumber(0)
+  readonly AUTH_FAILURES_PER_MINUTE: number = 60;
+
+  /**
+   * Addresses and networks of proxies, comma-separated, such as `10.0.0.0/8`. The address of a client is then the last one in
+   * `x-forwarded-for` that is none of theirs; it only counts for AUTH_FAILURES_PER_MINUTE.
+   */
+  @TextList()
+  readonly TRUSTED_PROXIES: readonly string[] = [];
 
   // Section: State
 

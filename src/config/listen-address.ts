@@ -1,4 +1,5 @@
 import type { Environment } from './environment.js';
+import { hasCredentials } from './has-credentials.js';
 
 /** Whether an address or host name can only mean this machine. */
 export function isLoopback(host: string): boolean {
@@ -7,7 +8,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /** The address to listen on: HOST, or 0.0.0.0 with API keys and 127.0.0.1 without. */
-export function listenAddress({ HOST, API_KEYS }: Environment): string {
+export function listenAddress(environment: Environment): string {
+  const { HOST } = environment;
   if (HOST !== '') return HOST;
-  return API_KEYS.length > 0 ? '0.0.0.0' : '127.0.0.1';
+  return hasCredentials(environment) ? '0.0.0.0' : '127.0.0.1';
 }

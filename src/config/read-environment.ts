@@ -1,6 +1,8 @@
 import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
+import { hasCredentials } from './has-credentials.js';
 import { isLoopback } from './listen-address.js';
+import { isNetwork } from './networks.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
 import { faultOfRedisUrl } from './redis-url.js';
 import { faultOfSealKeys } from './seal-keys.js';
@@ -115,16 +117,26 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
-    ['HOST', 'API_KEYS', 'ALLOW_OPEN'],
-    ({ HOST, API_KEYS, ALLOW_OPEN }) => {
-      if (API_KEYS.length > 0 || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
-      return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS, or ALLOW_OPEN=true to allow access without a key.`;
+    ['HOST', 'API_KEYS', 'KEYS_FILE', 'ALLOW_OPEN'],
+    (environment) => {
+      const { HOST, ALLOW_OPEN } = environment;
+      if (hasCredentials(environment) || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
+      return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS or KEYS_FILE, or ALLOW_OPEN=true to allow access without a key.`;
     },
   ],
   [
-    ['CORS_ORIGINS', 'API_KEYS'],
-    ({ CORS_ORIGINS, API_KEYS }) => {
-      if (!CORS_ORIGINS.includes('*') || API_KEYS.length > 0) return undefined;
+    ['TRUSTED_PROXIES'],
+    ({ TRUSTED_PROXIES }) => {
+      const position = TRUSTED_PROXIES.findIndex((entry) => !isNetwork(entry));
+      return position < 0
+        ? undefined
+        : `TRUSTED_PROXIES: entry ${position + 1} is neither an address nor a network such as 10.0.0.0/8.`;
+    },
+  ],
+  [
+    ['CORS_ORIGINS', 'API_KEYS', 'KEYS_FILE'],
+    (environment) => {
+      if (!environment.CORS_ORIGINS.includes('*') || hasCredentials(environment)) return undefined;
       return 'CORS_ORIGINS: * without API_KEYS would let any web page use the service.';
     },
   ],

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, Param, UseGuards } from '@nestjs/common';
 
-import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
+import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { apiPaths } from '../http/index.js';
 import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
@@ -45,6 +45,7 @@ export class ConnectionsController {
 
   /** Retires a connection: running turns may complete, new ones are refused, then it is closed. */
   @Delete(':id')
+  @RequireScope('responses:write')
   retire(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): RetiredConnection {
     if (!this.registry.retire(tenant, id, retired(this.environment))) throw ApiError.notFound('Connection', id);
     return { id, object: 'connection', deleted: true };

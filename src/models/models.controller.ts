@@ -1,9 +1,9 @@
 import { Controller, Get, Param, UseGuards } from '@nestjs/common';
 import type { Model } from 'openai/resources/models';
 
-import { ApiKeyGuard } from '../access/index.js';
+import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access/index.js';
 import { apiPaths } from '../http/index.js';
-import { type ModelInfo, ProviderRegistry } from '../providers/index.js';
+import { mayUseModel, type ModelInfo, modelNotFound, ProviderRegistry } from '../providers/index.js';
 
 /** The body of `GET /models` (protocol §1.3). */
 export interface ModelList {
@@ -13,21 +13,23 @@ export interface ModelList {
   readonly models: readonly never[];
 }
 
-/** The models of all providers. */
+/** The models of all providers that the caller may use. Any credential may list them: clients do so before they create anything. */
 @Controller(apiPaths('models'))
+@RequireScope('any')
 @UseGuards(ApiKeyGuard)
 export class ModelsController {
   constructor(private readonly providers: ProviderRegistry) {}
 
   @Get()
-  async list(): Promise<ModelList> {
-    const models = await this.providers.list();
+  async list(@CurrentCaller() caller: Caller): Promise<ModelList> {
+    const models = (await this.providers.list()).filter(({ id }) => mayUseModel(caller, id));
     return { object: 'list', data: models.map(toModel), models: [] };
   }
 
   /** Model names may contain slashes, such as `org/model`. */
   @Get('*')
-  retrieve(@Param('*') id: string): Model {
+  retrieve(@Param('*') id: string, @CurrentCaller() caller: Caller): Model {
+    if (!mayUseModel(caller, id)) throw modelNotFound(id);
     return toModel(this.providers.route(id).model);
   }
 }

@@ -1,6 +1,7 @@
 export * from './ask-provider.js';
 export * from './break-connection.js';
 export * from './hosted-tools.js';
+export * from './may-use-model.js';
 export * from './model-error.js';
 export * from './model-event.js';
 export * from './model-provider.js';

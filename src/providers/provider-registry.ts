@@ -98,9 +98,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     // Recorded once per turn, even if routing tries several upstreams.
     if (route !== undefined) return { ...route, provider: this.recorder.around(route.providerName, route.provider) };
     if (!this.table.isComplete) throw notKnownYet(model);
-    throw ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
-      param: 'model',
-    });
+    throw modelNotFound(model);
   }
 
   /** Reloads the file. If it is invalid, the previous configuration stays. */
@@ -209,4 +207,11 @@ function toHeaderNames(names: readonly string[]): readonly string[] {
   const credential = lowerCase.find((name) => CREDENTIALS.has(name));
   if (credential !== undefined) throw new Error(`The header '${credential}' cannot be forwarded: it is a credential.`);
   return lowerCase;
+}
+
+/** The answer for a model that does not exist, or of which the caller is not to know. */
+export function modelNotFound(model: string): ApiError {
+  return ApiError.of('model_not_found', `The model '${model}' does not exist or you do not have access to it.`, {
+    param: 'model',
+  });
 }

@@ -24,7 +24,7 @@ export class ResponsesService {
 
   /**
    * Creates a turn from a validated request. The turn is plain data that may be executed later or elsewhere. Throws
-   * ApiError 400 for invalid headers.
+   * ApiError 400 for invalid headers, and 403 for a model that its caller may not use.
    */
   admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions = {}): AdmittedTurn {
     return this.admitter.admit(request, caller, options);

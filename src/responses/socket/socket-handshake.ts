@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
 import { type Server, WebSocketServer } from 'ws';
 
-import { authenticate, Authenticator, type Caller, type Grant, requireScope } from '../../access/index.js';
+import { type Caller, Credentials, type Grant, requireScope } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { ClientSocket, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
 import {
@@ -38,7 +38,7 @@ export class SocketHandshake {
 
   constructor(
     private readonly environment: Environment,
-    private readonly authenticator: Authenticator,
+    private readonly credentials: Credentials,
     private readonly registry: ConnectionRegistry,
     private readonly handlers: ConnectionHandlers,
     private readonly ids: IdGenerator,
@@ -86,7 +86,7 @@ export class SocketHandshake {
     try {
       checkHead(request);
       this.requireSockets();
-      const grant = authenticate(this.authenticator, request.headers);
+      const grant = this.credentials.check(request);
       if (isPromise(grant)) {
         const release = this.registry.holdUpgrade(stream);
         const upgrade = grant.finally(release).then((known) => this.upgrade(request, stream, head, known));

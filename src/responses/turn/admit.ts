@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import {
+  ApiError,
   type CreateResponseRequest,
   IdGenerator,
   type Includable,
@@ -12,7 +13,7 @@ import {
   type ResponseSettings,
   type TraceContext,
 } from '../../protocol/index.js';
-import { pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
+import { mayUseModel, pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { Clock } from '../../time/index.js';
 import { resolveSettings } from './resolve-settings.js';
@@ -79,8 +80,9 @@ export class TurnAdmitter {
     private readonly providers: ProviderRegistry,
   ) {}
 
-  /** Creates a turn from a validated request. Throws ApiError 400 for invalid headers. */
+  /** Creates a turn from a validated request. Throws ApiError 400 for invalid headers, and 403 for a model that its caller may not use. */
   admit(request: CreateResponseRequest, caller: Caller, options: AdmitOptions): AdmittedTurn {
+    requireModel(caller, request.model);
     const { generate = true, headers = {}, locksSession: locks = true } = options;
     const param = options.sessionId === undefined ? 'x-session-id' : 'session_id';
     const sessionId = options.sessionId ?? readSessionId(headers);
@@ -102,6 +104,13 @@ export class TurnAdmitter {
       ttlSeconds: readTimeToLive(headers, this.environment),
     };
   }
+}
+
+function requireModel(caller: Caller, model: string): void {
+  if (mayUseModel(caller, model)) return;
+  throw ApiError.of('model_not_allowed', `Your API key does not have access to the model '${model}'.`, {
+    param: 'model',
+  });
 }
 
 function withoutInput({ input: _, ...parameters }: CreateResponseRequest): RequestParameters {

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { BlockList } from 'node:net';
+
+import { Injectable, Logger } from '@nestjs/common';
+
+import { Environment, toBlockList } from '../config/index.js';
+import { ApiError } from '../protocol/index.js';
+import { Clock, isPromise, type MaybePromise } from '../time/index.js';
+import { authenticate } from './authenticate.js';
+import { Authenticator } from './authenticator.js';
+import { clientAddress } from './client-address.js';
+import type { Grant } from './grant.js';
+
+const WINDOW_MS = 60_000;
+
+/** Addresses with wrong credentials that are remembered; beyond it the oldest is forgotten. */
+const MOST_ADDRESSES = 10_000;
+
+/** Accepted credentials that are remembered for one of them. */
+const MOST_ACCEPTED = 1000;
+
+/** An address that has sent a wrong credential. */
+interface Suspect {
+  failures: number;
+  readonly resetsAt: number;
+  /** Digests of the credentials from there that were accepted since: they are not held up by the others. */
+  readonly accepted: Set<string>;
+}
+
+/**
+ * Checks the credentials of requests and upgrades with the Authenticator. An address that sends AUTH_FAILURES_PER_MINUTE wrong ones gets
+ * 429 for all that were not accepted meanwhile, so that guessing costs the guesser a minute, and the service no look-up.
+ */
+@Injectable()
+export class Credentials {
+  private readonly logger = new Logger('Access');
+  private readonly proxies: BlockList;
+  private readonly suspects = new Map<string, Suspect>();
+  private readonly most: number;
+
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly clock: Clock,
+    environment: Environment,
+  ) {
+    this.proxies = toBlockList(environment.TRUSTED_PROXIES);
+    this.most = environment.AUTH_FAILURES_PER_MINUTE || Infinity;
+  }
+
+  /** Whom the credential of a request belongs to. Throws the errors of Authenticator, and ApiError 429. */
+  check(request: IncomingMessage): MaybePromise<Grant> {
+    const address = this.most === Infinity ? '' : clientAddress(request, this.proxies);
+    const suspect = this.suspectAt(address);
+    if (suspect !== undefined && suspect.failures >= this.most) this.refuseUnknown(suspect, request.headers);
+    try {
+      const grant = authenticate(this.authenticator, request.headers);
+      if (!isPromise(grant)) return this.accept(grant, address, request.headers);
+      return grant.then(
+        (later) => this.accept(later, address, request.headers),
+        (error: unknown) => this.fail(error, address),
+      );
+    } catch (error) {
+      return this.fail(error, address);
+    }
+  }
+
+  private suspectAt(address: string): Suspect | undefined {
+    const suspect = this.suspects.get(address);
+    if (suspect === undefined || suspect.resetsAt > this.clock.now()) return suspect;
+    this.suspects.delete(address);
+    return undefined;
+  }
+
+  private refuseUnknown({ accepted, resetsAt }: Suspect, headers: IncomingHttpHeaders): void {
+    if (accepted.has(digestOf(headers))) return;
+    const seconds = Math.ceil((resetsAt - this.clock.now()) / 1000);
+    throw ApiError.of(
+      'rate_limit_exceeded',
+      `Too many wrong API keys were sent from your address. Please try again in ${seconds}s.`,
+      { headers: { 'retry-after': String(seconds) } },
+    );
+  }
+
+  private accept(grant: Grant, address: string, headers: IncomingHttpHeaders): Grant {
+    const accepted = this.suspects.get(address)?.accepted;
+    if (accepted !== undefined && accepted.size < MOST_ACCEPTED) accepted.add(digestOf(headers));
+    return grant;
+  }
+
+  private fail(error: unknown, address: string): never {
+    if (address !== '' && error instanceof ApiError && error.code === 'invalid_api_key') this.count(address);
+    throw error;
+  }
+
+  private count(address: string): void {
+    let suspect = this.suspectAt(address);
+    if (suspect === undefined) {
+      const [oldest] = this.suspects.keys();
+      if (oldest !== undefined && this.suspects.size >= MOST_ADDRESSES) this.suspects.delete(oldest);
+      suspect = { failures: 0, resetsAt: this.clock.now() + WINDOW_MS, accepted: new Set() };
+      this.suspects.set(address, suspect);
+    }
+    suspect.failures += 1;
+    if (suspect.failures !== this.most) return;
+    this.logger.warn(`${address} has sent ${this.most} wrong credentials within a minute: unknown ones are refused`);
+  }
+}
+
+function digestOf({ authorization = '' }: IncomingHttpHeaders): string {
+  return createHash('sha256').update(authorization).digest('base64');
+}

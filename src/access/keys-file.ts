@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises';
+
+import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../config/index.js';
+import { type Grant, SCOPES } from './grant.js';
+import { asTenant } from './tenant.js';
+
+/** A digest of a key, and until when it is accepted, milliseconds since the epoch. */
+export interface KnownSecret {
+  /** SHA-256, 64 lower-case hex digits. */
+  readonly digest: string;
+  readonly expiresAt: number;
+}
+
+/** An entry of KEYS_FILE: a credential with one or two live keys. */
+export interface KeyEntry {
+  readonly grant: Grant;
+  readonly secrets: readonly KnownSecret[];
+}
+
+/** The file as it is written. */
+interface KeysFile {
+  readonly keys: readonly {
+    readonly id: string;
+    readonly tenant: string;
+    readonly secrets: readonly { readonly sha256: string; readonly expires?: string }[];
+    readonly scopes?: Grant['scopes'];
+    readonly models?: readonly string[];
+    readonly expires?: string;
+  }[];
+}
+
+/** A key and its successor: more would hide that one was never withdrawn. */
+const MOST_SECRETS = 2;
+
+const NAME = { type: 'string', pattern: '^[\\x21-\\x7e]{1,128}$' };
+const TIME = { type: 'string' };
+
+const SCHEMA = {
+  type: 'object',
+  required: ['keys'],
+  additionalProperties: false,
+  properties: {
+    keys: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id', 'tenant', 'secrets'],
+        additionalProperties: false,
+        properties: {
+          id: NAME,
+          tenant: NAME,
+          secrets: {
+            type: 'array',
+            minItems: 1,
+            maxItems: MOST_SECRETS,
+            items: {
+              type: 'object',
+              required: ['sha256'],
+              additionalProperties: false,
+              properties: { sha256: { type: 'string' }, expires: TIME },
+            },
+          },
+          scopes: { type: 'array', items: { enum: SCOPES } },
+          models: { type: 'array', items: { type: 'string', minLength: 1 } },
+          expires: TIME,
+        },
+      },
+    },
+  },
+};
+
+/**
+ * Reads and validates KEYS_FILE. Throws EnvironmentError, which names the place of the fault but never quotes what may be a key.
+ */
+export async function readKeysFile(path: string): Promise<readonly KeyEntry[]> {
+  try {
+    const value = await parse(path, await readFile(path, 'utf8'));
+    const { keys } = await requireSchema<KeysFile>(value ?? {}, SCHEMA, { isSecret: true });
+    return toEntries(keys);
+  } catch (error) {
+    throw new EnvironmentError([`KEYS_FILE: ${path}: ${firstLineOf(error)}.`]);
+  }
+}
+
+/** The parser's message quotes the file. */
+async function parse(path: string, content: string): Promise<unknown> {
+  try {
+    return await parseDataFile(path, content);
+  } catch {
+    throw new Error('the file is neither YAML nor JSON');
+  }
+}
+
+function toEntries(keys: KeysFile['keys']): readonly KeyEntry[] {
+  const names = new Set<string>();
+  const digests = new Set<string>();
+  return keys.map(({ id, tenant, secrets, scopes, models, expires }, index) => {
+    const place = `keys[${index}]`;
+    if (names.has(id)) throw new Error(`${place}.id is a duplicate`);
+    names.add(id);
+    const expiresAt = toTime(expires, `${place}.expires`);
+    const known = secrets.map(({ sha256, expires: own }, number): KnownSecret => {
+      const at = `${place}.secrets[${number}]`;
+      const digest = sha256.toLowerCase();
+      if (!/^[0-9a-f]{64}$/.test(digest)) {
+        throw new Error(`${at}.sha256 must be the SHA-256 of the key as 64 hex digits, not the key itself`);
+      }
+      if (digests.has(digest)) throw new Error(`${at}.sha256 is a duplicate`);
+      digests.add(digest);
+      return { digest, expiresAt: Math.min(toTime(own, `${at}.expires`), expiresAt) };
+    });
+    return {
+      secrets: known,
+      grant: {
+        tenant: asTenant(tenant),
+        keyId: id,
+        ...(scopes === undefined ? {} : { scopes }),
+        ...(models === undefined ? {} : { models }),
+      },
+    };
+  });
+}
+
+/** Milliseconds since the epoch; infinite without an end. */
+function toTime(text: string | undefined, place: string): number {
+  if (text === undefined) return Infinity;
+  const time = /^\d{4}-\d{2}-\d{2}(?:T.+(?:Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(time)) throw new Error(`${place} must be a time such as 2027-01-31T00:00:00Z`);
+  return time;
+}

@@ -1,0 +1,6 @@
+import type { Environment } from './environment.js';
+
+/** Whether callers must show a credential; without any kind of one the service is open, to this machine only. */
+export function hasCredentials({ API_KEYS, KEYS_FILE }: Pick<Environment, 'API_KEYS' | 'KEYS_FILE'>): boolean {
+  return API_KEYS.length > 0 || KEYS_FILE !== '';
+}

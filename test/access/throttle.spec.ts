@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+
+import { Clock } from '../../src/index.js';
+import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { bearer } from './keys.js';
+
+let clock: FakeClock;
+let service: Service;
+
+beforeEach(() => {
+  clock = new FakeClock();
+});
+
+afterEach(() => service.close());
+
+async function start(environment: object = {}): Promise<void> {
+  service = await startService({
+    environment: { API_KEYS: 'red:red-key,blue:blue-key', AUTH_FAILURES_PER_MINUTE: 3, ...environment },
+    providers: [ScriptedProvider],
+    overrides: [[Clock, clock]],
+  });
+}
+
+function ask(key: string, forwardedFor?: string): Promise<Response> {
+  const forwarded = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
+  return fetch(`${service.baseURL}/models`, { headers: { ...bearer(key), ...forwarded } });
+}
+
+async function guess(times: number, forwardedFor?: string): Promise<void> {
+  for (let guessed = 0; guessed < times; guessed++) {
+    expect((await ask(`guess-${guessed}`, forwardedFor)).status).toBe(401);
+  }
+}
+
+describe('a client that guesses keys', () => {
+  it('gets 429 after AUTH_FAILURES_PER_MINUTE, also for the right key, until the minute is over', async () => {
+    await start();
+    await guess(3);
+    using log = CollectedLog.begin();
+    const refused = await ask('red-key');
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect(await refused.json()).toMatchObject({ error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' } });
+    expect(log.complaints).toEqual([]);
+    clock.advance(60_000);
+    expect((await ask('red-key')).status).toBe(200);
+  });
+
+  it('does not lock out those who were accepted from its address meanwhile', async () => {
+    await start();
+    await guess(1);
+    expect((await ask('red-key')).status).toBe(200);
+    await guess(2);
+    expect([(await ask('red-key')).status, (await ask('blue-key')).status]).toEqual([200, 429]);
+  });
+
+  it('is stopped at upgrades too', async () => {
+    await start();
+    for (let guessed = 0; guessed < 3; guessed++) {
+      expect(await SocketClient.refused(service, { headers: bearer(`guess-${guessed}`) })).toMatchObject({
+        status: 401,
+      });
+    }
+    expect(await SocketClient.refused(service, { headers: bearer('red-key') })).toMatchObject({ status: 429 });
+  });
+
+  it('is named in one line of the log, without what it guessed', async () => {
+    await start();
+    using log = CollectedLog.begin();
+    await guess(3);
+    for (let more = 0; more < 5; more++) await ask('more');
+    expect(log.complaints).toEqual([expect.stringMatching(/^127\.0\.0\.1 has sent 3 wrong credentials/)]);
+    expect([...log.complaints, ...log.notes].join()).not.toContain('guess-');
+  });
+
+  it('is not looked at with AUTH_FAILURES_PER_MINUTE=0, nor for requests without a key', async () => {
+    await start({ AUTH_FAILURES_PER_MINUTE: 0 });
+    await guess(5);
+    expect((await ask('red-key')).status).toBe(200);
+    await service.close();
+    await start();
+    for (let missing = 0; missing < 5; missing++) expect((await fetch(`${service.baseURL}/models`)).status).toBe(401);
+    expect((await ask('red-key')).status).toBe(200);
+  });
+});
+
+describe('the address of a client', () => {
+  it('is what a trusted proxy says, the last one that is no proxy', async () => {
+    await start({ TRUSTED_PROXIES: '127.0.0.0/8, 10.1.2.3' });
+    await guess(3, '9.9.9.9, 8.8.8.8, 10.1.2.3');
+    expect((await ask('red-key', '1.1.1.1, 8.8.8.8')).status).toBe(429);
+    expect((await ask('red-key', '8.8.8.8, 9.9.9.9')).status).toBe(200);
+  });
+
+  it('is that of the connection without trusted proxies, whatever a client claims', async () => {
+    await start();
+    await guess(3, '9.9.9.9');
+    expect((await ask('red-key', '8.8.8.8')).status).toBe(429);
+  });
+
+  it('must be an address or a network', async () => {
+    const started = start({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/64' });
+    await expect(started).rejects.toThrow('TRUSTED_PROXIES: entry 2 is neither an address nor a network');
+    await start();
+  });
+});
