@@ -7,6 +7,7 @@ import { ConnectionsModule } from './connections/index.js';
 import { ConversationsModule } from './conversations/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
+import { MetricsModule } from './metrics/index.js';
 import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
 import { ProvidersModule } from './providers/index.js';
@@ -55,6 +56,7 @@ export class AntiphonModule {
         ...service,
         WebhooksModule,
         OperationsModule,
+        MetricsModule,
       ],
       // Modules of the program may inject these, for example ResponsesService and ConnectionRegistry.
       exports: [ResponsesModule, ConnectionsModule],

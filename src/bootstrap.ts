@@ -22,6 +22,7 @@ import {
   pathOf,
   readJsonBodies,
 } from './http/index.js';
+import { HttpMetrics } from './metrics/index.js';
 import { OpenReplies, SHUTDOWN_SIGNALS, ShutdownLimit } from './operations/index.js';
 import { IdGenerator } from './protocol/index.js';
 import { ProviderRegistry } from './providers/index.js';
@@ -81,6 +82,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
       );
     }
   });
+  app.get<HttpMetrics | null>(HttpMetrics)?.observe(fastify);
   readJsonBodies(app, environment);
   answerBrokenRequests(app.getHttpServer(), environment.REQUEST_TIMEOUT_MS, ids);
   if (environment.CORS_ORIGINS.length > 0) {

@@ -517,6 +517,27 @@ export class Environment {
   @WholeNumber(1024)
   readonly WS_MAX_BUFFERED_BYTES: number = 16 * MEGABYTE;
 
+  // Section: Metrics
+
+  /** Serves metrics for Prometheus at `/metrics`, for keys with the scope `admin`; see docs/operations.md. */
+  @Flag()
+  readonly METRICS: boolean = false;
+
+  /**
+   * Port that serves the metrics without authentication; 0: none. With WORKERS, the port of the first worker: the others have the ports
+   * after it.
+   */
+  @WholeNumber(0, 65_535)
+  readonly METRICS_PORT: number = 0;
+
+  /** Address of METRICS_PORT. Empty: that of HOST. */
+  @Text()
+  readonly METRICS_HOST: string = '';
+
+  /** Counts turns by tenant, too: a series for each of up to 200 tenants. */
+  @Flag()
+  readonly METRICS_TENANTS: boolean = false;
+
   // Section: Shutdown
 
   /**

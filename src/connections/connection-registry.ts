@@ -5,13 +5,19 @@ import type { WebSocket } from 'ws';
 
 import type { Caller, Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
-import { ApiError, IdGenerator, toErrorFrame } from '../protocol/index.js';
+import { ApiError, ERROR_CODES, IdGenerator, toErrorFrame } from '../protocol/index.js';
 import { Clock } from '../time/index.js';
 import { type Closing, restarting, SHORT_HANDSHAKE_MS } from './closing.js';
 import { Connection, type ConnectionDependencies, type Upgraded } from './connection.js';
 
 /** Refused clients that may receive the reason at once; beyond it upgrades are answered with 503. */
 const MAX_TURNED_AWAY = 64;
+
+/** Of an error frame; the code is empty for one that is not the service's. */
+export interface RefusalLabels {
+  readonly status: string;
+  readonly code: string;
+}
 
 /** The connections of this process: limits, names, listing and shutdown. */
 @Injectable()
@@ -22,6 +28,8 @@ export class ConnectionRegistry {
   private readonly turnedAway = new Set<WebSocket>();
   /** Transports of upgrades whose caller is not known yet. */
   private readonly upgrades = new Set<Duplex>();
+  /** Error frames so far, by status and code. */
+  private readonly refused = new Map<string, [labels: RefusalLabels, count: number]>();
   private closed = false;
   private whenEmpty: PromiseWithResolvers<undefined> | null = null;
   private readonly dependencies: ConnectionDependencies;
@@ -31,7 +39,12 @@ export class ConnectionRegistry {
     private readonly clock: Clock,
     private readonly ids: IdGenerator,
   ) {
-    this.dependencies = { clock, environment, onClosed: (connection) => this.remove(connection) };
+    this.dependencies = {
+      clock,
+      environment,
+      onClosed: (connection) => this.remove(connection),
+      onRefused: (error) => this.count(error),
+    };
   }
 
   /** The name of the next connection: `ws-` and 32 hex digits. */
@@ -92,6 +105,23 @@ export class ConnectionRegistry {
     return true;
   }
 
+  /** Error frames that were sent so far, by status and code. */
+  get refusals(): Iterable<readonly [labels: RefusalLabels, count: number]> {
+    return this.refused.values();
+  }
+
+  /** The turns of all connections, on all lanes. */
+  load(): { readonly running: number; readonly queued: number } {
+    let [running, queued] = [0, 0];
+    for (const connection of this.connections.values()) {
+      for (const lane of connection.lanes()) {
+        running += lane.in_flight;
+        queued += lane.queued;
+      }
+    }
+    return { running, queued };
+  }
+
   get size(): number {
     return this.connections.size;
   }
@@ -130,6 +160,15 @@ export class ConnectionRegistry {
       timer.cancel();
       this.turnedAway.delete(socket);
     });
+  }
+
+  private count({ status, code }: ApiError): void {
+    // Codes of model servers are any text, and a counter is for ever.
+    const labels = { status: String(status), code: code !== null && Object.hasOwn(ERROR_CODES, code) ? code : '' };
+    const key = `${status} ${labels.code}`;
+    const known = this.refused.get(key);
+    if (known === undefined) this.refused.set(key, [labels, 1]);
+    else known[1] += 1;
   }
 
   private countOf(tenant: Tenant): number {

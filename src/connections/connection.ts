@@ -6,7 +6,7 @@ import type { WebSocket } from 'ws';
 
 import type { Caller, Grant, Tenant } from '../access/index.js';
 import type { Environment } from '../config/index.js';
-import { type ApiError, toErrorFrame } from '../protocol/index.js';
+import { type ApiError, type ErrorFrameOptions, toErrorFrame } from '../protocol/index.js';
 import type { Clock, Timer } from '../time/index.js';
 import { ClientSocket, type ClientSocketListener } from './client-socket.js';
 import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS } from './closing.js';
@@ -29,6 +29,7 @@ export interface ConnectionDependencies {
   readonly clock: Clock;
   readonly environment: Environment;
   readonly onClosed: (connection: Connection) => void;
+  readonly onRefused: (error: ApiError) => void;
 }
 
 const logger = new Logger('Connection');
@@ -83,6 +84,12 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
   /** The caller of one of its frames. */
   callerOf(requestId: string): Caller {
     return { ...this.grant, connectionId: this.id, requestId };
+  }
+
+  /** Answers a frame with an error frame (protocol §6.3). */
+  refuse(error: ApiError, options: ErrorFrameOptions): void {
+    this.dependencies.onRefused(error);
+    this.writer.answer(toErrorFrame(error, options));
   }
 
   /** Sets the turns of the connection. */

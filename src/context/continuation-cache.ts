@@ -7,6 +7,8 @@ export interface CacheLimits {
   readonly maxBytes: number;
   /** Called after the cache has grown or shrunk, with the change in bytes. */
   readonly onChange: (bytes: number) => void;
+  /** Called after each look-up of a response. */
+  readonly onLookup?: (isHit: boolean) => void;
   /** Whether stored responses may be cached now: only while deletion notices arrive. */
   readonly remembersStored: () => boolean;
 }
@@ -33,8 +35,8 @@ export class ContinuationCache {
   /** The cache for the turns of one lane. */
   lane(name: string): Continuations {
     return {
-      find: (responseId) => this.find(name, (known) => known.responseId === responseId),
-      findConversation: (id) => this.find(name, ({ conversation }) => conversation?.id === id),
+      find: (responseId) => this.look(name, (known) => known.responseId === responseId),
+      findConversation: (id) => this.look(name, ({ conversation }) => conversation?.id === id),
       beginSave: (responseId) => {
         if (this.limits.remembersStored()) this.saving.add(responseId);
       },
@@ -95,6 +97,12 @@ export class ContinuationCache {
   /** Bytes held, estimated. */
   get bytes(): number {
     return this.items.bytes + this.requestBytes;
+  }
+
+  private look(name: string, isWanted: (known: Continuation) => boolean): Continuation | undefined {
+    const found = this.find(name, isWanted);
+    this.limits.onLookup?.(found !== undefined);
+    return found;
   }
 
   /** Looks among the responses used last first: an earlier one of the same conversation is outdated. */

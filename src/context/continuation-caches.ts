@@ -9,6 +9,9 @@ import { ContinuationCache } from './continuation-cache.js';
 export class ContinuationCaches implements DeletionListener {
   /** Least recently grown first. */
   private readonly caches = new Set<ContinuationCache>();
+  /** Look-ups of parents that found them, and those that did not. */
+  hits = 0;
+  misses = 0;
   private bytes = 0;
   private receivesDeletions = true;
 
@@ -24,10 +27,16 @@ export class ContinuationCaches implements DeletionListener {
     const cache: ContinuationCache = new ContinuationCache({
       maxBytes: this.environment.WS_CACHE_MAX_BYTES,
       onChange: (change) => this.account(cache, change),
+      onLookup: (isHit) => this.note(isHit),
       remembersStored: () => this.receivesDeletions,
     });
     this.caches.add(cache);
     return cache;
+  }
+
+  /** Bytes of all caches, estimated. */
+  get size(): number {
+    return this.bytes;
   }
 
   close(cache: ContinuationCache): void {
@@ -49,6 +58,11 @@ export class ContinuationCaches implements DeletionListener {
 
   resumed(): void {
     this.receivesDeletions = true;
+  }
+
+  private note(isHit: boolean): void {
+    if (isHit) this.hits += 1;
+    else this.misses += 1;
   }
 
   private account(cache: ContinuationCache, change: number): void {

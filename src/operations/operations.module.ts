@@ -15,6 +15,6 @@ import { TurnLog } from './turn-log.js';
   imports: [ConnectionsModule, ResponsesModule, StateModule],
   controllers: [HealthController],
   providers: [Readiness, OpenReplies, ShutdownCoordinator, ShutdownLimit, TurnLog],
-  exports: [OpenReplies, ShutdownLimit],
+  exports: [OpenReplies, Readiness, ShutdownLimit],
 })
 export class OperationsModule {}

@@ -17,4 +17,7 @@ export interface ModelSink {
 
   /** Takes the record of a request to an upstream, once it is over; for metrics and traces. */
   attempted?(attempt: UpstreamAttempt): void;
+
+  /** The provider asks its upstream again, after an error with this code, at a time in milliseconds since the epoch. */
+  repeated?(errorCode: string, failedAt: number): void;
 }

@@ -7,6 +7,7 @@ export * from './finished-items.js';
 export * from './given-items.js';
 export * from './job-queue.js';
 export { MemoryBackend } from './memory/memory-backend.js';
+export * from './observe-calls.js';
 export * from './page.js';
 export * from './response-graph.js';
 export * from './response-record.js';

@@ -1,9 +1,17 @@
-import { Injectable, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import {
+  type Abstract,
+  Injectable,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+  type Provider,
+} from '@nestjs/common';
 
 import { ConversationStore } from './conversation-store.js';
 import { DeletionNotices } from './deletion-notices.js';
 import { EventLog } from './event-log.js';
 import { JobQueue } from './job-queue.js';
+import { observeCalls, StateCallObserver } from './observe-calls.js';
 import { ResponseGraph } from './response-graph.js';
 import { ResponseStore } from './response-store.js';
 import { Retention } from './retention.js';
@@ -27,17 +35,23 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
+/** A contract of the selected backend, whose calls are observed where somebody does. */
+function observed(token: Abstract<object>, name: 'responses' | 'graph' | 'sessions' | 'conversations'): Provider {
+  return {
+    provide: token,
+    inject: [StateBackend, { token: StateCallObserver, optional: true }],
+    useFactory: (backend: StateBackend, observer?: StateCallObserver | null) =>
+      observeCalls<object>(backend[name], name, observer ?? null),
+  };
+}
+
 /** The state contracts of the selected StateBackend. */
 @Module({
   providers: [
-    { provide: ResponseStore, inject: [StateBackend], useFactory: ({ responses }: StateBackend) => responses },
-    { provide: ResponseGraph, inject: [StateBackend], useFactory: ({ graph }: StateBackend) => graph },
-    { provide: SessionStore, inject: [StateBackend], useFactory: ({ sessions }: StateBackend) => sessions },
-    {
-      provide: ConversationStore,
-      inject: [StateBackend],
-      useFactory: ({ conversations }: StateBackend) => conversations,
-    },
+    observed(ResponseStore, 'responses'),
+    observed(ResponseGraph, 'graph'),
+    observed(SessionStore, 'sessions'),
+    observed(ConversationStore, 'conversations'),
     { provide: SecretStore, inject: [StateBackend], useFactory: ({ secrets }: StateBackend) => secrets },
     { provide: WriteLock, inject: [StateBackend], useFactory: ({ locks }: StateBackend) => locks },
     { provide: DeletionNotices, inject: [StateBackend], useFactory: ({ notices }: StateBackend) => notices },

@@ -4,10 +4,10 @@ import { closeUnclaimed } from './close-unclaimed.js';
 import type { WorkerMessage } from './worker-message.js';
 import { type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
 
-/** Starts this program as a worker, with the same arguments and variables. */
-export function forkWorker(): WorkerProcess {
+/** Starts this program as a worker, with the same arguments and variables, and its number, from 0, in ANTIPHON_WORKER. */
+export function forkWorker(number: number): WorkerProcess {
   try {
-    return follow(cluster.fork());
+    return follow(cluster.fork({ ANTIPHON_WORKER: number }));
   } catch (error) {
     return stillborn(error);
   }

@@ -48,7 +48,7 @@ export class Supervisor {
 
   private async startOne(): Promise<string> {
     if (this.isStopping) throw new WorkerStartError('the workers are stopping');
-    const slot = new WorkerSlot(this.options);
+    const slot = new WorkerSlot(this.slots.length, this.options);
     this.slots.push(slot);
     return slot.listening;
   }

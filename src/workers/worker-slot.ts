@@ -10,7 +10,8 @@ const SETTLED_AFTER_MS = 60_000;
 
 /** What a slot works with. */
 export interface WorkerSlotOptions {
-  readonly fork: () => WorkerProcess;
+  /** Starts the worker with a number, from 0; the one that replaces it has the same. */
+  readonly fork: (number: number) => WorkerProcess;
   readonly clock: Clock;
   /** How long a worker that is stopped may take to exit, ms; then it is killed. */
   readonly stopLimitMs: number;
@@ -30,9 +31,12 @@ export class WorkerSlot {
   readonly ended: Promise<boolean>;
 
   /** Starts the first worker. */
-  constructor(private readonly options: WorkerSlotOptions) {
+  constructor(
+    private readonly number: number,
+    private readonly options: WorkerSlotOptions,
+  ) {
     this.backoff = new Backoff(options.clock, PAUSES);
-    this.worker = options.fork();
+    this.worker = options.fork(number);
     // Prevents an unhandled rejection; callers that wait receive the error.
     this.started.promise.catch(() => undefined);
     this.ended = this.run();
@@ -82,7 +86,7 @@ export class WorkerSlot {
       await this.options.clock.sleep(pause, this.stopping.signal);
       if (this.isStopping()) return true;
       this.mustReload = false;
-      this.worker = this.options.fork();
+      this.worker = this.options.fork(this.number);
     }
   }
 

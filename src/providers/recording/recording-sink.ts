@@ -1,5 +1,6 @@
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
+import type { UpstreamAttempt } from '../upstream-attempt.js';
 import type { Tape } from './tape.js';
 
 /** Records the events that are written into a sink. */
@@ -29,6 +30,14 @@ export class RecordingSink implements ModelSink {
     if (waiting !== undefined) return this.wait(waiting);
     this.noticeRefusal();
     return undefined;
+  }
+
+  attempted(attempt: UpstreamAttempt): void {
+    this.sink.attempted?.(attempt);
+  }
+
+  repeated(errorCode: string, failedAt: number): void {
+    this.sink.repeated?.(errorCode, failedAt);
   }
 
   private async wait(waiting: Promise<void>): Promise<void> {

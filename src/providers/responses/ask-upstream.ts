@@ -98,8 +98,10 @@ class Question {
         // A policy has ended the answer before the upstream did.
         if (this.sink.isClosed) return;
         const failure = this.classify(error);
+        const failedAt = this.upstream.clock.now();
         this.noteRequestId(failure.options.requestId);
         if (this.hasBegun || !(await this.recover(failure))) throw this.explain(failure);
+        this.sink.repeated?.(codeOf(failure), failedAt);
         this.sink.signal.throwIfAborted();
       }
     }
@@ -355,4 +357,9 @@ class Question {
 
 function toHeader(turnState: string | null): Readonly<Record<string, string>> {
   return turnState === null ? {} : { [TURN_STATE]: turnState };
+}
+
+/** The code of a failure that does not reach the client, for metrics. */
+function codeOf({ options: { failure, isUnreachable = false } }: UpstreamError): string {
+  return isUnreachable ? 'model_unavailable' : (failure?.code ?? 'server_error');
 }

@@ -21,16 +21,21 @@ export interface AnswerOptions extends RoutingDependencies {
 export async function answerByTargets(options: AnswerOptions, sink: ModelSink): Promise<void> {
   const { targets, ask, model, health, clock } = options;
   const attempts = new Attempts(targets, options);
+  let before: Target | null = null;
   for (let attempt = attempts.next(); attempt !== undefined; attempt = attempts.next()) {
     const { target, pauseMs } = attempt;
     if (pauseMs > 0) await clock.sleep(pauseMs, sink.signal);
     if (sink.isClosed) return;
-    const opening = new Opening(sink, target, model, health);
+    const kind = before === null ? 'first' : before === target ? 'retry' : 'fallback';
+    before = target;
+    const opening = new Opening(sink, { target, model, kind, health, clock });
     try {
       await ask(target, opening, attempts.hasOthers);
-      if (opening.hasBegun || isClosed(sink)) return;
-      throw ModelError.endedEarly();
+      if (!opening.hasBegun && !isClosed(sink)) throw ModelError.endedEarly();
+      opening.over(null);
+      return;
     } catch (error) {
+      opening.over(isClosed(sink) ? null : error);
       if (opening.hasBegun || isClosed(sink)) throw error;
       opening.giveUp();
       attempts.failed(target, error);

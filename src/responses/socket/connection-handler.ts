@@ -4,7 +4,7 @@ import type { RawData, WebSocket } from 'ws';
 import type { BodyBudget } from '../../bodies/index.js';
 import type { Connection, Upgraded } from '../../connections/index.js';
 import { logRefusal } from '../../http/index.js';
-import { ApiError, toErrorFrame } from '../../protocol/index.js';
+import { ApiError } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
 import { type Gateway, HandlerTurns, type TurnDependencies } from './handler-turns.js';
@@ -175,7 +175,7 @@ export class ConnectionHandler {
     const requestId = this.nextRequestId();
     const refusal = error instanceof ApiError ? error : unexpectedError(error, this.connection.callerOf(requestId));
     logRefusal(() => this.connection.id, refusal, requestId);
-    this.connection.writer.answer(toErrorFrame(refusal, { requestId }));
+    this.connection.refuse(refusal, { requestId });
   }
 
   /** Every frame has a request id of its own. */

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 
 import { connectionOf } from '../../connections/index.js';
 import { logRefusal, toApiError } from '../../http/index.js';
-import { ApiError, IdGenerator, toErrorFrame } from '../../protocol/index.js';
+import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { SocketTurn } from './socket-turn.js';
 
 /** The message of Nest for a request that a guard refuses. */
@@ -32,7 +32,7 @@ export class ErrorEventFilter implements ExceptionFilter {
     }
     const connection = connectionOf(host.switchToWs().getClient<WebSocket>());
     logRefusal(() => connection?.id ?? 'a socket', error, requestId);
-    connection?.writer.answer(toErrorFrame(error, { requestId }));
+    connection?.refuse(error, { requestId });
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonReader } from '../../bodies/index.js';
 import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';
-import { ApiError, type ResponseObject, type StreamEvent, toErrorFrame } from '../../protocol/index.js';
+import { ApiError, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
 import type { ForeignEvent } from '../../providers/index.js';
 import { isPromise, type MaybePromise, type Timer } from '../../time/index.js';
 import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
@@ -222,7 +222,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
       this.handler.steering.refused(this, error);
       return;
     }
-    this.handler.connection.writer.answer(toErrorFrame(error, { streamId, requestId }));
+    this.handler.connection.refuse(error, { streamId, requestId });
   }
 
   /** Throws an Error before the turn is admitted. */

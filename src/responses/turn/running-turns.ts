@@ -15,6 +15,13 @@ export class RunningTurns {
     return this.turns.size;
   }
 
+  /** Those that run in the background. */
+  get background(): number {
+    let count = 0;
+    for (const { run } of this.turns.values()) if (run !== null) count += 1;
+    return count;
+  }
+
   /** Adds a turn. Throws 503 `service_unavailable` once the process is shutting down. */
   begin(turn: ActiveTurn): void {
     this.refuseWhenClosed();

@@ -1,0 +1,85 @@
+import { Global, Module } from '@nestjs/common';
+
+import { BodiesModule, BodyBudget } from '../bodies/index.js';
+import { Environment } from '../config/index.js';
+import { ConnectionRegistry, ConnectionsModule } from '../connections/index.js';
+import { ContextModule, ContinuationCaches } from '../context/index.js';
+import { OperationsModule, Readiness } from '../operations/index.js';
+import { ResponsesModule, RunningTurns } from '../responses/index.js';
+import { ResponseStore, StateCallObserver, StateModule } from '../state/index.js';
+import { Clock } from '../time/index.js';
+import { HttpMetrics } from './http-metrics.js';
+import { MetricsController, MetricsSwitch } from './metrics.controller.js';
+import { MetricsServer } from './metrics-server.js';
+import { METRICS } from './metrics-token.js';
+import { Metrics } from './metrics.js';
+import { measureProcess } from './process-metrics.js';
+import { StateMetrics } from './state-metrics.js';
+import { TurnMetrics } from './turn-metrics.js';
+
+/** The registry, which other modules report to. Apart from MetricsModule, whose gauges read those modules. */
+@Global()
+@Module({
+  providers: [
+    { provide: METRICS, inject: [Environment], useFactory: (environment: Environment) => Metrics.open(environment) },
+    {
+      provide: StateCallObserver,
+      inject: [METRICS],
+      useFactory: (metrics: Metrics | null) => metrics && new StateMetrics(metrics),
+    },
+    {
+      provide: HttpMetrics,
+      inject: [METRICS],
+      useFactory: (metrics: Metrics | null) => metrics && new HttpMetrics(metrics),
+    },
+  ],
+  exports: [METRICS, StateCallObserver, HttpMetrics],
+})
+class MetricsRegistryModule {}
+
+/** Metrics for Prometheus: of turns, of the state, of the process. */
+@Module({
+  imports: [
+    MetricsRegistryModule,
+    BodiesModule,
+    ConnectionsModule,
+    ContextModule,
+    OperationsModule,
+    ResponsesModule,
+    StateModule,
+  ],
+  controllers: [MetricsController],
+  providers: [
+    MetricsSwitch,
+    MetricsServer,
+    {
+      provide: TurnMetrics,
+      inject: [METRICS, Environment],
+      useFactory: (metrics: Metrics | null, { METRICS_TENANTS }: Environment) =>
+        metrics && new TurnMetrics(metrics, METRICS_TENANTS),
+    },
+    {
+      provide: 'antiphon: process metrics',
+      inject: [
+        ...[METRICS, Environment, ConnectionRegistry, RunningTurns, ContinuationCaches],
+        ...[BodyBudget, ResponseStore, Readiness, Clock],
+      ],
+      useFactory: (
+        metrics: Metrics | null,
+        environment: Environment,
+        connections: ConnectionRegistry,
+        runningTurns: RunningTurns,
+        caches: ContinuationCaches,
+        bodies: BodyBudget,
+        store: ResponseStore,
+        readiness: Readiness,
+        clock: Clock,
+      ) => {
+        const parts = { environment, connections, runningTurns, caches, bodies, store, readiness, clock };
+        if (metrics !== null) measureProcess(metrics, parts);
+        return parts;
+      },
+    },
+  ],
+})
+export class MetricsModule {}

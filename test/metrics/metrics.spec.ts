@@ -1,0 +1,193 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+
+import { Clock, ModelError, Random } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { useFreshService } from '../support/describe-service.js';
+import { PausingClock } from '../support/pausing-clock.js';
+import { ChosenRandom } from '../support/routing/chosen-random.js';
+import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { readSamples, type Samples, sumOf } from './scrape.js';
+
+const ON = { METRICS: true };
+
+async function scrape({ origin }: Pick<Service, 'origin'>, headers = {}): Promise<Samples> {
+  const answer = await fetch(`${origin}/metrics`, { headers });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  return readSamples(await answer.text());
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+describe('metrics', () => {
+  const service = useFreshService({ environment: ON, providers: [ScriptedProvider] });
+  const say = { model: 'scripted', input: 'Hi' };
+
+  it('count every turn once, by transport and status, with its tokens', async () => {
+    service.provider.otherwise(async function* () {
+      yield { type: 'text', delta: 'ok' };
+      yield { type: 'usage', input: 10, cached: 4, output: 7, reasoning: 2 };
+      yield { type: 'finish', reason: 'stop' };
+    });
+    const client = service.client();
+    await client.responses.create(say);
+    await client.responses.stream(say).finalResponse();
+    const queued = await client.responses.create({ ...say, background: true });
+    while ((await client.responses.retrieve(queued.id)).status !== 'completed') await new Promise(setImmediate);
+    await using socket = await SocketClient.open(service);
+    socket.create({ input: 'Hi' });
+    await socket.finish();
+
+    const samples = await scrape(service);
+    const turns = (labels: Record<string, string>): number => sumOf(samples, 'antiphon_turns_total', labels);
+    const done = { model: 'scripted', provider: 'scripted', status: 'completed' };
+    expect(turns({})).toBe(4);
+    expect(turns({ ...done, transport: 'json', background: 'false' })).toBe(1);
+    expect(turns({ ...done, transport: 'sse' })).toBe(1);
+    expect(turns({ ...done, transport: 'websocket' })).toBe(1);
+    expect(turns({ ...done, background: 'true' })).toBe(1);
+    const tokens = ['input', 'cached', 'output', 'reasoning'].map((type) =>
+      sumOf(samples, 'antiphon_tokens_total', { type }),
+    );
+    expect(tokens).toEqual([40, 16, 28, 8]);
+    expect(sumOf(samples, 'antiphon_turn_first_event_seconds_count')).toBe(4);
+    expect(sumOf(samples, 'antiphon_turn_duration_seconds_count')).toBe(4);
+    expect(sumOf(samples, 'antiphon_sockets_open')).toBe(1);
+    expect(sumOf(samples, 'antiphon_turns_running')).toBe(0);
+  });
+
+  it('count refusals and failures by code, over HTTP and on sockets', async () => {
+    service.provider.play(async function* () {
+      throw new ModelError('made_up_code', 'No.', { status: 500 });
+    });
+    await service.api.post('responses', say);
+    await service.api.post('responses', { ...say, previous_response_id: 'resp_unknown' });
+    await service.api.post('responses', { model: 'scripted' });
+    await using socket = await SocketClient.open(service);
+    socket.send('{');
+    socket.create({ input: 'Hi', previous_response_id: 'resp_unknown' });
+    await socket.next();
+    await socket.next();
+    const samples = await scrape(service);
+    expect(sumOf(samples, 'antiphon_turns_total', { status: 'refused' })).toBe(3);
+    expect(sumOf(samples, 'antiphon_turn_errors_total', { code: 'other' })).toBe(1);
+    expect(sumOf(samples, 'antiphon_turn_errors_total', { code: 'previous_response_not_found' })).toBe(2);
+    expect(sumOf(samples, 'antiphon_socket_errors_total', { status: '400', code: 'invalid_json' })).toBe(1);
+    const http = { route: '/v1/responses', method: 'POST', status: '400' };
+    expect(sumOf(samples, 'antiphon_http_request_seconds_count', http)).toBe(2);
+  });
+
+  it('keep the number of series bounded, whatever clients send', async () => {
+    for (let number = 0; number < 250; number++) {
+      await service.api.post('responses', { model: `model-${number}`, input: 'Hi', generate: number });
+      await fetch(`${service.origin}/v1/made-up/${number}`);
+    }
+    const samples = await scrape(service);
+    const models = new Set(
+      [...samples.keys()].map((name) => /^antiphon_turns_total\{.*model="([^"]*)"/.exec(name)?.[1]),
+    );
+    models.delete(undefined);
+    expect(models.size).toBe(201);
+    expect(sumOf(samples, 'antiphon_turns_total', { model: 'other' })).toBe(50);
+    expect([...samples.keys()].filter((name) => name.includes('made-up'))).toEqual([]);
+  });
+
+  it('measure the state', async () => {
+    await service.client().responses.create(say);
+    const saved = { operation: 'responses.save', outcome: 'ok' };
+    expect(sumOf(await scrape(service), 'antiphon_state_call_seconds_count', saved)).toBe(1);
+  });
+
+  it('count parents that connections remember', async () => {
+    await using socket = await SocketClient.open(service);
+    socket.create({ input: 'Hi' });
+    const { response } = await socket.finish();
+    socket.create({ input: 'And?', previous_response_id: response.id });
+    await socket.finish();
+    expect(sumOf(await scrape(service), 'antiphon_continuation_lookups_total', { result: 'hit' })).toBe(1);
+  });
+
+  it('are those of one application, when a process has several', async () => {
+    await using other = await startService({ environment: ON, providers: [ScriptedProvider] });
+    await other.client().responses.create(say);
+    expect(sumOf(await scrape(service), 'antiphon_turns_total')).toBe(0);
+    expect(sumOf(await scrape(other), 'antiphon_turns_total')).toBe(1);
+  });
+});
+
+describe('the metrics route', () => {
+  let service: Service;
+  afterEach(() => service.close());
+
+  it('does not exist unless it is asked for', async () => {
+    service = await startService();
+    expect((await fetch(`${service.origin}/metrics`)).status).toBe(404);
+  });
+
+  it('needs the scope admin', async () => {
+    service = await startService({ environment: { ...ON, API_KEYS: 'red:key' } });
+    expect((await fetch(`${service.origin}/metrics`)).status).toBe(401);
+    const refused = await fetch(`${service.origin}/metrics`, { headers: { authorization: 'Bearer key' } });
+    expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: 'missing_scope' } }]);
+  });
+
+  it('is open on a port of its own, which serves nothing else', async () => {
+    const port = await freePort();
+    service = await startService({
+      environment: { METRICS_PORT: port, API_KEYS: 'red:key', METRICS_HOST: '127.0.0.1' },
+    });
+    const origin = `http://127.0.0.1:${port}`;
+    expect(sumOf(await scrape({ origin }), 'antiphon_build_info')).toBe(1);
+    expect((await fetch(`${origin}/v1/models`)).status).toBe(404);
+    expect((await fetch(`${origin}/metrics`, { method: 'POST' })).status).toBe(404);
+  });
+
+  it('names tenants only where the operator wants it', async () => {
+    service = await startService({ environment: { ...ON, METRICS_TENANTS: true } });
+    await service.client().responses.create({ model: 'gpt-5', input: 'Hi' });
+    expect(sumOf(await scrape(service), 'antiphon_tenant_turns_total', { tenant: 'anybody' })).toBe(1);
+  });
+});
+
+describe('requests to upstreams', () => {
+  let service: RoutedService;
+  afterEach(() => service.close());
+
+  it('are counted once each, as first, retry or fallback, with the code of their error', async () => {
+    service = await startRoutedService({
+      upstreams: { a: { retries: 1 }, b: { retries: 1 } },
+      models: [{ name: 'm', upstreams: [{ provider: 'a', model: 'large' }, { provider: 'b' }] }],
+      environment: ON,
+      overrides: [
+        [Clock, new PausingClock()],
+        [Random, new ChosenRandom(0)],
+      ],
+    });
+    service.upstream('a').refuse(500).refuse(500);
+    service.upstream('b').refuse(500);
+    const { status } = await service.client().responses.create({ model: 'm', input: 'Hi' });
+    expect(status).toBe('completed');
+    expect(service.asked()).toEqual(['a', 'a', 'b', 'b']);
+    const samples = await scrape(service);
+    const attempts = (labels: Record<string, string>): number =>
+      sumOf(samples, 'antiphon_upstream_attempts_total', labels);
+    expect(attempts({})).toBe(4);
+    expect(attempts({ provider: 'a', model: 'large', kind: 'first', code: 'server_error' })).toBe(1);
+    expect(attempts({ provider: 'b', kind: 'fallback', code: 'server_error' })).toBe(1);
+    expect(attempts({ provider: 'b', kind: 'fallback', code: '' })).toBe(1);
+    expect(sumOf(samples, 'antiphon_upstream_attempt_seconds_count')).toBe(4);
+  });
+});
