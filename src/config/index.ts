@@ -11,5 +11,6 @@ export * from './longest-shutdown.js';
 export * from './redis-url.js';
 export * from './variable-source.js';
 export * from './variables.js';
+export * from './watched-file.js';
 export { hostOf, isPermittedAddress } from './webhook-endpoint.js';
 export { readSealKey, SEAL_KEY_BYTES } from './seal-keys.js';

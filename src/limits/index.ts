@@ -1,0 +1,3 @@
+export { LimitedAdmission } from './limited-admission.js';
+export { LimitsModule } from './limits.module.js';
+export { LocalWindows } from './local-windows.js';
