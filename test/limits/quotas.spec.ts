@@ -13,7 +13,7 @@ import { HeldTurns } from '../support/socket-held-turns.js';
 const NAMES = ['limit', 'remaining', 'reset'] as const;
 
 /** The duration of a window that has begun just now. */
-const JUST_BEGUN = /^(?:1m0s|59(?:\.\d{1,3})?s)$/;
+const JUST_BEGUN = /^(?:1m0s|[45]\d(?:\.\d{1,3})?s)$/;
 
 function limitsIn(headers: Headers, kind: 'requests' | 'tokens'): readonly (string | null)[] {
   return NAMES.map((name) => headers.get(`x-ratelimit-${name}-${kind}`));
@@ -58,7 +58,7 @@ describe('requests a minute', () => {
       /^429 Rate limit reached for scripted on requests per minute: limit 2, used 2\. Please try again in \S+s\.$/,
     );
     expect(limitsIn(headers, 'requests')).toEqual(['2', '0', expect.stringMatching(JUST_BEGUN)]);
-    expect(Number(headers.get('retry-after'))).toBeGreaterThan(50);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(40);
     expect(service.provider.turns).toHaveLength(2);
   });
 
@@ -106,10 +106,21 @@ describe('requests a minute', () => {
   it('are permitted again when the window is over: the SDK tries again by itself', async () => {
     await create();
     await create();
-    // The SDK waits a second, which is what is left of the window; then the next one begins.
-    clock.skip(59_500);
-    const client = service.client({ apiKey: 'sk-alpha', maxRetries: 2 });
+    const statuses: number[] = [];
+    const client = service.client({
+      apiKey: 'sk-alpha',
+      maxRetries: 2,
+      fetch: async (url, init) => {
+        const answer = await fetch(url, init);
+        statuses.push(answer.status);
+        if (answer.status === 429) clock.skip(60_000);
+        return answer;
+      },
+    });
+    // What is left of the window is how long the SDK waits.
+    clock.skip(59_000);
     const { data, response } = await client.responses.create({ model: 'scripted', input: 'hi' }).withResponse();
+    expect(statuses).toEqual([429, 200]);
     expect(data.status).toBe('completed');
     expect(limitsIn(response.headers, 'requests')[1]).toBe('1');
   });
