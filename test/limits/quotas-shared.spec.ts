@@ -8,7 +8,7 @@ import { HeldTurns } from '../support/socket-held-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { SHARED_STATES } from '../support/states.js';
 
-const COUNTER = JSON.stringify(['*', '*', 'default']);
+const COUNTER = JSON.stringify(['*', '*', 'anybody']);
 
 describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
   let replicas: Replicas;
@@ -98,7 +98,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
     await start({ WS_MAX_CONNECTIONS_PER_TENANT: 1 });
     const { one, two } = replicas;
     await using _first = await SocketClient.open(one);
-    await untilOpen(two, JSON.stringify(['sockets', 'default']), 1);
+    await untilOpen(two, JSON.stringify(['sockets', 'anybody']), 1);
     await using second = await SocketClient.open(two);
     expect(await second.next()).toMatchObject({ error: { code: 'websocket_connection_limit_reached' } });
   });

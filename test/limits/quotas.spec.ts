@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
-import { Clock } from '../../src/index.js';
+import { Clock, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
 import { ShiftedClock } from '../support/shifted-clock.js';
@@ -20,7 +20,7 @@ function limitsIn(headers: Headers, kind: 'requests' | 'tokens'): readonly (stri
 }
 
 /** An answer of the model that has used so many tokens. */
-function answerOf(input: number, output: number): Parameters<ScriptedProvider['reply']> {
+function answerOf(input: number, output: number): readonly ModelEvent[] {
   return [
     { type: 'text', delta: 'Hi' },
     { type: 'usage', input, output },
