@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 
 import { OutageLog } from '../logging/index.js';
 import { inOneLine, type SharedLimits, StateBackend } from '../state/index.js';
@@ -19,7 +19,7 @@ const EXPIRY_MS = 6000;
  * which is a few hundred milliseconds ago at most.
  */
 @Injectable()
-export class OpenCounts implements OnApplicationBootstrap, OnApplicationShutdown {
+export class OpenCounts implements OnApplicationBootstrap {
   private readonly outages = new OutageLog(new Logger('Limits'));
   private readonly shared: SharedLimits | undefined;
   private readonly replica = randomUUID();
@@ -47,7 +47,7 @@ export class OpenCounts implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /** Takes back what this replica has stated: another one may have the places. */
-  async onApplicationShutdown(): Promise<void> {
+  async close(): Promise<void> {
     this.isClosed = true;
     this.timer?.cancel();
     await this.exchanging;

@@ -1,4 +1,4 @@
-import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 
 import { OutageLog } from '../logging/index.js';
 import { type Counted, inOneLine, type SharedLimits, StateBackend, type Take } from '../state/index.js';
@@ -16,7 +16,7 @@ const AWAY_MS = 1000;
  * process counts for itself: a limiter must not take the service down.
  */
 @Injectable()
-export class Windows implements OnApplicationShutdown, BeforeApplicationShutdown {
+export class Windows {
   private readonly outages = new OutageLog(new Logger('Limits'));
   private readonly shared: SharedLimits | undefined;
   private readonly local: LocalWindows;
@@ -53,13 +53,8 @@ export class Windows implements OnApplicationShutdown, BeforeApplicationShutdown
     this.timer ??= this.clock.schedule(SETTLE_MS, () => this.flush());
   }
 
-  /** Stops the timer; what is settled from now on is sent at the end of the shutdown. */
-  beforeApplicationShutdown(): Promise<void> {
-    this.flush();
-    return this.settling;
-  }
-
-  onApplicationShutdown(): Promise<void> {
+  /** Sends what is left to settle. Never rejects. */
+  close(): Promise<void> {
     this.flush();
     return this.settling;
   }

@@ -45,7 +45,7 @@ export const EXCHANGE_LIMITS: Script = {
   text: `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[3]) .. ' ' .. ARGV[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 local others = {}
 local all = redis.call('HGETALL', KEYS[1])
 for index = 1, #all, 2 do
