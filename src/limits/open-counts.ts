@@ -47,7 +47,7 @@ export class OpenCounts implements OnApplicationBootstrap {
   }
 
   /** Takes back what this replica has stated: another one may have the places. */
-  async close(): Promise<void> {
+  async withdraw(): Promise<void> {
     this.isClosed = true;
     this.timer?.cancel();
     await this.exchanging;

@@ -56,6 +56,6 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     // A turn that was waiting for its client continues only now and still has to be saved and counted.
     await this.clock.within(idle, LAST_BYTES_MS);
     // The last turns are settled, and the state is still there.
-    await this.clock.within(Promise.all([this.windows.close(), this.openCounts.close()]), LAST_BYTES_MS);
+    await this.clock.within(Promise.all([this.windows.close(), this.openCounts.withdraw()]), LAST_BYTES_MS);
   }
 }
