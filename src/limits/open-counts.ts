@@ -91,7 +91,10 @@ export class OpenCounts implements OnApplicationBootstrap {
   private due(): void {
     this.dueAt = Infinity;
     // One at a time: a later one must not be overtaken by an earlier one.
-    if (this.exchanging !== null) return this.plan(CHANGED_MS);
+    if (this.exchanging !== null) {
+      this.plan(CHANGED_MS);
+      return;
+    }
     const isNeeded = this.rules.limitOpen || this.own.size > 0 || this.hasStated;
     if (isNeeded) this.exchanging = this.exchange(EXPIRY_MS).finally(() => (this.exchanging = null));
     this.plan(EXCHANGE_MS);

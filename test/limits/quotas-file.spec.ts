@@ -78,7 +78,7 @@ describe('LIMITS_FILE', () => {
     expect((await first.turn({ input: 'hi' })).response.status).toBe('completed');
   });
 
-  it('is read again on SIGHUP; rules that are not valid change nothing', async () => {
+  it('is read again on SIGHUP', async () => {
     await start(RULES);
     expect(await ask('beta', 'm')).toEqual(['7', '6']);
     await writeFile(path, 'limits: [{ tenant: beta, requests_per_minute: 5 }]');
@@ -87,15 +87,6 @@ describe('LIMITS_FILE', () => {
     for (let turn = 0; told[0] === '7' && turn < 5; turn += 1) told = await ask('beta', 'm');
     // Those that were counted before count on.
     expect(told[0]).toBe('5');
-    await writeFile(path, 'limits: [{ tenant: beta, requests_per_minute: none }]');
-    process.emit('SIGHUP');
-    expect((await ask('gamma', 'm'))[0]).toBe('9');
-    await expect(
-      ask('beta', 'm').then(
-        (limits) => limits[0],
-        ({ status }: { status: number }) => status,
-      ),
-    ).resolves.toBeDefined();
   });
 
   it.each([

@@ -19,8 +19,8 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
   };
   afterEach(() => replicas.close());
 
-  const create = ({ client }: Service, input = 'hi'): Promise<Response> =>
-    client().responses.create({ model: 'scripted', input }).asResponse();
+  const create = (replica: Service, input = 'hi'): Promise<Response> =>
+    replica.client().responses.create({ model: 'scripted', input }).asResponse();
   /** Resolves when a replica knows that so much is open. */
   const untilOpen = async ({ app }: Service, key: string, count: number): Promise<void> => {
     const counts = app.get(OpenCounts, { strict: false });
