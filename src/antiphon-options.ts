@@ -46,7 +46,8 @@ export interface AntiphonSeams {
   readonly authenticator?: Seam<Authenticator>;
 
   /**
-   * Decides whether a turn may run now: quotas, rate limits, queues. Default: up to MAX_RUNNING_TURNS at once. Cost: one call per
+   * Decides whether a turn may run now: quotas, rate limits, queues. Default: `LimitedAdmission`, up to MAX_RUNNING_TURNS at once
+   * and the limits of docs/limits.md. Cost: one call per
    * turn; a synchronous one costs no promise.
    */
   readonly admission?: Seam<Admission>;

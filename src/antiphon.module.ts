@@ -7,6 +7,7 @@ import { ConnectionsModule } from './connections/index.js';
 import { ConversationsModule } from './conversations/index.js';
 import { GraphModule } from './graph/index.js';
 import { HttpModule } from './http/index.js';
+import { LimitsModule } from './limits/index.js';
 import { MetricsModule } from './metrics/index.js';
 import { ModelsModule } from './models/index.js';
 import { OperationsModule } from './operations/index.js';
@@ -52,6 +53,7 @@ export class AntiphonModule {
         config,
         SeamsModule.with(seams),
         AccessModule,
+        LimitsModule,
         HttpModule,
         ...service,
         WebhooksModule,

@@ -28,6 +28,7 @@ export {
 } from './connections/index.js';
 export type { Continuation, Continuations, Transcript } from './context/index.js';
 export { createAdapter } from './http/index.js';
+export { LimitedAdmission } from './limits/index.js';
 export * from './protocol/index.js';
 export * from './providers/index.js';
 export * from './providers/responses/index.js';
@@ -44,6 +45,7 @@ export {
   type NextPass,
   type OwnPass,
   PassPolicy,
+  type QueuedTurn,
   ResponsesService,
   RunningTurns,
   type StopReason,

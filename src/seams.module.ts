@@ -5,9 +5,10 @@ import { Authenticator, EnvironmentAuthenticator } from './access/index.js';
 import type { AntiphonSeams } from './antiphon-options.js';
 import { selectBackend } from './backends.js';
 import { Environment } from './config/index.js';
+import { LimitedAdmission } from './limits/index.js';
 import { IdGenerator, UuidIdGenerator } from './protocol/index.js';
 import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from './providers/index.js';
-import { Admission, BoundedAdmission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
+import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
 import { StateBackend } from './state/index.js';
 import { Clock, SystemClock } from './time/index.js';
@@ -21,7 +22,7 @@ export class SeamsModule {
       provideSeam(Clock, seams.clock ?? SystemClock),
       provideSeam(IdGenerator, seams.ids ?? UuidIdGenerator),
       provideSeam(Authenticator, seams.authenticator ?? EnvironmentAuthenticator),
-      provideSeam(Admission, seams.admission ?? BoundedAdmission),
+      provideSeam(Admission, seams.admission ?? LimitedAdmission),
       {
         provide: StateBackend,
         inject: [Environment, ModuleRef],

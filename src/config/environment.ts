@@ -314,6 +314,30 @@ export class Environment {
   @WholeNumber(1)
   readonly MAX_PASSES: number = 50;
 
+  // Section: Limits
+
+  /**
+   * Requests that a tenant may send a minute, where no rule of LIMITS_FILE applies; see docs/limits.md. 0: no limit. Replicas with a
+   * shared state count together.
+   */
+  @WholeNumber(0)
+  readonly LIMIT_REQUESTS_PER_MINUTE: number = 0;
+
+  /** Tokens that a tenant may use a minute, input and output, where no rule of LIMITS_FILE applies. 0: no limit. */
+  @WholeNumber(0)
+  readonly LIMIT_TOKENS_PER_MINUTE: number = 0;
+
+  /** Turns that a tenant may run at once, where no rule of LIMITS_FILE applies. 0: no limit but MAX_RUNNING_TURNS. */
+  @WholeNumber(0)
+  readonly LIMIT_CONCURRENT_TURNS: number = 0;
+
+  /**
+   * YAML or JSON file with limits for tenants and models; see docs/limits.md. It is read again when it changes, and on SIGHUP.
+   * Empty: the variables above are the only limits.
+   */
+  @Text()
+  readonly LIMITS_FILE: string = '';
+
   // Section: Compaction
 
   /**
@@ -434,7 +458,10 @@ export class Environment {
   @WholeNumber(1)
   readonly WS_MAX_CONNECTIONS: number = 100;
 
-  /** Maximum number of WebSocket connections per tenant. 0: only WS_MAX_CONNECTIONS applies. */
+  /**
+   * Maximum number of WebSocket connections per tenant, over all replicas that share a state. `sockets` of LIMITS_FILE goes before it.
+   * 0: only WS_MAX_CONNECTIONS applies.
+   */
   @WholeNumber(0)
   readonly WS_MAX_CONNECTIONS_PER_TENANT: number = 0;
 

@@ -9,6 +9,7 @@ import { ApiError, ERROR_CODES, IdGenerator, toErrorFrame } from '../protocol/in
 import { Clock } from '../time/index.js';
 import { type Closing, restarting, SHORT_HANDSHAKE_MS } from './closing.js';
 import { Connection, type ConnectionDependencies, type Upgraded } from './connection.js';
+import { SocketQuota } from './socket-quota.js';
 
 /** Refused clients that may receive the reason at once; beyond it upgrades are answered with 503. */
 const MAX_TURNED_AWAY = 64;
@@ -38,6 +39,7 @@ export class ConnectionRegistry {
     private readonly environment: Environment,
     private readonly clock: Clock,
     private readonly ids: IdGenerator,
+    private readonly quota: SocketQuota,
   ) {
     this.dependencies = {
       clock,
@@ -89,6 +91,7 @@ export class ConnectionRegistry {
     const connection = new Connection(caller.connectionId ?? this.nextId(), upgraded, this.dependencies);
     this.connections.set(connection.id, connection);
     this.countByTenant.set(caller.tenant, this.countOf(caller.tenant) + 1);
+    this.quota.opened(caller.tenant);
     return connection;
   }
 
@@ -143,10 +146,11 @@ export class ConnectionRegistry {
   }
 
   private refusalFor(tenant: Tenant): ApiError | null {
-    const { WS_MAX_CONNECTIONS, WS_MAX_CONNECTIONS_PER_TENANT } = this.environment;
+    const { WS_MAX_CONNECTIONS } = this.environment;
     if (this.size >= WS_MAX_CONNECTIONS) return tooMany(`the server's limit of ${WS_MAX_CONNECTIONS} is reached`);
-    if (WS_MAX_CONNECTIONS_PER_TENANT === 0 || this.countOf(tenant) < WS_MAX_CONNECTIONS_PER_TENANT) return null;
-    return tooMany(`your limit of ${WS_MAX_CONNECTIONS_PER_TENANT} is reached`);
+    const limit = this.quota.limitOf(tenant);
+    if (limit === 0 || this.countOf(tenant) + this.quota.elsewhere(tenant) < limit) return null;
+    return tooMany(`your limit of ${limit} is reached`);
   }
 
   private turnAway(socket: WebSocket, refusal: ApiError, { tenant, requestId }: Caller): void {
@@ -177,6 +181,7 @@ export class ConnectionRegistry {
 
   private remove(connection: Connection): void {
     this.connections.delete(connection.id);
+    this.quota.closed(connection.tenant);
     const left = this.countOf(connection.tenant) - 1;
     if (left > 0) this.countByTenant.set(connection.tenant, left);
     else this.countByTenant.delete(connection.tenant);

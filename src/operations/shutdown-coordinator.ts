@@ -5,6 +5,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
+import { OpenCounts, Windows } from '../limits/index.js';
 import { BackgroundWorker, RunningTurns } from '../responses/index.js';
 import { Clock } from '../time/index.js';
 import { OpenReplies } from './open-replies.js';
@@ -31,6 +32,8 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     private readonly replies: OpenReplies,
     private readonly readiness: Readiness,
     private readonly adapterHost: HttpAdapterHost,
+    private readonly windows: Windows,
+    private readonly openCounts: OpenCounts,
   ) {}
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -52,5 +55,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();
     // A turn that was waiting for its client continues only now and still has to be saved and counted.
     await this.clock.within(idle, LAST_BYTES_MS);
+    // The last turns are settled, and the state is still there.
+    await this.clock.within(Promise.all([this.windows.close(), this.openCounts.withdraw()]), LAST_BYTES_MS);
   }
 }

@@ -128,7 +128,7 @@ export const ERROR_CODES = {
   websocket_not_supported: { status: 426, type: 'invalid_request_error' },
   /** The request headers are too large. */
   request_header_too_large: { status: 431, type: 'invalid_request_error' },
-  /** The provider limits its rate. Sent with `retry-after`. */
+  /** A quota of the tenant is used up (docs/limits.md), or the provider limits its rate. Sent with `retry-after` where waiting helps. */
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   /**
    * Sockets only: WS_QUEUE_MAX_TURNS, WS_QUEUE_MAX_BYTES or WS_QUEUE_TOTAL_BYTES is reached. Sent with `retry-after`.

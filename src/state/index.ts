@@ -16,6 +16,7 @@ export * from './run-notices.js';
 export * from './write-lock.js';
 export * from './secret-store.js';
 export * from './session-store.js';
+export * from './shared-limits.js';
 export * from './state-backend.js';
 export * from './state-transfer.js';
 export * from './state.module.js';

@@ -6,6 +6,7 @@ import type { ResponseGraph } from './response-graph.js';
 import type { ResponseStore } from './response-store.js';
 import type { RunNotices } from './run-notices.js';
 import type { SecretStore } from './secret-store.js';
+import type { SharedLimits } from './shared-limits.js';
 import type { SessionStore } from './session-store.js';
 import type { StateTransfer } from './state-transfer.js';
 import type { WriteLock } from './write-lock.js';
@@ -24,6 +25,8 @@ export abstract class StateBackend {
   abstract readonly runNotices: RunNotices;
   /** Moves everything to another backend; without it the state cannot be exported or imported. */
   readonly transfer?: StateTransfer;
+  /** Counters of limits for all replicas; without it each process counts for itself. */
+  readonly limits?: SharedLimits;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;

@@ -15,13 +15,14 @@ const FOR_EVER_MS = 2_147_483_647;
  * their URL when all listen; writes the reason to stderr when they cannot. Resolves with the exit code.
  */
 export async function superviseWorkers(environment: Environment, announce: (url: string) => void): Promise<number> {
-  const { WORKERS, PROVIDERS_FILE, KEYS_FILE } = environment;
+  const { WORKERS, PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE } = environment;
   const stopLimitMs = longestShutdownMs(environment) + KILL_AFTER_MS;
   const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock: new SystemClock(), stopLimitMs });
   process.on('SIGTERM', (signal) => supervisor.stop(signal));
   process.on('SIGINT', (signal) => supervisor.stop(signal));
+  const readsFiles = [PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE].some((path) => path !== '');
   // Without a file, SIGHUP ends the process as usual.
-  if (PROVIDERS_FILE !== '' || KEYS_FILE !== '') process.on('SIGHUP', () => supervisor.reload());
+  if (readsFiles) process.on('SIGHUP', () => supervisor.reload());
   // Keeps this process alive while all workers have exited and will be restarted.
   const alive = setInterval(() => undefined, FOR_EVER_MS);
   try {

@@ -16,6 +16,8 @@ import type { OpenedBackend } from './backends.js';
 export interface OpenedPostgres extends OpenedBackend {
   readonly backend: PostgresBackend;
   readonly database: TestDatabase;
+  /** Lets the windows of all limits end. */
+  endWindows(): Promise<void>;
   /** Starts another replica over the same database. */
   replica(overrides?: Partial<DatabaseSettings>, clock?: Clock): Promise<PostgresBackend>;
   /** Takes all jobs away from the processes that hold them, as if these had died long ago. */
@@ -81,6 +83,9 @@ export async function openPostgres(serverUrl?: string): Promise<OpenedPostgres> 
     expireLeases: async () => {
       // By the clock of the database, which nobody can move.
       await database.query("UPDATE antiphon.session_locks SET expires_at = clock_timestamp() - interval '1 second'");
+    },
+    endWindows: async () => {
+      await database.query('UPDATE antiphon.limit_counters SET expires_at = clock_timestamp()');
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -18,6 +18,8 @@ export interface OpenedRedis extends OpenedBackend {
   readonly backend: RedisBackend;
   /** What all its keys begin with. */
   readonly prefix: string;
+  /** Lets the windows of all limits end. */
+  endWindows(): Promise<void>;
   /** Starts another replica over the same keys. */
   replica(overrides?: Partial<RedisSettings>, clock?: Clock): Promise<RedisBackend>;
   /** Takes all jobs away from the processes that hold them, as if these had died long ago. */
@@ -65,6 +67,7 @@ export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<Op
     },
     // By the clock of Redis, which nobody can move.
     expireLeases: () => remove(':lease'),
+    endWindows: () => remove('limit:*'),
     enqueue: (...jobs) => backend.jobs.add(identify(jobs)),
     untilHeld: (count) => jobs.untilHeld(count),
     ageJobs: async (seconds) => {

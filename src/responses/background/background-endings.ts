@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
@@ -13,7 +13,14 @@ import {
 import { Clock } from '../../time/index.js';
 import { Webhooks } from '../../webhooks/index.js';
 import { foldEvents, type Outcome } from '../assembler/index.js';
-import { type AdmittedTurn, Assemblers, type BackgroundEnding, type TurnRecord, TurnObservers } from '../turn/index.js';
+import {
+  Admission,
+  type AdmittedTurn,
+  Assemblers,
+  type BackgroundEnding,
+  type TurnRecord,
+  TurnObservers,
+} from '../turn/index.js';
 import { readTurn, referTo } from './background-turn.js';
 
 /** How long a background response with `store: false` is stored after its end, ms (protocol §9). */
@@ -29,11 +36,14 @@ interface FailOptions {
 interface Composed {
   readonly ending: Ending;
   readonly record: TurnRecord;
+  readonly admitted: AdmittedTurn;
 }
 
 /** Ends background responses: composes what is stored at the end of a run, and ends responses from outside of theirs. */
 @Injectable()
 export class BackgroundEndings {
+  private readonly logger = new Logger(BackgroundEndings.name);
+
   constructor(
     private readonly store: ResponseStore,
     private readonly assemblers: Assemblers,
@@ -41,6 +51,7 @@ export class BackgroundEndings {
     private readonly observers: TurnObservers,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    private readonly admission: Admission,
   ) {}
 
   /** The end of a response as it is stored. */
@@ -85,8 +96,19 @@ export class BackgroundEndings {
     };
     const response = await this.store.conclude(tenant, responseId, compose, options);
     // Only what is stored has ended.
-    if (composed !== undefined && response === composed.ending.response) this.observers.settled(composed.record);
+    if (composed !== undefined && response === composed.ending.response) {
+      this.observers.settled(composed.record);
+      await this.dequeue(composed);
+    }
     return response;
+  }
+
+  private async dequeue({ admitted, record }: Composed): Promise<void> {
+    try {
+      await this.admission.dequeue?.(admitted, record.usage);
+    } catch (error) {
+      this.logger.error(`what was counted for ${record.responseId} could not be settled`, error);
+    }
   }
 
   /** What the run has come to, up to its last event; undefined for one that is to go on. */
@@ -130,6 +152,6 @@ export class BackgroundEndings {
       attempts: [],
       durationMs: this.clock.now() - begunAt,
     };
-    return { ending: { ...ending, uselessJob: referTo(jobId) }, record };
+    return { ending: { ...ending, uselessJob: referTo(jobId) }, record, admitted };
   }
 }

@@ -10,13 +10,15 @@ import { ResponseStore } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
 import {
   ActiveTurn,
+  Admission,
   type AdmittedTurn,
   Assemblers,
   RunningTurns,
   TurnObservers,
+  TurnEstimate,
   TurnFailures,
   TurnResolver,
-  type Transport,
+  type TurnClient,
 } from '../turn/index.js';
 import { BackgroundEndings } from './background-endings.js';
 import { toJob, writeTurn } from './background-turn.js';
@@ -37,22 +39,27 @@ export class BackgroundResponses {
     private readonly failures: TurnFailures,
     private readonly clock: Clock,
     private readonly environment: Environment,
+    private readonly admission: Admission,
   ) {}
 
   /**
-   * Queues a turn and returns its Response. Throws ApiError for a request that the turn would refuse, 429
-   * `background_queue_full`, and 503 during shutdown.
+   * Queues a turn and returns its Response. `client` has the transport of the answer, and receives the headers of the Admission.
+   * Throws ApiError for a request that the turn would refuse, the refusals of the Admission, 429 `background_queue_full`, and 503
+   * during shutdown.
    */
-  async create(admitted: AdmittedTurn, transport: Transport): Promise<ResponseObject> {
-    const turn = new ActiveTurn(admitted, { transport });
+  async create(asked: AdmittedTurn, client: TurnClient): Promise<ResponseObject> {
+    const turn = new ActiveTurn(asked, client);
+    const { transport = 'json' } = client;
+    let admitted = asked;
     turn.startedAt = this.clock.now();
     try {
       this.runningTurns.refuseWhenClosed();
       const resolved = await this.resolver.resolve(turn);
-      const { session, settings, caller } = admitted;
+      const { session, settings, caller } = asked;
       if (session !== null && settings.store)
         await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
       const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
+      admitted = await this.count(asked, client);
       const assembler = this.assemblers.make(admitted, 'events and notes');
       assembler.queue();
       const background = { admitted, transport, jobId: randomUUID(), begunAt: turn.startedAt };
@@ -67,12 +74,24 @@ export class BackgroundResponses {
         opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },
         job: toJob(background),
       };
-      await this.store.create(admitted.caller.tenant, record, { total, perTenant });
+      try {
+        await this.store.create(caller.tenant, record, { total, perTenant });
+      } catch (error) {
+        await this.admission.dequeue?.(admitted, null);
+        throw error;
+      }
       this.observers.begun(() => turn.begun);
       return record.response;
     } catch (error) {
       throw this.failures.toRefusal(error, admitted);
     }
+  }
+
+  /** The turn with what the Admission has counted for it. */
+  private async count(asked: AdmittedTurn, client: TurnClient): Promise<AdmittedTurn> {
+    const queued = await this.admission.queue?.(asked, new TurnEstimate(asked));
+    if (queued?.headers !== undefined) client.onHeaders?.(queued.headers);
+    return queued?.receipt === undefined ? asked : { ...asked, receipt: queued.receipt };
   }
 
   /**

@@ -23,7 +23,7 @@ export function activate(admitted: AdmittedTurn, reply: FastifyReply, transport:
 }
 
 /** Sets a provider's vendor headers on the reply; headers of the service take precedence. */
-function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
+export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (reply.raw.headersSent) return;
   for (const [name, value] of Object.entries(pickVendorHeaders(headers))) {
     if (!reply.hasHeader(name)) void reply.header(name, value);

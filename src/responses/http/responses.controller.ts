@@ -16,7 +16,7 @@ import { BackgroundResponses, BEFORE_ALL, EventStreams } from '../background/ind
 import { RequestValidator, validateDeleteQuery, validateItemsQuery, validateRetrieveQuery } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
-import { activate } from './client-connection.js';
+import { activate, forwardHeaders } from './client-connection.js';
 import { SseTransport } from './sse-transport.js';
 import { StalledClients } from './stalled-clients.js';
 
@@ -59,7 +59,10 @@ export class ResponsesController {
     const obfuscate = request.stream_options?.include_obfuscation !== false;
     const admitted = this.responses.admit(request, caller, { headers });
     if (request.background === true) {
-      const response = await this.background.create(admitted, transport);
+      const response = await this.background.create(admitted, {
+        transport,
+        onHeaders: (received) => forwardHeaders(reply, received),
+      });
       if (transport === 'json') await this.send(reply, JSON.stringify(withOutputText(response)));
       else await this.sse.follow(this.streams.openNew(caller.tenant, response.id), reply, obfuscate);
       return;

@@ -1,10 +1,8 @@
-import { Injectable } from '@nestjs/common';
-
-import { Environment } from '../../config/index.js';
-import { ApiError, type Usage } from '../../protocol/index.js';
+import type { Usage } from '../../protocol/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import type { AdmittedTurn } from './admit.js';
 import type { TurnEstimate } from './turn-estimate.js';
+import type { TurnRecord } from './turn-observer.js';
 
 /** The permission for a turn to run. */
 export interface Lease {
@@ -13,14 +11,21 @@ export interface Lease {
 
   /**
    * Releases the permission. Called exactly once, however the turn ended, with its usage: null when none is known, for
-   * example after a refusal. Not awaited; errors are logged.
+   * example after a refusal. `status` says how it ended; a background turn that goes back to its queue is `refused` or
+   * `disconnected`. Not awaited; errors are logged.
    */
-  release(usage: Usage | null): MaybePromise<void>;
+  release(usage: Usage | null, status: TurnRecord['status']): MaybePromise<void>;
 }
 
-/**
- * Decides whether a turn may run now. Implement it for limits and quotas; the default only bounds the number of turns.
- */
+/** What an Admission has counted for a turn that is queued. */
+export interface QueuedTurn {
+  /** Headers for the client, as those of a lease. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Stored with the turn: `turn.receipt` of every call that follows. JSON. */
+  readonly receipt?: Readonly<Record<string, unknown>>;
+}
+
+/** Decides whether a turn may run now. Implement it for limits and quotas of your own; the default is `LimitedAdmission`. */
 export abstract class Admission {
   /**
    * Returns a lease when the turn may run, synchronously or as a promise; throws ApiError (429, 503) when it may not.
@@ -28,25 +33,16 @@ export abstract class Admission {
    * access.
    */
   abstract acquire(turn: AdmittedTurn, estimate: TurnEstimate, signal: AbortSignal): MaybePromise<Lease>;
-}
 
-/** Lets up to MAX_RUNNING_TURNS turns run at once. */
-@Injectable()
-export class BoundedAdmission extends Admission {
-  private running = 0;
-  private readonly lease: Lease = { release: () => void (this.running -= 1) };
+  /**
+   * Decides whether a background turn may be queued, when it is created; `acquire` decides each time it is to run. Throws ApiError,
+   * which the client reads. Without it every turn may be queued.
+   */
+  queue?(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<QueuedTurn>;
 
-  constructor(private readonly environment: Environment) {
-    super();
-  }
-
-  override acquire(): Lease {
-    if (this.running >= this.environment.MAX_RUNNING_TURNS) {
-      throw ApiError.of('server_is_overloaded', 'The server has reached its limit of running turns. Please retry.', {
-        headers: { 'retry-after': '1' },
-      });
-    }
-    this.running += 1;
-    return this.lease;
-  }
+  /**
+   * A queued turn ends outside of a run: it could not be stored, was cancelled, or has failed in the queue. `usage` is what its runs
+   * have reported so far. Not awaited; errors are logged.
+   */
+  dequeue?(turn: AdmittedTurn, usage: Usage | null): MaybePromise<void>;
 }

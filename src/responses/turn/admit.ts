@@ -45,6 +45,8 @@ export interface AdmittedTurn {
   readonly headers: TurnHeaders;
   /** The trace of the client's request. */
   readonly trace?: TraceContext;
+  /** What the Admission has counted when the turn was queued. */
+  readonly receipt?: Readonly<Record<string, unknown>>;
   /** False for a warm-up: the context is prepared and can be continued, the model is not asked (protocol §6.4). */
   readonly generate: boolean;
   readonly requestedTier: ResponseObject['service_tier'];

@@ -11,7 +11,7 @@ import { Admission, type Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnEstimate } from './turn-estimate.js';
-import { TurnObservers } from './turn-observer.js';
+import { type TurnRecord, TurnObservers } from './turn-observer.js';
 
 /**
  * How long a background turn keeps its place and waits for a lock before it goes back to its queue, ms, and the share of the
@@ -64,7 +64,7 @@ export class Entrance {
     this.runningTurns.end(turn);
     void turn.releaseLock();
     // Who goes on with a background turn counts the tokens so far too.
-    if (lease !== null) this.release(lease, goesOn(turn) ? null : ending.usage);
+    if (lease !== null) this.release(lease, goesOn(turn) ? null : ending.usage, ending.status);
     // Who ends a background response reports its end, which may be another process.
     if (turn.run !== null && !turn.hasEnded) return;
     this.observers.settled({
@@ -80,7 +80,10 @@ export class Entrance {
   }
 
   private async wait(turn: ActiveTurn, lease: MaybePromise<Lease>): Promise<void> {
-    this.hold(turn, isPromise(lease) ? await acquire(turn, lease, (late) => this.release(late, null)) : lease);
+    this.hold(
+      turn,
+      isPromise(lease) ? await acquire(turn, lease, (late) => this.release(late, null, 'refused')) : lease,
+    );
     turn.lock = await acquire(turn, this.takeLock(turn), (late) => void late.release());
   }
 
@@ -135,10 +138,10 @@ export class Entrance {
     if (lease.headers !== undefined) turn.client.onHeaders?.(lease.headers);
   }
 
-  private release(lease: Lease, usage: Usage | null): void {
+  private release(lease: Lease, usage: Usage | null, status: TurnRecord['status']): void {
     const onError = (error: unknown): void => this.logger.error('the lease of a turn could not be released', error);
     try {
-      const released = lease.release(usage);
+      const released = lease.release(usage, status);
       if (isPromise(released)) Promise.resolve(released).catch(onError);
     } catch (error) {
       onError(error);

@@ -15,6 +15,7 @@ import { keepOpening } from '../repeat.js';
 import { PostgresConversationStore } from './postgres-conversation-store.js';
 import { PostgresEventLog } from './postgres-event-log.js';
 import { PostgresJobQueue } from './postgres-job-queue.js';
+import { PostgresLimits } from './postgres-limits.js';
 import { PostgresResponseGraph } from './postgres-response-graph.js';
 import { PostgresResponseStore } from './postgres-response-store.js';
 import { PostgresRuns } from './postgres-runs.js';
@@ -37,6 +38,7 @@ export class PostgresBackend extends StateBackend {
   override readonly log: PostgresEventLog;
   override readonly jobs: PostgresJobQueue;
   override readonly transfer: PostgresTransfer;
+  override readonly limits: PostgresLimits;
   private readonly logger = new Logger('Database');
   private readonly database: Database;
   private readonly listener: NoticeListener;
@@ -68,6 +70,7 @@ export class PostgresBackend extends StateBackend {
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.secrets = new PostgresSecretStore(this.database);
     this.transfer = new PostgresTransfer(this.database, this.jobs);
+    this.limits = new PostgresLimits(this.database);
   }
 
   /** Throws StateStartError for permanent errors, such as a wrong password, and for an outdated schema. */

@@ -5,6 +5,7 @@ import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import type { Database } from './database.js';
 import { CHILDREN_OF, FREE, HOLD_TOMBSTONES, type Key, SWEEP, type SweptRow } from './statements/delete.js';
+import { FORGET_LIMITS } from './postgres-limits.js';
 import { FORGET_LOCKS } from './statements/locks.js';
 
 /** Most responses per statement. */
@@ -52,6 +53,7 @@ export class Tombstones {
     await this.free(expired.filter(({ needed }) => !needed));
     if (expired.length === BATCH) return true;
     await this.database.query(FORGET_LOCKS, []);
+    await this.database.query(FORGET_LIMITS, []);
     this.sweeps += 1;
     if (this.sweeps % SWEEPS_IN_A_ROUND === 0) this.position = BEGINNING;
     return false;

@@ -103,6 +103,16 @@ export class RedisKeys {
     return `${literal(this.prefix)}:secret:*`;
   }
 
+  /** Hash: requests and tokens of a window, by rule and tenant; expires with the window. */
+  limit(counter: string): string {
+    return `${this.prefix}:limit:${digest(counter)}`;
+  }
+
+  /** Hash: what each replica has open, as JSON, and until when that counts, ms. */
+  get limitReplicas(): string {
+    return `${this.prefix}:limit-replicas`;
+  }
+
   secret(name: string): string {
     return `${this.prefix}:secret:${name}`;
   }

@@ -22,6 +22,7 @@ import { reasonOf } from './reason.js';
 import { isPassing } from './redis-errors.js';
 import { RedisEventLog } from './redis-event-log.js';
 import { RedisJobQueue } from './redis-job-queue.js';
+import { RedisLimits } from './redis-limits.js';
 import { RedisNotices } from './redis-notices.js';
 import { RedisResponseGraph } from './redis-response-graph.js';
 import { RedisResponseStore } from './redis-response-store.js';
@@ -50,6 +51,7 @@ export class RedisBackend extends StateBackend {
   override readonly log: RedisEventLog;
   override readonly jobs: RedisJobQueue;
   override readonly transfer: RedisTransfer;
+  override readonly limits: RedisLimits;
   private readonly logger = new Logger('Redis');
   private readonly outages: OutageLog;
   private readonly redis: Redis;
@@ -71,6 +73,7 @@ export class RedisBackend extends StateBackend {
     this.published = new RedisNotices(settings, this.redis, keys, this.notices, this.runNotices, clock);
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.secrets = new RedisSecretStore(this.redis, keys);
+    this.limits = new RedisLimits(this.redis, keys);
     const { redis, locks, published } = this;
     const { CONTEXT_MAX_BYTES: maxBytes } = settings;
     const locators = new Locators(redis, keys);

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+
+import type { Tenant } from '../access/index.js';
+import {
+  Environment,
+  EnvironmentError,
+  firstLineOf,
+  parseDataFile,
+  requireSchema,
+  WatchedFile,
+} from '../config/index.js';
+import { Clock } from '../time/index.js';
+import { appliesTo, LIMITS_SCHEMA, type LimitRule, namesTenant } from './limit-rule.js';
+
+/** The rules of LIMITS_FILE and, where none applies, the limits of the environment. */
+@Injectable()
+export class LimitRules implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger('Limits');
+  private readonly file: WatchedFile | undefined;
+  /** Undefined when the environment has no limits. */
+  private readonly fallback: LimitRule | undefined;
+  private rules: readonly LimitRule[] = [];
+
+  constructor(
+    private readonly environment: Environment,
+    clock: Clock,
+  ) {
+    const { LIMIT_REQUESTS_PER_MINUTE, LIMIT_TOKENS_PER_MINUTE, LIMIT_CONCURRENT_TURNS, LIMITS_FILE } = environment;
+    if (LIMIT_REQUESTS_PER_MINUTE + LIMIT_TOKENS_PER_MINUTE + LIMIT_CONCURRENT_TURNS > 0) {
+      this.fallback = {
+        requests_per_minute: LIMIT_REQUESTS_PER_MINUTE,
+        tokens_per_minute: LIMIT_TOKENS_PER_MINUTE,
+        concurrent_turns: LIMIT_CONCURRENT_TURNS,
+      };
+    }
+    if (LIMITS_FILE !== '') this.file = new WatchedFile(LIMITS_FILE, clock, () => this.reload());
+  }
+
+  /** Throws EnvironmentError when the file is not valid. */
+  async onModuleInit(): Promise<void> {
+    if (this.file === undefined) return;
+    this.rules = await readLimitsFile(this.environment.LIMITS_FILE);
+    await this.file.start();
+  }
+
+  onApplicationShutdown(): void {
+    this.file?.stop();
+  }
+
+  /** The rule for the turns of a tenant with a model: the first that applies; undefined when nothing limits them. */
+  find(tenant: Tenant, model: string): LimitRule | undefined {
+    for (const rule of this.rules) if (appliesTo(rule, tenant, model)) return rule;
+    return this.fallback;
+  }
+
+  /** The sockets that a tenant may have open; 0 for no limit. */
+  socketsOf(tenant: Tenant): number {
+    const rule = this.rules.find((rule) => rule.sockets !== undefined && namesTenant(rule, tenant));
+    return rule?.sockets ?? this.environment.WS_MAX_CONNECTIONS_PER_TENANT;
+  }
+
+  /** Whether something limits what is open at once: turns or sockets. */
+  get limitOpen(): boolean {
+    const isSet = ({ concurrent_turns: turns = 0, sockets = 0 }: LimitRule): boolean => turns > 0 || sockets > 0;
+    if (this.environment.WS_MAX_CONNECTIONS_PER_TENANT > 0) return true;
+    return this.rules.some(isSet) || (this.fallback !== undefined && isSet(this.fallback));
+  }
+
+  /** Reads the file again. If it is not valid, the rules stay as they are. */
+  private async reload(): Promise<void> {
+    try {
+      this.rules = await readLimitsFile(this.environment.LIMITS_FILE);
+      this.logger.log(`LIMITS_FILE was read again: ${this.rules.length} rules`);
+    } catch (error) {
+      this.logger.error(`the limits stay as they are. ${firstLineOf(error)}`);
+    }
+  }
+}
+
+/** Reads and validates the file. Throws EnvironmentError, which names the place of the violation. */
+async function readLimitsFile(path: string): Promise<readonly LimitRule[]> {
+  try {
+    const value = await parseDataFile(path, await readFile(path, 'utf8'));
+    const { limits } = await requireSchema<{ readonly limits: readonly LimitRule[] }>(value ?? {}, LIMITS_SCHEMA);
+    const wrong = limits.findIndex(({ model, sockets }) => model !== undefined && sockets !== undefined);
+    if (wrong >= 0) throw new Error(`limits[${wrong}].sockets must stand in a rule without model`);
+    return limits;
+  } catch (error) {
+    throw new EnvironmentError([`LIMITS_FILE: ${path}: ${firstLineOf(error)}.`]);
+  }
+}
