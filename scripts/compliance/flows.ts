@@ -82,7 +82,7 @@ export const FLOWS: readonly Flow[] = [
 ];
 
 async function send({ client, model }: Target, body: Members): Promise<Answer> {
-  const answer = await client.post<unknown, Answer>('/responses', { body: { model, ...body } });
+  const answer = await client.post<Answer>('/responses', { body: { model, ...body } });
   responseSchema(answer, 'response');
   require(answer['status'] === 'completed', 'response.status', 'completed', answer['status']);
   require(answer['usage'] !== null, 'response.usage', 'an object', answer['usage']);

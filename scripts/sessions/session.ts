@@ -43,7 +43,7 @@ export class Session {
 
   /** Looks at its list and at each of its responses. Throws unless they are what it said, all of it, and nothing else. */
   async check(): Promise<void> {
-    const list = await this.client.get<unknown, { readonly data: readonly { readonly id: string }[] }>(
+    const list = await this.client.get<{ readonly data: readonly { readonly id: string }[] }>(
       `/sessions/${this.name}/responses?order=asc&limit=100`,
     );
     const listed = list.data.map(({ id }) => id).join();

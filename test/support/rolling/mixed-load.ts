@@ -78,7 +78,7 @@ export class MixedLoad {
       const stream = readOn(this.balancer, id);
       this.background.push({ id, stream });
       this.count();
-      const ending = stream.then(() => running.delete(ending));
+      const ending: Promise<unknown> = stream.then(() => running.delete(ending));
       running.add(ending);
       if (running.size >= MOST_RUNNING) await Promise.race(running);
     }
