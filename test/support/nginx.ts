@@ -12,17 +12,17 @@ export interface Nginx extends AsyncDisposable {
   readonly origin: string;
 }
 
-const PAGE = new URL('../../docs/deployment.md', import.meta.url);
+const SAMPLE = new URL('../../deploy/nginx/antiphon.conf', import.meta.url);
 /** Nothing outside of its directory, and one process that ends with the test. */
 const FRAME = 'daemon off; master_process off; pid nginx.pid; error_log stderr notice; events {}';
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${kind};`);
 
-/** Starts nginx in front of these ports, configured as docs/deployment.md tells operators to. */
+/** Starts nginx in front of these ports, configured as the sample in deploy/nginx. */
 export async function startNginx(program: string, ports: readonly number[]): Promise<Nginx> {
   const directory = await mkdtemp(join(tmpdir(), 'antiphon-nginx-'));
   const remove = (): Promise<void> => rm(directory, { recursive: true, force: true });
   const run = async (port: number): Promise<Nginx> => {
-    const http = ['access_log off;', ...TEMPORARY, await readSnippet(port, ports)].join('\n');
+    const http = ['access_log off;', ...TEMPORARY, await readSample(port, ports)].join('\n');
     await writeFile(join(directory, 'nginx.conf'), `${FRAME}\nhttp {\n${http}\n}\n`);
     const args = ['-p', directory, '-c', 'nginx.conf', '-e', 'stderr'];
     const server = await startServer(program, args, { cwd: directory, account: undefined }, 'nginx/');
@@ -43,12 +43,17 @@ export async function startNginx(program: string, ports: readonly number[]): Pro
   }
 }
 
-/** The page's snippet with other addresses. */
-async function readSnippet(port: number, ports: readonly number[]): Promise<string> {
-  const [, snippet = ''] = /```nginx\n(.*?)```/s.exec(await readFile(PAGE, 'utf8')) ?? [];
-  const servers = ports.map((backend) => `server 127.0.0.1:${backend};`).join(' ');
-  const upstream = snippet.replace(/(upstream antiphon \{)[^}]*/, `$1 ${servers} `);
-  const whole = upstream.replace('listen 80;', `listen 127.0.0.1:${port};`);
-  requireRule(upstream !== snippet && whole !== upstream, 'docs/deployment.md must have a snippet for nginx');
-  return whole;
+/** The sample with other addresses, and without a log in the system's directory. */
+async function readSample(port: number, ports: readonly number[]): Promise<string> {
+  const changes: readonly (readonly [RegExp, string])[] = [
+    [/(?: *server [\d.]+:8080 max_fails=0;\n)+/, ports.map((one) => `server 127.0.0.1:${one} max_fails=0;\n`).join('')],
+    [/listen 8080;/, `listen 127.0.0.1:${port};`],
+    [/access_log [^;]*;/, ''],
+  ];
+  let sample = await readFile(SAMPLE, 'utf8');
+  for (const [pattern, replacement] of changes) {
+    requireRule(pattern.test(sample), `deploy/nginx/antiphon.conf must have ${String(pattern)}`);
+    sample = sample.replace(pattern, replacement);
+  }
+  return sample;
 }

@@ -12,8 +12,8 @@ const TERMINAL = new Set(['response.completed', 'response.incomplete', 'response
 const DONE = 'data: [DONE]';
 
 /** Creates a background response; its stream can be read again. The creator does not read it. */
-export async function createResponse(replica: Replica, members: object): Promise<ResponseObject> {
-  const stream = await replica.client.stream({ background: true, ...members });
+export async function createResponse({ client }: Pick<Replica, 'client'>, members: object): Promise<ResponseObject> {
+  const stream = await client.stream({ background: true, ...members });
   if (stream.status !== 200) throw new Error(`HTTP ${stream.status}: ${await stream.whole}`);
   const text = await stream.until('event: response.queued');
   stream.vanish();

@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+
+import { describe, expect, it } from '@jest/globals';
+
+import { useService } from '../support/describe-service.js';
+import { misbehave } from '../support/misbehaving-server.js';
+import { PROJECT } from '../support/shipped-files.js';
+
+interface Run {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command of the project to its end. */
+function run(command: 'sessions' | 'compliance', ...args: readonly string[]): Promise<Run> {
+  return new Promise((resolve) => {
+    const path = join(PROJECT, 'scripts', command, 'main.ts');
+    execFile(process.execPath, [path, ...args], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+describe('the commands', () => {
+  const service = useService({
+    environment: { API_KEYS: 'one:key-1,two:key-2', SIMULATOR_GENERATOR: 'echo' },
+  });
+
+  it('load:sessions finds no fault with sessions of two tenants at once', async () => {
+    const { code, stdout, stderr } = await run(
+      'sessions',
+      service.baseURL,
+      '--key',
+      'key-1',
+      '--key',
+      'key-2',
+      '--sessions',
+      '50',
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^50 sessions of 2 tenants, 3 turns each: \d+ turns\/s\n0 faults\n$/);
+  });
+
+  it('load:sessions fails when a tenant sees the responses of another one', async () => {
+    // The same tenant twice: its second client is no stranger.
+    const { code, stderr } = await run(
+      'sessions',
+      service.baseURL,
+      '--key',
+      'key-1',
+      '--key',
+      'key-1',
+      '--sessions',
+      '2',
+    );
+    expect(code).toBe(1);
+    expect(stderr).toContain('another tenant gets 200');
+  });
+
+  it('load:sessions fails when a session is given the words of another one', async () => {
+    await using server = await misbehave(service.origin, (text) => text.replaceAll('mark-000001-', 'mark-000000-'));
+    const { code, stderr } = await run('sessions', server.baseURL, '--key', 'key-1', '--sessions', '2', '--turns', '1');
+    expect(code).toBe(1);
+    expect(stderr).toContain('shows what another session said: mark-000000-');
+  });
+
+  it('compliance passes', async () => {
+    const { code, stdout, stderr } = await run('compliance', service.baseURL, '--key', 'key-1');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n').filter((line) => line.startsWith('pass'))).toHaveLength(6);
+    expect(stdout).toContain('6 of 6 passed');
+  });
+
+  it('compliance fails, and says where, with a server that leaves a member out', async () => {
+    await using server = await misbehave(service.origin, (text) => text.replaceAll('"top_logprobs"', '"other"'));
+    const { code, stdout } = await run('compliance', server.baseURL, '--key', 'key-1');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/FAIL {2}basic response .* response\.top_logprobs: expected an integer, but got nothing/);
+    expect(stdout).toContain('0 of 6 passed');
+  });
+
+  it.each<[command: 'sessions' | 'compliance', args: readonly string[], message: RegExp]>([
+    ['sessions', ['nowhere'], /^expected one URL, such as /],
+    ['sessions', ['--sessions', '0'], /^--sessions: expected a whole number above 0, but got '0'\n$/],
+    ['compliance', ['nowhere'], /^expected one URL, such as /],
+  ])('%s %j is refused in one line', async (command, args, message) => {
+    expect(await run(command, ...args)).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(message) });
+  });
+});

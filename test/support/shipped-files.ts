@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { parse, parseAllDocuments } from 'yaml';
+
+import { Environment } from '../../src/config/index.js';
+import { requireRule } from './rule.js';
+
+/** The directory of the project. */
+export const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What Node and npm read of the environment of the service, besides the variables of the service. */
+const OF_NODE = ['NODE_ENV', 'NODE_OPTIONS'];
+
+/** A file of the project, by its path within it. */
+export function readShipped(path: string): Promise<string> {
+  return readFile(`${PROJECT}${path}`, 'utf8');
+}
+
+/** The one YAML document of a file, with its `<<` merged. */
+export async function readYaml<Document>(path: string): Promise<Document> {
+  const text = await readShipped(path);
+  const [document, ...others] = parseAllDocuments(text);
+  requireRule(document !== undefined && others.length === 0, `${path} must have one YAML document`);
+  return parse(text, { merge: true }) as Document;
+}
+
+/** The names among these that are no variables of the service. */
+export function unknownVariables(names: readonly string[]): readonly string[] {
+  const known = new Set([...Object.keys(new Environment()), ...OF_NODE]);
+  return names.filter((name) => !known.has(name));
+}
+
+/** How long a shutdown takes at most with these variables, ms. */
+export function longestShutdown(variables: Readonly<Record<string, unknown>>): number {
+  const defaults: Readonly<Record<string, unknown>> = { ...new Environment() };
+  const names = ['SHUTDOWN_DELAY_MS', 'DRAIN_TIMEOUT_MS', 'SHUTDOWN_MARGIN_MS'];
+  return names.reduce((sum, name) => sum + Number(variables[name] ?? defaults[name]), 0);
+}
