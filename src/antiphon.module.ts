@@ -15,6 +15,7 @@ import { ProvidersModule } from './providers/index.js';
 import { ResponsesModule } from './responses/index.js';
 import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
+import { SocketTokensModule } from './socket-tokens/index.js';
 import { WebhooksModule } from './webhooks/index.js';
 
 /** The service as one module; docs/architecture.md shows its parts in the same order. */
@@ -57,6 +58,7 @@ export class AntiphonModule {
         HttpModule,
         ...service,
         WebhooksModule,
+        SocketTokensModule,
         OperationsModule,
         MetricsModule,
       ],

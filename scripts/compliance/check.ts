@@ -45,5 +45,6 @@ export function object(checks: Readonly<Record<string, Check>> = {}): Check {
 /** Throws unless something is so: `path: expected … , but got …`. */
 export function require(isSo: boolean, path: string, expected: string, got: unknown): void {
   if (isSo) return;
-  throw new Error(`${path}: expected ${expected}, but got ${JSON.stringify(got)?.slice(0, 100) ?? 'nothing'}`);
+  const found = got === undefined ? 'nothing' : JSON.stringify(got).slice(0, 100);
+  throw new Error(`${path}: expected ${expected}, but got ${found}`);
 }

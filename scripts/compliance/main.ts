@@ -30,11 +30,12 @@ try {
 
 async function tryAll(target: Target): Promise<void> {
   let passed = 0;
-  for (const { name, run } of FLOWS) {
+  for (const flow of FLOWS) {
+    const { name } = flow;
     const began = performance.now();
     let fault = '';
     try {
-      await run(target);
+      await flow.run(target);
       passed += 1;
     } catch (error) {
       fault = error instanceof Error ? error.message : String(error);

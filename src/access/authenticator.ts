@@ -7,6 +7,7 @@ import { ApiError } from '../protocol/index.js';
 import type { MaybePromise } from '../time/index.js';
 import { ApiKeys } from './api-keys.js';
 import { type Grant, SCOPES } from './grant.js';
+import { JWT_KEY_ID, JwtVerifier } from './jwt-verifier.js';
 import { asTenant, type Tenant } from './tenant.js';
 import { refuseWebPages, type WebPageRules } from './web-page-guard.js';
 
@@ -23,10 +24,16 @@ export abstract class Authenticator {
    * for one without access; any other error becomes a 500. The request waits for the result, so set a time limit.
    */
   abstract authenticate(headers: IncomingHttpHeaders): MaybePromise<Tenant | Grant>;
+
+  /**
+   * What a grant permits now; called before the turns of sockets that a web page has opened with a token, which have no credential of their
+   * own. Throws ApiError 401 when it was withdrawn. Without this method it stays until it expires.
+   */
+  renew?(grant: Grant): MaybePromise<Grant>;
 }
 
 /**
- * Authenticates by API_KEYS and KEYS_FILE. Without keys, all local clients share one tenant and web pages of other origins are
+ * Authenticates by API_KEYS, KEYS_FILE and JWT_ISSUER. Without keys, all local clients share one tenant and web pages of other origins are
  * refused.
  */
 @Injectable()
@@ -37,6 +44,7 @@ export class EnvironmentAuthenticator extends Authenticator {
   constructor(
     environment: Environment,
     private readonly keys: ApiKeys,
+    private readonly tokens: JwtVerifier,
   ) {
     super();
     this.isOpen = !hasCredentials(environment);
@@ -46,16 +54,25 @@ export class EnvironmentAuthenticator extends Authenticator {
     };
   }
 
-  override authenticate(headers: IncomingHttpHeaders): Tenant | Grant {
+  override authenticate(headers: IncomingHttpHeaders): MaybePromise<Grant> {
     if (this.isOpen) {
       refuseWebPages(headers, this.webPages);
       return ANYBODY;
     }
     const key = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
     if (key === undefined) throw unauthorized(null, 'Missing bearer authentication in header.');
+    if (this.tokens.takes(key)) return this.tokens.verify(key);
     const grant = this.keys.grantOf(key);
     if (grant === undefined) throw unauthorized('invalid_api_key', 'Incorrect API key provided.');
     return grant;
+  }
+
+  override renew(grant: Grant): Grant {
+    const { keyId } = grant;
+    if (this.isOpen || keyId === undefined || keyId.startsWith(JWT_KEY_ID)) return grant;
+    const now = this.keys.grantOfId(keyId);
+    if (now === undefined) throw unauthorized('invalid_api_key', 'The API key behind this token is no longer valid.');
+    return now;
   }
 }
 

@@ -6,5 +6,6 @@ export * from './authenticator.js';
 export * from './caller.js';
 export * from './credentials.js';
 export * from './grant.js';
+export * from './jwt-verifier.js';
 export * from './require-scope.js';
 export * from './tenant.js';

@@ -119,6 +119,41 @@ export class Environment {
   @TextList()
   readonly TRUSTED_PROXIES: readonly string[] = [];
 
+  /**
+   * Issuer of the JSON Web Tokens that clients may use as bearers, such as `https://login.example.com/`; see docs/access.md. Requires
+   * JWT_AUDIENCE. Empty: none.
+   */
+  @Text()
+  readonly JWT_ISSUER: string = '';
+
+  /** Audience that tokens must name. */
+  @Text()
+  readonly JWT_AUDIENCE: string = '';
+
+  /** Where the public keys of the issuer are. Empty: where its `/.well-known/openid-configuration` says. */
+  @Text()
+  readonly JWT_JWKS_URL: string = '';
+
+  /** Claim with the tenant; dots lead into objects. */
+  @Shape(/^\S+$/, 'the name of a claim, such as tenant')
+  readonly JWT_TENANT_CLAIM: string = 'tenant';
+
+  /** Claim with the scopes, as words or an array; others than those of the service are ignored. */
+  @Shape(/^\S+$/, 'the name of a claim, such as scope')
+  readonly JWT_SCOPES_CLAIM: string = 'scope';
+
+  /** Claim with the models that a token may use, as words or an array. Empty: tokens may use all. */
+  @Text()
+  readonly JWT_MODELS_CLAIM: string = '';
+
+  /** Signature algorithms that are accepted, comma-separated; only those with public keys. */
+  @TextList()
+  readonly JWT_ALGORITHMS: readonly string[] = ['RS256', 'ES256', 'EdDSA'];
+
+  /** Longest lifetime of the tokens with which web pages open sockets (`POST /socket_tokens`), seconds. 0: there are none. */
+  @WholeNumber(0, 3600)
+  readonly SOCKET_TOKEN_TTL: number = 60;
+
   // Section: State
 
   /**

@@ -4,6 +4,7 @@ export * from './digest-of-key.js';
 export * from './environment.js';
 export * from './environment-error.js';
 export * from './has-credentials.js';
+export * from './is-safe-url.js';
 export * from './listen-address.js';
 export * from './load-environment.js';
 export * from './read-environment.js';

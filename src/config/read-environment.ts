@@ -1,6 +1,7 @@
 import { digestOfKey } from './digest-of-key.js';
 import { Environment } from './environment.js';
 import { hasCredentials } from './has-credentials.js';
+import { isSafeUrl } from './is-safe-url.js';
 import { isLoopback } from './listen-address.js';
 import { isNetwork } from './networks.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
@@ -117,11 +118,31 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
-    ['HOST', 'API_KEYS', 'KEYS_FILE', 'ALLOW_OPEN'],
+    ['HOST', 'API_KEYS', 'KEYS_FILE', 'JWT_ISSUER', 'ALLOW_OPEN'],
     (environment) => {
       const { HOST, ALLOW_OPEN } = environment;
       if (hasCredentials(environment) || ALLOW_OPEN || HOST === '' || isLoopback(HOST)) return undefined;
       return `HOST: '${HOST}' is public, but there are no API_KEYS. Set API_KEYS or KEYS_FILE, or ALLOW_OPEN=true to allow access without a key.`;
+    },
+  ],
+  [
+    ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'],
+    ({ JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: keys }) => {
+      if (issuer === '')
+        return audience === '' && keys === '' ? undefined : 'JWT_ISSUER: must be set with JWT_AUDIENCE.';
+      if (audience === '')
+        return 'JWT_AUDIENCE: must be set with JWT_ISSUER: tokens for other services would be accepted.';
+      const unsafe = [issuer, keys].find((url) => url !== '' && !isSafeUrl(url));
+      if (unsafe === undefined) return undefined;
+      return `${unsafe === issuer ? 'JWT_ISSUER' : 'JWT_JWKS_URL'}: expected an https URL, or http on this machine.`;
+    },
+  ],
+  [
+    ['JWT_ALGORITHMS'],
+    ({ JWT_ALGORITHMS }) => {
+      const wrong = JWT_ALGORITHMS.find((name) => !/^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/.test(name));
+      if (JWT_ALGORITHMS.length > 0 && wrong === undefined) return undefined;
+      return 'JWT_ALGORITHMS: expected algorithms with public keys, such as RS256,ES256,EdDSA.';
     },
   ],
   [
@@ -134,7 +155,7 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
-    ['CORS_ORIGINS', 'API_KEYS', 'KEYS_FILE'],
+    ['CORS_ORIGINS', 'API_KEYS', 'KEYS_FILE', 'JWT_ISSUER'],
     (environment) => {
       if (!environment.CORS_ORIGINS.includes('*') || hasCredentials(environment)) return undefined;
       return 'CORS_ORIGINS: * without API_KEYS would let any web page use the service.';

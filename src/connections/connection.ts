@@ -22,6 +22,8 @@ export interface Upgraded {
   /** The headers of the upgrade; their credential is checked again for every turn. */
   readonly headers: IncomingHttpHeaders;
   readonly caller: Caller;
+  /** Whether a web page has opened it with a token; otherwise the headers have a credential. */
+  readonly hasToken: boolean;
 }
 
 /** The dependencies that all connections share. */
@@ -37,6 +39,8 @@ const logger = new Logger('Connection');
 /** A client's socket from its upgrade to its end: lifetime limits and the closing sequence. */
 export class Connection implements ClientSocketListener, FrameWriterListener, HeartbeatDependencies {
   readonly tenant: Tenant;
+  /** Whether a web page has opened it with a token. */
+  readonly hasToken: boolean;
   /** What its credential permits; as of the latest check. */
   grant: Grant;
   /** The headers of the upgrade, without what belongs to the turn of the client in which it connected. */
@@ -56,7 +60,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
 
   constructor(
     readonly id: string,
-    { socket, stream, headers: { 'x-codex-turn-state': _, ...headers }, caller }: Upgraded,
+    { socket, stream, headers: { 'x-codex-turn-state': _, ...headers }, caller, hasToken }: Upgraded,
     private readonly dependencies: ConnectionDependencies,
   ) {
     const { clock, environment } = dependencies;
@@ -64,6 +68,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
     this.tenant = grant.tenant;
     this.grant = grant;
     this.headers = headers;
+    this.hasToken = hasToken;
     this.socket = socket;
     this.since = clock.now();
     logger.debug(`${id} of tenant ${caller.tenant} opened by request ${requestId}`);

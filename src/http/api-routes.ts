@@ -26,6 +26,7 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^conversations\/[^/]+\/items\/[^/]+$/, ['GET', 'HEAD', 'DELETE']],
   [/^connections$/, ['GET', 'HEAD']],
   [/^connections\/[^/]+$/, ['DELETE']],
+  [/^socket_tokens$/, ['POST']],
   [/^models$/, ['GET', 'HEAD']],
   [/^models\/.+$/, ['GET', 'HEAD']],
 ];

@@ -7,6 +7,7 @@ import { ContextModule } from '../context/index.js';
 import { HttpModule } from '../http/index.js';
 import { SealsModule } from '../seals/index.js';
 import { SessionsModule } from '../sessions/index.js';
+import { SocketTokensModule } from '../socket-tokens/index.js';
 import { StateModule } from '../state/index.js';
 import { WebhooksModule } from '../webhooks/index.js';
 import { BackgroundEndings, BackgroundResponses, BackgroundWorker, EventStreams } from './background/index.js';
@@ -53,6 +54,7 @@ import {
     HttpModule,
     SealsModule,
     SessionsModule,
+    SocketTokensModule,
     StateModule,
     WebhooksModule,
   ],

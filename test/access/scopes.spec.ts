@@ -34,6 +34,7 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['DELETE', 'conversations/:id/items/:item', 'responses:delete'],
   ['GET', 'connections', 'responses:read'],
   ['DELETE', 'connections/:id', 'responses:write'],
+  ['POST', 'socket_tokens', 'responses:write'],
   ['GET', 'models', 'any'],
   ['GET', 'models/:id', 'any'],
 ];

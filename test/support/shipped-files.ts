@@ -33,7 +33,7 @@ export function unknownVariables(names: readonly string[]): readonly string[] {
 
 /** How long a shutdown takes at most with these variables, ms. */
 export function longestShutdown(variables: Readonly<Record<string, unknown>>): number {
-  const defaults: Readonly<Record<string, unknown>> = { ...new Environment() };
+  const defaults = new Environment();
   const names = ['SHUTDOWN_DELAY_MS', 'DRAIN_TIMEOUT_MS', 'SHUTDOWN_MARGIN_MS'];
-  return names.reduce((sum, name) => sum + Number(variables[name] ?? defaults[name]), 0);
+  return names.reduce((sum, name) => sum + Number(variables[name] ?? Reflect.get(defaults, name)), 0);
 }

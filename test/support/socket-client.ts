@@ -51,8 +51,10 @@ export class SocketClient implements AsyncDisposable {
     service: { readonly port: number },
     options: ClientOptions = {},
     path = '/v1/responses',
+    protocols: readonly string[] = [],
   ): Promise<SocketClient> {
-    const client = new SocketClient(new WebSocket(`ws://127.0.0.1:${service.port}${path}`, options));
+    const url = `ws://127.0.0.1:${service.port}${path}`;
+    const client = new SocketClient(new WebSocket(url, [...protocols], options));
     await once(client.socket, 'open');
     return client;
   }

@@ -20,6 +20,7 @@ import {
 } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
 import { isPromise } from '../../time/index.js';
+import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../socket-tokens/index.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
 /** Fragments of a message: each takes memory besides its bytes. */
@@ -39,6 +40,7 @@ export class SocketHandshake {
   constructor(
     private readonly environment: Environment,
     private readonly credentials: Credentials,
+    private readonly tokens: SocketTokens,
     private readonly registry: ConnectionRegistry,
     private readonly handlers: ConnectionHandlers,
     private readonly ids: IdGenerator,
@@ -55,6 +57,9 @@ export class SocketHandshake {
       maxFragments: MOST_FRAGMENTS,
       // readFrame validates UTF-8, so that an invalid message gets an error frame and the connection stays open.
       skipUTF8Validation: true,
+      // Never a token: proxies log what is selected.
+      handleProtocols: (offered) =>
+        offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered].find((name) => !name.startsWith(TOKEN_PREFIX)) ?? false),
       // FrameWriter sends pongs: unread ones would accumulate.
       autoPong: false,
       perMessageDeflate: WS_COMPRESSION && {
@@ -86,13 +91,16 @@ export class SocketHandshake {
     try {
       checkHead(request);
       this.requireSockets();
-      const grant = this.credentials.check(request);
+      const ofToken = this.tokens.grantOf(request.headers);
+      const grant = ofToken ?? this.credentials.check(request);
       if (isPromise(grant)) {
         const release = this.registry.holdUpgrade(stream);
-        const upgrade = grant.finally(release).then((known) => this.upgrade(request, stream, head, known));
+        const upgrade = grant
+          .finally(release)
+          .then((known) => this.upgrade(request, stream, head, known, ofToken !== undefined));
         upgrade.catch((error: unknown) => this.refuse(request, stream, error));
       } else {
-        this.upgrade(request, stream, head, grant);
+        this.upgrade(request, stream, head, grant, ofToken !== undefined);
       }
     } catch (error) {
       this.refuse(request, stream, error);
@@ -129,10 +137,13 @@ export class SocketHandshake {
   }
 
   /** Completes an upgrade. Throws ApiError 400, 403, 405 or 503. */
-  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, grant: Grant): void {
+  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, grant: Grant, hasToken: boolean): void {
     const caller = this.checkUpgrade(request, grant);
-    const { headers } = request;
-    this.server?.handleUpgrade(request, stream, head, (socket) => this.start({ socket, stream, headers, caller }));
+    // What may hold a token goes no further.
+    const { 'sec-websocket-protocol': _, ...headers } = request.headers;
+    this.server?.handleUpgrade(request, stream, head, (socket) =>
+      this.start({ socket, stream, headers, caller, hasToken }),
+    );
   }
 
   private checkUpgrade(request: IncomingMessage, grant: Grant): Caller {

@@ -7,7 +7,7 @@ export class HeldSockets {
   /** Upgrades that were refused or cut. */
   refused = 0;
   private readonly open = new Set<SocketClient>();
-  private isOver = false;
+  private state: 'holding' | 'over' = 'holding';
   private readonly loops: readonly Promise<void>[];
 
   constructor(balancer: { readonly port: number }, count: number) {
@@ -16,13 +16,13 @@ export class HeldSockets {
 
   /** Closes all of them. Resolves when they are gone. */
   async close(): Promise<void> {
-    this.isOver = true;
+    this.state = 'over';
     for (const { socket } of this.open) socket.close();
     await Promise.all(this.loops);
   }
 
   private async hold(balancer: { readonly port: number }): Promise<void> {
-    while (!this.isOver) {
+    while (this.isHolding()) {
       let client: SocketClient;
       try {
         client = await SocketClient.open(balancer);
@@ -31,10 +31,15 @@ export class HeldSockets {
         continue;
       }
       this.open.add(client);
-      if (this.isOver) client.socket.close();
+      if (!this.isHolding()) client.socket.close();
       const end = await client.closed;
       this.open.delete(client);
-      if (!this.isOver) this.ends.push(end);
+      if (this.isHolding()) this.ends.push(end);
     }
+  }
+
+  /** A method: it changes while `hold` waits, which a property's type would not say. */
+  private isHolding(): boolean {
+    return this.state === 'holding';
   }
 }

@@ -1,0 +1,2 @@
+export * from './socket-tokens.js';
+export * from './socket-tokens.module.js';
