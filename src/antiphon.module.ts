@@ -16,6 +16,7 @@ import { ResponsesModule } from './responses/index.js';
 import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
 import { SocketTokensModule } from './socket-tokens/index.js';
+import { TracingModule } from './tracing/index.js';
 import { WebhooksModule } from './webhooks/index.js';
 
 /** The service as one module; docs/architecture.md shows its parts in the same order. */
@@ -61,6 +62,7 @@ export class AntiphonModule {
         SocketTokensModule,
         OperationsModule,
         MetricsModule,
+        TracingModule,
       ],
       // Modules of the program may inject these, for example ResponsesService and ConnectionRegistry.
       exports: [ResponsesModule, ConnectionsModule],

@@ -24,6 +24,7 @@ const KINDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   ChoiceExcept: ([words]) => toWords(words as readonly unknown[]),
   WholeNumber: ([min, max]) => toRange(min, max),
   Milliseconds: ([min]) => `ms, ${toRange(min, undefined)}`,
+  Share: () => 'from 0 to 1',
   Factor: () => 'number above 0',
   Shape: ([, words]) => String(words),
   Rates: (kinds) => `shares of ${toWords(kinds)}`,

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 
-import { Choice, Flag, Milliseconds, Shape, Text, TextList, WholeNumber } from './variables.js';
+import { Choice, Flag, Milliseconds, Shape, Share, Text, TextList, WholeNumber } from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
@@ -49,6 +49,10 @@ export class Environment {
   /** Format of log lines. */
   @Choice('text', 'json')
   readonly LOG_FORMAT: 'text' | 'json' = 'text';
+
+  /** Turns that have a line at level `log`: those that fail, or all. */
+  @Choice('failed', 'all')
+  readonly LOG_TURNS: 'failed' | 'all' = 'failed';
 
   /** Largest request body in bytes, both as sent and after decompression. */
   @WholeNumber(1024)
@@ -619,6 +623,27 @@ export class Environment {
    */
   @Milliseconds(0)
   readonly SHUTDOWN_MARGIN_MS: number = 10_000;
+
+  // Section: Traces
+
+  /**
+   * Collector of OpenTelemetry, such as `http://127.0.0.1:4318`, to which spans of turns are sent over OTLP; see docs/operations.md. The exporter
+   * reads further variables of OpenTelemetry itself, such as OTEL_EXPORTER_OTLP_HEADERS and OTEL_RESOURCE_ATTRIBUTES. Empty: no traces.
+   */
+  @Text()
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT: string = '';
+
+  /** The whole URL for traces, if it is not `/v1/traces` of OTEL_EXPORTER_OTLP_ENDPOINT. */
+  @Text()
+  readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: string = '';
+
+  /** The name of the service in traces. */
+  @Text()
+  readonly OTEL_SERVICE_NAME: string = 'antiphon';
+
+  /** The share of traces that are recorded, from 0 to 1, where the client has not decided. */
+  @Share()
+  readonly OTEL_TRACES_SAMPLER_ARG: number = 1;
 
   // Section: Recording
 

@@ -146,6 +146,16 @@ const CHECKS: readonly VariableCheck<Environment>[] = [
     },
   ],
   [
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'],
+    (environment) => {
+      const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] as const;
+      const wrong = names.find(
+        (name) => environment[name] !== '' && !/^https?:$/.test(URL.parse(environment[name])?.protocol ?? ''),
+      );
+      return wrong === undefined ? undefined : `${wrong}: expected a URL such as http://127.0.0.1:4318.`;
+    },
+  ],
+  [
     ['TRUSTED_PROXIES'],
     ({ TRUSTED_PROXIES }) => {
       const position = TRUSTED_PROXIES.findIndex((entry) => !isNetwork(entry));

@@ -86,6 +86,18 @@ export function Factor(): PropertyDecorator {
   );
 }
 
+/** A number from 0 to 1. */
+export function Share(): PropertyDecorator {
+  const message = ({ property, value }: { property: string; value: unknown }): string =>
+    `${property}: expected a number from 0 to 1, but got '${show(value)}'.`;
+  return compose(
+    Transform(({ value }: { value: unknown }) => (isText(value) && DECIMAL.test(value.trim()) ? Number(value) : value)),
+    IsNumber({}, { message }),
+    Min(0, { message }),
+    Max(1, { message }),
+  );
+}
+
 /** Shares by name, `name=0.1,other=0.02`: each from 0 to 1, and at most 1 in total. */
 export function Rates(...names: readonly string[]): PropertyDecorator {
   return compose(

@@ -1,31 +1,63 @@
 import { Injectable, Logger } from '@nestjs/common';
 
+import { Environment } from '../config/index.js';
 import { FLOOD_LIMIT, LineBudget, quote } from '../logging/index.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 import { Clock } from '../time/index.js';
 
 /**
  * Logs one line per turn: tenant, model, provider, status, tokens and duration; never any content. Failed turns at level
- * `log`, because nothing else may tell of them, the others at `debug`.
+ * `log`, because nothing else may tell of them, the others at `debug`; all at `log` with LOG_TURNS=all. In JSON the line has members.
  */
 @Injectable()
 export class TurnLog extends TurnObserver {
   private readonly logger = new Logger('Turn');
   private readonly failures: LineBudget;
 
-  constructor(clock: Clock) {
+  constructor(
+    clock: Clock,
+    private readonly environment: Environment,
+  ) {
     super();
     const report = (_kind: string, leftOut: number): void => this.logger.log(`${leftOut} more failed within a second`);
     this.failures = new LineBudget({ ...FLOOD_LIMIT, report }, clock);
   }
 
   override settled(record: TurnRecord): void {
-    const level = record.status === 'failed' ? 'log' : 'debug';
+    const { LOG_TURNS, LOG_FORMAT } = this.environment;
+    const level = LOG_TURNS === 'all' || record.status === 'failed' ? 'log' : 'debug';
     // Checked first: the debug level is usually off.
     if (!Logger.isLevelEnabled(level)) return;
-    if (level === 'log' && !this.failures.admits('failed turns')) return;
-    this.logger[level](describe(record));
+    if (level === 'log' && LOG_TURNS === 'failed' && !this.failures.admits('failed turns')) return;
+    this.logger[level](LOG_FORMAT === 'json' ? toMembers(record) : describe(record));
   }
+}
+
+/** The members of a line in JSON. */
+function toMembers(record: TurnRecord): Readonly<Record<string, unknown>> {
+  const { responseId, caller, trace, model, provider, transport, background, status, usage, errorCode } = record;
+  return {
+    response_id: responseId,
+    status,
+    error_code: errorCode,
+    tenant: caller.tenant,
+    key_id: caller.keyId ?? null,
+    request_id: caller.requestId,
+    connection_id: caller.connectionId ?? null,
+    trace_id: traceIdOf(trace),
+    model,
+    provider,
+    transport,
+    background,
+    input_tokens: usage?.input_tokens ?? null,
+    output_tokens: usage?.output_tokens ?? null,
+    first_event_ms: record.firstEventMs,
+    duration_ms: record.durationMs,
+  };
+}
+
+function traceIdOf(trace: TurnRecord['trace']): string | null {
+  return trace?.traceparent.split('-')[1] ?? null;
 }
 
 function describe(record: TurnRecord): string {
@@ -34,8 +66,12 @@ function describe(record: TurnRecord): string {
     `${responseId} ${status}${errorCode === null ? '' : ` (${quote(errorCode)})`}`,
     `tenant=${quote(caller.tenant)} request=${caller.requestId}${toText(caller.connectionId)}`,
     `model=${quote(model)} provider=${quote(provider ?? '-')}`,
-    `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}`,
+    `tokens=${usage?.input_tokens ?? 0}+${usage?.output_tokens ?? 0} ms=${durationMs}${traceOf(record)}`,
   ].join(' ');
+}
+
+function traceOf({ trace }: TurnRecord): string {
+  return trace === null ? '' : ` trace=${traceIdOf(trace)}`;
 }
 
 function toText(connectionId: string | undefined): string {

@@ -5,6 +5,7 @@ export * from './responses.service.js';
 export * from './stored-responses.service.js';
 export {
   ActiveTurn,
+  ClientTraces,
   Admission,
   type AdmittedTurn,
   type AnsweringTurn,
@@ -28,4 +29,5 @@ export {
   TurnObserver,
   type TurnPolicy,
   type TurnRecord,
+  UpstreamTraces,
 } from './turn/index.js';

@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 
+import OpenAI from 'openai';
+
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { endProcesses, startProcess } from '../support/process-service.js';
+import { SocketClient } from '../support/socket-client.js';
 
 const BIDI = '\u202e';
 /** What a client may call a model to have its own line in the log. */
@@ -14,16 +17,21 @@ describe('the log', () => {
     const { client, written, exited, kill } = await startProcess({ LOG_FORMAT, LOG_LEVEL: 'debug' });
     const answer = await client.post(JSON.stringify({ model: FORGERY, input: 'Hi' }));
     const { id } = JSON.parse(answer.text) as { readonly id: string };
-    await written(new RegExp(`${id} completed`));
+    await written(new RegExp(id));
     await client.post(JSON.stringify({ model: 'm', input: 'Hi', [FORGERY]: 1, text: { format: { type: FORGERY } } }));
     kill('SIGTERM');
     const { stdout, stderr } = await exited;
     const lines = (stdout + stderr).split('\n');
-    expect(lines.filter((line) => line.includes(`${id} completed`))).toHaveLength(1);
+    const ofTurn = lines.filter((line) => line.includes(id));
+    expect(ofTurn).toHaveLength(1);
     expect(lines.filter((line) => line.includes('forged') && !/^(?:\[Nest\] \d+ |\{"level")/.test(line))).toEqual([]);
-    expect(lines.find((line) => line.includes(id))).toMatch(
-      /model=\\?"m\\+n\[Antiphon\] 1 {2}- LOG forged\\+r\\+u001b/,
-    );
+    if (LOG_FORMAT === 'text') {
+      expect(ofTurn[0]).toMatch(/completed .*model="m\\+n\[Antiphon\] 1 {2}- LOG forged\\+r\\+u001b/);
+    } else {
+      expect(JSON.parse(ofTurn[0] ?? '')).toMatchObject({
+        message: { response_id: id, status: 'completed', model: FORGERY },
+      });
+    }
     expect(stdout + stderr).not.toMatch(/[\r\u001b\u2028\u202e]/);
   });
 
@@ -64,5 +72,59 @@ describe('the log', () => {
     const { stdout, stderr } = await exited;
     expect(stderr).toBe('');
     expect(stdout).not.toMatch(/Nest application|dependencies initialized|Mapped \{|RoutesResolver/);
+  });
+
+  it('has one line in JSON for every turn on every transport with LOG_TURNS=all, without content', async () => {
+    const { port, origin, exited, kill } = await startProcess({
+      ...{ LOG_FORMAT: 'json', LOG_TURNS: 'all', API_KEYS: 'red:key-of-red', SIMULATOR_GENERATOR: 'echo' },
+    });
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const headers = { authorization: 'Bearer key-of-red' };
+    const client = new OpenAI({
+      apiKey: 'key-of-red',
+      baseURL: `${origin}/v1`,
+      defaultHeaders: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+    });
+    const body = { model: 'gpt-5', input: 'a-secret', instructions: 'a-secret' };
+    const { id } = await client.responses.create(body);
+    await client.responses.stream(body).finalResponse();
+    const queued = await client.responses.create({ ...body, background: true });
+    while ((await client.responses.retrieve(queued.id)).status !== 'completed') await new Promise(setImmediate);
+    const socket = await SocketClient.open({ port }, { headers });
+    socket.create(body);
+    await socket.finish();
+    socket.socket.terminate();
+    kill('SIGTERM');
+    const { stdout, stderr } = await exited;
+    const turns = stdout
+      .split('\n')
+      .filter((line) => line.includes('"context":"Turn"'))
+      .map((line) => (JSON.parse(line) as { readonly message: Readonly<Record<string, unknown>> }).message);
+    expect(turns.map(({ transport, background }) => [transport, background])).toEqual([
+      ['json', false],
+      ['sse', false],
+      ['json', true],
+      ['websocket', false],
+    ]);
+    expect(turns[0]).toEqual({
+      response_id: id,
+      status: 'completed',
+      error_code: null,
+      tenant: 'red',
+      key_id: null,
+      request_id: expect.stringMatching(/^req_/),
+      connection_id: null,
+      trace_id: trace,
+      model: 'gpt-5',
+      provider: 'simulator',
+      transport: 'json',
+      background: false,
+      input_tokens: expect.any(Number),
+      output_tokens: expect.any(Number),
+      first_event_ms: expect.any(Number),
+      duration_ms: expect.any(Number),
+    });
+    expect(turns[3]).toMatchObject({ connection_id: expect.stringMatching(/^ws-/) as unknown });
+    expect(stdout + stderr).not.toMatch(/a-secret|key-of-red/);
   });
 });

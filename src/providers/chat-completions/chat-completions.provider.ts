@@ -29,6 +29,7 @@ import {
   toModelError,
   unreachable,
 } from '../upstream-errors/index.js';
+import { traceHeaders } from '../trace-headers.js';
 import { ModelLister } from './models/index.js';
 import { reasoningOf, toChatRequest } from './request/index.js';
 import { callIdOfCall, ToolTable } from './tools/index.js';
@@ -88,7 +89,9 @@ export class ChatCompletionsProvider extends PushingProvider {
     const { body, tools } = toChatRequest(turn, capabilities, this.options);
     const reader = this.createReader(turn, tools);
     try {
-      const answer = await this.client.post('/chat/completions', JSON.stringify(body), sink.signal);
+      const answer = await this.client.post('/chat/completions', JSON.stringify(body), sink.signal, {
+        headers: traceHeaders(turn),
+      });
       if (answer.status < 200 || answer.status > 299) throw await this.refusal(answer);
       await readAnswer(answer, reader, sink, this.options.secrets);
     } catch (error) {

@@ -3,6 +3,7 @@ import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import { redact } from '../redact.js';
 import { scrub } from '../scrub.js';
+import { traceHeaders } from '../trace-headers.js';
 import type { Turn } from '../turn.js';
 import { AnswerReader, readHeaderEvents, toMetadata } from './answer/index.js';
 import {
@@ -101,7 +102,7 @@ class Question {
         const failedAt = this.upstream.clock.now();
         this.noteRequestId(failure.options.requestId);
         if (this.hasBegun || !(await this.recover(failure))) throw this.explain(failure);
-        this.sink.repeated?.(codeOf(failure), failedAt);
+        this.sink.repeated?.(failure.code, failedAt);
         this.sink.signal.throwIfAborted();
       }
     }
@@ -154,6 +155,7 @@ class Question {
       body: toHttpBody(this.request, this.parentId),
       headers: {
         ...forwardedHeaders(this.turn),
+        ...traceHeaders(this.turn),
         ...connectionHeaders(this.conversation, options.profile),
         ...toHeader(this.turnState),
       },
@@ -357,9 +359,4 @@ class Question {
 
 function toHeader(turnState: string | null): Readonly<Record<string, string>> {
   return turnState === null ? {} : { [TURN_STATE]: turnState };
-}
-
-/** The code of a failure that does not reach the client, for metrics. */
-function codeOf({ options: { failure, isUnreachable = false } }: UpstreamError): string {
-  return isUnreachable ? 'model_unavailable' : (failure?.code ?? 'server_error');
 }

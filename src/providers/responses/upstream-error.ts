@@ -44,6 +44,12 @@ export class UpstreamError extends Error {
     super(message, { cause: options.cause });
   }
 
+  /** The code of a failure that does not reach the client, for metrics. */
+  get code(): string {
+    const { failure, isUnreachable = false } = this.options;
+    return isUnreachable ? 'model_unavailable' : (failure?.code ?? 'server_error');
+  }
+
   get remedy(): Remedy {
     return this.options.remedy;
   }

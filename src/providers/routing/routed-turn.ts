@@ -23,6 +23,7 @@ export class RoutedTurn implements Turn {
   readonly parameters: Turn['parameters'];
   readonly include: Turn['include'];
   readonly headers: Turn['headers'];
+  readonly trace: Turn['trace'];
   readonly purpose: Turn['purpose'];
   readonly parent: Turn['parent'];
   readonly hasOthers: boolean;
@@ -41,6 +42,7 @@ export class RoutedTurn implements Turn {
     this.parameters = isCompacted ? withoutContextManagement(turn.parameters) : turn.parameters;
     this.include = turn.include;
     this.headers = turn.headers;
+    this.trace = turn.trace;
     this.purpose = turn.purpose;
     this.parent = turn.parent;
     this.hasOthers = hasOthers;

@@ -11,6 +11,7 @@ import {
   type RequestParameters,
   type ResponseObject,
   type ResponseSettings,
+  readTraceContext,
   type TraceContext,
 } from '../../protocol/index.js';
 import { mayUseModel, pickTurnHeaders, ProviderRegistry, type TurnHeaders } from '../../providers/index.js';
@@ -89,6 +90,7 @@ export class TurnAdmitter {
     const param = options.sessionId === undefined ? 'x-session-id' : 'session_id';
     const sessionId = options.sessionId ?? readSessionId(headers);
     // The look-up is only needed where the request leaves the effort to the model.
+    const trace = readTraceContext(headers, request.client_metadata);
     const effort = request.reasoning?.effort ?? this.providers.defaultEffort(request.model);
     return {
       responseId: this.ids.next('resp'),
@@ -99,6 +101,7 @@ export class TurnAdmitter {
       parameters: withoutInput(request),
       include: request.include ?? [],
       headers: pickTurnHeaders(this.providers.headerNames, headers, request.client_metadata),
+      ...(trace === undefined ? {} : { trace }),
       generate,
       requestedTier: request.service_tier ?? 'auto',
       session: sessionId === undefined ? null : { id: sessionId, param, locks },

@@ -21,3 +21,4 @@ export * from './to-items.js';
 export * from './token-meter.js';
 export * from './turn-estimate.js';
 export * from './turn-observer.js';
+export * from './upstream-traces.js';

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
 import { ModelContexts, type ModelContext, type TurnContext } from '../../context/index.js';
-import { withoutUpstream } from '../../protocol/index.js';
+import { type TraceContext, withoutUpstream } from '../../protocol/index.js';
 import type { ModelRoute, Turn } from '../../providers/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
 import type { AdmittedTurn } from './admit.js';
 import { ContextWindow } from './context-window.js';
+import { UpstreamTraces } from './upstream-traces.js';
 
 /** What a question is made of. */
 type Material = Pick<TurnContext, 'input' | 'transcript'> & Pick<Turn, 'parent'>;
@@ -16,6 +17,7 @@ export class Questions {
   constructor(
     private readonly contexts: ModelContexts,
     private readonly window: ContextWindow,
+    private readonly traces: UpstreamTraces,
   ) {}
 
   /** A turn for its provider. Throws like `ModelContexts.open`. */
@@ -29,8 +31,9 @@ export class Questions {
       reasoning: settings.reasoning?.context,
       history: settings.conversation == null ? 'previous_response_id' : 'conversation',
     });
-    if (isPromise(context)) return context.then((opened) => toQuestion(admitted, sessionId, opened, parent));
-    return toQuestion(admitted, sessionId, context, parent);
+    const trace = this.traces.of(admitted);
+    if (isPromise(context)) return context.then((opened) => toQuestion(admitted, sessionId, trace, opened, parent));
+    return toQuestion(admitted, sessionId, trace, context, parent);
   }
 
   /** The turn with the part of its context that fits the window of its model; with all of it, if no part does. */
@@ -48,8 +51,9 @@ export class Questions {
 
 /** The context is only built on access: not every provider needs it. */
 function toQuestion(
-  { responseId, caller, settings, parameters, include, headers, trace }: AdmittedTurn,
+  { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
   sessionId: string,
+  trace: TraceContext | undefined,
   context: ModelContext,
   parent: Turn['parent'],
 ): Turn {

@@ -1,0 +1,1 @@
+export * from './tracing.module.js';

@@ -1,0 +1,120 @@
+import type { Attributes, HrTime, SpanContext, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+
+import { readVersion } from '../read-version.js';
+import { TurnObserver, type TurnRecord } from '../responses/index.js';
+import { attemptSpanId, type SpanIds, spanIdsOf } from './span-ids.js';
+
+/** The numbers of OpenTelemetry; its package is only loaded when traces are on. */
+const KIND = { server: 1 as SpanKind, client: 2 as SpanKind };
+const STATUS = { unset: 0 as SpanStatusCode, error: 2 as SpanStatusCode };
+
+const SCOPE = { name: 'antiphon', version: readVersion() };
+
+/** Takes spans that have ended. */
+export interface SpanSink {
+  onEnd(span: ReadableSpan): void;
+}
+
+interface SpanParts {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly spanId: string;
+  readonly parentId: string | null;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly errorCode: string | null;
+  readonly attributes: Attributes;
+}
+
+/**
+ * Makes the spans of a turn when it is over: one for the turn, one for each request to an upstream. Attributes follow the semantic conventions
+ * for generative AI; none has content.
+ */
+export class TurnSpans extends TurnObserver {
+  /** `ratio`: the share of traces that begin here and are sampled. */
+  constructor(
+    private readonly sink: SpanSink,
+    private readonly resource: Resource,
+    private readonly ratio: number,
+  ) {
+    super();
+  }
+
+  override settled(record: TurnRecord): void {
+    const ids = spanIdsOf(record.responseId, record.trace, this.ratio);
+    if (!ids.isSampled) return;
+    const { startedAt, durationMs, errorCode, attempts } = record;
+    const { spanId, parentId } = ids;
+    const attributes = attributesOf(record);
+    const name = `chat ${record.model}`;
+    this.emit(ids, { name, kind: KIND.server, spanId, parentId, startedAt, durationMs, errorCode, attributes });
+    for (const [index, attempt] of attempts.entries()) {
+      this.emit(ids, {
+        name: `chat ${attempt.model}`,
+        kind: KIND.client,
+        spanId: attemptSpanId(ids, index),
+        parentId: spanId,
+        startedAt: attempt.startedAt,
+        durationMs: attempt.durationMs,
+        errorCode: attempt.errorCode,
+        attributes: {
+          'gen_ai.operation.name': 'chat',
+          'gen_ai.provider.name': attempt.provider,
+          'gen_ai.request.model': attempt.model,
+          'antiphon.attempt.kind': attempt.kind,
+          ...(attempt.errorCode === null ? {} : { 'error.type': attempt.errorCode }),
+        },
+      });
+    }
+  }
+
+  private emit({ traceId }: SpanIds, parts: SpanParts): void {
+    const { name, kind, spanId, parentId, startedAt, durationMs, errorCode, attributes } = parts;
+    const contextOf = (id: string): SpanContext => ({ traceId, spanId: id, traceFlags: 1 });
+    this.sink.onEnd({
+      name,
+      kind,
+      attributes,
+      spanContext: () => contextOf(spanId),
+      ...(parentId === null ? {} : { parentSpanContext: contextOf(parentId) }),
+      startTime: toHrTime(startedAt),
+      endTime: toHrTime(startedAt + durationMs),
+      duration: toHrTime(durationMs),
+      status: errorCode === null ? { code: STATUS.unset } : { code: STATUS.error, message: errorCode },
+      ended: true,
+      resource: this.resource,
+      instrumentationScope: SCOPE,
+      links: [],
+      events: [],
+      droppedAttributesCount: 0,
+      droppedEventsCount: 0,
+      droppedLinksCount: 0,
+    });
+  }
+}
+
+function attributesOf(record: TurnRecord): Attributes {
+  const { responseId, caller, model, provider, transport, background, status, usage, errorCode, firstEventMs } = record;
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': model,
+    'gen_ai.response.id': responseId,
+    'antiphon.tenant': caller.tenant,
+    'antiphon.request.id': caller.requestId,
+    'antiphon.transport': transport,
+    'antiphon.background': background,
+    'antiphon.status': status,
+    ...(provider === null ? {} : { 'gen_ai.provider.name': provider }),
+    ...(errorCode === null ? {} : { 'error.type': errorCode }),
+    ...(firstEventMs === null ? {} : { 'antiphon.first_event_ms': firstEventMs }),
+    ...(usage === null
+      ? {}
+      : { 'gen_ai.usage.input_tokens': usage.input_tokens, 'gen_ai.usage.output_tokens': usage.output_tokens }),
+  };
+}
+
+function toHrTime(ms: number): HrTime {
+  return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
+}

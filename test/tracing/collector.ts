@@ -1,0 +1,46 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+/** A collector of traces on this machine, which keeps what it is sent. */
+export class Collector implements AsyncDisposable {
+  /** The bodies of all requests, as they came. */
+  readonly bodies: Buffer[] = [];
+  status = 200;
+  private waiting: (() => void) | null = null;
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<Collector> {
+    const server = createServer();
+    const collector = new Collector(server);
+    server.on('request', (request, reply) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        collector.bodies.push(Buffer.concat(chunks));
+        collector.waiting?.();
+        reply.writeHead(collector.status).end();
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return collector;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Resolves when a request has come. */
+  async received(): Promise<void> {
+    if (this.bodies.length > 0) return;
+    await new Promise<void>((resolve) => (this.waiting = resolve));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.close();
+    this.server.closeAllConnections();
+    await once(this.server, 'close');
+  }
+}

@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+
+import { ModelError, Random } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { SpanExporter } from '../../src/tracing/span-exporter.js';
+import { CollectedLog } from '../support/collected-log.js';
+import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
+import { ChosenRandom } from '../support/routing/chosen-random.js';
+import { startRoutedService } from '../support/routing/routed-service.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { Collector } from './collector.js';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CLIENT = '00f067aa0ba902b7';
+const SAMPLED = { traceparent: `00-${TRACE}-${CLIENT}-01`, tracestate: 'vendor=1' };
+const SAY = { model: 'scripted', input: 'secret-of-the-input' };
+
+let collector: Collector;
+
+beforeEach(async () => {
+  collector = await Collector.start();
+});
+
+afterEach(() => collector[Symbol.asyncDispose]());
+
+/** The spans of a service, as they end. */
+function spansOf(service: Service): ReadableSpan[] {
+  const spans: ReadableSpan[] = [];
+  const { processor } = service.app.get(SpanExporter);
+  const onEnd = processor.onEnd.bind(processor);
+  processor.onEnd = (span) => {
+    spans.push(span);
+    onEnd(span);
+  };
+  return spans;
+}
+
+type Variables = Readonly<Record<string, unknown>>;
+
+const on = (more: Variables = {}): Variables => ({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...more });
+
+describe('the span of a turn', () => {
+  let service: Service;
+  let spans: ReadableSpan[];
+  afterEach(() => service.close());
+
+  const start = async (more: Variables = {}): Promise<void> => {
+    service = await startService({ environment: on(more), providers: [ScriptedProvider] });
+    spans = spansOf(service);
+  };
+
+  it('is made once for each turn on every transport, in the trace of its client', async () => {
+    await start();
+    const client = service.client({ defaultHeaders: SAMPLED });
+    await client.responses.create(SAY);
+    await client.responses.stream(SAY).finalResponse();
+    const queued = await client.responses.create({ ...SAY, background: true });
+    while (spans.length < 3) await new Promise(setImmediate);
+    await using socket = await SocketClient.open(service);
+    socket.create({ input: 'Hi', client_metadata: { ws_request_header_traceparent: SAMPLED.traceparent } });
+    await socket.finish();
+    expect(
+      spans.map(({ attributes }) => [attributes['antiphon.transport'], attributes['antiphon.background']]),
+    ).toEqual([
+      ['json', false],
+      ['sse', false],
+      ['json', true],
+      ['websocket', false],
+    ]);
+    for (const span of spans) {
+      expect(span.spanContext().traceId).toBe(TRACE);
+      expect(span.parentSpanContext?.spanId).toBe(CLIENT);
+    }
+    expect(new Set(spans.map((span) => span.spanContext().spanId)).size).toBe(4);
+    expect(spans[2]?.attributes['gen_ai.response.id']).toBe(queued.id);
+  });
+
+  it('has the attributes of the conventions, and no content', async () => {
+    await start({ API_KEYS: 'red:key-of-red' });
+    await service.client({ apiKey: 'key-of-red' }).responses.create({ ...SAY, instructions: 'secret-of-instructions' });
+    const [span] = spans;
+    expect(span?.name).toBe('chat scripted');
+    expect(span?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'scripted',
+      'gen_ai.request.model': 'scripted',
+      'gen_ai.response.id': expect.stringMatching(/^resp_/),
+      'gen_ai.usage.input_tokens': expect.any(Number),
+      'antiphon.tenant': 'red',
+      'antiphon.status': 'completed',
+    });
+    expect(span?.parentSpanContext).toBeUndefined();
+    await service.app.get(SpanExporter).processor.forceFlush();
+    const sent = Buffer.concat(collector.bodies).toString('latin1');
+    expect(sent).toContain('chat scripted');
+    expect(sent).not.toMatch(/secret-of|key-of-red/);
+  });
+
+  it('has the error of a turn that fails', async () => {
+    await start();
+    service.app.get(ScriptedProvider).play(async function* () {
+      throw new ModelError('server_error', 'No.', { status: 500 });
+    });
+    await service
+      .client()
+      .responses.create(SAY)
+      .catch(() => undefined);
+    expect(spans[0]?.status).toEqual({ code: 2, message: 'server_error' });
+    expect(spans[0]?.attributes['error.type']).toBe('server_error');
+  });
+
+  it.each([
+    ['a client that does not sample', 1, { traceparent: `00-${TRACE}-${CLIENT}-00` }, 0],
+    ['a client that samples', 0, SAMPLED, 1],
+    ['no client, and a ratio of 0', 0, {}, 0],
+    ['no client, and a ratio of 1', 1, {}, 1],
+    ['a trace that is not valid', 1, { traceparent: `00-${'0'.repeat(32)}-${CLIENT}-01` }, 1],
+  ])('is made or not with %s', async (_name, ratio, headers, expected) => {
+    await start({ OTEL_TRACES_SAMPLER_ARG: ratio });
+    await service.client({ defaultHeaders: headers }).responses.create(SAY);
+    expect(spans).toHaveLength(expected);
+    if (expected > 0 && headers !== SAMPLED) expect(spans[0]?.spanContext().traceId).not.toMatch(/^0+$/);
+  });
+});
+
+describe('a collector', () => {
+  it('gets the last spans at a shutdown', async () => {
+    const service = await startService({ environment: on(), providers: [ScriptedProvider] });
+    await service.client().responses.create(SAY);
+    await service.close();
+    expect(Buffer.concat(collector.bodies).toString('latin1')).toContain('chat scripted');
+  });
+
+  it('that fails is a warning, and no turn fails', async () => {
+    collector.status = 400;
+    await using service = await startService({ environment: on(), providers: [ScriptedProvider] });
+    using log = CollectedLog.begin();
+    expect((await service.client().responses.create(SAY)).status).toBe('completed');
+    await service.app
+      .get(SpanExporter)
+      .processor.forceFlush()
+      .catch(() => undefined);
+    expect(log.complaints.join()).toMatch(/spans could not be exported/);
+  });
+});
+
+describe('an upstream', () => {
+  it.each([
+    ['without traces gets the trace of the client', () => ({}), new RegExp(`^00-${TRACE}-${CLIENT}-01$`)],
+    ['with traces gets the span of the turn as parent', on, new RegExp(`^00-${TRACE}-(?!${CLIENT})[0-9a-f]{16}-01$`)],
+  ])('%s', async (_name, environment, expected) => {
+    await using chat = await startRoutedService({
+      upstreams: { a: {} },
+      models: [{ name: 'm', upstreams: [{ provider: 'a' }] }],
+      environment: environment(),
+    });
+    await chat.client({ defaultHeaders: SAMPLED }).responses.create({ model: 'm', input: 'Hi' });
+    const asked = chat.upstream('a').requests.at(-1);
+    expect(asked?.headers['traceparent']).toMatch(expected);
+    expect(asked?.headers['tracestate']).toBe('vendor=1');
+
+    await using responses = await startResponsesService({
+      environment: environment(),
+    });
+    await responses.client({ defaultHeaders: SAMPLED }).responses.create({ model: 'tested', input: 'Hi' });
+    expect(responses.upstream.calls.at(-1)?.headers['traceparent']).toMatch(expected);
+  });
+
+  it('is a span below that of the turn', async () => {
+    await using service = await startRoutedService({
+      upstreams: { a: {}, b: {} },
+      models: [{ name: 'm', upstreams: [{ provider: 'a' }, { provider: 'b' }] }],
+      environment: on(),
+      overrides: [[Random, new ChosenRandom(0)]],
+    });
+    const spans = spansOf(service);
+    service.upstream('a').refuse(500);
+    await service.client().responses.create({ model: 'm', input: 'Hi' });
+    const [turn, first, second] = spans;
+    expect(spans).toHaveLength(3);
+    expect([first, second].map((span) => span?.parentSpanContext?.spanId)).toEqual(
+      Array(2).fill(turn?.spanContext().spanId),
+    );
+    expect(first?.attributes).toMatchObject({ 'gen_ai.provider.name': 'a', 'error.type': 'server_error' });
+    expect(second?.attributes).toMatchObject({ 'gen_ai.provider.name': 'b', 'antiphon.attempt.kind': 'fallback' });
+    const parent = service.upstream('b').requests.at(-1)?.headers['traceparent'];
+    expect(parent).toContain(turn?.spanContext().spanId);
+  });
+});
