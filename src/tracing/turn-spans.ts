@@ -1,4 +1,4 @@
-import type { Attributes, HrTime, SpanContext, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { Attributes, HrTime, SpanContext } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
@@ -7,19 +7,25 @@ import { TurnObserver, type TurnRecord } from '../responses/index.js';
 import { attemptSpanId, type SpanIds, spanIdsOf } from './span-ids.js';
 
 /** The numbers of OpenTelemetry; its package is only loaded when traces are on. */
-const KIND = { server: 1 as SpanKind, client: 2 as SpanKind };
-const STATUS = { unset: 0 as SpanStatusCode, error: 2 as SpanStatusCode };
+const KIND = { server: 1, client: 2 };
+const STATUS = { unset: 0, error: 2 };
 
 const SCOPE = { name: 'antiphon', version: readVersion() };
 
+/** A span that has ended, with numbers in place of OpenTelemetry's enumerations. */
+export interface EndedSpan extends Omit<ReadableSpan, 'kind' | 'status'> {
+  readonly kind: number;
+  readonly status: { readonly code: number; readonly message?: string };
+}
+
 /** Takes spans that have ended. */
 export interface SpanSink {
-  onEnd(span: ReadableSpan): void;
+  onEnd(span: EndedSpan): void;
 }
 
 interface SpanParts {
   readonly name: string;
-  readonly kind: SpanKind;
+  readonly kind: number;
   readonly spanId: string;
   readonly parentId: string | null;
   readonly startedAt: number;
