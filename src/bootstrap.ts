@@ -44,6 +44,11 @@ export async function createApp(options: AntiphonOptions = {}): Promise<NestFast
   return configureApp(app);
 }
 
+/** What web pages may read of their limits (protocol §7). */
+const RATE_LIMIT_HEADERS = ['limit', 'remaining', 'reset'].flatMap((what) =>
+  ['requests', 'tokens'].map((kind) => `x-ratelimit-${what}-${kind}`),
+);
+
 /**
  * Adds to an application that imports AntiphonModule what a module cannot: body parsing, request ids, CORS, time limits
  * and signals. Call it before `init()` or `listen()`; `createApp()` does so itself. Throws an Error for an application
@@ -97,6 +102,7 @@ export async function configureApp(app: NestFastifyApplication): Promise<NestFas
         'retry-after',
         'retry-after-ms',
         'x-should-retry',
+        ...RATE_LIMIT_HEADERS,
       ],
     });
   }
