@@ -26,7 +26,7 @@ export async function startWorkers(
     ...service,
     workers: () => [...service.output().matchAll(/worker (\d+) listens/g)].map(([, pid]) => Number(pid)),
     workerOf: async (responseId) => {
-      const line = new RegExp(`"pid":(\\d+)[^\\n]*${responseId} `);
+      const line = new RegExp(`"pid":(\\d+)[^\\n]*${responseId}\\b`);
       await service.written(line);
       return Number(line.exec(service.output())?.[1]);
     },
