@@ -53,9 +53,9 @@ function toVariable(member: ts.PropertyDeclaration, source: Source): Omit<Variab
   if (member.initializer === undefined) throw new Error(`${source.path}: ${name} has no default`);
   const args = evaluateAll(call.arguments, source);
   const value = evaluate(member.initializer, source);
-  // Null means that something else decides; lists and shares are empty.
+  // Null means that something else decides; shares are empty.
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-  const defaultText = isText ? String(value) : '';
+  const defaultText = isText ? String(value) : Array.isArray(value) ? value.join(',') : '';
   const sample = exampleOf(member);
   return {
     name,
