@@ -85,12 +85,13 @@ export class Database {
   /** Runs a statement. */
   readonly query: RunStatement = (statement, values) => this.withConnection((run) => run(statement, values));
 
-  /** Runs an idempotent statement, once more when its connection broke. */
+  /** Runs an idempotent statement, once more when its connection broke, or the database has rolled it back for another one. */
   readonly repeatable: RunStatement = async (statement, values) => {
     try {
       return await this.query(statement, values);
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || !isWorthRepeating(error.cause)) throw error;
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      if (!isWorthRepeating(error.cause) && !isRolledBack(error.cause)) throw error;
       return this.query(statement, values);
     }
   };
