@@ -13,6 +13,7 @@ import { ProvidersModule } from './providers/index.js';
 import { ResponsesModule } from './responses/index.js';
 import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
+import { UsageModule } from './usage/index.js';
 import { WebhooksModule } from './webhooks/index.js';
 
 /** The service as one module; docs/architecture.md shows its parts in the same order. */
@@ -53,6 +54,7 @@ export class AntiphonModule {
         AccessModule,
         HttpModule,
         ...service,
+        UsageModule,
         WebhooksModule,
         OperationsModule,
       ],

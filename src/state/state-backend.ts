@@ -8,6 +8,7 @@ import type { RunNotices } from './run-notices.js';
 import type { SecretStore } from './secret-store.js';
 import type { SessionStore } from './session-store.js';
 import type { StateTransfer } from './state-transfer.js';
+import type { UsageStore } from './usage-store.js';
 import type { WriteLock } from './write-lock.js';
 
 /** The implementations of the state contracts over one storage. */
@@ -24,6 +25,8 @@ export abstract class StateBackend {
   abstract readonly runNotices: RunNotices;
   /** Moves everything to another backend; without it the state cannot be exported or imported. */
   readonly transfer?: StateTransfer;
+  /** What turns have used; without it usage is not recorded. */
+  readonly usage?: UsageStore;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;

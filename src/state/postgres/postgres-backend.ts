@@ -22,6 +22,7 @@ import { PostgresWriteLock } from './postgres-write-lock.js';
 import { PostgresSecretStore } from './postgres-secret-store.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
 import { PostgresTransfer } from './postgres-transfer.js';
+import { PostgresUsageStore } from './postgres-usage-store.js';
 import { Tombstones } from './tombstones.js';
 
 /** State in PostgreSQL, shared by all replicas. */
@@ -37,6 +38,7 @@ export class PostgresBackend extends StateBackend {
   override readonly log: PostgresEventLog;
   override readonly jobs: PostgresJobQueue;
   override readonly transfer: PostgresTransfer;
+  override readonly usage: PostgresUsageStore;
   private readonly logger = new Logger('Database');
   private readonly database: Database;
   private readonly listener: NoticeListener;
@@ -67,6 +69,7 @@ export class PostgresBackend extends StateBackend {
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.secrets = new PostgresSecretStore(this.database);
+    this.usage = new PostgresUsageStore(this.database);
     this.transfer = new PostgresTransfer(this.database, this.jobs);
   }
 
