@@ -63,7 +63,9 @@ export function toUsagePage(sums: readonly UsageSum[], query: UsageReportQuery):
 
 function toResults(sums: readonly UsageSum[], groups: ReadonlySet<Group>): readonly UsageResult[] {
   const byName = Map.groupBy(sums, (sum) => JSON.stringify(namesOf(sum, groups)));
-  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([names, group]) => toResult(JSON.parse(names), group));
+  return [...byName]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([names, group]) => toResult(JSON.parse(names) as Partial<UsageResult>, group));
 }
 
 function namesOf({ tenant, model, provider, keyId }: UsageSum, groups: ReadonlySet<Group>): Partial<UsageResult> {

@@ -73,10 +73,10 @@ describe('the query of GET /usage', () => {
   });
 });
 
-/** Tells tenant, key and scopes from the key: `tenant:key:scope,scope`. */
+/** Tells tenant, key and scopes from the key: `tenant/key/scope+scope`. */
 class SpokenGrants extends Authenticator {
   override authenticate({ authorization = '' }: { readonly authorization?: string }) {
-    const [tenant = '', keyId = '', scopes = ''] = authorization.replace('Bearer ', '').split(':');
+    const [tenant = '', keyId = '', scopes = ''] = authorization.replace('Bearer ', '').split('/');
     const all: readonly Scope[] = ['responses:write', 'responses:read', 'responses:delete'];
     return { tenant: asTenant(tenant), keyId, scopes: scopes === '' ? all : (scopes.split('+') as Scope[]) };
   }
@@ -91,13 +91,13 @@ describe('who may read usage', () => {
       .map(({ tenant, key_id, turns }) => [tenant, key_id, turns]);
 
   it('shows tenants their own, and the operator all', async () => {
-    for (const key of ['acme:ci', 'acme:web', 'acme:web', 'umbrella:lab']) await ask(key);
-    expect(await turnsOf('', 'acme:ci')).toEqual([[undefined, undefined, 3]]);
-    expect(await turnsOf('?tenant=acme&group_by[]=key_id', 'acme:ci')).toEqual([
+    for (const key of ['acme/ci', 'acme/web', 'acme/web', 'umbrella/lab']) await ask(key);
+    expect(await turnsOf('', 'acme/ci')).toEqual([[undefined, undefined, 3]]);
+    expect(await turnsOf('?tenant=acme&group_by[]=key_id', 'acme/ci')).toEqual([
       [undefined, 'ci', 1],
       [undefined, 'web', 2],
     ]);
-    const operator = 'root:x:admin+responses:read';
+    const operator = 'root/x/admin+responses:read';
     expect(await turnsOf('', operator)).toEqual([]);
     expect(await turnsOf('?tenant=umbrella', operator)).toEqual([[undefined, undefined, 1]]);
     expect(await turnsOf('?tenant=*&group_by=tenant', operator)).toEqual([
@@ -109,14 +109,14 @@ describe('who may read usage', () => {
   it.each(['?tenant=umbrella', '?tenant=nobody', '?tenant=*', '?group_by=tenant'])(
     'refuses %s to a tenant',
     async (query) => {
-      const answer = await askForUsage(service, query, 'acme:ci');
+      const answer = await askForUsage(service, query, 'acme/ci');
       expect(answer.status).toBe(403);
       expect((await answer.json()) as ErrorAnswer).toMatchObject({ error: { code: 'missing_scope' } });
     },
   );
 
   it('refuses keys that may not read', async () => {
-    expect((await askForUsage(service, '', 'acme:ci:responses:write')).status).toBe(403);
+    expect((await askForUsage(service, '', 'acme/ci/responses:write')).status).toBe(403);
   });
 });
 
