@@ -17,6 +17,7 @@ import { SeamsModule } from './seams.module.js';
 import { SessionsModule } from './sessions/index.js';
 import { SocketTokensModule } from './socket-tokens/index.js';
 import { TracingModule } from './tracing/index.js';
+import { UsageModule } from './usage/index.js';
 import { WebhooksModule } from './webhooks/index.js';
 
 /** The service as one module; docs/architecture.md shows its parts in the same order. */
@@ -58,6 +59,7 @@ export class AntiphonModule {
         LimitsModule,
         HttpModule,
         ...service,
+        UsageModule,
         WebhooksModule,
         SocketTokensModule,
         OperationsModule,

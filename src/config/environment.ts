@@ -441,6 +441,12 @@ export class Environment {
   @WholeNumber(1, LONGEST_TTL_SECONDS)
   readonly EVENT_LOG_TTL: number = 3600;
 
+  // Section: Usage
+
+  /** How long is kept what turns have used, days; see docs/usage.md. 0: nothing is recorded. */
+  @WholeNumber(0, 3660)
+  readonly USAGE_RETENTION_DAYS: number = 90;
+
   // Section: Webhooks
 
   /**

@@ -18,6 +18,7 @@ const PATHS = {
   compact: '/v1/responses/compact',
   input_tokens: '/v1/responses/input_tokens',
   models: '/v1/models',
+  usage: '/v1/usage',
   health: '/healthz',
   readiness: '/readyz',
 } as const;

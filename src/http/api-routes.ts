@@ -27,6 +27,7 @@ const METHODS_BY_PATH: readonly (readonly [path: RegExp, methods: readonly strin
   [/^connections$/, ['GET', 'HEAD']],
   [/^connections\/[^/]+$/, ['DELETE']],
   [/^socket_tokens$/, ['POST']],
+  [/^usage$/, ['GET', 'HEAD']],
   [/^models$/, ['GET', 'HEAD']],
   [/^models\/.+$/, ['GET', 'HEAD']],
 ];

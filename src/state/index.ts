@@ -21,4 +21,5 @@ export * from './state-backend.js';
 export * from './state-transfer.js';
 export * from './state.module.js';
 export * from './transfer/index.js';
+export * from './usage-store.js';
 export * from './write-lock.js';

@@ -9,6 +9,7 @@ import type { SecretStore } from './secret-store.js';
 import type { SharedLimits } from './shared-limits.js';
 import type { SessionStore } from './session-store.js';
 import type { StateTransfer } from './state-transfer.js';
+import type { UsageStore } from './usage-store.js';
 import type { WriteLock } from './write-lock.js';
 
 /** The implementations of the state contracts over one storage. */
@@ -27,6 +28,8 @@ export abstract class StateBackend {
   readonly transfer?: StateTransfer;
   /** Counters of limits for all replicas; without it each process counts for itself. */
   readonly limits?: SharedLimits;
+  /** What turns have used; without it usage is not recorded. */
+  readonly usage?: UsageStore;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */
   abstract start(): Promise<void>;

@@ -35,6 +35,7 @@ const ROUTES: readonly (readonly [method: string, path: string, scope: string])[
   ['GET', 'connections', 'responses:read'],
   ['DELETE', 'connections/:id', 'responses:write'],
   ['POST', 'socket_tokens', 'responses:write'],
+  ['GET', 'usage', 'responses:read'],
   ['GET', 'models', 'any'],
   ['GET', 'models/:id', 'any'],
 ];

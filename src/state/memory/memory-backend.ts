@@ -11,6 +11,7 @@ import { MemorySessionStore } from './memory-session-store.js';
 import { MemorySecretStore } from './memory-secret-store.js';
 import { type MemoryLimits, MemoryState } from './memory-state.js';
 import { MemoryTransfer } from './memory-transfer.js';
+import { MemoryUsageStore } from './memory-usage-store.js';
 import { InProcessLock } from '../in-process/in-process-lock.js';
 
 /** State in the memory of this process: fast, bounded, and lost when it ends. */
@@ -26,6 +27,7 @@ export class MemoryBackend extends StateBackend {
   override readonly log: MemoryRuns;
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: MemoryTransfer;
+  override readonly usage = new MemoryUsageStore();
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();

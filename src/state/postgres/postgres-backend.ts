@@ -23,6 +23,7 @@ import { PostgresWriteLock } from './postgres-write-lock.js';
 import { PostgresSecretStore } from './postgres-secret-store.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
 import { PostgresTransfer } from './postgres-transfer.js';
+import { PostgresUsageStore } from './postgres-usage-store.js';
 import { Tombstones } from './tombstones.js';
 
 /** State in PostgreSQL, shared by all replicas. */
@@ -39,6 +40,7 @@ export class PostgresBackend extends StateBackend {
   override readonly jobs: PostgresJobQueue;
   override readonly transfer: PostgresTransfer;
   override readonly limits: PostgresLimits;
+  override readonly usage: PostgresUsageStore;
   private readonly logger = new Logger('Database');
   private readonly database: Database;
   private readonly listener: NoticeListener;
@@ -69,6 +71,7 @@ export class PostgresBackend extends StateBackend {
     this.graph = new PostgresResponseGraph(this.database, clock);
     this.sessions = new PostgresSessionStore(this.database, tombstones, clock);
     this.secrets = new PostgresSecretStore(this.database);
+    this.usage = new PostgresUsageStore(this.database);
     this.transfer = new PostgresTransfer(this.database, this.jobs);
     this.limits = new PostgresLimits(this.database);
   }

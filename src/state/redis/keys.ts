@@ -117,6 +117,16 @@ export class RedisKeys {
     return `${this.prefix}:secret:${name}`;
   }
 
+  /** Hash: what a tenant has used on a day since the epoch, in a slot of its own. */
+  usage(tenant: Tenant, day: number): string {
+    return `${this.prefix}:{usage:${digest(tenant)}:${day}}`;
+  }
+
+  /** Set: the names of tenants that may have used something, as JSON. */
+  get tenantsWithUsage(): string {
+    return `${this.prefix}:tenants-with-usage`;
+  }
+
   /** Channels of publications. */
   channel(name: 'deleted' | 'logged' | 'ended' | 'enqueued' | 'check'): string {
     return `${this.prefix}:${name}`;

@@ -29,6 +29,7 @@ import { RedisResponseStore } from './redis-response-store.js';
 import { RedisRuns } from './redis-runs.js';
 import { RedisSecretStore } from './redis-secret-store.js';
 import { RedisTransfer } from './redis-transfer.js';
+import { RedisUsageStore } from './redis-usage-store.js';
 import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
 import { startFaultOf } from './requirements.js';
@@ -52,6 +53,7 @@ export class RedisBackend extends StateBackend {
   override readonly jobs: RedisJobQueue;
   override readonly transfer: RedisTransfer;
   override readonly limits: RedisLimits;
+  override readonly usage: RedisUsageStore;
   private readonly logger = new Logger('Redis');
   private readonly outages: OutageLog;
   private readonly redis: Redis;
@@ -74,6 +76,7 @@ export class RedisBackend extends StateBackend {
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.secrets = new RedisSecretStore(this.redis, keys);
     this.limits = new RedisLimits(this.redis, keys);
+    this.usage = new RedisUsageStore(this.redis, keys);
     const { redis, locks, published } = this;
     const { CONTEXT_MAX_BYTES: maxBytes } = settings;
     const locators = new Locators(redis, keys);

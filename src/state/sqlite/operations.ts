@@ -15,6 +15,7 @@ import { runEndOperations } from './operations/run-ends.js';
 import { runOperations } from './operations/runs.js';
 import { secretOperations } from './operations/secrets.js';
 import { sessionOperations } from './operations/sessions.js';
+import { usageOperations } from './operations/usage.js';
 
 /** What the thread can be asked for, by name: synchronous functions over the database. */
 export function operationsOf(database: DatabaseSync) {
@@ -34,6 +35,7 @@ export function operationsOf(database: DatabaseSync) {
     ...runEndOperations(database, log, jobs),
     ...secretOperations(database),
     ...checkOperations(database),
+    ...usageOperations(database),
     ...moveOutOperations(database),
     ...moveInOperations(database, log),
   };

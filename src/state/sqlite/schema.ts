@@ -2,7 +2,7 @@
 export const APPLICATION_ID = 0x416e7469;
 
 /** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /**
  * The steps that lead to the schema, by the version that each one makes. Texts of users and clients are stored as
@@ -139,5 +139,28 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
 
   CREATE TABLE secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- What turns have used, one row per turn. It outlives the responses. Names are JSON.
+  CREATE TABLE usage (
+    response_id TEXT PRIMARY KEY,
+    owner_key TEXT NOT NULL,
+    ended_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    input INTEGER NOT NULL,
+    cached INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    reasoning INTEGER NOT NULL,
+    background INTEGER NOT NULL,
+    transport TEXT NOT NULL,
+    status TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    model TEXT NOT NULL,
+    provider TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX usage_by_tenant ON usage (owner_key, ended_at);
+  CREATE INDEX usage_by_time ON usage (ended_at);
+  CREATE INDEX usage_by_expiry ON usage (expires_at);
   `,
 ];

@@ -24,6 +24,7 @@ import { SqliteEventLog } from './sqlite-event-log.js';
 import { SqliteJobJournal } from './sqlite-job-journal.js';
 import { SqliteRuns } from './sqlite-runs.js';
 import { SqliteTransfer } from './sqlite-transfer.js';
+import { SqliteUsageStore } from './sqlite-usage-store.js';
 
 /** The variables of the file. */
 export type FileSettings = Pick<Environment, 'STATE_DIR' | 'CONTEXT_MAX_BYTES'>;
@@ -41,6 +42,7 @@ export class SqliteBackend extends StateBackend {
   override readonly log: SqliteEventLog;
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: SqliteTransfer;
+  override readonly usage: SqliteUsageStore;
   private readonly thread: DatabaseThread;
 
   constructor(
@@ -69,6 +71,7 @@ export class SqliteBackend extends StateBackend {
     this.graph = new SqliteResponseGraph(thread, clock);
     this.sessions = new SqliteSessionStore(thread, tombstones, clock);
     this.secrets = new SqliteSecretStore(thread);
+    this.usage = new SqliteUsageStore(thread);
     this.transfer = new SqliteTransfer(thread, jobs);
     [this.thread, this.locks, this.log, this.jobs, this.conversations] = [thread, locks, log, jobs, conversations];
   }

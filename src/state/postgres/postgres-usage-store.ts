@@ -1,0 +1,104 @@
+import type { Tenant } from '../../access/index.js';
+import { toKey } from '../keys.js';
+import { DAY_MS, type UsageQuery, type UsageRecord, UsageStore, type UsageSum } from '../usage-store.js';
+import type { Database } from './database.js';
+import { prepared } from './statement.js';
+
+/** Rows that one purge deletes at most. */
+const BATCH = 1000;
+
+const RECORD = prepared<readonly [rows: string], never>(
+  'record_usage',
+  `INSERT INTO antiphon.usage (response_id, owner_key, ended_at, expires_at, input, cached, output, reasoning,
+    background, transport, status, tenant, key_id, model, provider)
+  SELECT response_id, owner_key, ended_at, expires_at, input, cached, output, reasoning,
+    background, transport, status, tenant, key_id, model, provider
+  FROM json_populate_recordset(NULL::antiphon.usage, $1::json)
+  ON CONFLICT (response_id) DO NOTHING`,
+);
+
+interface SumRow {
+  readonly day: number;
+  readonly tenant: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly key_id: string;
+  readonly turns: number;
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+const SUMS = (where: string): string => `SELECT (ended_at / ${DAY_MS})::integer AS day, tenant, model, provider, key_id,
+    count(*)::float8 AS turns, sum(input)::float8 AS input, sum(cached)::float8 AS cached,
+    sum(output)::float8 AS output, sum(reasoning)::float8 AS reasoning
+  FROM antiphon.usage WHERE ended_at >= $1 AND ended_at < $2 ${where} GROUP BY 1, 2, 3, 4, 5`;
+
+const REPORT_ALL = prepared<readonly [start: number, end: number], SumRow>('report_all_usage', SUMS(''));
+const REPORT = prepared<readonly [start: number, end: number, owner: string], SumRow>(
+  'report_usage',
+  SUMS('AND owner_key = $3'),
+);
+
+const PURGE = prepared<readonly [now: number], { readonly count: number }>(
+  'purge_usage',
+  `WITH purged AS (
+    DELETE FROM antiphon.usage WHERE response_id IN (
+      SELECT response_id FROM antiphon.usage WHERE expires_at <= $1 LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+    ) RETURNING 1
+  ) SELECT count(*)::integer AS count FROM purged`,
+);
+
+/** Usage in PostgreSQL. */
+export class PostgresUsageStore extends UsageStore {
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  override async record(records: readonly UsageRecord[]): Promise<void> {
+    await this.database.repeatable(RECORD, [JSON.stringify(records.map(toRow))]);
+  }
+
+  override async report({ firstDay, endDay, tenant }: UsageQuery): Promise<readonly UsageSum[]> {
+    const [start, end] = [firstDay * DAY_MS, endDay * DAY_MS];
+    const rows =
+      tenant === undefined
+        ? await this.database.repeatable(REPORT_ALL, [start, end])
+        : await this.database.repeatable(REPORT, [start, end, toKey(tenant)]);
+    return rows.map(toSum);
+  }
+
+  override async purge(now: number): Promise<boolean> {
+    const [row] = await this.database.repeatable(PURGE, [now]);
+    return row?.count === BATCH;
+  }
+}
+
+function toRow(record: UsageRecord): object {
+  const { responseId, tenant, keyId, model, provider, transport, background, status, endedAt, expiresAt } = record;
+  return {
+    response_id: toKey(responseId),
+    owner_key: toKey(tenant),
+    ended_at: endedAt,
+    expires_at: expiresAt,
+    ...record.tokens,
+    ...{ background, transport, status },
+    tenant: JSON.stringify(tenant),
+    key_id: JSON.stringify(keyId),
+    model: JSON.stringify(model),
+    provider: JSON.stringify(provider),
+  };
+}
+
+function toSum({ day, turns, tenant, model, provider, key_id, ...tokens }: SumRow): UsageSum {
+  const { input, cached, output, reasoning } = tokens;
+  return {
+    ...{ day, turns },
+    tenant: JSON.parse(tenant) as Tenant,
+    model: JSON.parse(model) as string,
+    provider: JSON.parse(provider) as string | null,
+    keyId: JSON.parse(key_id) as string | null,
+    tokens: { input, cached, output, reasoning },
+  };
+}

@@ -1,0 +1,73 @@
+import type { Tenant } from '../access/index.js';
+
+/** A day in UTC, the bucket of reports, ms. */
+export const DAY_MS = 86_400_000;
+
+/** What one turn has used. */
+export interface UsageRecord {
+  readonly responseId: string;
+  readonly tenant: Tenant;
+  /** The name of the credential; null without one. */
+  readonly keyId: string | null;
+  /** The model that was requested. */
+  readonly model: string;
+  /** The provider that answered; null when none was chosen. */
+  readonly provider: string | null;
+  readonly transport: string;
+  readonly background: boolean;
+  readonly status: string;
+  /** Milliseconds since the epoch. */
+  readonly endedAt: number;
+  /** When the record is forgotten, milliseconds since the epoch. */
+  readonly expiresAt: number;
+  readonly tokens: UsageTokens;
+}
+
+/** Tokens, as the provider reported or the service counted them. */
+export interface UsageTokens {
+  readonly input: number;
+  /** Part of `input`. */
+  readonly cached: number;
+  readonly output: number;
+  /** Part of `output`. */
+  readonly reasoning: number;
+}
+
+/** Which days and tenant to report. */
+export interface UsageQuery {
+  /** The first day, counted from the epoch in UTC. */
+  readonly firstDay: number;
+  /** The day after the last one. */
+  readonly endDay: number;
+  /** Absent: all tenants. */
+  readonly tenant?: Tenant;
+}
+
+/** The sum of the turns that agree in day, tenant, model, provider and credential. */
+export interface UsageSum {
+  /** Days since the epoch. */
+  readonly day: number;
+  readonly tenant: Tenant;
+  readonly model: string;
+  readonly provider: string | null;
+  readonly keyId: string | null;
+  readonly turns: number;
+  readonly tokens: UsageTokens;
+}
+
+/** What turns have used. It outlives the responses. */
+export abstract class UsageStore {
+  /** Stores records, once per response id: it may be repeated after an error. Throws StoreUnavailableError. */
+  abstract record(records: readonly UsageRecord[]): Promise<void>;
+
+  /** The sums of a range of days, in no order. Throws StoreUnavailableError. */
+  abstract report(query: UsageQuery): Promise<readonly UsageSum[]>;
+
+  /** Forgets a batch of what has expired; true if there may be more. Throws StoreUnavailableError. */
+  abstract purge(now: number): Promise<boolean>;
+}
+
+/** The day of a time in UTC. */
+export function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS);
+}

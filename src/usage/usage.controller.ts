@@ -1,0 +1,23 @@
+import { Controller, Get, Query, UseGuards } from '@nestjs/common';
+
+import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
+import { apiPaths } from '../http/index.js';
+import { Clock } from '../time/index.js';
+import { UsageService } from './usage.service.js';
+import type { UsagePage } from './usage-page.js';
+import { readUsageQuery } from './usage-query.js';
+
+/** `GET /usage`: the turns and tokens of a tenant by day, model, provider and credential (docs/usage.md). */
+@Controller(apiPaths('usage'))
+@UseGuards(ApiKeyGuard)
+export class UsageController {
+  constructor(
+    private readonly usage: UsageService,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get()
+  report(@Query() query: Readonly<Record<string, unknown>>, @CurrentCaller() caller: Caller): Promise<UsagePage> {
+    return this.usage.report(caller, readUsageQuery(query, this.clock.nowInSeconds()));
+  }
+}

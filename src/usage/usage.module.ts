@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+
+import { ResponsesModule } from '../responses/index.js';
+import { StateModule } from '../state/index.js';
+import { UsageController } from './usage.controller.js';
+import { UsagePurge } from './usage-purge.js';
+import { UsageRecorder } from './usage-recorder.js';
+import { UsageService } from './usage.service.js';
+
+/** What turns have used: recorded, kept for USAGE_RETENTION_DAYS, and reported. */
+@Module({
+  imports: [ResponsesModule, StateModule],
+  controllers: [UsageController],
+  providers: [UsageRecorder, UsagePurge, UsageService],
+})
+export class UsageModule {}
