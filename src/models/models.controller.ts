@@ -2,6 +2,7 @@ import { Controller, Get, Param, UseGuards } from '@nestjs/common';
 import type { Model } from 'openai/resources/models';
 
 import { ApiKeyGuard } from '../access/index.js';
+import { Describe } from '../api-description/index.js';
 import { apiPaths } from '../http/index.js';
 import { type ModelInfo, ProviderRegistry } from '../providers/index.js';
 
@@ -19,6 +20,12 @@ export interface ModelList {
 export class ModelsController {
   constructor(private readonly providers: ProviderRegistry) {}
 
+  @Describe(() => ({
+    id: 'listModels',
+    group: 'Models',
+    summary: 'Lists the models of all providers.',
+    answer: 'ModelList',
+  }))
   @Get()
   async list(): Promise<ModelList> {
     const models = await this.providers.list();
@@ -26,6 +33,13 @@ export class ModelsController {
   }
 
   /** Model names may contain slashes, such as `org/model`. */
+  @Describe(() => ({
+    id: 'getModel',
+    group: 'Models',
+    summary: 'Returns a model.',
+    answer: 'Model',
+    errors: ['model_not_found', 'model_unavailable'],
+  }))
   @Get('*')
   retrieve(@Param('*') id: string): Model {
     return toModel(this.providers.route(id).model);
