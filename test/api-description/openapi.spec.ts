@@ -52,14 +52,19 @@ describe('API_DOCS=false', () => {
 
 /** The routes under `/v1` as OpenAPI writes them, from the tree that Fastify prints. */
 function pathsIn(printed: string): string[] {
+  const ancestors: string[] = [];
   return printed.split('\n').flatMap((line) => {
-    const [, path = '', methods = ''] = /(\/v1\/\S*) \(([^)]+)\)/.exec(line) ?? [];
-    if (path === '' || line.includes('/openai')) return [];
+    const [, branches = '', part = '', methods = ''] =
+      /^((?:│ {3}| {4})*)[├└]── (\S+)(?: \(([^)]+)\))?/.exec(line) ?? [];
+    if (part === '') return [];
+    const depth = branches.length / 4;
+    ancestors.splice(depth, Infinity, part);
+    const path = ancestors.join('');
+    if (!path.startsWith('/v1/') || methods === '') return [];
     const template = path
       .slice('/v1'.length)
       .replace(/:(\w+)/g, '{$1}')
-      .replace('*', '{path}')
-      .replace(/(.)\/$/, '$1');
+      .replace(/\/?\*/, '/{path}');
     return methods
       .split(', ')
       .filter((method) => method !== 'HEAD' && method !== 'OPTIONS')
