@@ -68,7 +68,6 @@ describe.each(CLASSES.map((target) => [target.name, target] as const))('the sche
       }),
       { numRuns: 400, seed: 22 },
     );
-    expect(verdicts).toEqual({ accepted: expect.any(Number), refused: expect.any(Number) });
-    expect(Math.min(verdicts.accepted, verdicts.refused)).toBeGreaterThan(10);
+    expect(Math.min(verdicts.accepted, verdicts.refused)).toBeGreaterThan(30);
   });
 });
