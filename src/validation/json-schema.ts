@@ -11,7 +11,7 @@ const descriptions = new WeakMap<Check, DescribeSchema>();
 
 /** A check with the JSON Schema of the values that it accepts. The schema is written when a document needs it. */
 export function described(check: Check, describe: DescribeSchema | JsonSchema): Check {
-  descriptions.set(check, typeof describe === 'function' ? (describe as DescribeSchema) : () => describe);
+  descriptions.set(check, typeof describe === 'function' ? describe : () => describe);
   return check;
 }
 

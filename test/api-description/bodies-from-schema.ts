@@ -86,7 +86,7 @@ export function mutated(value: unknown): fc.Arbitrary<unknown> {
       const copy = structuredClone(value);
       const last = place.at(-1) ?? '';
       const owner = place.slice(0, -1).reduce<unknown>((at, key) => (at as Json)[key], copy) as Record<string, unknown>;
-      if (odd === undefined && !Array.isArray(owner)) delete owner[last];
+      if (odd === undefined && !Array.isArray(owner)) Reflect.deleteProperty(owner, last);
       else owner[last] = odd ?? null;
       return copy;
     });

@@ -6,7 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AntiphonModule, ApiDocsModule, configureApp, createAdapter } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { describeService } from '../support/describe-service.js';
-import { DESCRIBED, type OpenApi, readDocument } from './documents.js';
+import { DESCRIBED, readDocument } from './documents.js';
 
 const KEYS = { API_KEYS: 'tenant:key' };
 
@@ -59,7 +59,7 @@ async function start(...prefix: Parameters<NestFastifyApplication['setGlobalPref
 describe('a program with a global prefix', () => {
   it('has the documents and the servers below it', async () => {
     const origin = await start('api');
-    const { servers } = await readDocument<OpenApi>(origin, '/api/openapi.json');
+    const { servers } = await readDocument(origin, '/api/openapi.json');
     expect(servers).toEqual([{ url: '/api/v1' }, { url: '/api/openai/v1' }]);
     const socket = await readDocument<object>(origin, '/api/asyncapi.json');
     expect(socket).toMatchObject({ channels: { responses: { address: '/api/v1/responses' } } });
