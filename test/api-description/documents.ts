@@ -1,7 +1,8 @@
 import { ApiDocsModule } from '../../src/index.js';
+import type { ServiceOptions } from '../support/service.js';
 
 /** The options of a service that describes itself. */
-export const DESCRIBED = { imports: [ApiDocsModule] } as const;
+export const DESCRIBED: ServiceOptions = { imports: [ApiDocsModule] };
 
 /** A JSON Schema or a part of a document. */
 export type Json = Readonly<Record<string, unknown>>;
