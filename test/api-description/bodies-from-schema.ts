@@ -53,7 +53,7 @@ export function valuesOf(schema: Json, definitions: Definitions, levels = LEVELS
   if (anyOf !== undefined) return fc.oneof(...anyOf.map((one) => valuesOf(one, definitions, levels)));
   if ('const' in schema) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...(schema.enum as unknown[]));
-  const types = [schema.type ?? []].flat() as readonly string[];
+  const types = [schema.type as string | readonly string[] | undefined].flat().filter((type) => type !== undefined);
   if (types.length === 0) return fc.constantFrom(...ODD);
   return fc.oneof(...types.map((type) => ofType(type, schema, inner)));
 }
