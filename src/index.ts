@@ -16,6 +16,7 @@ export {
   tenantKey,
 } from './access/index.js';
 export * from './antiphon.module.js';
+export * from './api-docs/index.js';
 export type { AntiphonAsyncOptions, AntiphonOptions, AntiphonSeams } from './antiphon-options.js';
 export * from './bootstrap.js';
 export { Environment, EnvironmentError, listenAddress, VariableSource } from './config/index.js';

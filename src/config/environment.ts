@@ -100,6 +100,10 @@ export class Environment {
   @WholeNumber(1, 1024)
   readonly WORKERS: number = 1;
 
+  /** Serves `/openapi.json`, `/asyncapi.json` and the page `/docs`, which describe the API and need no key. */
+  @Flag()
+  readonly API_DOCS: boolean = true;
+
   // Section: Access
 
   /**

@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, Param, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access/index.js';
+import { Describe } from '../api-description/index.js';
 import { Environment } from '../config/index.js';
 import { apiPaths } from '../http/index.js';
 import { ApiError, type ListObject, toListObject } from '../protocol/index.js';
@@ -38,12 +39,25 @@ export class ConnectionsController {
     private readonly environment: Environment,
   ) {}
 
+  @Describe(() => ({
+    id: 'listConnections',
+    group: 'Connections',
+    summary: "Lists the caller's WebSockets on this replica.",
+    answer: 'ConnectionList',
+  }))
   @Get()
   list(@CurrentCaller() { tenant }: Caller): ListObject<ConnectionBody> {
     return toListObject(this.registry.list(tenant).map(toBody), false);
   }
 
   /** Retires a connection: running turns may complete, new ones are refused, then it is closed. */
+  @Describe(() => ({
+    id: 'retireConnection',
+    group: 'Connections',
+    summary: 'Retires a WebSocket: running turns may end, new ones are refused, then it is closed.',
+    answer: 'RetiredConnection',
+    missing: ['Connection'],
+  }))
   @Delete(':id')
   @RequireScope('responses:write')
   retire(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): RetiredConnection {

@@ -3,14 +3,15 @@ import { IsOptional } from 'class-validator';
 import { type InputItem, refuseMisplacedTrigger } from '../protocol/index.js';
 import { inputItem, metadata } from '../responses/index.js';
 import {
-  type Check,
   type CheckOptions,
   Closed,
   compile,
+  described,
   IsNullable,
   listOf,
   requireObject,
   Satisfies,
+  schemaOf,
   tooManyElements,
 } from '../validation/index.js';
 
@@ -21,10 +22,13 @@ type Metadata = Readonly<Record<string, string>>;
 
 const inputItems = listOf(inputItem, 'an array of input items');
 
-const items: Check = (value, options) =>
-  Array.isArray(value) && value.length > MOST_ITEMS
-    ? tooManyElements(MOST_ITEMS, value.length)
-    : inputItems(value, options);
+const items = described(
+  (value, options) =>
+    Array.isArray(value) && value.length > MOST_ITEMS
+      ? tooManyElements(MOST_ITEMS, value.length)
+      : inputItems(value, options),
+  (definitions) => ({ ...schemaOf(inputItems, definitions), maxItems: MOST_ITEMS }),
+);
 
 /** The body of `POST /conversations`. */
 @Closed()

@@ -1,11 +1,12 @@
 import { Controller, Get, Headers, Param, Query, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
-import { apiPaths, readPageQuery } from '../http/index.js';
+import { Describe } from '../api-description/index.js';
+import { apiPaths, PageParameters, readPageQuery } from '../http/index.js';
 import type { ListObject, ResponseWithText } from '../protocol/index.js';
 import { readSessionId } from '../sessions/index.js';
 import { GraphService, type TreeObject } from './graph.service.js';
-import { oneSession, readListQuery, readTreeQuery } from './list-query.js';
+import { ListParameters, oneSession, readListQuery, readTreeQuery, TreeParameters } from './list-query.js';
 
 type Parameters = Readonly<Record<string, unknown>>;
 type ResponseList = Promise<ListObject<ResponseWithText>>;
@@ -18,6 +19,15 @@ type ResponseList = Promise<ListObject<ResponseWithText>>;
 export class GraphController {
   constructor(private readonly graph: GraphService) {}
 
+  @Describe(() => ({
+    id: 'listResponses',
+    group: 'Graph',
+    summary: 'Lists stored responses.',
+    description: 'With an upgrade to WebSocket, this path takes sockets: `/asyncapi.json` describes them.',
+    query: ListParameters,
+    headers: ['x-session-id'],
+    answer: 'ResponseList',
+  }))
   @Get()
   list(@Query() query: Parameters, @Headers() headers: Parameters, @CurrentCaller() { tenant }: Caller): ResponseList {
     const { filter, page } = readListQuery(query);
@@ -25,6 +35,15 @@ export class GraphController {
     return this.graph.list(tenant, { ...filter, ...(sessionId === undefined ? {} : { sessionId }) }, page);
   }
 
+  @Describe(() => ({
+    id: 'listChildren',
+    group: 'Graph',
+    summary: 'Lists the children of a response.',
+    query: PageParameters,
+    headers: ['x-session-id'],
+    answer: 'ResponseList',
+    missing: ['Response'],
+  }))
   @Get(':id/children')
   children(
     @Param('id') id: string,
@@ -35,6 +54,15 @@ export class GraphController {
     return this.graph.around('children', tenant, id, readPageQuery(query), readSessionId(headers));
   }
 
+  @Describe(() => ({
+    id: 'listSiblings',
+    group: 'Graph',
+    summary: 'Lists the siblings of a response.',
+    query: PageParameters,
+    headers: ['x-session-id'],
+    answer: 'ResponseList',
+    missing: ['Response'],
+  }))
   @Get(':id/siblings')
   siblings(
     @Param('id') id: string,
@@ -45,6 +73,15 @@ export class GraphController {
     return this.graph.around('siblings', tenant, id, readPageQuery(query), readSessionId(headers));
   }
 
+  @Describe(() => ({
+    id: 'listLeaves',
+    group: 'Graph',
+    summary: 'Lists the leaves of a response.',
+    query: PageParameters,
+    headers: ['x-session-id'],
+    answer: 'ResponseList',
+    missing: ['Response'],
+  }))
   @Get(':id/leaves')
   leaves(
     @Param('id') id: string,
@@ -55,6 +92,16 @@ export class GraphController {
     return this.graph.around('leaves', tenant, id, readPageQuery(query), readSessionId(headers));
   }
 
+  @Describe(() => ({
+    id: 'getTree',
+    group: 'Graph',
+    summary: 'Returns a response and what continues it, as a tree.',
+    query: TreeParameters,
+    headers: ['x-session-id'],
+    answer: 'ResponseTree',
+    errors: ['graph_too_large'],
+    missing: ['Response'],
+  }))
   @Get(':id/tree')
   tree(
     @Param('id') id: string,

@@ -22,7 +22,7 @@ const metadata = recordOfStrings({
 });
 
 /** The query of `GET /responses`. */
-class ListParameters extends PageParameters {
+export class ListParameters extends PageParameters {
   @IsOptional()
   @Satisfies(sessionId)
   readonly session_id?: string;
@@ -66,7 +66,7 @@ class ListParameters extends PageParameters {
 }
 
 /** The query of `GET /responses/{id}/tree`. */
-class TreeParameters implements TreeBounds {
+export class TreeParameters implements TreeBounds {
   @IsInt()
   @Min(0)
   @Max(100)

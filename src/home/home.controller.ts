@@ -1,6 +1,7 @@
 import { Controller, Get, Headers, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
+import { Environment } from '../config/index.js';
 import { readVersion } from '../read-version.js';
 
 /** The body of `GET /` for programs. */
@@ -9,7 +10,7 @@ export interface ServiceDescription {
   readonly version: string;
   readonly description: string;
   /** Paths by what they are for. */
-  readonly paths: typeof PATHS;
+  readonly paths: typeof PATHS & Partial<typeof API_DOCS_PATHS>;
 }
 
 const PATHS = {
@@ -23,6 +24,9 @@ const PATHS = {
   readiness: '/readyz',
 } as const;
 
+/** With API_DOCS. */
+const API_DOCS_PATHS = { openapi: '/openapi.json', asyncapi: '/asyncapi.json', docs: '/docs' } as const;
+
 const version = readVersion();
 
 const DESCRIPTION: ServiceDescription = {
@@ -34,7 +38,7 @@ const DESCRIPTION: ServiceDescription = {
 
 const API_REFERENCE = 'https://platform.openai.com/docs/api-reference/responses';
 
-const PAGE = `<!doctype html>
+const page = (links: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -49,23 +53,31 @@ const PAGE = `<!doctype html>
 <li><code>${PATHS.responses}</code> takes requests and WebSockets; <code>${PATHS.conversations}</code> keeps conversations</li>
 <li><code>${PATHS.compact}</code> shortens a long context; <code>${PATHS.input_tokens}</code> counts the tokens of a request</li>
 <li><a href="/v1/models">Models</a> (with an API key, if the service has keys)</li>
-<li><a href="${API_REFERENCE}">API reference</a>; the documentation of this server is in <code>docs/</code> of its repository</li>
+${links}<li><a href="${API_REFERENCE}">API reference</a>; the documentation of this server is in <code>docs/</code> of its repository</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
 </ul>
 </html>
 `;
 
+const API_DOCS_LINKS = `<li><a href="${API_DOCS_PATHS.docs}">API description</a>, also for generators of clients: <a href="${API_DOCS_PATHS.openapi}">OpenAPI</a> and <a href="${API_DOCS_PATHS.asyncapi}">AsyncAPI</a></li>
+`;
+
 /** `GET /`: says what this service is, as a page to browsers and as JSON to programs. Needs no authentication. */
 @Controller()
 export class HomeController {
+  constructor(private readonly environment: Environment) {}
+
   @Get()
   home(@Headers('accept') accept: string | undefined, @Res({ passthrough: true }) reply: FastifyReply): unknown {
     // CORS has named `origin` already.
     void reply.header('vary', [reply.getHeader('vary'), 'accept'].filter(Boolean).join(', '));
     void reply.header('cache-control', 'no-cache');
-    if (accept?.includes('text/html') !== true) return DESCRIPTION;
+    const { API_DOCS } = this.environment;
+    if (accept?.includes('text/html') !== true) {
+      return API_DOCS ? { ...DESCRIPTION, paths: { ...PATHS, ...API_DOCS_PATHS } } : DESCRIPTION;
+    }
     void reply.type('text/html; charset=utf-8');
     void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
-    return PAGE;
+    return page(API_DOCS ? API_DOCS_LINKS : '');
   }
 }

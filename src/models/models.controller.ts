@@ -2,6 +2,7 @@ import { Controller, Get, Param, UseGuards } from '@nestjs/common';
 import type { Model } from 'openai/resources/models';
 
 import { ApiKeyGuard, type Caller, CurrentCaller, RequireScope } from '../access/index.js';
+import { Describe } from '../api-description/index.js';
 import { apiPaths } from '../http/index.js';
 import { mayUseModel, type ModelInfo, modelNotFound, ProviderRegistry } from '../providers/index.js';
 
@@ -20,6 +21,12 @@ export interface ModelList {
 export class ModelsController {
   constructor(private readonly providers: ProviderRegistry) {}
 
+  @Describe(() => ({
+    id: 'listModels',
+    group: 'Models',
+    summary: 'Lists the models of all providers.',
+    answer: 'ModelList',
+  }))
   @Get()
   async list(@CurrentCaller() caller: Caller): Promise<ModelList> {
     const models = (await this.providers.list()).filter(({ id }) => mayUseModel(caller, id));
@@ -27,6 +34,13 @@ export class ModelsController {
   }
 
   /** Model names may contain slashes, such as `org/model`. */
+  @Describe(() => ({
+    id: 'getModel',
+    group: 'Models',
+    summary: 'Returns a model.',
+    answer: 'Model',
+    errors: ['model_not_found', 'model_unavailable'],
+  }))
   @Get('*')
   retrieve(@Param('*') id: string, @CurrentCaller() caller: Caller): Model {
     if (!mayUseModel(caller, id)) throw modelNotFound(id);

@@ -43,7 +43,7 @@ const OWN_EVENTS = [
 ].map((event) => `response.${event}`);
 
 /** Every event that belongs to a response, besides those that end or accompany its stream. */
-const PROTOCOL_EVENTS: ReadonlySet<string> = new Set([
+export const PROTOCOL_EVENTS: ReadonlySet<string> = new Set([
   ...OWN_EVENTS,
   ...[...EVENTS_OF_TYPE.values()].flatMap((events) => [...events]),
   'error',

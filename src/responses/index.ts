@@ -1,5 +1,13 @@
 export { BackgroundWorker } from './background/index.js';
-export { inputItem, metadata, typeOfItem, validateIncludeQuery, validateItemsQuery } from './dto/index.js';
+export {
+  IncludeParameters,
+  inputItem,
+  ItemsParameters,
+  metadata,
+  typeOfItem,
+  validateIncludeQuery,
+  validateItemsQuery,
+} from './dto/index.js';
 export * from './responses.module.js';
 export * from './responses.service.js';
 export * from './stored-responses.service.js';

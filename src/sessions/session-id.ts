@@ -1,9 +1,8 @@
-import { type Check, Violation, tooLong, wrongType } from '../validation/index.js';
+import { type Check, described, Violation, tooLong, wrongType } from '../validation/index.js';
 
 const MAX_LENGTH = 256;
 
-/** A session name: visible ASCII characters, so that a header can carry it (docs/decisions/2026-11-21-sessions.md). */
-export const sessionId: Check = (value) => {
+const check: Check = (value) => {
   if (typeof value !== 'string') return wrongType('a string', value);
   if (value.length > MAX_LENGTH) return tooLong(MAX_LENGTH, value);
   // URLs drop the path segments `.` and `..`.
@@ -15,6 +14,14 @@ export const sessionId: Check = (value) => {
       "other than '.' and '..'.",
   );
 };
+
+/** A session name: visible ASCII characters, so that a header can carry it (docs/decisions/2026-11-21-sessions.md). */
+export const sessionId = described(check, {
+  type: 'string',
+  minLength: 1,
+  maxLength: MAX_LENGTH,
+  pattern: '^(?!\\.{1,2}$)[!-~]+$',
+});
 
 const HEADER = 'x-session-id';
 

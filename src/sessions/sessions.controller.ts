@@ -1,9 +1,10 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
-import { apiPaths, readPageQuery, UnknownFields } from '../http/index.js';
+import { Describe } from '../api-description/index.js';
+import { apiPaths, PageParameters, readPageQuery, UnknownFields } from '../http/index.js';
 import type { ListObject, ResponseWithText } from '../protocol/index.js';
-import { validateForkBody } from './fork-body.js';
+import { ForkBody, validateForkBody } from './fork-body.js';
 import { SessionsService } from './sessions.service.js';
 
 /** The body of `POST /sessions/{id}/fork`. */
@@ -31,6 +32,14 @@ export class SessionsController {
     private readonly unknownFields: UnknownFields,
   ) {}
 
+  @Describe(() => ({
+    id: 'listSessionResponses',
+    group: 'Sessions',
+    summary: 'Lists the responses of a session.',
+    query: PageParameters,
+    answer: 'ResponseList',
+    missing: ['Session'],
+  }))
   @Get(':id/responses')
   responses(
     @Param('id') id: string,
@@ -40,6 +49,15 @@ export class SessionsController {
     return this.sessions.responses(tenant, id, readPageQuery(query));
   }
 
+  @Describe(() => ({
+    id: 'forkSession',
+    group: 'Sessions',
+    summary: 'Creates a session that shares the responses of another one.',
+    body: { of: ForkBody, examples: { 'All responses': { target_session_id: 'the-fork' } } },
+    answer: 'ForkedSession',
+    errors: ['session_exists', 'session_locked', 'session_limit_reached'],
+    missing: ['Session', 'Response'],
+  }))
   @Post(':id/fork')
   @HttpCode(200)
   async fork(
@@ -52,6 +70,14 @@ export class SessionsController {
     return { id: request.target_session_id, object: 'session', forked_from: id, responses };
   }
 
+  @Describe(() => ({
+    id: 'deleteSession',
+    group: 'Sessions',
+    summary: 'Deletes a session and its responses.',
+    answer: 'DeletedSession',
+    errors: ['session_locked'],
+    missing: ['Session'],
+  }))
   @Delete(':id')
   async delete(@Param('id') id: string, @CurrentCaller() { tenant }: Caller): Promise<DeletedSession> {
     await this.sessions.delete(tenant, id);

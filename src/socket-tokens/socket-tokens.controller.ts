@@ -1,10 +1,11 @@
 import { Body, Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
+import { Describe } from '../api-description/index.js';
 import { Environment } from '../config/index.js';
 import { apiPaths, UnknownFields } from '../http/index.js';
 import { ApiError } from '../protocol/index.js';
-import { validateSocketToken } from './socket-token-body.js';
+import { SocketTokenBody, validateSocketToken } from './socket-token-body.js';
 import { SocketTokens } from './socket-tokens.js';
 
 /** A token with which a web page opens a socket. */
@@ -26,6 +27,14 @@ export class SocketTokensController {
     private readonly unknownFields: UnknownFields,
   ) {}
 
+  @Describe(() => ({
+    id: 'createSocketToken',
+    group: 'Access',
+    summary: 'Makes a token with which a web page opens one WebSocket.',
+    body: { of: SocketTokenBody, examples: { 'For a page': { origin: 'https://app.example.com', expires_in: 30 } } },
+    answer: 'SocketToken',
+    errors: ['unknown_url'],
+  }))
   @Post()
   @HttpCode(200)
   async create(@Body() body: unknown, @CurrentCaller() caller: Caller): Promise<SocketTokenObject> {

@@ -34,8 +34,9 @@ export interface UsageReportQuery {
   readonly page?: number;
 }
 
+/** The parameters of `GET /usage`. */
 @Closed()
-class UsageParameters {
+export class UsageParameters {
   @IsOptional()
   @IsInt()
   @Min(0)

@@ -26,17 +26,3 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function objectsIn(value: unknown): readonly Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
-
-/** Runs checks in order; returns the first violation. */
-export function every(checks: readonly Check[]): Check {
-  const [first, ...rest] = checks;
-  if (first === undefined) return () => null;
-  if (rest.length === 0) return first;
-  return (value, options) => {
-    for (const check of checks) {
-      const violation = check(value, options);
-      if (violation !== null) return violation;
-    }
-    return null;
-  };
-}

@@ -1,9 +1,12 @@
 import type { getMetadataStorage } from 'class-validator';
-import { every, type Check } from './check.js';
+import type { Check } from './check.js';
+import { every } from './combine.js';
+import { CONSTRAINT_SCHEMAS } from './constraint-schemas.js';
 import { CONSTRAINT_COMPILERS } from './constraints.js';
 import { isNotNull, SATISFIES } from './decorators.js';
-import { missing } from './violations.js';
+import { described, type JsonSchema } from './json-schema.js';
 import { listOf } from './list-of.js';
+import { missing } from './violations.js';
 
 /** One decorator on one property, as class-validator stores it. */
 export type Metadata = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
@@ -12,6 +15,10 @@ export type Metadata = ReturnType<ReturnType<typeof getMetadataStorage>['getTarg
 export interface PropertyCheck {
   readonly name: string;
   readonly check: Check;
+  /** The check of a value that is there, with its schema. */
+  readonly ofValue: Check;
+  readonly isRequired: boolean;
+  readonly isNullable: boolean;
 }
 
 /** The type under which class-validator stores `Allow`. */
@@ -30,12 +37,19 @@ function compileConstraint(metadata: Metadata, number: 'integer' | 'decimal'): C
   const argument = argumentOf(metadata);
   const check = name === SATISFIES ? (argument as Check) : CONSTRAINT_COMPILERS.get(name)?.(argument, number);
   if (check === undefined) throw new Error(`unsupported constraint '${name}'`);
+  if (name !== SATISFIES) described(check, () => schemaOfConstraint(name, argument));
   // Undefined, despite its type, when a decorator has options but no groups.
   const groups = metadata.groups as readonly string[] | undefined;
   if ((groups !== undefined && groups.length > 0) || metadata.validateIf !== undefined) {
     throw new Error(`groups and conditions are not supported, as on '${name}'`);
   }
   return metadata.each ? listOf(check) : check;
+}
+
+function schemaOfConstraint(name: string, argument: unknown): JsonSchema {
+  const schema = CONSTRAINT_SCHEMAS.get(name);
+  if (schema === undefined) throw new Error(`constraint '${name}' has no JSON Schema`);
+  return schema(argument);
 }
 
 function compileMetadata(name: string, all: readonly Metadata[]): PropertyCheck | null {
@@ -47,9 +61,10 @@ function compileMetadata(name: string, all: readonly Metadata[]): PropertyCheck 
     .map((metadata) => compileConstraint(metadata, number));
   if (checks.length === 0) return null;
   const check = every(checks);
-  if (isOptional) return { name, check: (value, options) => (value == null ? null : check(value, options)) };
+  const property = { name, ofValue: check, isRequired: !isOptional, isNullable: isOptional || isNullable };
+  if (isOptional) return { ...property, check: (value, options) => (value == null ? null : check(value, options)) };
   return {
-    name,
+    ...property,
     check: (value, options) => {
       if (value === undefined) return missing();
       return isNullable && value === null ? null : check(value, options);

@@ -20,7 +20,18 @@ import {
   validateSync,
 } from 'class-validator';
 import { ApiError } from '../protocol/index.js';
-import { Closed, compile, IsNullable, listOf, nested, recordOfStrings, Satisfies, stringOr, unionBy } from './index.js';
+import {
+  Closed,
+  compile,
+  IsNullable,
+  later,
+  listOf,
+  nested,
+  recordOfStrings,
+  Satisfies,
+  stringOr,
+  unionBy,
+} from './index.js';
 
 class Wheel {
   @IsInt()
@@ -37,7 +48,7 @@ class Engine {
 }
 
 class Motor {
-  @Satisfies((value, options) => vehiclePart(value, options))
+  @Satisfies(later(() => vehiclePart))
   cooler!: object;
 }
 

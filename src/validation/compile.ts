@@ -1,7 +1,9 @@
 import { getMetadataStorage } from 'class-validator';
-import { every, isObject, type Check, type CheckOptions } from './check.js';
+import { isObject, type Check, type CheckOptions } from './check.js';
+import { every } from './combine.js';
 import { compileProperty, type Metadata, type PropertyCheck } from './compile-property.js';
 import { isClosed } from './decorators.js';
+import { type Definitions, described, type JsonSchema, orNull, schemaOf } from './json-schema.js';
 import { refuseUnknown } from './refuse-unknown.js';
 import type { Violation } from './violation.js';
 import { wrongType } from './violations.js';
@@ -46,12 +48,63 @@ function checkMembers(properties: readonly PropertyCheck[]): Check {
  */
 export function nested(target: DecoratedClass): Check {
   const properties = metadataByProperty(target);
-  const compiled = [...properties].map(([name, metadata]) => compileProperty(target.name, name, metadata));
+  const compiled = compileProperties(target, properties);
   const members = checkMembers(compiled.filter((property) => property !== null));
   const known: ReadonlySet<string> = new Set(properties.keys());
   const closed: Check = (value, options) => refuseUnknown(value as object, known, options);
   const check = isClosed(target) ? every([closed, members]) : members;
-  return (value, options) => (isObject(value) ? check(value, options) : wrongType('an object', value));
+  const object: Check = (value, options) => (isObject(value) ? check(value, options) : wrongType('an object', value));
+  return described(object, (definitions) =>
+    definitions.refer(target.name, target, () => schemaOfObject(target, definitions)),
+  );
+}
+
+function compileProperties(
+  target: DecoratedClass,
+  properties: ReadonlyMap<string, readonly Metadata[]>,
+): readonly (PropertyCheck | null)[] {
+  return [...properties].map(([name, metadata]) => compileProperty(target.name, name, metadata));
+}
+
+/** A property of a class as documents describe it. */
+export interface PropertySchema {
+  readonly name: string;
+  /** Accepts no null. */
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
+  readonly isNullable: boolean;
+}
+
+/** The schemas of a class's properties, in the order of declaration. Properties that are not checked accept anything. */
+export function propertiesOf(target: DecoratedClass, definitions: Definitions): readonly PropertySchema[] {
+  const properties = metadataByProperty(target);
+  const names = [...properties.keys()];
+  return compileProperties(target, properties).map((property, index) => {
+    if (property === null) return { name: names[index] ?? '', schema: {}, isRequired: false, isNullable: true };
+    const { name, ofValue, isRequired, isNullable } = property;
+    return { name, schema: schemaOf(ofValue, definitions), isRequired, isNullable };
+  });
+}
+
+/**
+ * The schema of the objects of a class. Unknown members are accepted, as the service does by default.
+ *
+ * @param only the members to describe; all by default
+ */
+export function schemaOfObject(
+  target: DecoratedClass,
+  definitions: Definitions,
+  only?: ReadonlySet<string>,
+): JsonSchema {
+  const properties = propertiesOf(target, definitions).filter(({ name }) => only?.has(name) !== false);
+  const required = properties.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      properties.map(({ name, schema, isNullable }) => [name, isNullable ? orNull(schema) : schema]),
+    ),
+    ...(required.length === 0 ? {} : { required }),
+  };
 }
 
 /** Compiles a decorated class once; a validation then costs a few comparisons per property and copies nothing. */

@@ -1,6 +1,17 @@
-export { every, isObject, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
-export { compile, membersOf, nested, type DecoratedClass, type Validate } from './compile.js';
+export { isObject, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
+export { every, later } from './combine.js';
+export {
+  compile,
+  membersOf,
+  nested,
+  propertiesOf,
+  schemaOfObject,
+  type DecoratedClass,
+  type PropertySchema,
+  type Validate,
+} from './compile.js';
 export { Closed, IsNullable, Satisfies } from './decorators.js';
+export { Definitions, described, type JsonSchema, orNull, schemaOf } from './json-schema.js';
 export { Violation } from './violation.js';
 export { aboveMaximum, belowMinimum, tooLong, tooManyElements, unknownValue, wrongType } from './violations.js';
 export { IgnoredMembers } from './ignored-members.js';

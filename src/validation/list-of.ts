@@ -1,9 +1,10 @@
 import type { Check } from './check.js';
+import { described, schemaOf } from './json-schema.js';
 import { wrongType } from './violations.js';
 
 /** An array whose elements all pass; the path of a violation includes the index. */
 export function listOf(element: Check, expected = 'an array'): Check {
-  return (value, options) => {
+  const list: Check = (value, options) => {
     if (!Array.isArray(value)) return wrongType(expected, value);
     for (let index = 0; index < value.length; index++) {
       const violation = element(value[index], options);
@@ -11,4 +12,5 @@ export function listOf(element: Check, expected = 'an array'): Check {
     }
     return null;
   };
+  return described(list, (definitions) => ({ type: 'array', items: schemaOf(element, definitions) }));
 }

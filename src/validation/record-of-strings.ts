@@ -1,4 +1,5 @@
 import { isObject, type Check } from './check.js';
+import { described } from './json-schema.js';
 import { propertyNameTooLong, tooLong, tooManyProperties, wrongType } from './violations.js';
 import { lengthOf } from './wording.js';
 
@@ -12,7 +13,7 @@ export interface RecordLimits {
 
 /** A flat object of strings, such as `metadata` (protocol §2). */
 export function recordOfStrings(limits: RecordLimits): Check {
-  return (value) => {
+  const record: Check = (value) => {
     if (!isObject(value)) return wrongType(limits.expected, value);
     const names = Object.keys(value);
     if (names.length > limits.maxProperties) return tooManyProperties(limits.maxProperties, names.length);
@@ -24,4 +25,10 @@ export function recordOfStrings(limits: RecordLimits): Check {
     }
     return null;
   };
+  return described(record, {
+    type: 'object',
+    maxProperties: limits.maxProperties,
+    propertyNames: { type: 'string', maxLength: limits.maxNameLength },
+    additionalProperties: { type: 'string', maxLength: limits.maxValueLength },
+  });
 }

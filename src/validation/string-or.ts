@@ -1,4 +1,5 @@
 import type { Check } from './check.js';
+import { described, schemaOf } from './json-schema.js';
 import { tooLong, wrongType } from './violations.js';
 import { lengthOf } from './wording.js';
 
@@ -14,11 +15,13 @@ export interface StringAlternative {
 
 /** A string, or a value of one other kind with its own check (protocol §2: `input`, `tool_choice`; §3.1: `content`). */
 export function stringOr({ kind, check, expected, maxLength = Infinity }: StringAlternative): Check {
-  return (value, options) => {
+  const either: Check = (value, options) => {
     if (typeof value === 'string') {
       return value.length > maxLength && lengthOf(value) > maxLength ? tooLong(maxLength, value) : null;
     }
     const isOther = typeof value === 'object' && value !== null && Array.isArray(value) === (kind === 'array');
     return isOther ? check(value, options) : wrongType(expected, value);
   };
+  const text = { type: 'string', ...(maxLength === Infinity ? {} : { maxLength }) };
+  return described(either, (definitions) => ({ anyOf: [text, schemaOf(check, definitions)] }));
 }

@@ -1,4 +1,5 @@
 import { isObject, type Check } from './check.js';
+import { allOf, described, type JsonSchema, schemaOf } from './json-schema.js';
 import { missing, unknownValue, wrongType } from './violations.js';
 
 /**
@@ -9,7 +10,7 @@ import { missing, unknownValue, wrongType } from './violations.js';
  */
 export function unionBy(member: string, variants: ReadonlyMap<string, Check>, otherwise?: Check): Check {
   const names = [...variants.keys()];
-  return (value, options) => {
+  const union: Check = (value, options) => {
     if (!isObject(value)) return wrongType('an object', value);
     const name = value[member];
     if (name === undefined) return missing().under(member);
@@ -17,4 +18,18 @@ export function unionBy(member: string, variants: ReadonlyMap<string, Check>, ot
     const variant = variants.get(name) ?? otherwise;
     return variant === undefined ? unknownValue(name, names) : variant(value, options);
   };
+  return described(union, (definitions) => ({
+    anyOf: [
+      ...[...variants].map(([name, check]) =>
+        allOf([withMember(member, { type: 'string', const: name }), schemaOf(check, definitions)]),
+      ),
+      ...(otherwise === undefined
+        ? []
+        : [allOf([withMember(member, { type: 'string', not: { enum: names } }), schemaOf(otherwise, definitions)])]),
+    ],
+  }));
+}
+
+function withMember(member: string, schema: JsonSchema): JsonSchema {
+  return { type: 'object', required: [member], properties: { [member]: schema } };
 }

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals';
 
 import { HomeModule } from '../../src/home/index.js';
 import { describeService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
 
 describeService(
   'GET /',
@@ -17,7 +18,7 @@ describeService(
       for (const path of ['conversations', 'responses/compact', 'responses/input_tokens'])
         expect(page).toContain(`/v1/${path}<`);
       const links = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path]) => path);
-      expect(links).toContain('/v1/models');
+      expect(links).toEqual(expect.arrayContaining(['/v1/models', '/docs', '/openapi.json', '/asyncapi.json']));
       for (const path of links) {
         const linked = await fetch(`${service.origin}${path}`, { headers: { authorization: 'Bearer key' } });
         expect(linked.status).toBe(200);
@@ -33,7 +34,9 @@ describeService(
 
     it('names only paths that exist', async () => {
       const { paths } = (await (await fetch(service.origin)).json()) as { paths: Readonly<Record<string, string>> };
-      expect(Object.keys(paths)).toEqual(expect.arrayContaining(['conversations', 'compact', 'input_tokens']));
+      expect(Object.keys(paths)).toEqual(
+        expect.arrayContaining(['conversations', 'compact', 'input_tokens', 'openapi', 'asyncapi', 'docs']),
+      );
       for (const path of Object.values(paths)) {
         const { status } = await fetch(`${service.origin}${path}`, { headers: { authorization: 'Bearer key' } });
         // Some take POST only.
@@ -42,3 +45,12 @@ describeService(
     });
   },
 );
+
+it('does not name the description of the API where there is none', async () => {
+  await using service = await startService({ imports: [HomeModule], environment: { API_DOCS: 'false' } });
+  for (const accept of ['text/html', 'application/json']) {
+    const home = await (await fetch(service.origin, { headers: { accept } })).text();
+    expect(home).toContain('/v1/models');
+    expect(home).not.toMatch(/openapi|asyncapi|\/docs"/);
+  }
+});

@@ -12,7 +12,7 @@ import { ImageConfig, PromptCacheOptions } from './tuning.js';
 import type { CreateOptions } from './validate-create-request.js';
 
 /** The body of `POST /responses/compact` (protocol §1.1). */
-class CompactRequestBody extends ModelMember {
+export class CompactRequestBody extends ModelMember {
   @IsOptional()
   @Satisfies(input)
   readonly input?: string | readonly object[] | null;

@@ -1,5 +1,5 @@
 import { Allow, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
-import { every, isObject, nested, unionBy, wrongType, type Check } from '../../validation/index.js';
+import { described, every, isObject, nested, unionBy, wrongType } from '../../validation/index.js';
 import { fileSource, imageSource } from './media-sources.js';
 
 /** `input_text` (protocol §3.2). */
@@ -65,7 +65,7 @@ const text = nested(InputText);
 const image = every([nested(InputImage), imageSource]);
 const file = every([nested(InputFile), fileSource]);
 // `input_audio` and `scoped_content` are in the live enum but in no type; Codex sends the first.
-const untyped: Check = (value) => (isObject(value) ? null : wrongType('an object', value));
+const untyped = described((value) => (isObject(value) ? null : wrongType('an object', value)), { type: 'object' });
 
 /** A part of a user, system or developer message (protocol §3.1). */
 export const inputPart = unionBy(

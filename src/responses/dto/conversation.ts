@@ -1,4 +1,4 @@
-import { type Check, nested, Satisfies, stringOr } from '../../validation/index.js';
+import { described, nested, Satisfies, schemaOf, stringOr } from '../../validation/index.js';
 import { conversationId } from './prefixed-id.js';
 
 /** A `conversation` given as an object (protocol §2). */
@@ -7,12 +7,16 @@ class ConversationReference {
   readonly id!: string;
 }
 
+const reference = nested(ConversationReference);
+
 const stringOrReference = stringOr({
   kind: 'object',
-  check: nested(ConversationReference),
+  check: reference,
   expected: 'one of a string or object',
 });
 
 /** `conversation`: its id, or an object with the id (protocol §2). */
-export const conversation: Check = (value, options) =>
-  typeof value === 'string' ? conversationId(value, options) : stringOrReference(value, options);
+export const conversation = described(
+  (value, options) => (typeof value === 'string' ? conversationId(value, options) : stringOrReference(value, options)),
+  (definitions) => ({ anyOf: [schemaOf(conversationId, definitions), schemaOf(reference, definitions)] }),
+);

@@ -1,4 +1,8 @@
 export {
+  DeleteParameters,
+  IncludeParameters,
+  ItemsParameters,
+  RetrieveParameters,
   type RetrieveQuery,
   validateDeleteQuery,
   validateIncludeQuery,
@@ -6,9 +10,12 @@ export {
   validateRetrieveQuery,
 } from './query-parameters.js';
 export { nothingToAnswer } from './cross-checks.js';
-export { inputItem, typeOfItem } from './input-item.js';
+export { input, inputItem, typeOfItem } from './input-item.js';
+export { CreateEventBody } from './create-event-body.js';
+export { CreateRequestBody } from './create-request-body.js';
+export { COUNTED_MEMBERS, InputTokensBody } from './input-tokens-body.js';
 export { metadata } from './metadata.js';
-export type { CompactRequest } from './compact-request-body.js';
-export { describeSteerInput } from './steer-input.js';
+export { type CompactRequest, CompactRequestBody } from './compact-request-body.js';
+export { describeSteerInput, steerInput } from './steer-input.js';
 export { RequestValidator } from './request-validator.js';
 export { type CreateEvent, isWarmUp, validateCreateEvent, validateCreateRequest } from './validate-create-request.js';

@@ -1,10 +1,22 @@
-import { isObject, listOf, nested, stringOr, wrongType, type Check } from '../../validation/index.js';
+import {
+  type Check,
+  type Definitions,
+  described,
+  isObject,
+  type JsonSchema,
+  listOf,
+  nested,
+  schemaOf,
+  stringOr,
+  wrongType,
+} from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput } from './call-items.js';
 import { messageItem } from './message-items.js';
 import { AdditionalTools, Compaction, ItemReference, Reasoning } from './state-items.js';
 
 const anyItem = nested(AnyItem);
+const itemReference = nested(ItemReference);
 
 /** The validated item types. A Map, because a client may send the type `constructor`. */
 const ITEMS: ReadonlyMap<string, Check> = new Map([
@@ -17,7 +29,7 @@ const ITEMS: ReadonlyMap<string, Check> = new Map([
   ['compaction', nested(Compaction)],
   ['compaction_summary', nested(Compaction)],
   ['additional_tools', nested(AdditionalTools)],
-  ['item_reference', nested(ItemReference)],
+  ['item_reference', itemReference],
 ]);
 
 /** The type of an item, inferred from its other members when absent (protocol §3.1). */
@@ -26,14 +38,35 @@ export function typeOfItem(item: Readonly<Record<string, unknown>>): unknown {
   return item.id != null && item.role == null && item.content == null ? 'item_reference' : 'message';
 }
 
-/** One element of `input`. Unknown types are accepted: Codex sends types before they are documented (docs/decisions/2026-11-21-protocol-choices.md). */
-export const inputItem: Check = (value, options) => {
+const checkItem: Check = (value, options) => {
   if (!isObject(value)) return wrongType('an object', value);
   const type = typeOfItem(value);
   if (typeof type !== 'string') return wrongType('a string', type).under('type');
   const check = ITEMS.get(type) ?? anyItem;
   return check(value, options);
 };
+
+/** One element of `input`. Unknown types are accepted: Codex sends types before they are documented (docs/decisions/2026-11-21-protocol-choices.md). */
+export const inputItem = described(checkItem, (definitions) => definitions.refer('InputItem', checkItem, describeItem));
+
+/** The rules of typeOfItem: what has no type is a message, or a reference when it has nothing but an id. */
+function describeItem(definitions: Definitions): JsonSchema {
+  const nothing = { type: 'null' };
+  const reference = schemaOf(itemReference, definitions);
+  const ofType = (type: JsonSchema, isRequired: boolean, rest: JsonSchema): JsonSchema => ({
+    allOf: [{ type: 'object', ...(isRequired ? { required: ['type'] } : {}), properties: { type } }, rest],
+  });
+  return {
+    anyOf: [
+      ofType({ type: ['string', 'null'], enum: ['message', null] }, false, schemaOf(messageItem, definitions)),
+      { allOf: [{ type: 'object', properties: { type: nothing, role: nothing, content: nothing } }, reference] },
+      ...[...ITEMS]
+        .filter(([type]) => type !== 'message')
+        .map(([type, check]) => ofType({ type: 'string', const: type }, true, schemaOf(check, definitions))),
+      ofType({ type: 'string', not: { enum: [...ITEMS.keys()] } }, true, schemaOf(anyItem, definitions)),
+    ],
+  };
+}
 
 /** `input`: a string or items (protocol §2). */
 export const input = stringOr({

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
-import { Violation, isObject, wrongType, type Check } from '../../validation/index.js';
+import { Violation, described, isObject, wrongType, type Check } from '../../validation/index.js';
 
 const DRAFT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
@@ -15,8 +15,7 @@ function loadValidator(): Ajv2020 {
   return new (load('ajv/dist/2020.js').Ajv2020)({ strict: false, logger: false });
 }
 
-/** Whether a value is a schema of draft 2020-12. It is never compiled; schemas of other drafts are accepted. */
-export const jsonSchema: Check = (value) => {
+const check: Check = (value) => {
   if (!isObject(value)) return wrongType('an object', value);
   if (typeof value.$schema === 'string' && !DRAFT.test(value.$schema)) return null;
   if (isLarger(value, MOST_VALUES)) {
@@ -33,6 +32,9 @@ export const jsonSchema: Check = (value) => {
     (path) => `Invalid schema for '${path}': ${place}${error?.message ?? ''}.`,
   );
 };
+
+/** Whether a value is a schema of draft 2020-12. It is never compiled; schemas of other drafts are accepted. */
+export const jsonSchema = described(check, { type: 'object', description: 'A JSON Schema.' });
 
 /** Whether a value has more values in it. Stops there. */
 function isLarger(value: object, limit: number): boolean {

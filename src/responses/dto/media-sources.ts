@@ -1,4 +1,4 @@
-import { clip, Violation, type Check } from '../../validation/index.js';
+import { clip, described, type JsonSchema, Violation, type Check } from '../../validation/index.js';
 import { isBase64 } from './base64.js';
 
 const IMAGE_DATA =
@@ -14,8 +14,7 @@ const LONGEST_HOST = 512;
 
 type Source = string | null | undefined;
 
-/** The source of an `input_image` whose members have the right types: an URL, image data, or the id of a file. */
-export const imageSource: Check = (value, { tolerated }) => {
+const checkImage: Check = (value, { tolerated }) => {
   if (tolerated?.has('images') === true) return null;
   const { image_url: url, file_id: id } = value as { readonly image_url?: Source; readonly file_id?: Source };
   if (url == null && id == null)
@@ -25,8 +24,7 @@ export const imageSource: Check = (value, { tolerated }) => {
   return violation?.under('image_url') ?? idViolation(id);
 };
 
-/** The source of an `input_file` whose members have the right types: data, the id of a file, or an URL. */
-export const fileSource: Check = (value, { tolerated }) => {
+const checkFile: Check = (value, { tolerated }) => {
   if (tolerated?.has('files') === true) return null;
   const { file_data: data, file_id: id, file_url: url } = value as Readonly<Record<string, Source>>;
   if (data == null && id == null && url == null) {
@@ -36,6 +34,17 @@ export const fileSource: Check = (value, { tolerated }) => {
   if (dataFault !== null) return dataFault.under('file_data');
   return idViolation(id) ?? (url == null ? null : (urlViolation(url)?.under('file_url') ?? null));
 };
+
+/** An object with one of these members. Whether an URL or data are well-formed is beyond JSON Schema. */
+const withOneOf = (...members: readonly string[]): JsonSchema => ({
+  anyOf: members.map((member) => ({ required: [member], properties: { [member]: { type: 'string', minLength: 1 } } })),
+});
+
+/** The source of an `input_image` whose members have the right types: an URL, image data, or the id of a file. */
+export const imageSource = described(checkImage, withOneOf('image_url', 'file_id'));
+
+/** The source of an `input_file` whose members have the right types: data, the id of a file, or an URL. */
+export const fileSource = described(checkFile, withOneOf('file_data', 'file_id', 'file_url'));
 
 /** The data of a file: a data URL, or, as the types of SDKs have it, base64 alone. */
 function fileDataViolation(data: string): Violation | null {

@@ -1,8 +1,8 @@
-import { clip, Violation, wrongType, type Check } from '../../validation/index.js';
+import { clip, described, Violation, wrongType, type Check } from '../../validation/index.js';
 
 /** An id with a prefix in a request (protocol §7); existence is checked later. */
 function idWith(prefix: string): Check {
-  return (value) => {
+  const check: Check = (value) => {
     if (typeof value !== 'string') return wrongType('a string', value);
     if (!value.startsWith(prefix)) {
       return new Violation(
@@ -18,6 +18,7 @@ function idWith(prefix: string): Check {
         'but this value contained additional characters.',
     );
   };
+  return described(check, { type: 'string', pattern: `^${prefix}[A-Za-z0-9_-]*$` });
 }
 
 /** The id of a response. */

@@ -17,17 +17,20 @@ export interface RetrieveQuery {
   readonly include_obfuscation?: boolean;
 }
 
-class ItemsParameters extends PageParameters {
+/** The query of `GET …/items` and `GET /responses/{id}/input_items`. */
+export class ItemsParameters extends PageParameters {
   @IsIn(INCLUDABLES, { each: true })
   readonly include!: readonly Includable[];
 }
 
-class IncludeParameters {
+/** The query of `POST …/items` and `GET …/items/{id}`. */
+export class IncludeParameters {
   @IsIn(INCLUDABLES, { each: true })
   readonly include!: readonly Includable[];
 }
 
-class RetrieveParameters implements RetrieveQuery {
+/** The query of `GET /responses/{id}`. */
+export class RetrieveParameters implements RetrieveQuery {
   @IsIn(INCLUDABLES, { each: true })
   readonly include!: readonly Includable[];
 
@@ -44,7 +47,8 @@ class RetrieveParameters implements RetrieveQuery {
   readonly include_obfuscation?: boolean;
 }
 
-class DeleteParameters {
+/** The query of `DELETE /responses/{id}`. */
+export class DeleteParameters {
   @IsBoolean()
   readonly cascade!: boolean;
 }

@@ -20,7 +20,8 @@ class SteerMessage extends MessageMembers {
   readonly content!: string | readonly object[];
 }
 
-const input = stringOr({
+/** The input of a `response.steer` (protocol §6.8); it must not be empty either. */
+export const steerInput = stringOr({
   kind: 'array',
   check: listOf(nested(SteerMessage)),
   expected: 'one of a string or array of user messages',
@@ -28,7 +29,7 @@ const input = stringOr({
 
 /** What is wrong with the input of a `response.steer`, for the client; null when it can be used. */
 export const describeSteerInput = (value: unknown): string | null => {
-  const violation: ReturnType<Check> = input(value, { unknownParameters: 'reject' });
+  const violation: ReturnType<Check> = steerInput(value, { unknownParameters: 'reject' });
   if (violation !== null) return violation.under('input').toError().message;
   if (isEmpty(value) || contentsOf(value).some(isEmpty)) return "Invalid 'input': it must not be empty.";
   return null;

@@ -1,4 +1,4 @@
-import { type Check, clip, isObject, Violation } from '../../validation/index.js';
+import { type Check, clip, described, isObject, Violation } from '../../validation/index.js';
 
 /** Keywords of JSON Schema outside the subset of Structured Outputs. Other unknown keywords are annotations. */
 const NOT_PERMITTED: ReadonlySet<string> = new Set([
@@ -26,8 +26,7 @@ interface Fault {
   readonly context: string[];
 }
 
-/** `parameters` of a function whose members have the right types (protocol §3.4). */
-export const strictParameters: Check = (value, { tolerated }) => {
+const checkParameters: Check = (value, { tolerated }) => {
   const { name, strict, parameters } = value as { readonly name: string } & Schema;
   if (strict !== true || parameters == null || tolerated?.has('strict_schemas') === true) return null;
   const fault = describeFault(parameters as Schema);
@@ -36,8 +35,7 @@ export const strictParameters: Check = (value, { tolerated }) => {
   return new Violation('invalid_function_parameters', () => message).under('parameters');
 };
 
-/** `schema` of a `text.format` whose members have the right types (protocol §2). */
-export const strictFormat: Check = (value, { tolerated }) => {
+const checkFormat: Check = (value, { tolerated }) => {
   const { name, strict, schema } = value as { readonly name: string } & Schema;
   if (strict !== true || tolerated?.has('strict_schemas') === true) return null;
   const fault = describeFault(schema as Schema);
@@ -45,6 +43,14 @@ export const strictFormat: Check = (value, { tolerated }) => {
   const message = `Invalid schema for response_format '${name}': ${fault}`;
   return new Violation('invalid_json_schema', () => message).under('schema');
 };
+
+// The subset of Structured Outputs holds only for some values of other members, so the schema leaves it out.
+
+/** `parameters` of a function whose members have the right types (protocol §3.4). */
+export const strictParameters = described(checkParameters, {});
+
+/** `schema` of a `text.format` whose members have the right types (protocol §2). */
+export const strictFormat = described(checkFormat, {});
 
 /** What is wrong with a schema in strict mode, in OpenAI's words; null if nothing is. */
 function describeFault(schema: Schema): string | null {

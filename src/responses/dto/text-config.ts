@@ -1,5 +1,5 @@
 import { IsBoolean, IsIn, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
-import { Closed, every, nested, Satisfies, unionBy, type Check } from '../../validation/index.js';
+import { Closed, described, every, nested, Satisfies, unionBy } from '../../validation/index.js';
 import { jsonSchema } from './json-schema.js';
 import { strictFormat } from './strict-schema.js';
 
@@ -23,7 +23,7 @@ export class JsonSchemaFormat {
   readonly schema!: object;
 }
 
-const nothingMore: Check = () => null;
+const nothingMore = described(() => null, {});
 
 const textFormat = unionBy(
   'type',

@@ -1,5 +1,14 @@
 import { IsIn, IsOptional, IsString } from 'class-validator';
-import { listOf, nested, Satisfies, stringOr, unionBy, unknownValue, type Check } from '../../validation/index.js';
+import {
+  described,
+  listOf,
+  nested,
+  Satisfies,
+  schemaOf,
+  stringOr,
+  unionBy,
+  unknownValue,
+} from '../../validation/index.js';
 
 const MODES = ['none', 'auto', 'required'];
 
@@ -21,7 +30,7 @@ export class McpToolChoice {
 }
 
 const named = nested(NamedToolChoice);
-const anyToolType: Check = () => null;
+const anyToolType = described(() => null, {});
 
 const oneTool = unionBy(
   'type',
@@ -47,5 +56,8 @@ const choiceObject = unionBy('type', new Map([['allowed_tools', nested(AllowedTo
 const choiceOrMode = stringOr({ kind: 'object', check: choiceObject, expected: 'one of a string or object' });
 
 /** `tool_choice`: a mode, one tool, or a list of allowed ones (protocol §3.4). */
-export const toolChoice: Check = (value, options) =>
-  typeof value === 'string' && !MODES.includes(value) ? unknownValue(value, MODES) : choiceOrMode(value, options);
+export const toolChoice = described(
+  (value, options) =>
+    typeof value === 'string' && !MODES.includes(value) ? unknownValue(value, MODES) : choiceOrMode(value, options),
+  (definitions) => ({ anyOf: [{ type: 'string', enum: MODES }, schemaOf(choiceObject, definitions)] }),
+);

@@ -1,5 +1,16 @@
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
-import { every, isObject, listOf, nested, Satisfies, unionBy, wrongType, type Check } from '../../validation/index.js';
+import {
+  described,
+  every,
+  isObject,
+  later,
+  listOf,
+  nested,
+  Satisfies,
+  unionBy,
+  wrongType,
+  type Check,
+} from '../../validation/index.js';
 import { strictParameters } from './strict-schema.js';
 
 /** `function`: flat, not nested under a `function` member as in Chat Completions (protocol §3.4). */
@@ -49,8 +60,13 @@ export class NamespaceToolBody {
   @IsString()
   readonly description?: string | null;
 
-  // A function, because `tool` is defined below with this class.
-  @Satisfies(listOf((value, options) => tool(value, options), 'an array of tools'))
+  // `tool` is defined below with this class.
+  @Satisfies(
+    listOf(
+      later(() => tool),
+      'an array of tools',
+    ),
+  )
   readonly tools!: readonly object[];
 }
 
@@ -68,7 +84,7 @@ export class FileSearchToolBody {
   readonly vector_store_ids!: readonly string[];
 }
 
-const anyTool: Check = (value) => (isObject(value) ? null : wrongType('an object', value));
+const anyTool = described((value) => (isObject(value) ? null : wrongType('an object', value)), { type: 'object' });
 
 /** A tool. Hosted and unknown ones are only echoed and need nothing but a type (docs/decisions/2026-11-21-protocol-choices.md). */
 export const tool: Check = unionBy(

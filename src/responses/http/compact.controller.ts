@@ -2,11 +2,13 @@ import { Body, Controller, Headers, HttpCode, Post, Res, UseGuards } from '@nest
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
+import { Describe } from '../../api-description/index.js';
 import { apiPaths } from '../../http/index.js';
 import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from '../compaction/index.js';
-import { RequestValidator } from '../dto/index.js';
+import { CompactRequestBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { activate } from './client-connection.js';
+import { TURN_ERRORS } from './turn-errors.js';
 
 /** `POST /responses/compact`: a turn that ends in a compaction item, and of which nothing is stored (protocol §1.1). */
 @Controller(apiPaths('responses/compact'))
@@ -17,6 +19,17 @@ export class CompactController {
     private readonly responses: ResponsesService,
   ) {}
 
+  @Describe(() => ({
+    id: 'compact',
+    group: 'Responses',
+    summary: 'Replaces a long context by one item.',
+    body: { of: CompactRequestBody, examples: { 'A text': { model: 'gpt-5', input: 'A long story.' } } },
+    headers: ['x-session-id'],
+    answer: 'CompactedResponse',
+    isTurn: true,
+    errors: TURN_ERRORS,
+    missing: ['Conversation', 'Item'],
+  }))
   @Post()
   @HttpCode(200)
   async compact(

@@ -2,10 +2,12 @@ import { Body, Controller, Headers, HttpCode, Post, Res, UseGuards } from '@nest
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
+import { Describe } from '../../api-description/index.js';
 import { apiPaths } from '../../http/index.js';
-import { RequestValidator } from '../dto/index.js';
+import { COUNTED_MEMBERS, InputTokensBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { activate } from './client-connection.js';
+import { TURN_ERRORS } from './turn-errors.js';
 
 /** The body of an answer (protocol §1.1). */
 export interface CountedInput {
@@ -22,6 +24,20 @@ export class InputTokensController {
     private readonly responses: ResponsesService,
   ) {}
 
+  @Describe(() => ({
+    id: 'countInputTokens',
+    group: 'Responses',
+    summary: 'Counts the input tokens of a request without running it.',
+    body: {
+      of: InputTokensBody,
+      only: COUNTED_MEMBERS,
+      examples: { 'A text': { model: 'gpt-5', input: 'How many tokens are these?' } },
+    },
+    headers: ['x-session-id'],
+    answer: 'InputTokens',
+    errors: TURN_ERRORS,
+    missing: ['Conversation', 'Item'],
+  }))
   @Post()
   @HttpCode(200)
   async count(

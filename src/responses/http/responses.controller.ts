@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
+import { Describe } from '../../api-description/index.js';
 import { apiPaths, RESPONSES_ROUTE } from '../../http/index.js';
 import {
   type Item,
@@ -13,12 +14,23 @@ import {
 } from '../../protocol/index.js';
 import { readSessionId } from '../../sessions/index.js';
 import { BackgroundResponses, BEFORE_ALL, EventStreams } from '../background/index.js';
-import { RequestValidator, validateDeleteQuery, validateItemsQuery, validateRetrieveQuery } from '../dto/index.js';
+import {
+  CreateRequestBody,
+  DeleteParameters,
+  ItemsParameters,
+  RequestValidator,
+  RetrieveParameters,
+  validateDeleteQuery,
+  validateItemsQuery,
+  validateRetrieveQuery,
+} from '../dto/index.js';
+import { CREATE_EXAMPLES } from './create-examples.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
 import { activate, forwardHeaders } from './client-connection.js';
 import { SseTransport } from './sse-transport.js';
 import { StalledClients } from './stalled-clients.js';
+import { TURN_ERRORS } from './turn-errors.js';
 
 /** The body of `DELETE /responses/{id}` (protocol §1.1). */
 export interface DeletedResponse {
@@ -45,6 +57,18 @@ export class ResponsesController {
     private readonly stalled: StalledClients,
   ) {}
 
+  @Describe(() => ({
+    id: 'createResponse',
+    group: 'Responses',
+    summary: 'Runs a turn: returns its Response, or a stream of its events with `stream: true`.',
+    body: { of: CreateRequestBody, examples: CREATE_EXAMPLES },
+    headers: ['x-session-id', 'x-response-ttl'],
+    answer: 'Response',
+    streams: true,
+    isTurn: true,
+    errors: [...TURN_ERRORS, 'background_queue_full'],
+    missing: ['Conversation', 'Item'],
+  }))
   @Post()
   @HttpCode(200)
   @RouteConfig(RESPONSES_ROUTE)
@@ -83,6 +107,18 @@ export class ResponsesController {
     if (!reply.sent) await reply;
   }
 
+  @Describe(() => ({
+    id: 'getResponse',
+    group: 'Responses',
+    summary: 'Returns a stored response, or the stream of a background response from an event on.',
+    query: RetrieveParameters,
+    headers: ['x-session-id'],
+    answer: 'Response',
+    streams: true,
+    isTurn: true,
+    errors: ['invalid_mode'],
+    missing: ['Response'],
+  }))
   @Get(':id')
   async retrieve(
     @Param('id') id: string,
@@ -101,6 +137,15 @@ export class ResponsesController {
     else await this.send(reply, JSON.stringify(withOutputText(await this.stored.retrieve(tenant, id, within))));
   }
 
+  @Describe(() => ({
+    id: 'deleteResponse',
+    group: 'Responses',
+    summary: 'Deletes a stored response; with `cascade`, its descendants too.',
+    query: DeleteParameters,
+    headers: ['x-session-id'],
+    answer: 'DeletedResponse',
+    missing: ['Response'],
+  }))
   @Delete(':id')
   async delete(
     @Param('id') id: string,
@@ -112,6 +157,15 @@ export class ResponsesController {
     return { id, object: 'response', deleted: true };
   }
 
+  @Describe(() => ({
+    id: 'listInputItems',
+    group: 'Responses',
+    summary: 'Lists the input items of a response.',
+    query: ItemsParameters,
+    headers: ['x-session-id'],
+    answer: 'ItemList',
+    missing: ['Response'],
+  }))
   @Get(':id/input_items')
   inputItems(
     @Param('id') id: string,
@@ -122,6 +176,14 @@ export class ResponsesController {
     return this.stored.inputItems(tenant, id, validateItemsQuery(query), readSessionId(headers));
   }
 
+  @Describe(() => ({
+    id: 'cancelResponse',
+    group: 'Responses',
+    summary: 'Cancels a background response.',
+    headers: ['x-session-id'],
+    answer: 'Response',
+    missing: ['Response'],
+  }))
   @Post(':id/cancel')
   @HttpCode(200)
   async cancel(

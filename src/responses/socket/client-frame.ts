@@ -51,7 +51,7 @@ export function requestOf(frame: ClientFrame): Readonly<Record<string, unknown>>
 }
 
 /** The events of clients (protocol §6.2). */
-const CLIENT_EVENTS = [
+export const CLIENT_EVENTS = [
   'response.create',
   'response.append',
   'response.steer',

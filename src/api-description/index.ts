@@ -1,0 +1,8 @@
+export {
+  Describe,
+  type DescribedBody,
+  type Operation,
+  type OperationGroup,
+  operationOf,
+  type RequestHeader,
+} from './describe.js';

@@ -1,0 +1,96 @@
+import type { JsonSchema } from '../../validation/index.js';
+import { FLAG, INTEGER, listOf, nullable, object, oneOf, ref, SECONDS, TEXT } from './shape.js';
+
+const TRUE: JsonSchema = { type: 'boolean', const: true };
+
+const deleted = (name: string): JsonSchema => object({ id: TEXT, object: oneOf(name), deleted: TRUE });
+
+/** A page of a list (protocol §1.1). */
+const pageOf = (name: string): JsonSchema =>
+  object({
+    object: oneOf('list'),
+    data: listOf(ref(name)),
+    first_id: nullable(TEXT),
+    last_id: nullable(TEXT),
+    has_more: FLAG,
+  });
+
+/** The bodies of answers besides Responses. */
+export const ANSWER_SCHEMAS = {
+  Error: object({
+    error: object({ message: TEXT, type: TEXT, param: nullable(TEXT), code: nullable(ref('ErrorCode')) }),
+  }),
+  ResponseList: pageOf('Response'),
+  DeletedResponse: deleted('response'),
+  ItemList: pageOf('Item'),
+  InputTokens: object({ object: oneOf('response.input_tokens'), input_tokens: INTEGER }),
+  CompactedResponse: object({
+    id: TEXT,
+    object: oneOf('response.compaction'),
+    created_at: SECONDS,
+    output: listOf(ref('Item')),
+    usage: nullable(ref('Usage')),
+  }),
+  ResponseTreeNode: object({
+    id: TEXT,
+    object: oneOf('response.tree_node'),
+    response: ref('Response'),
+    children: ref('ResponseTreeNodeList'),
+  }),
+  ResponseTreeNodeList: pageOf('ResponseTreeNode'),
+  ResponseTree: object({ object: oneOf('response.tree'), root: ref('ResponseTreeNode') }),
+  Conversation: object({
+    id: TEXT,
+    object: oneOf('conversation'),
+    created_at: SECONDS,
+    metadata: { type: 'object', additionalProperties: TEXT },
+  }),
+  DeletedConversation: deleted('conversation.deleted'),
+  ForkedSession: object({
+    id: TEXT,
+    object: oneOf('session'),
+    forked_from: TEXT,
+    responses: { ...INTEGER, description: 'The number of shared responses.' },
+  }),
+  DeletedSession: deleted('session'),
+  Model: object({ id: TEXT, object: oneOf('model'), created: SECONDS, owned_by: TEXT }),
+  ModelList: object({
+    object: oneOf('list'),
+    data: listOf(ref('Model')),
+    models: { ...listOf({}), maxItems: 0, description: 'Empty: Codex looks for models of its own kind here.' },
+  }),
+  Connection: object({
+    id: TEXT,
+    object: oneOf('connection'),
+    since: SECONDS,
+    lanes: listOf(object({ stream_id: nullable(TEXT), in_flight: INTEGER, queued: INTEGER })),
+    in_flight: INTEGER,
+    queued: INTEGER,
+  }),
+  ConnectionList: pageOf('Connection'),
+  SocketToken: object({ object: oneOf('socket_token'), value: TEXT, expires_at: SECONDS, origin: TEXT }),
+  UsageResult: object(
+    {
+      object: oneOf('usage.result'),
+      turns: INTEGER,
+      input_tokens: INTEGER,
+      input_cached_tokens: INTEGER,
+      output_tokens: INTEGER,
+      reasoning_tokens: INTEGER,
+    },
+    { tenant: TEXT, model: TEXT, provider: nullable(TEXT), key_id: nullable(TEXT) },
+  ),
+  UsageBucket: object({
+    object: oneOf('bucket'),
+    start_time: SECONDS,
+    end_time: SECONDS,
+    results: listOf(ref('UsageResult')),
+  }),
+  UsagePage: object({
+    object: oneOf('page'),
+    data: listOf(ref('UsageBucket')),
+    has_more: FLAG,
+    next_page: nullable(TEXT),
+  }),
+  RetiredConnection: deleted('connection'),
+} as const satisfies Readonly<Record<string, JsonSchema>>;

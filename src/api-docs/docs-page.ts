@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** A file of the page, with its media type. */
+export interface PageFile {
+  readonly type: string;
+  readonly content: string | Buffer;
+}
+
+/** The files of Swagger UI that the page uses. */
+const ASSETS: ReadonlyMap<string, string> = new Map([
+  ['swagger-ui.css', 'text/css; charset=utf-8'],
+  ['index.css', 'text/css; charset=utf-8'],
+  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
+  ['favicon-32x32.png', 'image/png'],
+]);
+
+/** A file, because the policy allows no code in the page. Its own address tells where the document is. */
+const START = `const { src } = document.currentScript;
+window.addEventListener('load', () => {
+  SwaggerUIBundle({ url: new URL('../openapi.json', src).href, dom_id: '#page', deepLinking: true, validatorUrl: null });
+});
+`;
+
+/** Nothing but files of this origin; requests that the page tries out go to it, too. */
+export const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * The page.
+ *
+ * @param files where its files are, relative to the page
+ */
+export function writePage(files: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Antiphon API</title>
+<link rel="icon" href="${files}/favicon-32x32.png">
+<link rel="stylesheet" href="${files}/swagger-ui.css">
+<link rel="stylesheet" href="${files}/index.css">
+<body>
+<div id="page"></div>
+<script src="${files}/swagger-ui-bundle.js"></script>
+<script src="${files}/start.js"></script>
+</body>
+</html>
+`;
+}
+
+/** A file of the page; undefined when the page has no such file. Rejects when Swagger UI is not installed. */
+export async function readPageFile(name: string): Promise<PageFile | undefined> {
+  if (name === 'start.js') return { type: 'text/javascript; charset=utf-8', content: START };
+  const type = ASSETS.get(name);
+  if (type === undefined) return undefined;
+  // Only its files: the plugin would be loaded, and its routes added, at every start.
+  const root = dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json'));
+  return { type, content: await readFile(join(root, 'static', name)) };
+}

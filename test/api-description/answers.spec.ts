@@ -1,0 +1,210 @@
+import { expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+import { describeService } from '../support/describe-service.js';
+import { SocketClient } from '../support/socket-client.js';
+import {
+  DESCRIBED,
+  type DocumentedOperation,
+  type Json,
+  type OpenApi,
+  operationsIn,
+  readDocument,
+} from './documents.js';
+
+const OPEN = { model: 'gpt-5', input: 'Hello!' };
+
+/** Validates against the schemas of a document. */
+class Schemas {
+  private readonly ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+  constructor({ components }: OpenApi) {
+    this.ajv.addSchema({ $id: 'api:', components });
+  }
+
+  /** What is wrong with a value, in the order of its schema; empty when nothing is. */
+  faults(value: unknown, schema: Json): readonly string[] {
+    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api:#/')) as Json;
+    if (this.ajv.validate(absolute, value)) return [];
+    return (this.ajv.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`);
+  }
+}
+
+describeService('what the service answers', DESCRIBED, (service) => {
+  it('has the schemas of the document, on every route', async () => {
+    const document = await readDocument(service.origin);
+    const schemas = new Schemas(document);
+    const answered = new Map<string, unknown>();
+    const call = async (id: string, path: string, body?: object): Promise<Json> => {
+      const operation = operationsIn(document).find(({ operationId }) => operationId === id);
+      if (operation === undefined) throw new Error(`no operation ${id}`);
+      const answer = await service.api.send(operation.method.toUpperCase(), path, body);
+      expect([id, answer.status, answer.body]).toEqual([id, 200, answer.body]);
+      expect([id, schemas.faults(answer.body, schemaOf(operation))]).toEqual([id, []]);
+      expect([id, unknownMembers(answer.body, schemaOf(operation), document)]).toEqual([id, []]);
+      answered.set(id, answer.body);
+      return answer.body;
+    };
+    const first = await call('createResponse', 'responses', { ...OPEN, metadata: { a: 'b' }, user: 'ada' });
+    const second = await call('createResponse', 'responses', { ...OPEN, previous_response_id: first.id });
+    for (const kind of ['children', 'siblings', 'leaves'] as const) {
+      await call(`list${kind.charAt(0).toUpperCase()}${kind.slice(1)}`, `responses/${String(first.id)}/${kind}`);
+    }
+    await call('getTree', `responses/${String(first.id)}/tree`);
+    await call('listResponses', 'responses');
+    await call('getResponse', `responses/${String(second.id)}`);
+    await call('listInputItems', `responses/${String(second.id)}/input_items`);
+    await call('countInputTokens', 'responses/input_tokens', OPEN);
+    const compacted = await call('compact', 'responses/compact', OPEN);
+    await call('createResponse', 'responses', {
+      model: 'gpt-5',
+      input: [...(compacted.output as object[]), { role: 'user', content: 'Hi' }],
+    });
+    const background = await call('createResponse', 'responses', { ...OPEN, background: true });
+    await call('cancelResponse', `responses/${String(background.id)}/cancel`);
+    const session = { model: 'gpt-5', input: 'Hi' };
+    await service.api.with({ 'x-session-id': 'one' }).create(session);
+    await call('listSessionResponses', 'sessions/one/responses');
+    await call('forkSession', 'sessions/one/fork', { target_session_id: 'two' });
+    await call('deleteSession', 'sessions/two');
+    await call('listModels', 'models');
+    await call('getModel', 'models/gpt-5');
+    const items = [{ type: 'message', role: 'user', content: 'Hi' }];
+    const conversation = await call('createConversation', 'conversations', { items, metadata: { a: 'b' } });
+    const path = `conversations/${String(conversation.id)}`;
+    await call('getConversation', path);
+    await call('updateConversation', path, { metadata: { c: 'd' } });
+    await call('createResponse', 'responses', { ...OPEN, conversation: conversation.id });
+    const added = await call('createConversationItems', `${path}/items`, { items });
+    const item = String((added.data as readonly Json[])[0]?.id);
+    await call('listConversationItems', `${path}/items`);
+    await call('getConversationItem', `${path}/items/${item}`);
+    await call('deleteConversationItem', `${path}/items/${item}`);
+    await call('deleteConversation', path);
+    await call('deleteResponse', `responses/${String(second.id)}`);
+    await using socket = await SocketClient.open(service);
+    await socket.turn(OPEN);
+    const connections = await call('listConnections', 'connections');
+    await call('retireConnection', `connections/${String((connections.data as readonly Json[])[0]?.id)}`);
+    await call('createSocketToken', 'socket_tokens', { origin: 'https://app.example.com' });
+    await call('getUsage', 'usage?group_by=model,provider');
+    // A new route needs a line here.
+    expect([...answered.keys()].sort()).toEqual(
+      operationsIn(document)
+        .map(({ operationId }) => operationId)
+        .sort(),
+    );
+  });
+
+  it('has the schema of errors when it refuses', async () => {
+    const document = await readDocument(service.origin);
+    const schemas = new Schemas(document);
+    for (const [path, body, status, code] of [
+      ['responses', {}, 400, 'missing_required_parameter'],
+      ['responses', { model: 'gpt-5', input: 1 }, 400, 'invalid_type'],
+      ['responses', { ...OPEN, temperature: 3 }, 400, 'decimal_above_max_value'],
+      ['responses', { ...OPEN, previous_response_id: 'resp_none' }, 400, 'previous_response_not_found'],
+      ['conversations', { items: 1 }, 400, 'invalid_type'],
+      ['sessions/none/fork', { target_session_id: '' }, 400, 'invalid_value'],
+      ['responses/resp_none/cancel', {}, 404, null],
+    ] as const) {
+      const answer = await service.api.post(path, body);
+      expect([path, answer.status, (answer.body['error'] as Json).code]).toEqual([path, status, code]);
+      expect(schemas.faults(answer.body, { $ref: '#/components/schemas/Error' })).toEqual([]);
+      const operation = document.paths[`/${path.replace('resp_none', '{id}').replace('none', '{id}')}`]?.post;
+      const described = JSON.stringify(operation?.responses[status]);
+      expect([path, described]).toEqual([path, expect.stringContaining(code ?? 'does not exist')]);
+    }
+  });
+
+  it('accepts every example of a body', async () => {
+    const document = await readDocument(service.origin);
+    const schemas = new Schemas(document);
+    const conversation = (await service.api.post('conversations', {})).body;
+    await service.api.with({ 'x-session-id': 'example' }).create({ model: 'gpt-5' });
+    let sent = 0;
+    for (const { path, method, requestBody } of operationsIn(document)) {
+      const content = requestBody?.content['application/json'];
+      for (const [name, { value }] of Object.entries(content?.examples ?? {})) {
+        expect([path, name, schemas.faults(value, content?.schema ?? {})]).toEqual([path, name, []]);
+        const id = path.startsWith('/conversations') ? String(conversation.id) : 'example';
+        const answer = await fetch(`${service.baseURL}${path.replace('{id}', id)}`, {
+          method: method.toUpperCase(),
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(value),
+        });
+        expect([path, name, answer.status, await answer.text()]).toEqual([path, name, 200, expect.any(String)]);
+        sent += 1;
+      }
+    }
+    expect(sent).toBeGreaterThan(9);
+  });
+
+  it('streams events that have the schemas of the document', async () => {
+    const document = await readDocument(service.origin);
+    const schemas = new Schemas(document);
+    const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }];
+    const types = new Set<string>();
+    for (const body of [
+      OPEN,
+      { ...OPEN, tools, tool_choice: 'required' },
+      { ...OPEN, reasoning: { effort: 'high', summary: 'auto' } },
+    ]) {
+      const stream = (await service
+        .client()
+        .responses.create({ ...body, stream: true } as never)) as unknown as AsyncIterable<Json>;
+      for await (const event of stream) {
+        types.add(String(event.type));
+        const name = nameOf(String(event.type));
+        const schema = { $ref: `#/components/schemas/${name}` };
+        expect([event.type, schemas.faults(event, schema)]).toEqual([event.type, []]);
+        expect([event.type, unknownMembers(event, schema, document)]).toEqual([event.type, []]);
+        expect(schemas.faults(event, { $ref: '#/components/schemas/StreamEvent' })).toEqual([]);
+      }
+    }
+    expect([...types]).toEqual(
+      expect.arrayContaining([
+        'response.created',
+        'response.output_text.delta',
+        'response.function_call_arguments.done',
+        'response.completed',
+      ]),
+    );
+  });
+});
+
+function schemaOf({ responses }: DocumentedOperation): Json {
+  return responses['200']?.content['application/json']?.schema ?? {};
+}
+
+/** `response.output_text.delta` as the document names it. */
+function nameOf(type: string): string {
+  return `${type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`;
+}
+
+/** Members at the top level, and of a Response in it, that the schema does not name: it would have to be completed. */
+function unknownMembers(value: Json, schema: Json, document: OpenApi): readonly string[] {
+  const resolved = resolve(schema, document);
+  const { properties, anyOf } = resolved as { properties?: Readonly<Record<string, Json>>; anyOf?: readonly Json[] };
+  if (anyOf !== undefined) {
+    const matching = anyOf.map((one) => resolve(one, document)).filter((one) => isOfType(value, one));
+    return matching.some((one) => unknownMembers(value, one, document).length === 0) ? [] : Object.keys(value);
+  }
+  return Object.entries(value).flatMap(([name, member]) => {
+    const own = properties?.[name];
+    if (own === undefined) return [name];
+    return typeof member === 'object' && member !== null && !Array.isArray(member) && '$ref' in own
+      ? unknownMembers(member as Json, own, document).map((inner) => `${name}.${inner}`)
+      : [];
+  });
+}
+
+function isOfType(value: Json, { properties }: Json): boolean {
+  const type = (properties as { type?: Json } | undefined)?.type;
+  return type === undefined || type.const === value.type;
+}
+
+function resolve(schema: Json, { components }: OpenApi): Json {
+  const name = typeof schema.$ref === 'string' ? schema.$ref.split('/').at(-1) : undefined;
+  return name === undefined ? schema : (components.schemas[name] ?? {});
+}

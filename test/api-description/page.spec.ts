@@ -1,0 +1,74 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Module, RequestMethod } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+import { AntiphonModule, ApiDocsModule, configureApp, createAdapter } from '../../src/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { describeService } from '../support/describe-service.js';
+import { DESCRIBED, readDocument } from './documents.js';
+
+const KEYS = { API_KEYS: 'tenant:key' };
+
+describeService('the page of the API', { ...DESCRIBED, environment: KEYS }, (service) => {
+  it.each(['/docs', '/docs/'])('has files of this service only, at %s, without a key', async (path) => {
+    const page = await fetch(`${service.origin}${path}`);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'; script-src 'self'");
+    expect(policy).not.toContain('unsafe');
+    const html = await page.text();
+    expect(html).not.toMatch(/<script>|<style|\son\w+=|\sstyle=/);
+    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => new URL(file, page.url).href);
+    expect(files).toHaveLength(5);
+    for (const file of files) {
+      expect(file).toContain(`${service.origin}/docs/`);
+      const answer = await fetch(file);
+      expect([file, answer.status, (await answer.arrayBuffer()).byteLength > 100]).toEqual([file, 200, true]);
+    }
+  });
+
+  it.each(['/docs/none.js', '/docs/..%2fpackage.json', '/docs/index.html'])('has no %s', async (path) => {
+    expect((await fetch(`${service.origin}${path}`)).status).toBe(404);
+  });
+
+  it('has documents that need no key', async () => {
+    for (const path of ['/openapi.json', '/asyncapi.json']) {
+      const answer = await fetch(`${service.origin}${path}`);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+      expect(await answer.text()).toBe(await (await fetch(`${service.origin}${path}`)).text());
+    }
+  });
+});
+
+@Module({ imports: [AntiphonModule.forRoot({ providers: [ScriptedProvider], environment: KEYS }), ApiDocsModule] })
+class ProgramModule {}
+
+let app: NestFastifyApplication | undefined;
+afterEach(() => app?.close());
+
+/** Starts a program with a global prefix; answers with its address. */
+async function start(...prefix: Parameters<NestFastifyApplication['setGlobalPrefix']>): Promise<string> {
+  app = await NestFactory.create<NestFastifyApplication>(ProgramModule, createAdapter(), { logger: false });
+  app.setGlobalPrefix(...prefix);
+  await configureApp(app);
+  await app.listen(0, '127.0.0.1');
+  return app.getUrl();
+}
+
+describe('a program with a global prefix', () => {
+  it('has the documents and the servers below it', async () => {
+    const origin = await start('api');
+    const { servers } = await readDocument(origin, '/api/openapi.json');
+    expect(servers).toEqual([{ url: '/api/v1' }, { url: '/api/openai/v1' }]);
+    const socket = await readDocument<object>(origin, '/api/asyncapi.json');
+    expect(socket).toMatchObject({ channels: { responses: { address: '/api/v1/responses' } } });
+    const [, script = ''] = /src="([^"]+start\.js)"/.exec(await (await fetch(`${origin}/api/docs`)).text()) ?? [];
+    expect((await fetch(new URL(script, `${origin}/api/docs`))).status).toBe(200);
+  });
+
+  it('may exclude the API from it', async () => {
+    const origin = await start('api', { exclude: [{ path: '{*api}', method: RequestMethod.ALL }] });
+    expect((await readDocument(origin)).servers).toEqual([{ url: '/v1' }, { url: '/openai/v1' }]);
+  });
+});
