@@ -27,6 +27,7 @@ const KINDS: Readonly<Record<string, (args: readonly unknown[]) => string>> = {
   Share: () => 'from 0 to 1',
   Factor: () => 'number above 0',
   Shape: ([, words]) => String(words),
+  LevelsOfParts: () => 'levels by part',
   Rates: (kinds) => `shares of ${toWords(kinds)}`,
 };
 

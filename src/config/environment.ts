@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 
-import { Choice, Flag, Milliseconds, Shape, Share, Text, TextList, WholeNumber } from './variables.js';
+import { Choice, Flag, LevelsOfParts, Milliseconds, Shape, Share, Text, TextList, WholeNumber } from './variables.js';
 
 const MEGABYTE = 1024 * 1024;
 const DAY_IN_SECONDS = 24 * 60 * 60;
@@ -45,6 +45,13 @@ export class Environment {
    * one per turn. */
   @Choice('fatal', 'error', 'warn', 'log', 'debug', 'verbose')
   readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'log' | 'debug' | 'verbose' = 'log';
+
+  /**
+   * Levels of parts of the service in place of LOG_LEVEL, such as `Turn=debug,Refused=warn`; parts are the names in brackets of log lines,
+   * see docs/deployment.md.
+   */
+  @LevelsOfParts()
+  readonly LOG_LEVELS: Readonly<Record<string, Environment['LOG_LEVEL']>> = {};
 
   /** Format of log lines. */
   @Choice('text', 'json')

@@ -120,6 +120,31 @@ function readRates(value: unknown, names: readonly string[]): Readonly<Record<st
   return isKnown && total <= 1 + ROUNDING && Object.keys(rates).length === entries.length ? rates : undefined;
 }
 
+/** The levels of log lines, the most severe first. */
+export const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const;
+
+/** Levels of log lines by the names of parts, `Turn=debug,Refused=warn`. */
+export function LevelsOfParts(): PropertyDecorator {
+  return compose(
+    Transform(({ value }: { value: unknown }) => readLevels(value) ?? String(value)),
+    IsObject({
+      message: ({ property, value }) =>
+        `${property}: expected part=level entries such as Turn=debug, levels ${LEVELS.join(', ')}, but got '${show(value)}'.`,
+    }),
+  );
+}
+
+function readLevels(value: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isText(value) && typeof value !== 'object') return undefined;
+  const entries = isText(value)
+    ? splitList(value).map((entry) => entry.split('=').map((part) => part.trim()))
+    : Object.entries((value ?? {}) as Readonly<Record<string, string>>);
+  const isValid = entries.every(
+    (entry) => entry.length === 2 && /^\w+$/.test(entry[0] ?? '') && LEVELS.some((level) => level === entry[1]),
+  );
+  return isValid ? (Object.fromEntries(entries) as Readonly<Record<string, string>>) : undefined;
+}
+
 function readRate(entry: string): readonly [name: string, share: number] {
   const [name = '', share = ''] = entry.split('=', 2);
   return [name.trim(), DECIMAL.test(share.trim()) ? Number(share) : NaN];

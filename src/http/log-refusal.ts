@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 
-import { FLOOD_LIMIT, LineBudget, quote } from '../logging/index.js';
+import { FLOOD_LIMIT, LineBudget, LogLine, quote } from '../logging/index.js';
 import type { ApiError } from '../protocol/index.js';
 import { ModelError } from '../providers/index.js';
 import { SystemClock } from '../time/index.js';
@@ -23,8 +23,13 @@ const budget = new LineBudget(
 export function logRefusal(what: () => string, error: ApiError, requestId?: string): void {
   if (!Logger.isLevelEnabled('log') || isLoggedAlready(error) || !budget.admits('refusals')) return;
   const { status, code, param } = error;
-  const request = requestId === undefined ? '' : ` request=${requestId}`;
-  logger.log(`${what()} ${status} ${describeCode(code)}${param === null ? '' : ` param=${quote(param)}`}${request}`);
+  const refused = what();
+  const members = { refused, status, code, param, request_id: requestId ?? null };
+  const text = (): string => {
+    const request = requestId === undefined ? '' : ` request=${requestId}`;
+    return `${refused} ${status} ${describeCode(code)}${param === null ? '' : ` param=${quote(param)}`}${request}`;
+  };
+  logger.log(new LogLine(members, text));
 }
 
 /** Codes of model servers are any text. */

@@ -5,6 +5,8 @@ import { ConsoleLogger, type ConsoleLoggerOptions, type LogLevel } from '@nestjs
 
 import type { Environment } from '../config/index.js';
 import { escapeJson, escapeLine, escapeLines } from './escape.js';
+import { LogLine } from './log-line.js';
+import { PartLevels } from './part-levels.js';
 
 /** Nest's reports of modules and routes: about a hundred lines per start. */
 const ASSEMBLY: ReadonlySet<unknown> = new Set([
@@ -23,20 +25,42 @@ const ASSEMBLY: ReadonlySet<unknown> = new Set([
 class ServiceLogger extends ConsoleLogger {
   constructor(
     options: ConsoleLoggerOptions,
+    private readonly levels: PartLevels,
     private readonly stream: 'stderr' | undefined,
   ) {
-    super('Antiphon', options);
+    super('Antiphon', { ...options, logLevels: [...levels.most] });
   }
 
   override log(message: unknown, ...rest: unknown[]): void {
-    if (ASSEMBLY.has(rest.at(-1))) super.debug(message, ...rest);
-    else super.log(message, ...rest);
+    if (ASSEMBLY.has(rest.at(-1))) this.debug(message, ...rest);
+    else if (this.permits('log', rest)) super.log(message, ...rest);
   }
 
   /** Nest logs why the application cannot listen, and throws it too: whoever starts the service says it. */
   override error(message: unknown, ...rest: unknown[]): void {
-    if (rest.at(-1) === 'NestApplication') super.debug(message, ...rest);
-    else super.error(message, ...rest);
+    if (rest.at(-1) === 'NestApplication') this.debug(message, ...rest);
+    else if (this.permits('error', rest)) super.error(message, ...rest);
+  }
+
+  override fatal(message: unknown, ...rest: unknown[]): void {
+    if (this.permits('fatal', rest)) super.fatal(message, ...rest);
+  }
+
+  override warn(message: unknown, ...rest: unknown[]): void {
+    if (this.permits('warn', rest)) super.warn(message, ...rest);
+  }
+
+  override debug(message: unknown, ...rest: unknown[]): void {
+    if (this.permits('debug', rest)) super.debug(message, ...rest);
+  }
+
+  override verbose(message: unknown, ...rest: unknown[]): void {
+    if (this.permits('verbose', rest)) super.verbose(message, ...rest);
+  }
+
+  /** The part that logs is the last argument. */
+  private permits(level: LogLevel, rest: readonly unknown[]): boolean {
+    return this.levels.permits(rest.at(-1), level);
   }
 
   protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
@@ -47,8 +71,8 @@ class ServiceLogger extends ConsoleLogger {
   protected override stringifyMessage(message: unknown, logLevel: LogLevel): string {
     const resolved = this.resolveMessage(message);
     const text =
-      typeof resolved === 'string'
-        ? escapeLine(resolved)
+      typeof resolved === 'string' || resolved instanceof LogLine
+        ? escapeLine(String(resolved))
         : // Escaping would break the colours of `inspect`.
           escapeLines(inspect(resolved, { ...this.inspectOptions, colors: false }));
     return this.colorize(text, logLevel);
@@ -69,19 +93,13 @@ class ServiceLogger extends ConsoleLogger {
 }
 
 /**
- * The logger configured by LOG_LEVEL and LOG_FORMAT. It writes errors to stderr and the rest to stdout, unless all goes to
+ * The logger configured by LOG_LEVEL, LOG_LEVELS and LOG_FORMAT. It writes errors to stderr and the rest to stdout, unless all goes to
  * one `stream`.
  */
-export function createLogger({ LOG_LEVEL, LOG_FORMAT }: Environment, stream?: 'stderr'): ConsoleLogger {
+export function createLogger({ LOG_LEVEL, LOG_LEVELS, LOG_FORMAT }: Environment, stream?: 'stderr'): ConsoleLogger {
   const options = {
-    logLevels: levelsFrom(LOG_LEVEL),
     json: LOG_FORMAT === 'json',
     colors: LOG_FORMAT === 'text' && isatty(process[stream ?? 'stdout'].fd),
   };
-  return new ServiceLogger(options, stream);
-}
-
-function levelsFrom(level: Environment['LOG_LEVEL']): Environment['LOG_LEVEL'][] {
-  const levels: Environment['LOG_LEVEL'][] = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'];
-  return levels.slice(0, levels.indexOf(level) + 1);
+  return new ServiceLogger(options, new PartLevels(LOG_LEVEL, LOG_LEVELS), stream);
 }

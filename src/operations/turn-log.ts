@@ -1,13 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 
 import { Environment } from '../config/index.js';
-import { FLOOD_LIMIT, LineBudget, quote } from '../logging/index.js';
+import { FLOOD_LIMIT, LineBudget, LogLine, quote } from '../logging/index.js';
 import { TurnObserver, type TurnRecord } from '../responses/index.js';
 import { Clock } from '../time/index.js';
 
 /**
  * Logs one line per turn: tenant, model, provider, status, tokens and duration; never any content. Failed turns at level
- * `log`, because nothing else may tell of them, the others at `debug`; all at `log` with LOG_TURNS=all. In JSON the line has members.
+ * `log`, because nothing else may tell of them, the others at `debug`; all at `log` with LOG_TURNS=all.
  */
 @Injectable()
 export class TurnLog extends TurnObserver {
@@ -24,12 +24,12 @@ export class TurnLog extends TurnObserver {
   }
 
   override settled(record: TurnRecord): void {
-    const { LOG_TURNS, LOG_FORMAT } = this.environment;
+    const { LOG_TURNS } = this.environment;
     const level = LOG_TURNS === 'all' || record.status === 'failed' ? 'log' : 'debug';
     // Checked first: the debug level is usually off.
     if (!Logger.isLevelEnabled(level)) return;
     if (level === 'log' && LOG_TURNS === 'failed' && !this.failures.admits('failed turns')) return;
-    this.logger[level](LOG_FORMAT === 'json' ? toMembers(record) : describe(record));
+    this.logger[level](new LogLine(toMembers(record), () => describe(record)));
   }
 }
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
 import { closedPort } from '../support/chat-upstream/closed-port.js';
-import { endProcesses, startProcess } from '../support/process-service.js';
+import { endProcesses, runToEnd, startProcess } from '../support/process-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const BIDI = '\u202e';
@@ -72,6 +72,36 @@ describe('the log', () => {
     const { stdout, stderr } = await exited;
     expect(stderr).toBe('');
     expect(stdout).not.toMatch(/Nest application|dependencies initialized|Mapped \{|RoutesResolver/);
+  });
+
+  it('has a level for each part with LOG_LEVELS', async () => {
+    const { client, written, exited, kill } = await startProcess({ LOG_LEVELS: 'Turn=debug, Refused=warn' });
+    await client.send({ path: '/v1/nothing' });
+    const answer = await client.post(JSON.stringify({ model: 'gpt-5', input: 'Hi' }));
+    const { id } = JSON.parse(answer.text) as { readonly id: string };
+    await written(new RegExp(`DEBUG .*\\[Turn\\] ${id} completed`));
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    expect(stdout).not.toMatch(/unknown_url|InstanceLoader/);
+  });
+
+  it('has members for a refusal in JSON', async () => {
+    const { client, written, exited, kill } = await startProcess({ LOG_FORMAT: 'json' });
+    await client.send({ path: '/v1/nothing?secret=1', headers: { 'x-request-id': 'mine' } });
+    await written(/unknown_url/);
+    kill('SIGTERM');
+    const line = (await exited).stdout.split('\n').find((each) => each.includes('unknown_url')) ?? '';
+    expect(JSON.parse(line)).toMatchObject({
+      ...{ level: 'log', context: 'Refused' },
+      message: { refused: 'GET "/v1/nothing"', status: 404, code: 'unknown_url', param: null, request_id: 'mine' },
+    });
+  });
+
+  it.each(['Turn', 'Turn=loud', '=debug', 'Turn=debug=log'])('does not start with LOG_LEVELS=%s', async (levels) => {
+    const { code, stderr } = await runToEnd({ LOG_LEVELS: levels });
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('LOG_LEVELS: expected part=level entries such as Turn=debug');
+    expect(stderr).toContain(`but got '${levels}'`);
   });
 
   it('has one line in JSON for every turn on every transport with LOG_TURNS=all, without content', async () => {
