@@ -38,4 +38,5 @@ export {
   type TurnPolicy,
   type TurnRecord,
   UpstreamTraces,
+  UsageRecords,
 } from './turn/index.js';

@@ -42,6 +42,7 @@ import {
   TurnResolver,
   TurnRunner,
   TurnSaver,
+  UsageRecords,
 } from './turn/index.js';
 
 /** Turns from request to response, and their transports. */
@@ -93,7 +94,8 @@ import {
     TurnFailures,
     RunningTurns,
     TurnObservers,
+    UsageRecords,
   ],
-  exports: [ResponsesService, StoredResponsesService, RunningTurns, BackgroundWorker],
+  exports: [ResponsesService, StoredResponsesService, RunningTurns, BackgroundWorker, UsageRecords],
 })
 export class ResponsesModule {}

@@ -63,7 +63,7 @@ export interface UnfinishedResponse {
 /** The end of a background response. */
 export interface Ending extends Pick<
   ResponseRecord,
-  'response' | 'given' | 'origin' | 'conversation' | 'fence' | 'expiresAt'
+  'response' | 'given' | 'origin' | 'conversation' | 'fence' | 'expiresAt' | 'usage'
 > {
   /** The last events, up to the terminal one. */
   readonly log: LogBatch;

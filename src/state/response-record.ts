@@ -1,6 +1,7 @@
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import type { ConversationPlace } from './conversation-store.js';
 import type { GivenItems } from './given-items.js';
+import type { UsageRecord } from './usage-store.js';
 
 /** A response to store: its body, its input, and its place in the chain. */
 export interface ResponseRecord {
@@ -32,4 +33,6 @@ export interface ResponseRecord {
   readonly fence: number | null;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
+  /** What the turn has used; a backend with a UsageStore stores it together with the response, once. */
+  readonly usage?: UsageRecord | undefined;
 }

@@ -28,7 +28,7 @@ export abstract class StateBackend {
   readonly transfer?: StateTransfer;
   /** Counters of limits for all replicas; without it each process counts for itself. */
   readonly limits?: SharedLimits;
-  /** What turns have used; without it usage is not recorded. */
+  /** What turns have used, of stored responses together with them; without it usage is not recorded. */
   readonly usage?: UsageStore;
 
   /** Starts the backend. Throws permanent errors; a temporarily unavailable storage is retried in the background. */

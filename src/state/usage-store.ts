@@ -18,8 +18,6 @@ export interface UsageRecord {
   readonly status: string;
   /** Milliseconds since the epoch. */
   readonly endedAt: number;
-  /** When the record is forgotten, milliseconds since the epoch. */
-  readonly expiresAt: number;
   readonly tokens: UsageTokens;
 }
 
@@ -55,7 +53,10 @@ export interface UsageSum {
   readonly tokens: UsageTokens;
 }
 
-/** What turns have used. It outlives the responses. */
+/**
+ * What turns have used. It outlives the responses. A backend that has one also stores the `usage` of the responses that its ResponseStore
+ * saves and ends, together with them.
+ */
 export abstract class UsageStore {
   /** Stores records, once per response id: it may be repeated after an error. Throws StoreUnavailableError. */
   abstract record(records: readonly UsageRecord[]): Promise<void>;
@@ -63,8 +64,11 @@ export abstract class UsageStore {
   /** The sums of a range of days, in no order. Throws StoreUnavailableError. */
   abstract report(query: UsageQuery): Promise<readonly UsageSum[]>;
 
-  /** Forgets a batch of what has expired; true if there may be more. Throws StoreUnavailableError. */
-  abstract purge(now: number): Promise<boolean>;
+  /**
+   * Forgets a batch of the turns that ended before a time, milliseconds since the epoch; true if there may be more. Throws
+   * StoreUnavailableError.
+   */
+  abstract purge(endedBefore: number): Promise<boolean>;
 }
 
 /** The day of a time in UTC. */

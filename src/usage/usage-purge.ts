@@ -4,7 +4,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 
 import { Environment } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
-import { inOneLine, StateBackend } from '../state/index.js';
+import { DAY_MS, inOneLine, StateBackend } from '../state/index.js';
 import { Clock, type Timer } from '../time/index.js';
 
 /** Forgets usage that has expired, every PURGE_INTERVAL_MS, in batches. */
@@ -33,7 +33,8 @@ export class UsagePurge implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async purge(): Promise<void> {
     try {
-      while ((await this.backend.usage?.purge(this.clock.now())) === true) {
+      const { USAGE_RETENTION_DAYS: days } = this.environment;
+      while ((await this.backend.usage?.purge(this.clock.now() - days * DAY_MS)) === true) {
         await nextLoopTurn();
         if (this.timer === null) return;
       }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
-import type { TurnRecord } from '../responses/index.js';
+import { type TurnRecord, UsageRecords } from '../responses/index.js';
 import { type StateBackend, StoreUnavailableError, type UsageRecord, UsageStore } from '../state/index.js';
 import { FakeClock } from '../testing/index.js';
 import { UsageRecorder } from './usage-recorder.js';
@@ -36,7 +36,7 @@ function turn(id: number | string, parts: Partial<TurnRecord> = {}): TurnRecord 
   return {
     ...{ responseId: String(id), model: 'm', provider: 'p', transport: 'json', background: false, status: 'completed' },
     caller: { tenant: asTenant('acme'), requestId: 'req' },
-    ...{ startedAt: 1000, durationMs: 5, usage: null },
+    ...{ startedAt: 1000, durationMs: 5, usage: null, isUsageStored: false },
     ...parts,
   } as TurnRecord;
 }
@@ -44,7 +44,8 @@ function turn(id: number | string, parts: Partial<TurnRecord> = {}): TurnRecord 
 function start(parts: Partial<Environment> = {}) {
   const [store, clock] = [new Store(), new FakeClock()];
   const environment = Object.assign(new Environment(), parts);
-  const recorder = new UsageRecorder({ usage: store } as unknown as StateBackend, clock, environment);
+  const backend = { usage: store } as unknown as StateBackend;
+  const recorder = new UsageRecorder(backend, new UsageRecords(backend, environment), clock, environment);
   return { store, clock, recorder };
 }
 
@@ -107,6 +108,14 @@ describe('UsageRecorder', () => {
     await recorder.flush();
     await first;
     expect(store.ids).toEqual(['1', '2']);
+  });
+
+  it('leaves out turns whose usage is stored with their responses', async () => {
+    const { store, recorder } = start();
+    recorder.settled(turn(1, { isUsageStored: true }));
+    recorder.settled(turn(2));
+    await recorder.flush();
+    expect(store.ids).toEqual(['2']);
   });
 
   it('leaves out refused turns that used nothing', async () => {

@@ -2,10 +2,9 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShut
 
 import { Environment } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
-import { TurnObserver, type TurnRecord } from '../responses/index.js';
+import { TurnObserver, type TurnRecord, UsageRecords } from '../responses/index.js';
 import { inOneLine, StateBackend, type UsageRecord, type UsageStore } from '../state/index.js';
 import { Clock, type Timer } from '../time/index.js';
-import { toUsageRecord } from './to-usage-record.js';
 
 /** How long a record waits for others, ms. */
 const FLUSH_MS = 1000;
@@ -14,7 +13,10 @@ const BATCH = 100;
 /** Records that wait for a storage that is not available; beyond it the oldest are lost, which is logged. */
 const MAX_WAITING = 10_000;
 
-/** Records what turns have used, in batches. A process that dies loses the batch that waits. */
+/**
+ * Records in batches what turns have used whose responses are not stored; the others are recorded together with their responses. A process
+ * that dies loses the batch that waits.
+ */
 @Injectable()
 export class UsageRecorder extends TurnObserver implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(UsageRecorder.name);
@@ -27,6 +29,7 @@ export class UsageRecorder extends TurnObserver implements OnApplicationBootstra
 
   constructor(
     backend: StateBackend,
+    private readonly records: UsageRecords,
     private readonly clock: Clock,
     { USAGE_RETENTION_DAYS }: Environment,
   ) {
@@ -42,8 +45,8 @@ export class UsageRecorder extends TurnObserver implements OnApplicationBootstra
   }
 
   override settled(turn: TurnRecord): void {
-    if (this.store === undefined) return;
-    const record = toUsageRecord(turn, this.retentionDays);
+    if (this.store === undefined || turn.isUsageStored) return;
+    const record = this.records.of({ ...turn, endedAt: turn.startedAt + turn.durationMs });
     if (record === undefined) return;
     if (this.waiting.length >= MAX_WAITING) {
       this.waiting.shift();

@@ -23,7 +23,7 @@ export class UsageService {
   ) {}
 
   /**
-   * A page of the report. Turns of this replica are in it, those of others up to a second later. Throws ApiError 403 for other
+   * A page of the report. Turns with stored responses are in it at once, other turns of other replicas up to a second later. Throws ApiError 403 for other
    * tenants without the scope `admin`, 404 when usage is not recorded, and 503.
    */
   async report(caller: Caller, query: UsageReportQuery): Promise<UsagePage> {

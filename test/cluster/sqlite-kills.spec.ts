@@ -1,6 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 
 import type { ResponseObject } from '../../src/protocol/index.js';
+import type { UsagePage } from '../../src/usage/usage-page.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
 import { RawClient } from '../support/raw-client.js';
 import { SqliteService } from '../support/sqlite-service.js';
@@ -80,6 +81,17 @@ describe('a service over a file that is killed again and again', () => {
       await Promise.all(talking);
       await service.startAgain();
     }
+
+    const stored: string[] = [];
+    for (let hasMore = true; hasMore;) {
+      const after = stored.length === 0 ? '' : `&after=${String(stored.at(-1))}`;
+      const page = await get<Listed & { readonly has_more: boolean }>(`/v1/responses?limit=100${after}`);
+      stored.push(...page.data.map(({ id }) => id));
+      hasMore = page.has_more;
+    }
+    const { data: days } = await get<UsagePage>('/v1/usage');
+    const counted = days.flatMap(({ results }) => results).reduce((sum, { turns }) => sum + turns, 0);
+    expect(counted).toBe(stored.length);
 
     const acknowledged = talkers.flatMap((talker) => talker.acknowledged);
     expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS * TURNS);

@@ -47,6 +47,7 @@ export function recordOf(id: string, parts: RecordParts = {}): ResponseRecord {
     conversation: parts.conversation ?? null,
     fence: parts.fence ?? null,
     expiresAt: parts.expiresAt ?? START + TTL_MS,
+    usage: parts.usage,
   };
 }
 

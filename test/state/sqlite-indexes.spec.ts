@@ -54,6 +54,7 @@ function recordOf(index: number): NewResponse {
     output: [],
     given: [],
     conversation: null,
+    usage: null,
   };
 }
 

@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Tenant } from '../../src/access/index.js';
 import { DAY_MS, dayOf, type UsageRecord, type UsageStore, type UsageSum } from '../../src/state/index.js';
 import { BACKENDS, type OpenedBackend } from './backends.js';
-import { newTenant } from './records.js';
+import { createConversation, turnIn } from './conversations.js';
+import { newTenant, recordOf as responseOf } from './records.js';
+import { endingOf, launch } from './runs.js';
 
 /** Noon of a day in UTC. */
 const NOON = Date.UTC(2026, 5, 15, 12);
@@ -24,7 +26,6 @@ function recordOf(tenant: Tenant, parts: Partial<UsageRecord> = {}): UsageRecord
     background: false,
     status: 'completed',
     endedAt: NOON,
-    expiresAt: NOON + 90 * DAY_MS,
     tokens: { input: 10, cached: 4, output: 20, reasoning: 5 },
     ...parts,
   };
@@ -113,6 +114,40 @@ describe.each(BACKENDS)('usage in $name', ({ open }) => {
     },
   );
 
+  it('counts a response together with its save, once', async () => {
+    const tenant = newTenant();
+    const used = recordOf(tenant);
+    const record = responseOf(used.responseId, { usage: used });
+    await opened.backend.responses.save(tenant, record);
+    expect(await usage.report({ ...WEEK, tenant })).toMatchObject([{ turns: 1, tokens: { input: 10 } }]);
+    await opened.backend.responses.save(tenant, record);
+    await usage.record([used]);
+    expect(await usage.report({ ...WEEK, tenant })).toMatchObject([{ turns: 1 }]);
+  });
+
+  it('counts a turn of a conversation together with its save', async () => {
+    const tenant = newTenant();
+    await createConversation(opened.backend, tenant, 'c');
+    const used = recordOf(tenant);
+    await turnIn(opened.backend, tenant, 'c', used.responseId, { usage: used });
+    expect(await usage.report({ ...WEEK, tenant })).toMatchObject([{ turns: 1 }]);
+  });
+
+  it('counts a background response together with its end, once', async () => {
+    const tenant = newTenant();
+    const { responses } = opened.backend;
+    for (const end of ['finish', 'conclude'] as const) {
+      const used = recordOf(tenant);
+      const { responseId } = used;
+      const run = await launch(opened.backend, tenant, responseId);
+      const ending = { ...endingOf(responseId, { at: 3 }), usage: used };
+      if (end === 'finish') await responses.finish(run, ending);
+      else await responses.conclude(tenant, responseId, () => ending, {});
+      await usage.record([used]);
+    }
+    expect(await usage.report({ ...WEEK, tenant })).toMatchObject([{ turns: 2, tokens: { input: 20 } }]);
+  });
+
   it('records nothing without complaint', async () => {
     await expect(usage.record([])).resolves.toBeUndefined();
   });
@@ -124,11 +159,11 @@ describe.each(BACKENDS.filter(({ name }) => !name.startsWith('redis')))('the pur
     await using opened = await open();
     const { usage } = opened.backend;
     const tenant = newTenant();
-    const old = { endedAt: NOON - DAY_MS, expiresAt: NOON - 1 };
+    const old = { endedAt: NOON - 2 * DAY_MS };
     await usage?.record(Array.from({ length: 1500 }, () => recordOf(tenant, old)));
     await usage?.record([recordOf(tenant)]);
     let purges = 1;
-    while ((await usage?.purge(NOON)) === true) purges += 1;
+    while ((await usage?.purge(NOON - DAY_MS)) === true) purges += 1;
     expect(purges).toBeLessThanOrEqual(3);
     expect(await usage?.report({ ...WEEK, tenant })).toMatchObject([{ day: DAY, turns: 1 }]);
   });

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+
 import { describe, expect, it } from '@jest/globals';
 
 import { ModelError, type ModelEvent } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { createInBackground, whenEnded } from '../support/background.js';
+import { createInBackground, whenEnded, whenRunning } from '../support/background.js';
 import { SocketClient } from '../support/socket-client.js';
+import { SteeredLane } from '../support/steered-lane.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { resultsOf } from '../support/usage.js';
 import { useFreshService } from '../support/describe-service.js';
@@ -57,6 +60,52 @@ describe.each(STATES)('usage of turns with STATE=$state', ({ open }) => {
     service.provider.reply(...ANSWER);
     await service.client().responses.create({ ...TURN, store: false });
     expect(await resultsOf(service, 1)).toMatchObject([ONE]);
+  });
+
+  it('counts a turn of a conversation', async () => {
+    service.provider.reply(...ANSWER);
+    const conversation = await service.client().conversations.create({});
+    await service.client().responses.create({ ...TURN, conversation: conversation.id });
+    expect(await resultsOf(service, 1)).toMatchObject([ONE]);
+  });
+
+  it('counts a compaction', async () => {
+    service.provider.reply(...ANSWER);
+    const { usage } = await service.client().responses.compact(TURN);
+    expect(await resultsOf(service, 1)).toMatchObject([
+      { turns: 1, input_tokens: usage.input_tokens, output_tokens: usage.output_tokens },
+    ]);
+  });
+
+  it('counts a background turn that is cancelled, with what it has used', async () => {
+    service.provider.play(async function* (_, { signal }) {
+      yield ANSWER;
+      await once(signal, 'abort');
+    });
+    const { id } = await createInBackground(service);
+    await whenRunning(service, id);
+    await service.client().responses.cancel(id);
+    expect(await resultsOf(service, 1)).toMatchObject([{ turns: 1 }]);
+  });
+
+  it('counts a turn that is steered and the one that follows it', async () => {
+    const begun = Promise.withResolvers<undefined>();
+    service.provider.isSteerable = true;
+    service.provider
+      .play(async function* (_, { signal }) {
+        yield [{ type: 'text', delta: 'Hel' }];
+        begun.resolve(undefined);
+        await once(signal, 'abort').catch(() => undefined);
+      })
+      .reply(...ANSWER);
+    await using socket = await SocketClient.open(service);
+    const lane = new SteeredLane(socket);
+    lane.create(TURN);
+    const { id } = await lane.created();
+    await begun.promise;
+    lane.steer(id);
+    await lane.end();
+    expect(await resultsOf(service, 2)).toMatchObject([{ turns: 2 }]);
   });
 
   it('keeps the usage of a response that is deleted', async () => {

@@ -20,6 +20,7 @@ import {
   type BackgroundEnding,
   type TurnRecord,
   TurnObservers,
+  UsageRecords,
 } from '../turn/index.js';
 import { readTurn, referTo } from './background-turn.js';
 
@@ -52,19 +53,21 @@ export class BackgroundEndings {
     private readonly clock: Clock,
     private readonly environment: Environment,
     private readonly admission: Admission,
+    private readonly usage: UsageRecords,
   ) {}
 
   /** The end of a response as it is stored. */
   toEnding(
     { settings, ttlSeconds, caller }: AdmittedTurn,
-    { response, given, origin, conversation, fence }: Omit<BackgroundEnding, 'events' | 'notes'>,
+    { response, given, origin, conversation, fence, usage }: Omit<BackgroundEnding, 'events' | 'notes'>,
     log: LogBatch,
   ): Ending {
     const now = this.clock.now();
     const ttlMs = settings.store ? ttlSeconds * 1000 : UNSTORED_TTL_MS;
     const logExpiresAt = now + this.environment.EVENT_LOG_TTL * 1000;
     const jobs = this.webhooks.announcing(caller.tenant, response);
-    return { response, given, origin, conversation, fence, log, expiresAt: now + ttlMs, logExpiresAt, jobs };
+    const expiresAt = now + ttlMs;
+    return { response, given, origin, conversation, fence, usage, log, expiresAt, logExpiresAt, jobs };
   }
 
   /**
@@ -128,29 +131,35 @@ export class BackgroundEndings {
     const response = assembler.conclude(known, this.clock.nowInSeconds());
     assembler.terminate(response);
     const origin = state.passes.at(-1)?.origin ?? null;
-    const ending = this.toEnding(
-      admitted,
-      { response, given: state.given, origin, conversation: null, fence: null },
-      { ...place, events: assembler.takeEvents(), notes: assembler.takeNotes() },
-    );
-    const record: TurnRecord = {
+    const now = this.clock.now();
+    const ended = {
       responseId: admitted.responseId,
       caller: admitted.caller,
       model: admitted.settings.model,
       background: true,
       transport,
-      startedAt: begunAt,
-      trace: admitted.trace ?? null,
       provider: origin?.provider ?? null,
       status: response.status,
       usage,
+    };
+    const used = this.usage.of({ ...ended, endedAt: now });
+    const ending = this.toEnding(
+      admitted,
+      { response, given: state.given, origin, conversation: null, fence: null, usage: used },
+      { ...place, events: assembler.takeEvents(), notes: assembler.takeNotes() },
+    );
+    const record: TurnRecord = {
+      ...ended,
+      startedAt: begunAt,
+      trace: admitted.trace ?? null,
+      isUsageStored: used !== undefined,
       droppedEvents: 0,
       errorCode: response.error?.code ?? null,
       firstEventMs: null,
       longestGapMs: null,
       batches: 0,
       attempts: [],
-      durationMs: this.clock.now() - begunAt,
+      durationMs: now - begunAt,
     };
     return { ending: { ...ending, uselessJob: referTo(jobId) }, record, admitted };
   }

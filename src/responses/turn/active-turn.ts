@@ -46,7 +46,10 @@ export interface BackgroundRun {
 }
 
 /** The end of a background response, as its turn knows it. */
-export interface BackgroundEnding extends Pick<Ending, 'response' | 'given' | 'origin' | 'conversation' | 'fence'> {
+export interface BackgroundEnding extends Pick<
+  Ending,
+  'response' | 'given' | 'origin' | 'conversation' | 'fence' | 'usage'
+> {
   readonly events: readonly StreamEvent[];
   readonly notes: readonly AssemblerNote[];
 }
@@ -94,6 +97,8 @@ export class ActiveTurn {
   outlet: Outlet | null = null;
   /** How its client has asked to end the response; null while it has not. */
   earlyEnd: EarlyEnd | null = null;
+  /** Whether its usage is stored together with its response. */
+  isUsageStored = false;
   /** Ends the turn after MAX_TURN_MS; null without a limit. */
   timeLimit: Timer | null = null;
   private lastBatchAt = 0;

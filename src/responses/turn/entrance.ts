@@ -60,7 +60,8 @@ export class Entrance {
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
     turn.timeLimit?.cancel();
-    const { lease, startedAt, firstEventAt, droppedEvents, longestGapMs, batches, attempts, ending } = turn;
+    const { lease, startedAt, firstEventAt, droppedEvents, longestGapMs, batches, attempts, ending, isUsageStored } =
+      turn;
     this.runningTurns.end(turn);
     void turn.releaseLock();
     // Who goes on with a background turn counts the tokens so far too.
@@ -71,6 +72,7 @@ export class Entrance {
       ...turn.begun,
       ...ending,
       droppedEvents,
+      isUsageStored,
       longestGapMs,
       batches,
       attempts,

@@ -22,3 +22,4 @@ export * from './token-meter.js';
 export * from './turn-estimate.js';
 export * from './turn-observer.js';
 export * from './upstream-traces.js';
+export * from './usage-records.js';

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
 import { estimateBytes, isCompactionTrigger, type ResponseErrorBody } from '../../protocol/index.js';
-import { type ResponseRecord, ResponseStore, WriteLockLostError } from '../../state/index.js';
+import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
 import type { ActiveTurn, BackgroundRun } from './active-turn.js';
 import { TurnFailures } from './failures.js';
 import type { Answer } from './passes.js';
 import type { ResolvedTurn } from './resolve.js';
+import { UsageRecords } from './usage-records.js';
 
 /** A turn that has ended. */
 export interface EndedTurn {
@@ -25,6 +26,7 @@ export class TurnSaver {
   constructor(
     private readonly store: ResponseStore,
     private readonly failures: TurnFailures,
+    private readonly usage: UsageRecords,
     private readonly clock: Clock,
   ) {}
 
@@ -51,6 +53,7 @@ export class TurnSaver {
   ): Promise<EndedTurn> {
     const response = assembler.conclude(outcome, this.clock.nowInSeconds());
     const json = assembler.terminate(response);
+    const usage = this.usageOf(turn, response);
     await run.finish({
       response,
       given: assembler.state.given,
@@ -58,7 +61,9 @@ export class TurnSaver {
       ...placeOf(turn, resolved, response),
       events: assembler.takeEvents(),
       notes: assembler.takeNotes(),
+      usage,
     });
+    turn.isUsageStored = usage !== undefined;
     turn.ended(response);
     return { response, json };
   }
@@ -112,6 +117,7 @@ export class TurnSaver {
       remember();
       return;
     }
+    const usage = this.usageOf(turn, response);
     const record: ResponseRecord = {
       response,
       input: resolved.input,
@@ -121,6 +127,7 @@ export class TurnSaver {
       sessionId,
       ...place,
       expiresAt,
+      usage,
       // Computed on access: a database measures the size itself.
       get settingsBytes() {
         return OTHER_MEMBERS_BYTES + estimateBytes(parameters);
@@ -134,11 +141,18 @@ export class TurnSaver {
     memory?.beginSave(response.id);
     const save = (): void | Promise<void> => this.store.save(caller.tenant, record);
     const saving = place.conversation === null ? save() : turn.lock.releaseWith(save);
-    if (!isPromise(saving)) {
+    const confirm = (): void => {
+      turn.isUsageStored = usage !== undefined;
       remember();
-      return;
-    }
-    return Promise.resolve(saving).then(remember);
+    };
+    if (isPromise(saving)) return Promise.resolve(saving).then(confirm);
+    confirm();
+    return;
+  }
+
+  private usageOf(turn: ActiveTurn, { status, usage }: FinalResponse): UsageRecord | undefined {
+    const { provider } = turn.ending;
+    return this.usage.of({ ...turn.begun, provider, status, usage, endedAt: this.clock.now() });
   }
 
   private giveUp(turn: ActiveTurn, { assembler, delivery }: Answer, error: unknown): FinalResponse {

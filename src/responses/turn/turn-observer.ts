@@ -42,6 +42,8 @@ export interface TurnRecord extends BegunTurn {
    */
   readonly status: TerminalStatus | 'cancelled' | 'refused' | 'disconnected';
   readonly usage: Usage | null;
+  /** Whether its usage is stored together with its response. */
+  readonly isUsageStored: boolean;
   /** Events of the model that are not part of the protocol and that its transport cannot carry. */
   readonly droppedEvents: number;
   /** The error code of a refused or failed turn. */

@@ -36,7 +36,7 @@ export class MemoryBackend extends StateBackend {
     this.conversations = new MemoryConversationStore(state, this.locks);
     this.log = new MemoryRuns(state, this.runNotices, clock, limits.MEMORY_MAX_BYTES);
     this.jobs = new InProcessJobQueue(clock);
-    this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, clock);
+    this.responses = new MemoryResponseStore(state, this.locks, this.log, this.jobs, this.usage, clock);
     this.graph = new MemoryResponseGraph(state);
     this.sessions = new MemorySessionStore(state, this.notices);
     this.transfer = new MemoryTransfer(state, this.log, this.jobs, this.secrets);

@@ -20,6 +20,7 @@ import type { InProcessJobQueue } from '../in-process/in-process-job-queue.js';
 import type { MemoryRuns } from './memory-runs.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
 import type { MemoryState } from './memory-state.js';
+import type { MemoryUsageStore } from './memory-usage-store.js';
 import {
   belongsTo,
   isContinuable,
@@ -43,6 +44,7 @@ export class MemoryResponseStore extends ResponseStore {
     private readonly locks: InProcessLock,
     private readonly runs: MemoryRuns,
     private readonly jobs: InProcessJobQueue,
+    private readonly usage: MemoryUsageStore,
     private readonly clock: Clock,
   ) {
     super();
@@ -60,6 +62,7 @@ export class MemoryResponseStore extends ResponseStore {
       const entries = this.entriesOf(place, record);
       this.add(tenant, record, null, place);
       this.enter(place, entries);
+      if (record.usage !== undefined) this.usage.add(record.usage);
       this.releaseLock(tenant, record);
     } catch (error) {
       return rejected(error);
@@ -90,6 +93,7 @@ export class MemoryResponseStore extends ResponseStore {
     this.runs.finish(run, ending);
     if (node !== undefined && place !== null) this.state.place(node, place);
     this.enter(place, entries);
+    if (ending.usage !== undefined) this.usage.add(ending.usage);
     this.jobs.add(ending.jobs);
     this.state.dropUntilItFits();
   }
@@ -105,6 +109,7 @@ export class MemoryResponseStore extends ResponseStore {
     const composeOnce = (unfinished: UnfinishedResponse): Ending | undefined => {
       const ending = compose(unfinished);
       this.jobs.add(ending?.jobs ?? []);
+      if (ending?.usage !== undefined) this.usage.add(ending.usage);
       if (ending?.uselessJob !== undefined) this.jobs.remove(ending.uselessJob);
       return ending;
     };

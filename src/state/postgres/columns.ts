@@ -23,7 +23,7 @@ export interface EndColumns {
 }
 
 /** The part of SAVE's values that describes the response itself and its items. */
-type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest, string]
+type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest, string, string | null]
   ? Rest
   : never;
 

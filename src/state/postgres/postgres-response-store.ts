@@ -28,6 +28,7 @@ import { DELETE } from './statements/delete.js';
 import { inputItems } from './statements/input-items.js';
 import { CHAIN, GET, ITEMS } from './statements/read.js';
 import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
+import { toUsageRow } from './statements/usage.js';
 import type { Tombstones } from './tombstones.js';
 import { viewerOf } from './viewer.js';
 
@@ -195,6 +196,7 @@ export class PostgresResponseStore extends ResponseStore {
       toKey(sessionId),
       ...toColumns(owner, record, isRoot ? record.inherited : []),
       toKey(lock),
+      toUsageRow(record.usage),
     ] as const;
     if (conversation === null) {
       const [row] = await run(SAVE, values);

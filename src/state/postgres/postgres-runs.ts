@@ -40,6 +40,7 @@ import {
   UNFINISHED_OF,
   WHOLE_LOG,
 } from './statements/runs.js';
+import { toUsageRow } from './statements/usage.js';
 import { viewerOf } from './viewer.js';
 
 /** A queue with less room than this is nearly full: more responses may be created at once than would fit. */
@@ -216,7 +217,7 @@ export class PostgresRuns {
   }
 
   private toValues(names: Names, attempt: number | null, ending: Ending): EndValues {
-    const { response, origin, conversation, fence, expiresAt, log, logExpiresAt } = ending;
+    const { response, origin, conversation, fence, expiresAt, log, logExpiresAt, usage } = ending;
     const { body, size, itemsSize, kinds, keys, texts } = toEndColumns(ending);
     return [
       ...names,
@@ -238,6 +239,7 @@ export class PostgresRuns {
       conversation && toKey(conversation.id),
       conversation && conversation.version,
       conversation?.omits === undefined ? null : toKey(conversation.omits),
+      toUsageRow(usage),
     ];
   }
 

@@ -3,19 +3,12 @@ import { toKey } from '../keys.js';
 import { DAY_MS, type UsageQuery, type UsageRecord, UsageStore, type UsageSum } from '../usage-store.js';
 import type { Database } from './database.js';
 import { prepared } from './statement.js';
+import { insertUsage, toRows } from './statements/usage.js';
 
 /** Rows that one purge deletes at most. */
 const BATCH = 1000;
 
-const RECORD = prepared<readonly [rows: string], never>(
-  'record_usage',
-  `INSERT INTO antiphon.usage (response_id, owner_key, ended_at, expires_at, input, cached, output, reasoning,
-    background, transport, status, tenant, key_id, model, provider)
-  SELECT response_id, owner_key, ended_at, expires_at, input, cached, output, reasoning,
-    background, transport, status, tenant, key_id, model, provider
-  FROM json_populate_recordset(NULL::antiphon.usage, $1::json)
-  ON CONFLICT (response_id) DO NOTHING`,
-);
+const RECORD = prepared<readonly [rows: string], never>('record_usage', insertUsage('$1'));
 
 interface SumRow {
   readonly day: number;
@@ -41,11 +34,11 @@ const REPORT = prepared<readonly [start: number, end: number, owner: string], Su
   SUMS('AND owner_key = $3'),
 );
 
-const PURGE = prepared<readonly [now: number], { readonly count: number }>(
+const PURGE = prepared<readonly [endedBefore: number], { readonly count: number }>(
   'purge_usage',
   `WITH purged AS (
     DELETE FROM antiphon.usage WHERE response_id IN (
-      SELECT response_id FROM antiphon.usage WHERE expires_at <= $1 LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+      SELECT response_id FROM antiphon.usage WHERE ended_at < $1 LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
     ) RETURNING 1
   ) SELECT count(*)::integer AS count FROM purged`,
 );
@@ -57,7 +50,7 @@ export class PostgresUsageStore extends UsageStore {
   }
 
   override async record(records: readonly UsageRecord[]): Promise<void> {
-    await this.database.repeatable(RECORD, [JSON.stringify(records.map(toRow))]);
+    await this.database.repeatable(RECORD, [toRows(records)]);
   }
 
   override async report({ firstDay, endDay, tenant }: UsageQuery): Promise<readonly UsageSum[]> {
@@ -69,26 +62,10 @@ export class PostgresUsageStore extends UsageStore {
     return rows.map(toSum);
   }
 
-  override async purge(now: number): Promise<boolean> {
-    const [row] = await this.database.repeatable(PURGE, [now]);
+  override async purge(endedBefore: number): Promise<boolean> {
+    const [row] = await this.database.repeatable(PURGE, [endedBefore]);
     return row?.count === BATCH;
   }
-}
-
-function toRow(record: UsageRecord): object {
-  const { responseId, tenant, keyId, model, provider, transport, background, status, endedAt, expiresAt } = record;
-  return {
-    response_id: toKey(responseId),
-    owner_key: toKey(tenant),
-    ended_at: endedAt,
-    expires_at: expiresAt,
-    ...record.tokens,
-    ...{ background, transport, status },
-    tenant: JSON.stringify(tenant),
-    key_id: JSON.stringify(keyId),
-    model: JSON.stringify(model),
-    provider: JSON.stringify(provider),
-  };
 }
 
 function toSum({ day, turns, tenant, model, provider, key_id, ...tokens }: SumRow): UsageSum {

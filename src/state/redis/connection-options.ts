@@ -10,7 +10,12 @@ import { StateStartError } from '../errors.js';
 /** The variables of Redis. */
 export type RedisSettings = Pick<
   Environment,
-  'REDIS_URL' | 'REDIS_PREFIX' | 'REDIS_WAIT_REPLICAS' | 'REDIS_COMMAND_TIMEOUT_MS' | 'CONTEXT_MAX_BYTES'
+  | 'REDIS_URL'
+  | 'REDIS_PREFIX'
+  | 'REDIS_WAIT_REPLICAS'
+  | 'REDIS_COMMAND_TIMEOUT_MS'
+  | 'CONTEXT_MAX_BYTES'
+  | 'USAGE_RETENTION_DAYS'
 >;
 
 /** What differs between connections; the pauses between attempts to connect are those of `retryStrategy`. */

@@ -122,9 +122,9 @@ export class RedisKeys {
     return `${this.prefix}:{usage:${digest(tenant)}:${day}}`;
   }
 
-  /** Set: the names of tenants that may have used something, as JSON. */
-  get tenantsWithUsage(): string {
-    return `${this.prefix}:tenants-with-usage`;
+  /** Set: the names of the tenants that may have used something on a day, as JSON. */
+  tenantsWithUsage(day: number): string {
+    return `${this.prefix}:tenants-with-usage:${day}`;
   }
 
   /** Channels of publications. */

@@ -76,8 +76,8 @@ export class RedisBackend extends StateBackend {
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
     this.secrets = new RedisSecretStore(this.redis, keys);
     this.limits = new RedisLimits(this.redis, keys);
-    this.usage = new RedisUsageStore(this.redis, keys);
-    const { redis, locks, published } = this;
+    this.usage = new RedisUsageStore(this.redis, keys, settings.USAGE_RETENTION_DAYS);
+    const { redis, locks, published, usage } = this;
     const { CONTEXT_MAX_BYTES: maxBytes } = settings;
     const locators = new Locators(redis, keys);
     const dangling = new DanglingEntries(redis, clock);
@@ -87,7 +87,7 @@ export class RedisBackend extends StateBackend {
     this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
     const runParts = { redis, keys, clock, jobs: this.jobs, index: new RunIndex(redis, keys), notices: published };
     this.log = new RedisEventLog({ ...runParts, locators, runNotices: this.runNotices });
-    const ends = new RunEnds({ ...runParts, conversations, locks });
+    const ends = new RunEnds({ ...runParts, conversations, locks, usage });
     this.sweep = new RunSweep({ ...runParts, ends });
     this.transfer = new RedisTransfer({ ...runParts, ends, locators, conversations });
     const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes });
@@ -97,8 +97,9 @@ export class RedisBackend extends StateBackend {
       locks,
       tombstones,
       conversations,
+      usage,
       items: new StoredItems(redis, keys, listed, dangling, maxBytes),
-      turns: new RedisConversationTurns(redis, keys, locators, conversations, versions, clock),
+      turns: new RedisConversationTurns(redis, keys, locators, conversations, usage, versions, clock),
       runs,
       log: this.log,
     };

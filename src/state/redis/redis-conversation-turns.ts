@@ -12,6 +12,7 @@ import type { RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { Locators } from './locators.js';
 import type { Redis } from './redis.js';
+import type { RedisUsageStore } from './redis-usage-store.js';
 import { run } from './script.js';
 import { SAVE_TURN } from './scripts/save-turn.js';
 import { toTurnError, type TurnRefusal } from './turn-refusal.js';
@@ -23,6 +24,7 @@ export class RedisConversationTurns {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly index: ConversationIndex,
+    private readonly usage: RedisUsageStore,
     private readonly versions: KnownVersions,
     private readonly clock: Clock,
   ) {}
@@ -39,7 +41,10 @@ export class RedisConversationTurns {
     const { base } = keys.place(tenant, lock);
     const held = new HeldItems(tenant, { input, output: response.output });
     const insertion = toInsertion(tenant, record, null, now, held.fields);
-    const [refusal] = await this.redis.write(
+    const counting = this.usage.commands(record.usage);
+    const replies = await this.redis.write(
+      // First: no response is stored without its usage.
+      ...counting,
       run(
         SAVE_TURN,
         [base],
@@ -50,6 +55,7 @@ export class RedisConversationTurns {
       ...held.enter(keys, insertion, now),
       ...this.index.addCommands(tenant, id, shownItems(record), now),
     );
+    const refusal = replies[counting.length];
     if (refusal !== null) throw toTurnError(refusal as TurnRefusal, id);
     this.versions.learn(base, version + 1, insertion.id);
     this.locators.know(tenant, response.id, lock);

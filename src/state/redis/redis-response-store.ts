@@ -31,6 +31,7 @@ import type { RedisConversationTurns } from './redis-conversation-turns.js';
 import type { Redis } from './redis.js';
 import type { RedisEventLog } from './redis-event-log.js';
 import type { RedisRuns } from './redis-runs.js';
+import type { RedisUsageStore } from './redis-usage-store.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import { run, type Script } from './script.js';
 import { CHAIN, type ChainReply } from './scripts/chain.js';
@@ -51,6 +52,7 @@ export interface ResponseParts {
   readonly log: Pick<RedisEventLog, 'forget'>;
   readonly turns: RedisConversationTurns;
   readonly conversations: ConversationIndex;
+  readonly usage: RedisUsageStore;
 }
 
 /**
@@ -209,11 +211,15 @@ export class RedisResponseStore extends ResponseStore {
     const args = [now, isHere && fence !== null ? fence : '', ...insertionArgs(insertion, lock)];
     // Remembered at once, for saves that continue it before this one is answered.
     this.parts.locators.know(tenant, response.id, lock);
-    const [saved] = await this.redis.write(
+    const counting = this.parts.usage.commands(record.usage);
+    const replies = await this.redis.write(
+      // First: no response is stored without its usage.
+      ...counting,
       run(SAVE, [this.keys.place(tenant, lock).base], ...args),
       ...indexCommands(this.keys, tenant, lock, insertion, now),
       ...held.enter(this.keys, insertion, now),
     );
+    const saved = replies[counting.length];
     if ((saved as Saved) === 'lost') throw new WriteLockLostError(sessionId);
     return (saved as Saved) === 'saved';
   }

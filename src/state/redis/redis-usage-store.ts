@@ -3,7 +3,7 @@ import { toKey } from '../keys.js';
 import { DAY_MS, dayOf, type UsageQuery, type UsageRecord, UsageStore, type UsageSum } from '../usage-store.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
-import { run } from './script.js';
+import { type Command, run } from './script.js';
 import { RECORD_USAGE } from './scripts/record-usage.js';
 
 /** How long a record that is repeated after an error is recognised, ms. */
@@ -18,21 +18,40 @@ export class RedisUsageStore extends UsageStore {
   constructor(
     private readonly redis: Redis,
     private readonly keys: RedisKeys,
+    private readonly retentionDays: number,
   ) {
     super();
   }
 
+  /** The commands that count a turn; they may be repeated. */
+  commands(record: UsageRecord | undefined): readonly Command[] {
+    if (record === undefined) return [];
+    const { responseId, tenant, model, provider, keyId, endedAt, tokens } = record;
+    const day = dayOf(endedAt);
+    const [sums, tenants] = [this.keys.usage(tenant, day), this.keys.tenantsWithUsage(day)];
+    // A day more: all turns of a day live as long as the latest.
+    const lifetimeMs = (this.retentionDays + 1) * DAY_MS;
+    return [
+      // First, so that no sum is missing in the report of all tenants.
+      ['SADD', tenants, JSON.stringify(tenant)],
+      ['PEXPIRE', tenants, lifetimeMs],
+      run(
+        RECORD_USAGE,
+        [sums, `${sums}:ids`],
+        ...[toKey(responseId), JSON.stringify([model, provider, keyId])],
+        ...[tokens.input, tokens.cached, tokens.output, tokens.reasoning],
+        ...[lifetimeMs, REPEATED_WITHIN_MS],
+      ),
+    ];
+  }
+
   override async record(records: readonly UsageRecord[]): Promise<void> {
-    const tenants = [...new Set(records.map(({ tenant }) => JSON.stringify(tenant)))];
-    // First, so that no sum is missing in the report of all tenants.
-    if (tenants.length > 0) await this.redis.write(['SADD', this.keys.tenantsWithUsage, ...tenants]);
-    await this.redis.write(...records.map((record) => this.toCommand(record)));
+    await this.redis.write(...records.flatMap((record) => this.commands(record)));
   }
 
   override async report({ firstDay, endDay, tenant }: UsageQuery): Promise<readonly UsageSum[]> {
-    const tenants = tenant === undefined ? await this.tenants() : [tenant];
     const days = Array.from({ length: Math.max(0, endDay - firstDay) }, (_, index) => firstDay + index);
-    const wanted = tenants.flatMap((name) => days.map((day) => ({ tenant: name, day })));
+    const wanted = tenant === undefined ? await this.tenantsOf(days) : days.map((day) => ({ tenant, day }));
     const sums: UsageSum[] = [];
     for (let start = 0; start < wanted.length; start += BATCH) {
       const batch = wanted.slice(start, start + BATCH);
@@ -48,20 +67,13 @@ export class RedisUsageStore extends UsageStore {
     return false;
   }
 
-  private async tenants(): Promise<readonly Tenant[]> {
-    const [names] = await this.redis.read(['SMEMBERS', this.keys.tenantsWithUsage]);
-    return (names as readonly string[]).map((name) => JSON.parse(name) as Tenant);
-  }
-
-  private toCommand({ responseId, tenant, model, provider, keyId, endedAt, expiresAt, tokens }: UsageRecord) {
-    const key = this.keys.usage(tenant, dayOf(endedAt));
-    return run(
-      RECORD_USAGE,
-      [key, `${key}:ids`],
-      ...[toKey(responseId), JSON.stringify([model, provider, keyId])],
-      ...[tokens.input, tokens.cached, tokens.output, tokens.reasoning],
-      // A day more: all turns of a day live as long as the latest could.
-      ...[Math.max(1, expiresAt - endedAt) + DAY_MS, REPEATED_WITHIN_MS],
+  /** The tenants that have used something on each of some days. */
+  private async tenantsOf(
+    days: readonly number[],
+  ): Promise<readonly { readonly tenant: Tenant; readonly day: number }[]> {
+    const names = await this.redis.read(...days.map((day) => ['SMEMBERS', this.keys.tenantsWithUsage(day)] as const));
+    return days.flatMap((day, index) =>
+      (names[index] as readonly string[]).map((name) => ({ tenant: JSON.parse(name) as Tenant, day })),
     );
   }
 }

@@ -8,6 +8,7 @@ import type { Ending } from '../background-record.js';
 import type { ConversationPlace } from '../conversation-store.js';
 import { inOneLine, RunLostError, WriteLockLostError } from '../errors.js';
 import { bytesOf, readItems, toBody } from '../stored-response.js';
+import type { UsageRecord } from '../usage-store.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries, type TurnItems } from './conversation-items.js';
@@ -20,6 +21,7 @@ import { sessionsOf } from './membership.js';
 import type { Redis } from './redis.js';
 import { identify, type IdentifiedJob, type RedisJobQueue } from './redis-job-queue.js';
 import type { RedisNotices } from './redis-notices.js';
+import type { RedisUsageStore } from './redis-usage-store.js';
 import type { RedisWriteLock } from './redis-write-lock.js';
 import type { RunEntry, RunIndex } from './run-index.js';
 import { type Command, run } from './script.js';
@@ -33,6 +35,7 @@ export interface RunEndParts {
   readonly index: RunIndex;
   readonly jobs: RedisJobQueue;
   readonly conversations: ConversationIndex;
+  readonly usage: RedisUsageStore;
   readonly locks: Pick<RedisWriteLock, 'pin'>;
   /** Tells the runs, on all replicas. */
   readonly notices: Pick<RedisNotices, 'ended'>;
@@ -89,16 +92,18 @@ export class RunEnds {
     return true;
   }
 
-  /** What follows from an end that is stored: it is found, its jobs are enqueued, and nobody looks after it any more. */
+  /** What follows from an end that is stored: it is found and counted, its jobs are enqueued, and nobody looks after it any more. */
   async settle(
     entry: RunEntry,
     times: Pick<Ending, 'expiresAt' | 'logExpiresAt'>,
     output: readonly Item[],
     isShown: boolean,
     jobs: readonly IdentifiedJob[],
+    usage: UsageRecord | undefined,
   ): Promise<void> {
     const { redis, keys, index, clock } = this.parts;
     const { tenant, lock, responseKey } = entry;
+    const counting = this.parts.usage.commands(usage);
     const now = clock.now();
     const key = this.keyOf(entry);
     const [created, fields, input] = await redis.read(
@@ -107,7 +112,10 @@ export class RunEnds {
       ['GET', `${key}:input`],
     );
     // It was freed meanwhile.
-    if (created === null) return;
+    if (created === null) {
+      await redis.write(...counting);
+      return;
+    }
     const indexed = {
       id: responseKey,
       sessions: sessionsOf(fields as readonly string[]),
@@ -117,6 +125,7 @@ export class RunEnds {
     };
     const shown = isShown ? { input: readItems(input as string | null), output } : {};
     await redis.write(
+      ...counting,
       // Until now they were of use only as long as it is renewed.
       ...renewalCommands(keys, tenant, lock, indexed, now),
       ...new HeldItems(tenant, shown).enter(keys, indexed, now),
@@ -124,7 +133,7 @@ export class RunEnds {
       ...index.begun(entry),
     );
     await this.parts.jobs.add(jobs);
-    await redis.write(['HDEL', key, 'jobs'], ...index.left(entry));
+    await redis.write(['HDEL', key, 'jobs', 'usage'], ...index.left(entry));
   }
 
   /** The states of background responses; undefined for those that are gone. */
@@ -154,14 +163,23 @@ export class RunEnds {
   /** Does again what follows from an end of a process that died. */
   async settleAgain(entry: RunEntry, jobs: readonly IdentifiedJob[]): Promise<void> {
     const key = this.keyOf(entry);
-    const [times, store, output] = await this.parts.redis.read(
+    const [times, store, output, used] = await this.parts.redis.read(
       ['HMGET', key, 'expires', 'ended'],
       ['HGET', key, 'continuable'],
       ['GET', `${key}:output`],
+      ['HGET', key, 'usage'],
     );
     const [expiresAt, logExpiresAt] = (times as readonly (string | null)[]).map(Number);
     if (expiresAt === undefined || logExpiresAt === undefined) return;
-    await this.settle(entry, { expiresAt, logExpiresAt }, readItems(output as string | null), store !== '0', jobs);
+    const usage = used === null ? undefined : (JSON.parse(used as string) as UsageRecord);
+    await this.settle(
+      entry,
+      { expiresAt, logExpiresAt },
+      readItems(output as string | null),
+      store !== '0',
+      jobs,
+      usage,
+    );
   }
 
   /** Does what a sweep does otherwise; failures are logged. */
@@ -191,7 +209,7 @@ export class RunEnds {
     if (outcome[0] === 'ended') {
       await this.tryTo(async () => {
         if (turn !== null) await this.showIn(entry.tenant, turn);
-        await this.settle(entry, ending, response.output, response.store, jobs);
+        await this.settle(entry, ending, response.output, response.store, jobs, ending.usage);
       });
     }
     return outcome[0] === 'same' ? 'ended' : outcome[0];
@@ -227,7 +245,7 @@ export class RunEnds {
     fence: number | null,
   ): Command {
     const { keys } = this.parts;
-    const { response, origin, expiresAt, logExpiresAt, log, jobs } = ending;
+    const { response, origin, expiresAt, logExpiresAt, log, jobs, usage } = ending;
     const now = this.parts.clock.now();
     const body = toBody(response);
     const { texts, size, itemsSize } = toOutputTexts(ending);
@@ -240,6 +258,7 @@ export class RunEnds {
       ...[
         jobs.length === 0 ? '' : JSON.stringify(jobs),
         response.store ? new HeldItems(tenant, { output: response.output }).names : '',
+        usage === undefined ? '' : JSON.stringify(usage),
       ],
       ...[texts.length + 2, ':body', body, ...texts],
       ...(turn === null ? [] : [turn.conversation.version, ...toTurnEntries(turn)]),

@@ -1,3 +1,5 @@
+import type { UsageRecord } from '../usage-store.js';
+
 /** An item as it is stored: its id as clients send it, and its JSON. */
 export interface ItemText {
   readonly id: string;
@@ -13,6 +15,7 @@ export interface PlaceText {
 
 /** What the end of a response adds to it. */
 export interface OutputTexts {
+  readonly usage: UsageRecord | null;
   readonly output: readonly ItemText[];
   /** As GivenItems. */
   readonly given: readonly { readonly after: number; readonly items: readonly ItemText[] }[];

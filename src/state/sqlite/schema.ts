@@ -146,7 +146,6 @@ export const MIGRATIONS: readonly string[] = [
     response_id TEXT PRIMARY KEY,
     owner_key TEXT NOT NULL,
     ended_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL,
     input INTEGER NOT NULL,
     cached INTEGER NOT NULL,
     output INTEGER NOT NULL,
@@ -161,6 +160,5 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX usage_by_tenant ON usage (owner_key, ended_at);
   CREATE INDEX usage_by_time ON usage (ended_at);
-  CREATE INDEX usage_by_expiry ON usage (expires_at);
   `,
 ];

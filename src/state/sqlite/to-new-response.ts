@@ -34,9 +34,14 @@ export function toNewResponse(
   };
 }
 
-/** The output of a response, and what was given in between. */
-export function toOutputTexts({ response, given }: Pick<ResponseRecord, 'response' | 'given'>): OutputTexts {
+/** The output of a response, what was given in between, and what it has used. */
+export function toOutputTexts({
+  response,
+  given,
+  usage,
+}: Pick<ResponseRecord, 'response' | 'given' | 'usage'>): OutputTexts {
   return {
+    usage: usage ?? null,
     output: toTexts(response.output),
     given: given.map(({ after, items }) => ({ after, items: toTexts(items) })),
   };

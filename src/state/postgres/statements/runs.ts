@@ -3,6 +3,7 @@ import { adHoc, prepared } from '../statement.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
 import { EARLIER, IN_CONVERSATION, WEIGHT } from './read.js';
 import { SUBTREE, type Viewer, VISIBLE } from './visible.js';
+import { insertUsage } from './usage.js';
 
 type Names = readonly [tenant: string, responseId: string];
 
@@ -182,6 +183,7 @@ export type EndValues = readonly [
   conversationId: string | null,
   version: number | null,
   omits: string | null,
+  usage: string | null,
 ];
 
 /** The outcome of END. */
@@ -245,6 +247,8 @@ export const END = prepared<EndValues, EndRow>(
   ), logged AS (
     INSERT INTO antiphon.event_log (owner, response_id, first_event, first_note, events, notes, has_items)
     SELECT owner, response_id, $5, $6, $7, $8, $9 FROM run
+  ), used AS (
+    ${insertUsage('$25', 'run, ')}
   )
   SELECT EXISTS (SELECT FROM run) AS is_ours, $17::bigint IS NULL OR EXISTS (SELECT FROM lease) AS leased,
     CASE WHEN $17::bigint IS NOT NULL AND $21 IS NULL AND NOT EXISTS (SELECT FROM lease) THEN (

@@ -1,4 +1,5 @@
 import { prepared } from '../statement.js';
+import { insertUsage } from './usage.js';
 
 /** The role of an item in its response; `0009_items.sql` and `0015_given-items.sql` allow these. */
 export type ItemKind = 'inherited' | 'input' | 'output' | 'given';
@@ -23,6 +24,7 @@ export type SaveValues = readonly [
   itemKeys: readonly string[],
   itemBodies: readonly string[],
   lock: string,
+  usage: string | null,
 ];
 
 /** The values of SAVE_IN_CONVERSATION, in order. */
@@ -51,7 +53,7 @@ const IN_CONVERSATION = {
   place: `place AS (
     UPDATE antiphon.conversations c SET version = c.version + 1, end_position = c.end_position + cardinality($15::text[]),
       items_size = c.items_size + $12
-    WHERE c.owner = $1 AND c.id = $19 AND c.version = $20 AND NOT c.is_deleted AND ${LEASED}
+    WHERE c.owner = $1 AND c.id = $20 AND c.version = $21 AND NOT c.is_deleted AND ${LEASED}
     RETURNING c.id, c.end_position - cardinality($15::text[]) AS start
   ), `,
   /** The lock is released with it, which saves a round trip. */
@@ -65,7 +67,7 @@ const IN_CONVERSATION = {
     INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
     SELECT saved.owner, place.id, place.start + item.position - 1, item.kind = 'given', item.item_key, item.body
     FROM saved, place, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
-    WHERE item.kind <> 'input' OR item.item_key IS DISTINCT FROM $21
+    WHERE item.kind <> 'input' OR item.item_key IS DISTINCT FROM $22
   )`,
   placed: 'EXISTS (SELECT FROM place)',
 } as const;
@@ -131,6 +133,8 @@ function toSave({
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
     SELECT saved.owner, saved.id, item.position, item.kind, item.item_key, item.body
     FROM saved, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
+  ), used AS (
+    ${insertUsage('$19', 'saved, ')}
   )${append}${release}
   SELECT ${LEASED} AS leased, ${LINKED} AS linked, ${placed} AS placed`;
 }

@@ -20,13 +20,13 @@ export type Ended =
  * KEYS[1]: the place: that of its conversation, if it is made in one. ARGV: 1 now; 2 the response; 3 the attempt, empty for any; 4 the last entry of the log, empty for
  * any; 5 to 8 the last batch; 9 the fence of the lease of the session, empty when there is none to check; 10 the lock of
  * the place, JSON; 11 status; 12 when the response expires, 13 its slack; 14 when its log does; 15 its size, 16 that of
- * its items; 17 origin, JSON or empty; 18 jobs, JSON or empty; 19 the items that it shows now as well (`HeldItems.names`); 20 the number of the following: its texts, keys as of
+ * its items; 17 origin, JSON or empty; 18 jobs, JSON or empty; 19 the items that it shows now as well (`HeldItems.names`); 20 what it has used, JSON or empty; 21 the number of the following: its texts, keys as of
  * `:body` and texts in turn. In a conversation: the version that the turn has read, and the entries. Returns `Ended`.
  */
 export const END_RUN: Script = {
   name: 'end-run',
   text: `${LOCKS}${RESPONSES}${RUNS}
-local id, fence, lastText = ARGV[2], ARGV[9], 20 + ARGV[20]
+local id, fence, lastText = ARGV[2], ARGV[9], 21 + ARGV[21]
 local version = ARGV[lastText + 1]
 local session = redis.call('HGET', at(id), 'session')
 if not isOpen(id, ARGV[3]) then
@@ -47,11 +47,12 @@ redis.call('HINCRBY', at(id), 'items_size', ARGV[16])
 if ARGV[17] ~= '' then redis.call('HSET', at(id), 'origin', ARGV[17]) end
 if ARGV[18] ~= '' then redis.call('HSET', at(id), 'jobs', ARGV[18]) else redis.call('HDEL', at(id), 'jobs') end
 if ARGV[19] ~= '' then redis.call('HSET', at(id), 'held', (redis.call('HGET', at(id), 'held') or '') .. ARGV[19]) end
+if ARGV[20] ~= '' then redis.call('HSET', at(id), 'usage', ARGV[20]) end
 redis.call('HDEL', at(id), 'call', 'handed')
 addBatch(id, 5)
 redis.call('HDEL', at(id), 'done')
 redis.call('UNLINK', at(id) .. ':turn')
-for index = 21, lastText, 2 do redis.call('SET', at(id) .. ARGV[index], ARGV[index + 1]) end
+for index = 22, lastText, 2 do redis.call('SET', at(id) .. ARGV[index], ARGV[index + 1]) end
 if version then redis.call('HSET', at(id), addTurn(base, id, entriesFrom(lastText + 2))) end
 settle(id, tonumber(ARGV[12]), tonumber(ARGV[13]))
 -- Until the purge has it.

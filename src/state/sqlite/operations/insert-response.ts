@@ -5,6 +5,7 @@ import type { NewResponse, SaveOutcome } from '../new-response.js';
 import { turnAppending, type TurnPlace } from './append-turn.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
+import { usageRecording } from './usage.js';
 
 /** What became of a response, and its number if it is stored anew. */
 export interface Insertion {
@@ -84,6 +85,7 @@ export function responseInsertion(database: DatabaseSync) {
   const appendTurn = turnAppending(database);
   const numberOf = responseNumbers(database);
   const store = responseStoring(database);
+  const recordUsage = usageRecording(database);
 
   return (record: NewResponse): Insertion => {
     const { parentId, conversation } = record;
@@ -101,6 +103,7 @@ export function responseInsertion(database: DatabaseSync) {
       place = appended;
     }
     const response = store(record, owner, parent, place);
+    if (record.usage !== null) recordUsage(record.usage);
     return response === undefined ? { outcome: 'saved' } : { outcome: 'saved', response };
   };
 }

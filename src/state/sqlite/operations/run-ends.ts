@@ -10,6 +10,7 @@ import type { EventLogOperations } from './event-log.js';
 import type { JobOperations, StoredJob } from './jobs.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
+import { usageRecording } from './usage.js';
 import { type Look, lookValues, VISIBLE } from './visible.js';
 
 /** The end of a run. */
@@ -55,6 +56,7 @@ export function runEndOperations(
   const tenants = tenantNumbers(database);
   const appendTurn = turnAppending(database);
   const enterItems = itemEntering(database);
+  const recordUsage = usageRecording(database);
   const find = database.prepare(
     `SELECT r.response, r.owner, b.attempt
     FROM tenants t JOIN responses r ON r.owner = t.owner JOIN runs b ON b.response = r.response
@@ -112,6 +114,7 @@ export function runEndOperations(
       enterItems(owner, response, 'output', output);
       insertBatch(response, end.log);
       close.run(end.logExpiresAt, response);
+      if (end.usage !== null) recordUsage(end.usage);
       addJobs(end.jobs);
       if (end.uselessJob !== null) removeJob(end.uselessJob);
       return 'ended';
