@@ -1,7 +1,8 @@
 import type OpenAI from 'openai';
 
 import { type Check, object, require, text, whole } from './check.ts';
-import { response as responseSchema } from './schemas.ts';
+import { compaction as compactionSchema, response as responseSchema } from './schemas.ts';
+import { Socket } from './socket.ts';
 
 /** Where the flows are tried. */
 export interface Target {
@@ -38,7 +39,7 @@ const WEATHER = {
   strict: true,
 };
 
-/** The flows of the public compliance suite of Open Responses, in its order. */
+/** The flows of the public compliance suite of Open Responses. */
 export const FLOWS: readonly Flow[] = [
   { name: 'basic response', run: (target) => expectMessage(target, { input: 'Say hello in three words.' }) },
   { name: 'streaming', run: expectStream },
@@ -79,6 +80,10 @@ export const FLOWS: readonly Flow[] = [
         ],
       }),
   },
+  { name: 'compaction', run: expectCompaction },
+  { name: 'WebSocket turns', run: expectSocketTurns },
+  { name: 'WebSocket error', run: expectSocketError },
+  { name: 'WebSocket again', run: expectReconnect },
 ];
 
 async function send({ client, model }: Target, body: Members): Promise<Answer> {
@@ -133,6 +138,52 @@ async function expectStream({ client, model }: Target): Promise<void> {
   require(types.at(-1) === 'response.completed', 'the last event', 'response.completed', types.at(-1));
   const said = requireText(last as Answer);
   require(deltas === said, 'the deltas', `the text of the response, ${said}`, deltas);
+}
+
+async function expectCompaction({ client, model }: Target): Promise<void> {
+  const answer = await client.post<Answer>('/responses/compact', { body: { model, input: 'My name is Alice.' } });
+  compactionSchema(answer, 'compaction');
+  require(answer.output.some(
+    ({ type }) => type === 'compaction',
+  ), 'compaction.output', 'a compaction item', answer.output);
+  const refused = await client.post('/responses/compact', { body: { input: 'Hi' } }).then(
+    () => 200,
+    (error: unknown) => (error as { readonly status?: number }).status,
+  );
+  require(refused === 400, 'a compaction without model', 'status 400', refused);
+}
+
+/** One turn continues the other on its socket, also one that is not stored. */
+async function expectSocketTurns({ client, model }: Target): Promise<void> {
+  await using socket = await Socket.open(client, model);
+  const first = await socket.complete({ input: 'My name is Alice.', store: false });
+  const next = { previous_response_id: first['id'], store: false };
+  const second = await socket.complete({ ...next, input: 'What is my name?' });
+  requireText(second as Answer);
+  require(second['previous_response_id'] === first['id'], 'response.previous_response_id', String(first['id']), second[
+    'previous_response_id'
+  ]);
+}
+
+/** An error ends no socket. */
+async function expectSocketError({ client, model }: Target): Promise<void> {
+  await using socket = await Socket.open(client, model);
+  const code = await socket.refuse({ input: 'Hi', previous_response_id: 'resp_that_never_was' });
+  require(code === 'previous_response_not_found', 'error.code', 'previous_response_not_found', code);
+  await socket.complete({ input: 'Say hello.' });
+}
+
+/** What is not stored is gone with its socket. */
+async function expectReconnect({ client, model }: Target): Promise<void> {
+  let id: unknown;
+  {
+    await using socket = await Socket.open(client, model);
+    ({ id } = await socket.complete({ input: 'My name is Alice.', store: false }));
+  }
+  await using socket = await Socket.open(client, model);
+  const code = await socket.refuse({ input: 'What is my name?', previous_response_id: id });
+  require(code === 'previous_response_not_found', 'error.code', 'previous_response_not_found', code);
+  await socket.complete({ input: 'Say hello.' });
 }
 
 /** What the messages of a response say. Throws when it is nothing. */

@@ -80,3 +80,12 @@ function tool(value: unknown, path: string): void {
   if ((value as { readonly type: string }).type === 'function')
     object({ name: text, description: nullOr(text), parameters: nullOr(object()), strict: nullOr(flag) })(value, path);
 }
+
+/** The answer of a compaction. */
+export const compaction: Check = object({
+  id: text,
+  object: oneOf('response.compaction'),
+  created_at: whole,
+  output: listOf(item),
+  usage: object({ input_tokens: whole, output_tokens: whole, total_tokens: whole }),
+});
