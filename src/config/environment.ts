@@ -454,7 +454,7 @@ export class Environment {
 
   // Section: Usage
 
-  /** How long is kept what turns have used, days; see docs/usage.md. 0: nothing is recorded. */
+  /** How long is kept what turns have used, days; see docs/usage.md. 0: nothing is recorded, and what there is goes. */
   @WholeNumber(0, 3660)
   readonly USAGE_RETENTION_DAYS: number = 90;
 

@@ -61,7 +61,7 @@ export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
       const waiting = store.queuedBefore(clock.now() + STATE_LIMIT_MS, MOST_COUNTED).catch(() => undefined);
       const found = await clock.within(waiting, STATE_LIMIT_MS);
       // Without an answer there is no value, rather than a wrong one.
-      if (found?.value === undefined) gauge.reset();
+      if (found?.value === undefined) gauge.remove();
       else gauge.set(found.value.length);
     },
   );

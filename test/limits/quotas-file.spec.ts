@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 
@@ -87,6 +88,16 @@ describe('LIMITS_FILE', () => {
     for (let turn = 0; told[0] === '7' && turn < 5; turn += 1) told = await ask('beta', 'm');
     // Those that were counted before count on.
     expect(told[0]).toBe('5');
+  });
+
+  it('stays as it was when it is not valid any more', async () => {
+    await start(RULES);
+    using log = CollectedLog.begin();
+    await writeFile(path, 'limits: [{ tenant: beta, requests_per_minute: -5 }]');
+    process.emit('SIGHUP');
+    while (log.complaints.length === 0) await new Promise(setImmediate);
+    expect(log.complaints).toEqual([expect.stringMatching(/limits\[0\]\.requests_per_minute/)]);
+    expect(await ask('beta', 'm')).toEqual(['7', '6']);
   });
 
   it.each([

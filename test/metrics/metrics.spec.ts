@@ -1,12 +1,9 @@
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { Clock, ModelError, Random } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
+import { freePorts } from '../support/free-ports.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
@@ -21,15 +18,6 @@ async function scrape({ origin }: Pick<Service, 'origin'>, headers = {}): Promis
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   return readSamples(await answer.text());
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 describe('metrics', () => {
@@ -145,7 +133,7 @@ describe('the metrics route', () => {
   });
 
   it('is open on a port of its own, which serves nothing else', async () => {
-    const port = await freePort();
+    const port = await freePorts();
     service = await startService({
       environment: { METRICS_PORT: port, API_KEYS: 'red:key', METRICS_HOST: '127.0.0.1' },
     });
@@ -153,6 +141,17 @@ describe('the metrics route', () => {
     expect(sumOf(await scrape({ origin }), 'antiphon_build_info')).toBe(1);
     expect((await fetch(`${origin}/v1/models`)).status).toBe(404);
     expect((await fetch(`${origin}/metrics`, { method: 'POST' })).status).toBe(404);
+  });
+
+  it('can be read while the state is away', async () => {
+    const url = `postgres://nobody@127.0.0.1:${await freePorts()}/none`;
+    service = await startService({ environment: { ...ON, STATE: 'postgres', DATABASE_URL: url } });
+    await expect(service.client().responses.create({ model: 'gpt-5', input: 'Hi' })).rejects.toMatchObject({
+      status: 503,
+    });
+    const samples = await scrape(service);
+    expect(sumOf(samples, 'antiphon_turn_errors_total', { code: 'service_unavailable' })).toBe(1);
+    expect(samples.has('antiphon_background_queued')).toBe(false);
   });
 
   it('names tenants only where the operator wants it', async () => {

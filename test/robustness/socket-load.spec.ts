@@ -70,7 +70,8 @@ describe('a service with many sockets', () => {
   const service = useService({
     providers: [EchoProvider],
     overrides: [[Clock, clock]],
-    environment: { MEMORY_MAX_RESPONSES: 100 },
+    // The usage of turns that are not stored waits for others a while.
+    environment: { MEMORY_MAX_RESPONSES: 100, USAGE_RETENTION_DAYS: 0 },
   });
   let echo: EchoProvider;
   let registry: ConnectionRegistry;

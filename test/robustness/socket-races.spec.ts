@@ -150,7 +150,8 @@ describe('what happens at the same time on a socket', () => {
 
   it('leaves no timer and no listener when the client goes first while it is seen out', async () => {
     const clock = new FakeClock();
-    const client = await start({}, clock);
+    // The usage of a turn that is not stored waits for others a while.
+    const client = await start({ USAGE_RETENTION_DAYS: 0 }, clock);
     const begun = Promise.withResolvers<AbortSignal>();
     provider.play(async function* (_turn, { signal }) {
       begun.resolve(signal);

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+
+import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses } from '../support/process-service.js';
+import { freePorts } from '../support/free-ports.js';
+import { openSocketsOn, startWorkers } from '../support/worker-processes.js';
+
+jest.setTimeout(240_000);
+
+describe('METRICS_PORT of two workers', () => {
+  let database: TestDatabase;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+  });
+  afterEach(async () => {
+    await endProcesses();
+    await database.drop();
+  });
+
+  it('is that of the first, and the second has the next one', async () => {
+    const port = await freePorts(2);
+    const service = await startWorkers(database.url, { METRICS_PORT: String(port), METRICS_HOST: '127.0.0.1' });
+    const clients = await openSocketsOn(service, service.workers());
+    const open = await Promise.all([port, port + 1].map(socketsOn));
+    expect(open).toEqual([1, 1]);
+    expect(clients).toHaveLength(2);
+  });
+});
+
+/** How many sockets a process has open, by its metrics. */
+async function socketsOn(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^antiphon_sockets_open (\d+)$/m.exec(text)?.[1]);
+}
