@@ -29,7 +29,8 @@ async function start(environment: Readonly<Record<string, unknown>> = {}): Promi
     providers: [ScriptedProvider],
     imports: [observer.asModule()],
     overrides: [[Clock, clock]],
-    environment,
+    // The usage of a turn that is not stored waits for others a while.
+    environment: { USAGE_RETENTION_DAYS: 0, ...environment },
   });
   provider = service.app.get(ScriptedProvider);
   tracker = new ConnectionTracker(service);

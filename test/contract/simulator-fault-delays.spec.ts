@@ -31,6 +31,8 @@ describe('a simulated delay', () => {
       imports: [observer.asModule()],
       overrides: [[Clock, clock]],
       environment: {
+        // The usage of a turn that is not stored waits for others a while.
+        USAGE_RETENTION_DAYS: 0,
         SIMULATOR_CONTROL: true,
         MODEL_IDLE_TIMEOUT_MS: IDLE_MS,
         MODEL_ACCEPT_TIMEOUT_MS: 0,
