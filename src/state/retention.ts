@@ -7,8 +7,10 @@ import { OutageLog } from '../logging/index.js';
 import { Clock, type Timer } from '../time/index.js';
 import { inOneLine } from './errors.js';
 import { ResponseStore } from './response-store.js';
+import { StateBackend } from './state-backend.js';
+import { DAY_MS } from './usage-store.js';
 
-/** Frees expired responses every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
+/** Frees expired responses, and usage after USAGE_RETENTION_DAYS, every PURGE_INTERVAL_MS, in batches, so that turns continue in between. */
 @Injectable()
 export class Retention implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly outages = new OutageLog(new Logger(Retention.name));
@@ -16,6 +18,7 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
 
   constructor(
     private readonly store: ResponseStore,
+    private readonly backend: StateBackend,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -31,13 +34,17 @@ export class Retention implements OnApplicationBootstrap, OnApplicationShutdown 
 
   private async purge(): Promise<void> {
     try {
-      while (await this.store.purge()) {
-        await nextLoopTurn();
-        if (this.timer === null) return;
-      }
+      await this.purgeAll(() => this.store.purge());
+      const { usage } = this.backend;
+      const keptSince = this.clock.now() - this.environment.USAGE_RETENTION_DAYS * DAY_MS;
+      if (usage !== undefined) await this.purgeAll(() => usage.purge(keptSince));
     } catch (error) {
-      this.outages.warn('expired responses were not purged', inOneLine(error));
+      this.outages.warn('what has expired was not purged', inOneLine(error));
     }
     this.timer?.refresh();
+  }
+
+  private async purgeAll(purgeBatch: () => Promise<boolean>): Promise<void> {
+    while (this.timer !== null && (await purgeBatch())) await nextLoopTurn();
   }
 }

@@ -3,7 +3,6 @@ import { Module } from '@nestjs/common';
 import { ResponsesModule } from '../responses/index.js';
 import { StateModule } from '../state/index.js';
 import { UsageController } from './usage.controller.js';
-import { UsagePurge } from './usage-purge.js';
 import { UsageRecorder } from './usage-recorder.js';
 import { UsageService } from './usage.service.js';
 
@@ -11,6 +10,6 @@ import { UsageService } from './usage.service.js';
 @Module({
   imports: [ResponsesModule, StateModule],
   controllers: [UsageController],
-  providers: [UsageRecorder, UsagePurge, UsageService],
+  providers: [UsageRecorder, UsageService],
 })
 export class UsageModule {}
