@@ -6,9 +6,23 @@ type Headers = Readonly<Record<string, string>>;
 
 /** The headers that tell a client its limits (protocol §7); none for what the rule does not limit. */
 export function limitHeaders(rule: LimitRule, { requests, tokens, resetMs }: Counted): Headers {
+  const { requests_per_minute: mostRequests = 0, tokens_per_minute: mostTokens = 0 } = rule;
+  const reset = inUnits(resetMs);
+  // Written out: objects whose names are computed are slow, and every turn makes one.
+  const ofRequests: Headers =
+    mostRequests === 0
+      ? {}
+      : {
+          'x-ratelimit-limit-requests': String(mostRequests),
+          'x-ratelimit-remaining-requests': String(Math.max(0, mostRequests - requests)),
+          'x-ratelimit-reset-requests': reset,
+        };
+  if (mostTokens === 0) return ofRequests;
   return {
-    ...headersOf('requests', rule.requests_per_minute, requests, resetMs),
-    ...headersOf('tokens', rule.tokens_per_minute, tokens, resetMs),
+    ...ofRequests,
+    'x-ratelimit-limit-tokens': String(mostTokens),
+    'x-ratelimit-remaining-tokens': String(Math.max(0, mostTokens - tokens)),
+    'x-ratelimit-reset-tokens': reset,
   };
 }
 
@@ -57,13 +71,4 @@ export function tooManyTurns(model: string, most: number): ApiError {
     `Rate limit reached for ${model} on concurrent turns: limit ${most}. Please try again when one of them has ended.`,
     { headers: { 'retry-after': '1' } },
   );
-}
-
-function headersOf(kind: 'requests' | 'tokens', limit = 0, used: number, resetMs: number): Headers {
-  if (limit === 0) return {};
-  return {
-    [`x-ratelimit-limit-${kind}`]: String(limit),
-    [`x-ratelimit-remaining-${kind}`]: String(Math.max(0, limit - used)),
-    [`x-ratelimit-reset-${kind}`]: inUnits(resetMs),
-  };
 }

@@ -18,12 +18,8 @@ export class HttpMetrics {
   /** Measures the requests of an application from now on. */
   observe(fastify: FastifyInstance): void {
     fastify.addHook('onResponse', (request, reply, done) => {
-      const labels = {
-        route: request.routeOptions.url ?? 'none',
-        method: request.method,
-        status: String(reply.statusCode),
-      };
-      this.requests.observe(labels, reply.elapsedTime / 1000);
+      const route = request.routeOptions.url ?? 'none';
+      this.requests.observe(reply.elapsedTime / 1000, route, request.method, String(reply.statusCode));
       done();
     });
   }

@@ -1,10 +1,11 @@
 import type * as PromClient from 'prom-client';
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counter, Gauge, Metric, Registry } from 'prom-client';
 
 import type { Environment } from '../config/index.js';
+import { Histogram } from './histogram.js';
 
 /** What is used of the library. */
-type Library = Pick<typeof PromClient, 'collectDefaultMetrics' | 'Counter' | 'Gauge' | 'Histogram' | 'Registry'>;
+type Library = Pick<typeof PromClient, 'collectDefaultMetrics' | 'Counter' | 'Gauge' | 'Registry'>;
 
 /** Upper bounds of short durations, seconds: from a millisecond to ten seconds. */
 export const SHORT = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -43,7 +44,9 @@ export class Metrics {
     labelNames: readonly L[],
     buckets: readonly number[],
   ): Histogram<L> {
-    return new this.prom.Histogram({ name, help, labelNames, buckets: [...buckets], registers: [this.registry] });
+    const histogram = new Histogram({ name, help, labelNames, buckets });
+    this.registry.registerMetric(histogram as unknown as Metric);
+    return histogram;
   }
 
   /** A gauge whose value is read when the metrics are. */

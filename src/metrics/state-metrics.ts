@@ -16,6 +16,6 @@ export class StateMetrics extends StateCallObserver {
   }
 
   override called(operation: string, outcome: string, durationMs: number): void {
-    this.calls.observe({ operation, outcome }, durationMs / 1000);
+    this.calls.observe(durationMs / 1000, operation, outcome);
   }
 }

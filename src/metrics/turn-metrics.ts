@@ -84,9 +84,9 @@ export class TurnMetrics extends TurnObserver {
     this.turns.inc({ transport, background: String(record.background), ...ofModel, status });
     this.ofTenants?.inc({ tenant: this.tenants.of(record.caller.tenant), status });
     if (errorCode !== null) this.errors.inc({ code: toKnownCode(errorCode) });
-    if (firstEventMs !== null) this.wait.observe(ofModel, firstEventMs / 1000);
-    if (longestGapMs !== null) this.gap.observe({ provider }, longestGapMs / 1000);
-    if (status !== 'refused') this.duration.observe({ transport, provider }, durationMs / 1000);
+    if (firstEventMs !== null) this.wait.observe(firstEventMs / 1000, model, provider);
+    if (longestGapMs !== null) this.gap.observe(longestGapMs / 1000, provider);
+    if (status !== 'refused') this.duration.observe(durationMs / 1000, transport, provider);
     if (usage !== null) {
       const { input_tokens_details: input, output_tokens_details: output } = usage;
       this.count('input', usage.input_tokens, ofModel);
@@ -98,7 +98,7 @@ export class TurnMetrics extends TurnObserver {
       const asked = { provider: attempt.provider, model: this.upstreamModels.of(attempt.model) };
       const code = attempt.errorCode === null ? '' : toKnownCode(attempt.errorCode);
       this.attempts.inc({ ...asked, kind: attempt.kind, code });
-      this.attemptDuration.observe({ provider: attempt.provider }, attempt.durationMs / 1000);
+      this.attemptDuration.observe(attempt.durationMs / 1000, attempt.provider);
     }
   }
 

@@ -25,9 +25,8 @@ export function activate(admitted: AdmittedTurn, reply: FastifyReply, transport:
 /** Sets a provider's vendor headers on the reply; headers of the service take precedence. */
 export function forwardHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   if (reply.raw.headersSent) return;
-  for (const [name, value] of Object.entries(pickVendorHeaders(headers))) {
-    if (!reply.hasHeader(name)) void reply.header(name, value);
-  }
+  const picked = pickVendorHeaders(headers);
+  for (const name in picked) if (!reply.hasHeader(name)) void reply.header(name, picked[name]);
 }
 
 /**

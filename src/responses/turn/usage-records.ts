@@ -23,13 +23,19 @@ export class UsageRecords {
   }
 
   /** The record of a turn; undefined for one that was refused before it used anything, and where usage is not recorded. */
-  of({ caller, usage, ...turn }: UsedTurn): UsageRecord | undefined {
-    if (!this.areKept || (turn.status === 'refused' && usage === null)) return undefined;
-    const { responseId, model, provider, transport, background, status, endedAt } = turn;
+  of(turn: UsedTurn): UsageRecord | undefined {
+    const { caller, status, usage } = turn;
+    if (!this.areKept || (status === 'refused' && usage === null)) return undefined;
     return {
-      ...{ responseId, model, provider, transport, background, status, endedAt },
+      responseId: turn.responseId,
       tenant: caller.tenant,
       keyId: caller.keyId ?? null,
+      model: turn.model,
+      provider: turn.provider,
+      transport: turn.transport,
+      background: turn.background,
+      status,
+      endedAt: turn.endedAt,
       tokens: {
         input: usage?.input_tokens ?? 0,
         cached: usage?.input_tokens_details.cached_tokens ?? 0,

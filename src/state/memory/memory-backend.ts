@@ -27,11 +27,12 @@ export class MemoryBackend extends StateBackend {
   override readonly log: MemoryRuns;
   override readonly jobs: InProcessJobQueue;
   override readonly transfer: MemoryTransfer;
-  override readonly usage = new MemoryUsageStore();
+  override readonly usage: MemoryUsageStore;
 
   constructor(limits: MemoryLimits, clock: Clock) {
     super();
     const state = new MemoryState(clock, this.notices, limits);
+    this.usage = new MemoryUsageStore((tenant, responseId) => state.has(tenant, responseId));
     this.locks = new InProcessLock(clock);
     this.conversations = new MemoryConversationStore(state, this.locks);
     this.log = new MemoryRuns(state, this.runNotices, clock, limits.MEMORY_MAX_BYTES);

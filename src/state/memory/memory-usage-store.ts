@@ -1,23 +1,48 @@
-import { DAY_MS, dayOf, type UsageQuery, type UsageRecord, UsageStore, type UsageSum } from '../usage-store.js';
+import type { Tenant } from '../../access/index.js';
+import {
+  DAY_MS,
+  dayOf,
+  type UsageQuery,
+  type UsageRecord,
+  UsageStore,
+  type UsageSum,
+  type UsageTokens,
+} from '../usage-store.js';
 
 /** Most sums that are kept; beyond it the oldest go. */
 const MAX_SUMS = 10_000;
-/** Response ids that are remembered, so that a repeated record is not counted twice. */
+/** Ids of responses that are not stored and are remembered, so that a repeated record is not counted twice. */
 const MAX_IDS = 10_000;
+
+interface Sum extends UsageSum {
+  turns: number;
+  readonly tokens: { -readonly [K in keyof UsageTokens]: UsageTokens[K] };
+}
 
 /** Usage in memory: sums only, and bounded. */
 export class MemoryUsageStore extends UsageStore {
-  private readonly sums = new Map<string, UsageSum>();
+  private readonly sums = new Map<string, Sum>();
   private readonly ids = new Set<string>();
 
+  /** `isStored`: whether a response is stored, and so was counted with its save. */
+  constructor(private readonly isStored: (tenant: Tenant, responseId: string) => boolean) {
+    super();
+  }
+
   override async record(records: readonly UsageRecord[]): Promise<void> {
-    for (const record of records) this.add(record);
+    for (const record of records) {
+      const { tenant, responseId } = record;
+      if (this.ids.has(responseId) || this.isStored(tenant, responseId)) continue;
+      remember(this.ids, responseId);
+      this.add(record);
+    }
   }
 
   override async report({ firstDay, endDay, tenant }: UsageQuery): Promise<readonly UsageSum[]> {
     return [...this.sums.values()]
       .filter(({ day }) => day >= firstDay && day < endDay)
-      .filter((sum) => tenant === undefined || sum.tenant === tenant);
+      .filter((sum) => tenant === undefined || sum.tenant === tenant)
+      .map((sum) => ({ ...sum, tokens: { ...sum.tokens } }));
   }
 
   override async purge(endedBefore: number): Promise<boolean> {
@@ -25,24 +50,28 @@ export class MemoryUsageStore extends UsageStore {
     return false;
   }
 
-  /** Adds a turn, unless it is among the latest already. */
-  add({ responseId, tenant, model, provider, keyId, endedAt, tokens }: UsageRecord): void {
-    if (this.ids.has(responseId)) return;
-    remember(this.ids, responseId);
+  /** Adds a turn. */
+  add(record: UsageRecord): void {
+    const sum = this.sumOf(record);
+    const { tokens } = record;
+    sum.turns += 1;
+    sum.tokens.input += tokens.input;
+    sum.tokens.cached += tokens.cached;
+    sum.tokens.output += tokens.output;
+    sum.tokens.reasoning += tokens.reasoning;
+  }
+
+  private sumOf({ tenant, model, provider, keyId, endedAt }: UsageRecord): Sum {
     const day = dayOf(endedAt);
-    const key = JSON.stringify([day, tenant, model, provider, keyId]);
-    const sum = this.sums.get(key);
-    this.sums.set(key, {
-      ...{ day, tenant, model, provider, keyId },
-      turns: (sum?.turns ?? 0) + 1,
-      tokens: {
-        input: (sum?.tokens.input ?? 0) + tokens.input,
-        cached: (sum?.tokens.cached ?? 0) + tokens.cached,
-        output: (sum?.tokens.output ?? 0) + tokens.output,
-        reasoning: (sum?.tokens.reasoning ?? 0) + tokens.reasoning,
-      },
-    });
+    // Lengths make it unambiguous; names may have any character.
+    const key = `${day} ${tenant.length} ${model.length} ${provider?.length} ${tenant}${model}${provider}${keyId === null} ${keyId}`;
+    const found = this.sums.get(key);
+    if (found !== undefined) return found;
+    const tokens = { input: 0, cached: 0, output: 0, reasoning: 0 };
+    const sum = { day, tenant, model, provider, keyId, turns: 0, tokens };
+    this.sums.set(key, sum);
     if (this.sums.size > MAX_SUMS) this.sums.delete(this.sums.keys().next().value ?? '');
+    return sum;
   }
 }
 
