@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { TraceContext } from '../protocol/index.js';
 
@@ -15,22 +15,35 @@ export interface SpanIds {
 
 const SAMPLED = 0x01;
 
+/** The end of an id of the service: a UUID of version 7, whose last 12 digits are random. */
+const UUID = /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/;
+
 /**
  * The ids of the span of a turn. They follow from the response id, so that every process that runs a part of a turn gives upstreams the same
  * parent, and nothing is kept. The client decides whether its trace is sampled; `ratio`, from 0 to 1, decides for traces that begin here.
  */
 export function spanIdsOf(responseId: string, trace: TraceContext | null | undefined, ratio: number): SpanIds {
-  const digest = createHash('sha256').update(responseId).digest('hex');
-  const spanId = digest.slice(32, 48);
+  const digits = digitsOf(responseId);
+  const spanId = digits.slice(16);
   if (trace != null) {
     const [, traceId = '', parentId = '', flags = ''] = trace.traceparent.split('-');
     return { traceId, spanId, parentId, isSampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
   }
-  const traceId = digest.slice(0, 32);
-  return { traceId, spanId, parentId: null, isSampled: Number.parseInt(digest.slice(0, 8), 16) < ratio * 2 ** 32 };
+  return {
+    traceId: digits,
+    spanId,
+    parentId: null,
+    isSampled: Number.parseInt(digits.slice(-8), 16) < ratio * 2 ** 32,
+  };
 }
 
 /** The id of the span of the request with an index to an upstream. */
 export function attemptSpanId({ spanId }: SpanIds, index: number): string {
-  return createHash('sha256').update(`${spanId} ${index}`).digest('hex').slice(0, 16);
+  return hash('sha256', `${spanId} ${index}`).slice(0, 16);
+}
+
+/** 32 hex digits for a response; generators of programs may make other ids. */
+function digitsOf(responseId: string): string {
+  const end = responseId.slice(-32);
+  return UUID.test(end) ? end : hash('sha256', responseId).slice(0, 32);
 }
