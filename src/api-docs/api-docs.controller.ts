@@ -52,18 +52,18 @@ export class ApiDocsController {
   @Get('docs')
   @Header('content-type', 'text/html; charset=utf-8')
   @Header('content-security-policy', CONTENT_SECURITY_POLICY)
+  @Header('x-content-type-options', 'nosniff')
   @Header('cache-control', 'no-cache')
   page(@Req() { url }: FastifyRequest): string {
-    return writePage(new URL(url, 'http://localhost').pathname.endsWith('/') ? '.' : './docs');
+    return writePage(/^[^?]*\/(?:\?|$)/.test(url) ? '.' : './docs');
   }
 
   @Get('docs/:file')
-  @Header('cache-control', 'public, max-age=3600')
-  @Header('x-content-type-options', 'nosniff')
   async file(@Param('file') name: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<string | Buffer> {
     const file = await readPageFile(name);
     if (file === undefined) throw new NotFoundException();
-    void reply.type(file.type);
+    // Not for long, because their addresses do not change with the version.
+    void reply.type(file.type).headers({ 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
     return file.content;
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { API_PREFIXES, ApiRoutes } from '../http/index.js';
+import { ApiRoutes } from '../http/index.js';
 import { ApiOperations } from './api-operations.js';
 
 /** The documents that describe the API, as JSON. Written when they are first asked for, so that the start does not wait for them. */
@@ -32,6 +32,6 @@ export class ApiDocuments {
 
   private async writeAsyncApi(): Promise<string> {
     const { writeAsyncApi } = await import('./asyncapi-document.js');
-    return JSON.stringify(writeAsyncApi(this.routes.responses[0] ?? `/${API_PREFIXES[0]}/responses`));
+    return JSON.stringify(writeAsyncApi(this.routes.responses));
   }
 }

@@ -8,7 +8,8 @@ import { toOpenApi } from './openapi-operation.js';
 const DESCRIPTION = `A self-hosted server for OpenAI's Responses API. Official OpenAI SDKs work with it.
 
 Unknown members of requests are ignored unless they look misspelt, or refused, as UNKNOWN_PARAMETERS says. Rules that concern several
-members, such as that a request has an \`input\` or a history, are beyond these schemas. New versions may add members to answers.
+members, such as that a request has an \`input\` or a history, are not in these schemas. \`prompt\`, \`moderation\`, \`multi_agent.enabled\` and, over HTTP,
+\`prompt_cache_options.prewarm\` are refused with \`unsupported_parameter\`. New versions may add members to answers.
 
 WebSockets are on the path of \`POST /responses\`: \`/asyncapi.json\` describes them.`;
 

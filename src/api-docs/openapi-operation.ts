@@ -17,10 +17,33 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   path: 'The name of a model. It may contain slashes, as in `org/model`.',
 };
 
+const STREAMED =
+  'The response, or with `stream: true` server-sent events: the `data` of each is a `StreamEvent`, that of the last one `[DONE]`.';
+
+/** What the parameters of queries mean, and what they are when they are left out. */
+const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
+  after: 'The id of the entry before the page. Not together with `before`.',
+  before: 'The id of the entry after the page. Not together with `after`.',
+  bucket_width: 'Only days: `1d`.',
+  cascade: 'Whether what continues the response is deleted, too. False by default.',
+  depth: 'Levels of the tree, 20 by default.',
+  end_time: 'Unix seconds. Now by default.',
+  group_by: 'What results are divided by. `tenant` needs the scope `admin`.',
+  include: 'Further data of the items.',
+  limit: 'Entries of a page: 20 by default, 100 in trees, 366 in usage.',
+  models: 'Only these models.',
+  order: '`desc` by default.',
+  page: 'The `next_page` of the page before.',
+  start_time: 'Unix seconds. Seven days before the end by default.',
+  starting_after: 'The number of the last event that was read.',
+  stream: 'Whether the events of a background response are streamed. False by default.',
+  tenant: 'With the scope `admin`: a tenant, or `*` for all. The own one by default.',
+};
+
 const REQUEST_HEADERS: Readonly<Record<RequestHeader, JsonSchema>> = {
   'x-session-id': {
     description: 'Names the session of a turn, and restricts look-ups to it.',
-    schema: { type: 'string', minLength: 1, maxLength: 256 },
+    schema: { type: 'string', minLength: 1, maxLength: 256, pattern: '^(?!\\.{1,2}$)[!-~]+$' },
   },
   'x-response-ttl': {
     description: 'The lifetime of the stored response in seconds.',
@@ -48,7 +71,7 @@ export function toOpenApi(operation: ApiOperation, definitions: Definitions): Js
     ...(body === undefined ? {} : { requestBody: bodyOf(body, definitions) }),
     responses: {
       200: {
-        description: summary,
+        description: streams ? STREAMED : 'The result.',
         headers: headersOf(operation, 200),
         content: {
           'application/json': { schema: ref(answer) },
@@ -64,6 +87,7 @@ export function toOpenApi(operation: ApiOperation, definitions: Definitions): Js
 function queryOf(query: DecoratedClass, definitions: Definitions): readonly JsonSchema[] {
   return propertiesOf(query, definitions).map(({ name, schema }) => ({
     ...{ name, in: 'query', required: false, schema },
+    ...(QUERY_PARAMETERS[name] === undefined ? {} : { description: QUERY_PARAMETERS[name] }),
     ...(schema.type === 'object' ? { style: 'deepObject', explode: true } : {}),
     ...(schema.type === 'array' ? { style: 'form', explode: true } : {}),
   }));

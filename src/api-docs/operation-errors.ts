@@ -26,11 +26,11 @@ const OF_BODIES: readonly ErrorCode[] = [
 
 /** The refusals of an operation by status, with the codes that each may have. */
 export function errorsOf(operation: Operation): Readonly<Record<string, JsonSchema>> {
-  const { body, query, errors = [], missing = [] } = operation;
+  const { body, query, headers = [], errors = [], missing = [] } = operation;
   const codes = new Set([
     ...EVERYWHERE,
     ...(body === undefined ? [] : OF_BODIES),
-    ...(query === undefined ? [] : OF_VALUES),
+    ...(query === undefined && headers.length === 0 ? [] : OF_VALUES),
     ...errors,
   ]);
   const statuses = new Map<number, ErrorCode[]>();
@@ -42,7 +42,7 @@ export function errorsOf(operation: Operation): Readonly<Record<string, JsonSche
   return Object.fromEntries(
     [...statuses].map(([status, of]) => [
       status,
-      { ...toAnswer(of.sort(), status === 404 ? missing : []), headers: headersOf(operation, status) },
+      { ...toAnswer(of.sort(), status === 404 ? missing : []), headers: headersOf(operation, status, of) },
     ]),
   );
 }

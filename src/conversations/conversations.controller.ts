@@ -58,7 +58,7 @@ export class ConversationsController {
       },
     },
     answer: 'Conversation',
-    errors: ['invalid_encrypted_content'],
+    errors: ['invalid_encrypted_content', 'invalid_function_parameters'],
   }))
   @Post()
   @HttpCode(200)
@@ -122,7 +122,7 @@ export class ConversationsController {
     },
     query: IncludeParameters,
     answer: 'ItemList',
-    errors: ['conversation_locked', 'invalid_encrypted_content'],
+    errors: ['conversation_locked', 'invalid_encrypted_content', 'invalid_function_parameters'],
     missing: ['Conversation'],
   }))
   @Post(':id/items')

@@ -69,9 +69,8 @@ export class UsageParameters {
   readonly limit!: number;
 
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  readonly page?: number;
+  @IsString()
+  readonly page?: string;
 }
 
 const check = compile(UsageParameters);
@@ -90,7 +89,7 @@ export function readUsageQuery(query: Query, nowSeconds: number): UsageReportQue
     models: toArray(query, 'models'),
     ...(tenant === undefined ? {} : { tenant }),
     limit: toNumber(limit),
-    ...(page === undefined ? {} : { page: toNumber(page) }),
+    ...(page === undefined ? {} : { page }),
   };
   check(parameters, { unknownParameters: 'typos', typos: new TypoSearch(ignored) });
   return toReportQuery(parameters as unknown as UsageParameters, nowSeconds);
@@ -109,6 +108,10 @@ function toReportQuery(parameters: UsageParameters, nowSeconds: number): UsageRe
     const message = "Invalid 'start_time': it must be before 'end_time', which is now by default.";
     throw ApiError.of('invalid_value', message, { param: 'start_time' });
   }
+  if (page !== undefined && !/^\d{1,9}$/.test(page)) {
+    const message = "Invalid 'page': expected the 'next_page' of the page before.";
+    throw ApiError.of('invalid_value', message, { param: 'page' });
+  }
   if (endDay - firstDay > MAX_DAYS) {
     const message = `Invalid 'start_time': a report has at most ${MAX_DAYS} days. Ask for shorter ranges, one after another.`;
     throw ApiError.of('invalid_value', message, { param: 'start_time' });
@@ -118,6 +121,6 @@ function toReportQuery(parameters: UsageParameters, nowSeconds: number): UsageRe
     groups: new Set(group_by),
     models: new Set(models),
     ...(tenant === undefined ? {} : { tenant }),
-    ...(page === undefined ? {} : { page }),
+    ...(page === undefined ? {} : { page: Number(page) }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Check } from './check.js';
 
-/** A JSON Schema of draft 2020-12, as OpenAPI 3.1 and AsyncAPI 3 use it. */
+/** A JSON Schema of draft 2020-12, as OpenAPI 3.1 uses it. Its keywords mean the same in draft 7, which AsyncAPI 3 uses. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Writes a schema; classes become named definitions, so that a schema may contain itself. */
@@ -51,6 +51,7 @@ export class Definitions {
 export function allOf(schemas: readonly JsonSchema[]): JsonSchema {
   const merged: JsonSchema[] = [];
   for (const schema of schemas) {
+    if (Object.keys(schema).length === 0) continue;
     const index = merged.findIndex((other) => agree(other, schema));
     if (index === -1) merged.push(schema);
     else merged[index] = { ...merged[index], ...schema };

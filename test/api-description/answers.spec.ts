@@ -55,6 +55,17 @@ describeService('what the service answers', DESCRIBED, (service) => {
     await call('getResponse', `responses/${String(second.id)}`);
     await call('listInputItems', `responses/${String(second.id)}/input_items`);
     await call('countInputTokens', 'responses/input_tokens', OPEN);
+    // Items of clients are stored as they were sent.
+    const replayed = await call('createResponse', 'responses', {
+      model: 'gpt-5',
+      input: [
+        { role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] },
+        { role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: null, logprobs: null }] },
+        { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}', status: null },
+        { type: 'function_call_output', call_id: 'c', output: 'x' },
+      ],
+    });
+    await call('listInputItems', `responses/${String(replayed.id)}/input_items`);
     const compacted = await call('compact', 'responses/compact', OPEN);
     await call('createResponse', 'responses', {
       model: 'gpt-5',

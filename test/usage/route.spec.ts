@@ -29,7 +29,7 @@ describe('the query of GET /usage', () => {
     [`start_time=0&end_time=${367 * DAY}`, 'start_time', /at most 366 days/],
     ['limit=0', 'limit', /1/],
     ['limit=367', 'limit', /366/],
-    ['page=x', 'page', /integer/],
+    ['page=x', 'page', /next_page/],
     ['tenant=', 'tenant', /tenant/],
     ['group_bye=model', 'group_bye', /group_by/],
     ['start_tme=1', 'start_tme', /start_time/],

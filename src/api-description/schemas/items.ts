@@ -5,7 +5,7 @@ const ID = { id: TEXT };
 const STATUS = oneOf('in_progress', 'completed', 'incomplete');
 
 const CALL = { ...ID, call_id: TEXT, name: TEXT };
-const CALL_OPTIONS = { status: STATUS, namespace: nullable(TEXT), caller: ANY };
+const CALL_OPTIONS = { status: nullable(STATUS), namespace: nullable(TEXT), caller: ANY };
 
 const OUTPUT = { anyOf: [TEXT, listOf(ref('ContentPart'))] };
 
@@ -25,8 +25,9 @@ export const ITEM_SCHEMAS = {
   ContentPart: {
     anyOf: [
       object(
-        { type: oneOf('output_text'), text: TEXT, annotations: listOf(OBJECT), logprobs: listOf(ref('Logprob')) },
-        {},
+        { type: oneOf('output_text'), text: TEXT },
+        // Those that clients have sent are as they were sent.
+        { annotations: nullable(listOf(OBJECT)), logprobs: nullable(listOf(ref('Logprob'))) },
       ),
       object({ type: oneOf('refusal'), refusal: TEXT }),
       object({ type: oneOf('input_text'), text: TEXT }),

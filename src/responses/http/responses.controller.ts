@@ -115,7 +115,6 @@ export class ResponsesController {
     headers: ['x-session-id'],
     answer: 'Response',
     streams: true,
-    isTurn: true,
     errors: ['invalid_mode'],
     missing: ['Response'],
   }))
@@ -180,6 +179,7 @@ export class ResponsesController {
     id: 'cancelResponse',
     group: 'Responses',
     summary: 'Cancels a background response.',
+    description: 'A response that has ended is returned unchanged. 400 without a code: it is no background response.',
     headers: ['x-session-id'],
     answer: 'Response',
     missing: ['Response'],

@@ -19,7 +19,9 @@ export const CLIENT_FRAMES: Readonly<Record<(typeof CLIENT_EVENTS)[number], (def
     'response.create': (definitions) => ({
       allOf: [
         frame('response.create', { stream_id: LANE }),
-        definitions.refer('CreateEventBody', CreateEventBody, () => schemaOfObject(CreateEventBody, definitions)),
+        definitions.refer('CreateEventBody', CreateEventBody, () =>
+          withoutIgnored(schemaOfObject(CreateEventBody, definitions)),
+        ),
       ],
     }),
     'response.append': (definitions) =>
@@ -46,4 +48,10 @@ export const CLIENT_FRAMES: Readonly<Record<(typeof CLIENT_EVENTS)[number], (def
 /** Of a text or a list, the list: an append takes no text. */
 function listIn({ anyOf }: JsonSchema): JsonSchema {
   return (anyOf as readonly JsonSchema[]).find(({ type }) => type === 'array') ?? {};
+}
+
+/** Every turn of a socket streams, and none runs in the background: these members are ignored, whatever they are (protocol §6.2). */
+function withoutIgnored({ properties, ...schema }: JsonSchema): JsonSchema {
+  const { stream: _stream, background: _background, ...rest } = properties as Readonly<Record<string, JsonSchema>>;
+  return { ...schema, properties: rest };
 }
