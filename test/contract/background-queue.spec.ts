@@ -34,7 +34,8 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
 
     it('for each tenant and for all, beyond which turns are refused until there is room', async () => {
       const running = await createInBackground(service, { input: 'running' }, alice);
-      await held.whenBegun(1);
+      // Its model is asked a moment before it is stored that it has left the queue.
+      await pollUntil(service, running.id, ({ status }) => status === 'in_progress', alice);
       const queued = await createInBackground(service, { input: 'one' }, alice);
       const next = await createInBackground(service, { input: 'two' }, alice);
       const full = { status: 429, code: 'background_queue_full', type: 'rate_limit_error' };
