@@ -63,7 +63,7 @@ export class Histogram<L extends string> {
   }
 
   private seriesOf(labels: readonly string[]): Series {
-    // Labels have no line breaks: a model is one of those that a provider serves, a route a pattern.
+    // Of all labels only a model may have line breaks, and it stands before names that have none.
     const key = labels.join('\n');
     let series = this.series.get(key);
     if (series === undefined) {
@@ -80,7 +80,7 @@ export class Histogram<L extends string> {
       count += own;
       return {
         metricName: `${this.name}_bucket`,
-        labels: { ...labels, le: this.bounds[index] ?? '+Inf' },
+        labels: { le: this.bounds[index] ?? '+Inf', ...labels },
         value: count,
       };
     });
