@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Redis as Client } from 'ioredis';
 
@@ -10,11 +12,11 @@ import { SystemClock } from '../../src/time/index.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
 import { startRedisSentinels } from '../support/redis/redis-sentinels.js';
-import { startRedis } from '../support/redis/redis-server.js';
+import { type RedisServer, startRedis } from '../support/redis/redis-server.js';
 import { startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { append, contextFrom, contextOf, newTenant, recordOf, TTL_MS } from './records.js';
-import { type OpenedRedis, openRedis } from './redis-fixture.js';
+import { type OpenedRedis, openRedis, redisOf } from './redis-fixture.js';
 
 const clock = new SystemClock();
 
@@ -65,21 +67,24 @@ async function expectAll(backend: RedisBackend, tenant: Tenant, ids: readonly st
 
 describeRedis('a backend whose Redis goes away', () => {
   const tenant = newTenant();
+  // Its own: other suites keep their connections to that of the test run.
+  let server: RedisServer;
   let opened: OpenedRedis;
   let proxy: TcpProxy;
   let throughProxy: Partial<RedisSettings>;
   let backend: RedisBackend;
 
   beforeAll(async () => {
-    opened = await openRedis();
-    const url = new URL(process.env['TEST_REDIS_URL'] ?? '');
-    proxy = await TcpProxy.open(Number(url.port));
+    server = await startRedis();
+    opened = await openRedis(server.url);
+    proxy = await TcpProxy.open(server.port);
     throughProxy = { REDIS_URL: `redis://127.0.0.1:${proxy.port}` };
     backend = await opened.replica(throughProxy, clock);
   });
   afterAll(async () => {
     await opened.close();
     await proxy.close();
+    await server.stop();
   });
 
   it.each<[string, (backend: RedisBackend) => Promise<unknown>]>([
@@ -114,13 +119,23 @@ describeRedis('a backend whose Redis goes away', () => {
 
   it('serves at once when only its connections were cut', async () => {
     await ready(backend);
-    const client = new Client(process.env['TEST_REDIS_URL'] ?? '');
+    const client = new Client(server.url);
     for (const id of ['a', 'b', 'c']) {
       await client.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES');
       const session = `cut-${id}`;
       await append(backend.responses, tenant, session, { expiresAt: clock.now() + TTL_MS });
       expect(await contextOf(backend.responses, tenant, session)).toEqual(contextFrom(session));
     }
+    client.disconnect();
+  });
+
+  it('serves at once what comes between the end of a connection and its close', async () => {
+    await ready(backend);
+    const { stream } = redisOf(backend).client as Client;
+    const saved = once(stream, 'end').then(() => backend.responses.save(tenant, recordOf('between')));
+    const client = new Client(server.url);
+    await client.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES');
+    await saved;
     client.disconnect();
   });
 

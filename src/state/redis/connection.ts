@@ -45,7 +45,10 @@ export class Connection {
   }
 
   get isReady(): boolean {
-    return this.client.status === 'ready';
+    const { client } = this;
+    if (client.status !== 'ready') return false;
+    // The driver calls a connection that the server has ended ready until its stream is closed.
+    return client instanceof Cluster || client.stream.writable;
   }
 
   /** Why nothing can be sent; undefined while there is a connection, or the first attempt to open one again. */
