@@ -21,8 +21,27 @@ const MEDIA: ReadonlySet<unknown> = new Set(['input_image', 'input_audio', 'inpu
 
 const sizes = new WeakMap<object, number>();
 
+/** Bytes of a character in JSON, at most: an escaped one. */
+const MOST_BYTES = 6;
+
 /** Whether values may have more tokens than `tokens`. A cheap upper bound: no token is shorter than a byte. */
 export function mayExceed(tokens: number, values: readonly (object | string | null)[]): boolean {
+  return !isShort(tokens, values) && isLarger(tokens, values);
+}
+
+/** A look at lengths alone, which is enough for most requests. */
+function isShort(tokens: number, values: readonly (object | string | null)[]): boolean {
+  const limit = tokens / MOST_BYTES;
+  let length = 0;
+  for (const value of values) {
+    if (typeof value === 'string') length += value.length;
+    else if (value !== null) length += sizes.get(value) ?? jsonLength(value, { limit: limit - length });
+    if (length > limit) return false;
+  }
+  return true;
+}
+
+function isLarger(tokens: number, values: readonly (object | string | null)[]): boolean {
   let bytes = 0;
   for (const value of values) {
     bytes += typeof value === 'object' && value !== null ? sizeOf(value, tokens) : Buffer.byteLength(value ?? '');

@@ -37,6 +37,7 @@ export function drawFault(
 
 /** Draws whether a turn has a fault, and of which kind. */
 export function drawByRates(rates: FaultRates, settings: FaultSettings, random: SeededRandom): Fault | undefined {
+  if (Object.keys(rates).length === 0) return undefined;
   let lot = random.pickFraction();
   for (const kind of FAULT_KINDS) {
     lot -= rates[kind] ?? 0;

@@ -4,8 +4,8 @@ import type { Clock } from '../time/index.js';
 import type { ModelEvent, ModelSink } from '../providers/index.js';
 import type { Plan } from './step.js';
 
-/** Maximum number of events in a batch. */
-const BATCH_LENGTH = 8;
+/** Events that are written between two turns of the event loop: most answers are one batch. */
+const BATCH_LENGTH = 64;
 
 /** Shorter pauses are added up to this, the resolution of timers, ms. */
 const SHORTEST_WAIT_MS = 1;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
@@ -6,11 +6,18 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
 /** A pseudorandom generator, deterministic for a seed. */
 export class SeededRandom {
-  private readonly generator: ReturnType<typeof xoroshiro128plus>;
+  private readonly seed: readonly (string | number)[];
+  private seeded: ReturnType<typeof xoroshiro128plus> | null = null;
 
   /** The seed may have several parts. */
   constructor(...seed: readonly (string | number)[]) {
-    this.generator = xoroshiro128plus(createHash('sha256').update(JSON.stringify(seed)).digest().readInt32LE());
+    this.seed = seed;
+  }
+
+  /** Made by the first draw: many turns draw nothing. */
+  private get generator(): ReturnType<typeof xoroshiro128plus> {
+    this.seeded ??= xoroshiro128plus(hash('sha256', JSON.stringify(this.seed), 'buffer').readInt32LE());
+    return this.seeded;
   }
 
   /** An integer from `from` to `to`, both included. */

@@ -199,11 +199,15 @@ describe(SimulatorProvider.name, () => {
   });
 
   describe('events', () => {
+    /** More tokens than two batches have. */
+    const talkative = (): SimulatorProvider =>
+      new SimulatorProvider(new SimulatorOptions({ generator: 'fixed', text: 'word '.repeat(200) }), new SystemClock());
+
     it('come in batches, the usage and the finish last', async () => {
       const batches = [];
-      for await (const batch of provide(1).generate(turnOf({ model: 'o3' }), live())) batches.push(batch);
+      for await (const batch of talkative().generate(turnOf({}), live())) batches.push(batch);
       expect(batches.length).toBeGreaterThan(3);
-      expect(batches.every(({ length }) => length > 0 && length <= 8)).toBe(true);
+      expect(batches.every(({ length }) => length > 0 && length <= 64)).toBe(true);
       expect(batches.at(-1)?.map(({ type }) => type)).toEqual(['usage', 'finish']);
       for (const event of batches.flat()) if ('delta' in event) expect(event.delta).not.toBe('');
     });
@@ -211,17 +215,17 @@ describe(SimulatorProvider.name, () => {
     it('stop when the signal aborts', async () => {
       const controller = new AbortController();
       const events: ModelEvent[] = [];
-      for await (const batch of provide(1).generate(turnOf({}), { signal: controller.signal })) {
+      for await (const batch of talkative().generate(turnOf({}), { signal: controller.signal })) {
         events.push(...batch);
         controller.abort();
       }
-      expect(events).toHaveLength(8);
-      expect((await collect(provide(1), turnOf({}), { signal: controller.signal })).events).toEqual([]);
+      expect(events).toHaveLength(64);
+      expect((await collect(talkative(), turnOf({}), { signal: controller.signal })).events).toEqual([]);
     });
 
     it('stop when the signal aborts between two batches', async () => {
       const controller = new AbortController();
-      const iterator = provide(1).generate(turnOf({}), { signal: controller.signal });
+      const iterator = talkative().generate(turnOf({}), { signal: controller.signal });
       await iterator.next();
       const next = iterator.next();
       setImmediate(() => {
@@ -246,7 +250,7 @@ describe(SimulatorProvider.name, () => {
     it('of several turns share the process', async () => {
       const order: number[] = [];
       const follow = async (id: number): Promise<void> => {
-        for await (const batch of provide(1).generate(turnOf({}), live())) order.push(batch.length > 0 ? id : 0);
+        for await (const batch of talkative().generate(turnOf({}), live())) order.push(batch.length > 0 ? id : 0);
       };
       await Promise.all([follow(1), follow(2)]);
       expect(order.slice(0, 4)).toEqual([1, 2, 1, 2]);

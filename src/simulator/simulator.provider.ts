@@ -4,7 +4,8 @@ import { Inject, Logger, type OnModuleInit } from '@nestjs/common';
 
 import { type ModelInfo, ModelProvider, type ModelSink, PushingProvider, type Turn } from '../providers/index.js';
 import { Clock } from '../time/index.js';
-import { identify, planAnswer, type RandomFor, sumParts } from './answer/plan-answer.js';
+import { identify, type RandomFor, sumParts } from './answer/plan-answer.js';
+import { RememberedAnswers } from './answer/remembered-answers.js';
 import { toSteps } from './answer/to-steps.js';
 import type { Wording } from './answer/write-text.js';
 import { CONTROL_HEADER, type Control, readControl, refuseControl } from './control.js';
@@ -28,6 +29,8 @@ interface Cue {
   readonly control: Control;
   /** Maximum output tokens. */
   readonly limit: number;
+  /** Of the request and its seed. */
+  readonly identity: string;
   readonly randomFor: RandomFor;
   readonly sink: ModelSink;
 }
@@ -44,6 +47,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   override readonly requestHeaders = [CONTROL_HEADER];
   private scripts: readonly Script[] = [];
   private readonly asked = new Tally();
+  private readonly answers = new RememberedAnswers();
   private readonly logger = new Logger('Simulator');
   private isWarned = false;
 
@@ -80,7 +84,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     const input = await this.countTokens(turn, { signal: sink.signal });
     const identity = identify(turn, control.seed ?? this.options.seed);
     const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
-    const cue: Cue = { turn, control, limit: limitOf(turn), randomFor, sink };
+    const cue: Cue = { turn, control, limit: limitOf(turn), identity, randomFor, sink };
     // Repeated requests draw new faults and latencies, unless the request sets a seed.
     const time = this.asked.next(identity);
     const random = new SeededRandom('time', control.seed === undefined ? time : 0, identity);
@@ -103,10 +107,10 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   }
 
   private async planAnswer(cue: Cue, random: SeededRandom): Promise<Plan> {
-    const { turn, control, limit, randomFor, sink } = cue;
+    const { turn, control, limit, identity, randomFor, sink } = cue;
     const eagerness = { rounds: control.rounds ?? this.options.toolRounds, calls: control.calls ?? null };
     const wording = this.chooseWording(control);
-    const answer = await planAnswer(turn, { wording, eagerness, limit, sink }, randomFor);
+    const answer = await this.answers.plan(turn, identity, { wording, eagerness, limit, sink }, randomFor);
     const reasoning = answer.reasoning?.tokens ?? 0;
     return {
       steps: this.slowDown(toSteps(answer, turn, randomFor), cue, random),

@@ -1,4 +1,4 @@
-/** Maximum number of keys; the least recently updated one is evicted. */
+/** Maximum number of keys; the oldest one is evicted. */
 const MOST_KEYS = 10_000;
 
 /** Counts occurrences by key. */
@@ -17,7 +17,6 @@ export class Tally {
   }
 
   set(key: string, count: number): void {
-    this.counts.delete(key);
     this.counts.set(key, count);
     if (this.counts.size <= MOST_KEYS) return;
     for (const oldest of this.counts.keys()) {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Item } from '../../protocol/index.js';
 
@@ -12,15 +12,15 @@ const digests = new WeakMap<Item, string>();
  * clients replay it. The digest of each item is cached for its lifetime.
  */
 export function digestTranscript(context: readonly Item[]): string {
-  const hash = createHash('sha256');
-  for (const item of context) if (item.type !== 'reasoning') hash.update(digestItem(item));
-  return hash.digest('hex');
+  let all = '';
+  for (const item of context) if (item.type !== 'reasoning') all += digestItem(item);
+  return hash('sha256', all);
 }
 
 function digestItem(item: Item): string {
   let digest = digests.get(item);
   if (digest === undefined) {
-    digest = createHash('sha256').update(JSON.stringify(item, withoutIncidentals)).digest('hex');
+    digest = hash('sha256', JSON.stringify(item, withoutIncidentals));
     digests.set(item, digest);
   }
   return digest;

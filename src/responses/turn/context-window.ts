@@ -10,6 +10,13 @@ import { TokenMeter } from './token-meter.js';
 export class ContextWindow {
   constructor(private readonly meter: TokenMeter) {}
 
+  /** Whether a context certainly fits: nothing needs to be counted. */
+  fitsAnyway({ context, settings }: Turn, { model: { contextWindow: window } }: ModelRoute): boolean {
+    return (
+      window === undefined || !mayExceed(window, [settings.instructions, settings.tools, settings.text, ...context])
+    );
+  }
+
   /**
    * The context for the model: everything, or with `truncation: "auto"` what fits its window. Throws ApiError 400
    * `context_length_exceeded` otherwise, and the reason of the signal when it aborts.
@@ -25,14 +32,13 @@ export class ContextWindow {
   /** The same; undefined when nothing fits. Counts no more than it needs to. */
   async fitting(
     turn: Turn,
-    { model, provider }: ModelRoute,
+    route: ModelRoute,
     signal: AbortSignal,
   ): Promise<readonly Item[] | undefined> {
     const { context: items, settings } = turn;
+    const { model, provider } = route;
     const { contextWindow: window } = model;
-    if (window === undefined || !mayExceed(window, [settings.instructions, settings.tools, settings.text, ...items])) {
-      return items;
-    }
+    if (window === undefined || this.fitsAnyway(turn, route)) return items;
     const countInput = (context: readonly Item[], limit: number): Promise<number> =>
       this.meter.countInput(provider, { ...turn, context }, { signal, limit });
     if ((await countInput(items, window)) <= window) return items;

@@ -96,9 +96,10 @@ export class TurnResolver {
   private resolveFitting(turn: ActiveTurn, route: ModelRoute): MaybePromise<ResolvedTurn> {
     const resolved = this.resolveAsked(turn, route);
     if (route.model.contextWindow === undefined) return resolved;
-    const fit = async (whole: ResolvedTurn): Promise<ResolvedTurn> => {
-      if (whole.mayCompact) return whole;
-      return { ...whole, question: await this.questions.fit(whole.question, route, turn.signal) };
+    const fit = (whole: ResolvedTurn): MaybePromise<ResolvedTurn> => {
+      if (whole.mayCompact || this.questions.fitsAnyway(whole.question, route)) return whole;
+      const fitting = this.questions.fit(whole.question, route, turn.signal);
+      return fitting.then((question) => ({ ...whole, question }));
     };
     return isPromise(resolved) ? resolved.then(fit) : fit(resolved);
   }

@@ -20,10 +20,13 @@ export interface Answer {
   readonly cut: boolean;
 }
 
+/** What a call names. */
+export type CalledTool = Pick<CallableTool, 'type' | 'name' | 'namespace'>;
+
 /** A text, or the input of a call. */
 export interface AnswerPart {
   /** The tool to call; undefined for text. */
-  readonly tool: CallableTool | undefined;
+  readonly tool: CalledTool | undefined;
   readonly pieces: readonly TokenPiece[];
 }
 
@@ -74,7 +77,9 @@ async function writeParts(
   const random = randomFor('call');
   const parts: AnswerPart[] = [];
   for (const tool of tools) {
-    parts.push({ tool, pieces: splitIntoTokens(await writeInput(tool, random)) });
+    const { type, name, namespace } = tool;
+    const called = { type, name, ...(namespace === undefined ? {} : { namespace }) };
+    parts.push({ tool: called, pieces: splitIntoTokens(await writeInput(tool, random)) });
     // Yields to other turns: each input may take several milliseconds.
     if (parts.length < tools.length) await setImmediate();
     if (sink.isClosed) break;

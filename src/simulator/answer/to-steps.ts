@@ -1,8 +1,7 @@
 import type { Turn } from '../../providers/index.js';
 import type { Step } from '../step.js';
-import type { CallableTool } from './callable-tools.js';
 import { makeLogprob } from './logprobs.js';
-import type { Answer, RandomFor } from './plan-answer.js';
+import type { Answer, CalledTool, RandomFor } from './plan-answer.js';
 import type { Reasoning } from './plan-reasoning.js';
 import { sumTokens, type TokenPiece } from './token-pieces.js';
 
@@ -37,7 +36,7 @@ export function* toReasoningSteps({ tokens, summary, encrypted }: Reasoning): Ge
   yield { type: 'reasoning_encrypted', content: encrypted };
 }
 
-function* toCallSteps({ type, name, namespace }: CallableTool, pieces: Iterable<TokenPiece>): Generator<Step> {
+function* toCallSteps({ type, name, namespace }: CalledTool, pieces: Iterable<TokenPiece>): Generator<Step> {
   const place = namespace === undefined ? {} : { namespace };
   yield { type: type === 'function' ? 'function_call' : 'custom_tool_call', name, ...place };
   const input = type === 'function' ? 'function_call_arguments' : 'custom_tool_call_input';

@@ -1,4 +1,5 @@
 import { cutText, tokenizer } from '../../providers/tokens/index.js';
+import { BoundedCache } from '../bounded-cache.js';
 
 /** A delta of text: one token, or several if a character spans them. */
 export interface TokenPiece {
@@ -14,11 +15,25 @@ const CONTINUES = /^[\p{M}\u200d\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]/u;
 /** Maximum length of a combined piece; no character of any script is longer. */
 const LONGEST_PIECE = 64;
 
+/** Longer texts are rarely written twice. */
+const LONGEST_KEPT = 4096;
+
+const kept = new BoundedCache<readonly TokenPiece[]>(512 * 1024);
+
 /**
  * Splits a text into deltas of one token, none of which ends within a character. May stop beyond `limit` tokens: the result then
- * exceeds `limit` but is incomplete.
+ * exceeds `limit` but is incomplete. The pieces of recent texts are remembered.
  */
 export function splitIntoTokens(text: string, limit = Infinity): readonly TokenPiece[] {
+  if (text.length > LONGEST_KEPT) return split(text, limit);
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  const pieces = split(text, Infinity);
+  kept.add(text, pieces, text.length);
+  return pieces;
+}
+
+function split(text: string, limit: number): readonly TokenPiece[] {
   const pieces: TokenPiece[] = [];
   let tokens = 0;
   for (const chunk of cutText(text)) {

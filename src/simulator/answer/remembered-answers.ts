@@ -1,0 +1,44 @@
+import type { Turn } from '../../providers/index.js';
+import { BoundedCache } from '../bounded-cache.js';
+import { type Answer, type AnswerOptions, planAnswer, type RandomFor } from './plan-answer.js';
+
+/** Characters of the texts of all remembered answers. */
+const MOST_CHARACTERS = 512 * 1024;
+const LONGEST_KEPT = 16 * 1024;
+
+/** Plans answers, and remembers recent ones: seed and request determine them. */
+export class RememberedAnswers {
+  private readonly answers = new BoundedCache<Answer>(MOST_CHARACTERS);
+
+  /** The answer to a turn. `identity` is that of the request and its seed. Throws like `planAnswer`. */
+  async plan(turn: Turn, identity: string, options: AnswerOptions, randomFor: RandomFor): Promise<Answer> {
+    const { generator, text } = options.wording;
+    // The next text of a sequence is another one.
+    if (generator === 'sequence') return planAnswer(turn, options, randomFor);
+    const { reasoning, parallel_tool_calls: isParallel } = turn.settings;
+    const { limit, eagerness } = options;
+    const key = JSON.stringify([identity, turn.purpose, limit, reasoning, isParallel, eagerness, generator, text]);
+    const known = this.answers.get(key);
+    if (known !== undefined) return known;
+    const answer = await planAnswer(turn, options, randomFor);
+    const characters = lengthOf(answer);
+    // Another turn may have planned the same meanwhile.
+    const isNew = this.answers.get(key) === undefined;
+    if (isNew && characters <= LONGEST_KEPT && isWhole(answer) && !options.sink.isClosed) {
+      this.answers.add(key, answer, characters);
+    }
+    return answer;
+  }
+}
+
+/** Whether an answer does not depend on time: arguments for a schema that takes too long are empty. */
+function isWhole({ parts }: Answer): boolean {
+  return parts.every(({ tool, pieces }) => tool === undefined || pieces.length > 1);
+}
+
+function lengthOf({ parts, reasoning }: Answer): number {
+  let length = reasoning?.encrypted.length ?? 0;
+  for (const { text } of reasoning?.summary ?? []) length += text.length;
+  for (const { pieces } of parts) for (const { text } of pieces) length += text.length;
+  return length;
+}
