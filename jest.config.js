@@ -20,7 +20,7 @@ export const base = {
           target: 'es2024',
           keepClassNames: true,
           parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
         },
       },
     ],

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import './tune-engine.js';
+
 import { requireNode } from './node-version.js';
 
 // Loaded only then: old versions cannot even parse it.

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import { Roster } from '../collections/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
 
@@ -11,6 +12,8 @@ type Refuse = (error: ApiError) => void;
 
 /** What a body takes of the budget. */
 export class BodyShare {
+  /** Its place in the budget; null while it takes nothing. */
+  place: number | null = null;
   private taken = 0;
 
   constructor(
@@ -62,7 +65,7 @@ export class BodyShare {
  */
 @Injectable()
 export class BodyBudget {
-  private readonly shares = new Set<BodyShare>();
+  private readonly shares = new Roster<BodyShare>();
   private total = 0;
 
   constructor(private readonly environment: Environment) {}
@@ -85,8 +88,11 @@ export class BodyBudget {
   /** Called by a share that has changed. */
   account(share: BodyShare, change: number): void {
     this.total += change;
-    if (share.bytes === 0) this.shares.delete(share);
-    else this.shares.add(share);
+    if (share.bytes > 0) share.place ??= this.shares.add(share);
+    else if (share.place !== null) {
+      this.shares.take(share.place);
+      share.place = null;
+    }
     while (change > 0 && this.total > this.environment.BODY_TOTAL_BYTES) {
       const largest = this.findLargest();
       if (largest === undefined) return;

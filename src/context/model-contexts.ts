@@ -59,15 +59,29 @@ function toContext(transcript: Transcript, input: readonly Item[], viewer: Viewe
   const forgets = viewer.reasoning === 'current_turn' && !readsForeignSeals;
   const toVisible = (items: readonly Item[]): readonly Item[] => (forgets ? withoutEarlierReasoning(items) : items);
   const isFresh = from > 0 && from >= before;
-  let items: readonly Item[] | undefined;
-  return {
-    get items() {
-      if (!marks.any) return toVisible(transcript.items);
-      return (items ??= toVisible(openItems(transcript.itemsFrom(from), reader)));
-    },
-    input: marks.any ? input.slice(Math.max(from - before, 0)).flatMap((item) => openItem(item, reader)) : input,
-    isFresh,
+  const newItems = marks.any ? input.slice(Math.max(from - before, 0)).flatMap((item) => openItem(item, reader)) : input;
+  const open = (): readonly Item[] => {
+    if (!marks.any) return toVisible(transcript.items);
+    return toVisible(openItems(transcript.itemsFrom(from), reader));
   };
+  return new LazyContext(newItems, isFresh, open, marks.any);
+}
+
+/** A class, because V8 makes each object with an accessor of its own a hidden class, which keeps the turn until a full collection. */
+class LazyContext implements ModelContext {
+  private opened: readonly Item[] | undefined;
+
+  constructor(
+    readonly input: readonly Item[],
+    readonly isFresh: boolean,
+    private readonly open: () => readonly Item[],
+    private readonly isKept: boolean,
+  ) {}
+
+  get items(): readonly Item[] {
+    if (!this.isKept) return this.open();
+    return (this.opened ??= this.open());
+  }
 }
 
 /** The seals of our form that were not opened yet. */

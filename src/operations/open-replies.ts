@@ -5,20 +5,20 @@ import { Injectable } from '@nestjs/common';
 /** HTTP answers in progress: a turn ends before its last byte is sent. */
 @Injectable()
 export class OpenReplies {
-  private readonly open = new Set<ServerResponse>();
+  private open = 0;
   private whenClosed: PromiseWithResolvers<undefined> | null = null;
 
   add(response: ServerResponse): void {
-    this.open.add(response);
+    this.open += 1;
     response.once('close', () => {
-      this.open.delete(response);
-      if (this.open.size === 0) this.whenClosed?.resolve(undefined);
+      this.open -= 1;
+      if (this.open === 0) this.whenClosed?.resolve(undefined);
     });
   }
 
   /** Resolves when no answer is in progress. */
   allClosed(): Promise<unknown> {
-    if (this.open.size === 0) return Promise.resolve();
+    if (this.open === 0) return Promise.resolve();
     this.whenClosed ??= Promise.withResolvers();
     return this.whenClosed.promise;
   }

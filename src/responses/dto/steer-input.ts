@@ -9,10 +9,10 @@ import { MessageMembers } from './message-items.js';
 class SteerMessage extends MessageMembers {
   @IsOptional()
   @IsIn(['message'])
-  override readonly type?: 'message' | null;
+  override readonly type?: 'message' | null = null;
 
   @IsIn(['user'])
-  override readonly role!: string;
+  override readonly role: string = 'user';
 
   @Satisfies(
     stringOr({ kind: 'array', check: listOf(toolOutputPart), expected: 'one of an array of objects or string' }),

@@ -99,6 +99,8 @@ export class ActiveTurn {
   earlyEnd: EarlyEnd | null = null;
   /** Whether its usage is stored together with its response. */
   isUsageStored = false;
+  /** Its place among the running turns; null while it is none of them. */
+  place: number | null = null;
   /** Ends the turn after MAX_TURN_MS; null without a limit. */
   timeLimit: Timer | null = null;
   private lastBatchAt = 0;

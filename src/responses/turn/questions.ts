@@ -32,14 +32,19 @@ export class Questions {
       history: settings.conversation == null ? 'previous_response_id' : 'conversation',
     });
     const trace = this.traces.of(admitted);
-    if (isPromise(context)) return context.then((opened) => toQuestion(admitted, sessionId, trace, opened, parent));
-    return toQuestion(admitted, sessionId, trace, context, parent);
+    if (isPromise(context)) return context.then((opened) => new Question(admitted, sessionId, trace, opened, parent));
+    return new Question(admitted, sessionId, trace, context, parent);
   }
 
   /** The turn with the part of its context that fits the window of its model; with all of it, if no part does. */
   async truncate(question: Turn, route: ModelRoute, signal: AbortSignal): Promise<Turn> {
     const fitting = await this.window.fitting(question, route, signal);
     return fitting === undefined ? question : { ...question, context: fitting };
+  }
+
+  /** Whether `fit` would leave a question as it is. */
+  fitsAnyway(question: Turn, route: ModelRoute): boolean {
+    return this.window.fitsAnyway(question, route);
   }
 
   /** The turn with a context that fits the window of its model. Rejects like `ContextWindow.fit`. */
@@ -50,28 +55,36 @@ export class Questions {
 }
 
 /** The context is only built on access: not every provider needs it. */
-function toQuestion(
-  { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
-  sessionId: string,
-  trace: TraceContext | undefined,
-  context: ModelContext,
-  parent: Turn['parent'],
-): Turn {
-  return {
-    responseId,
-    tenant: caller.tenant,
-    sessionId,
-    input: context.input,
-    settings,
-    parameters,
-    include,
-    headers,
-    trace,
-    parent: parent === null ? null : { responseId: parent.responseId, origin: originFor(context, parent) },
-    get context() {
-      return context.items;
-    },
-  };
+class Question implements Turn {
+  readonly responseId: string;
+  readonly tenant: Turn['tenant'];
+  readonly input: Turn['input'];
+  readonly settings: Turn['settings'];
+  readonly parameters: Turn['parameters'];
+  readonly include: Turn['include'];
+  readonly headers: Turn['headers'];
+  readonly parent: Turn['parent'];
+
+  constructor(
+    { responseId, caller, settings, parameters, include, headers }: AdmittedTurn,
+    readonly sessionId: string,
+    readonly trace: TraceContext | undefined,
+    private readonly visible: ModelContext,
+    parent: Turn['parent'],
+  ) {
+    this.responseId = responseId;
+    this.tenant = caller.tenant;
+    this.input = visible.input;
+    this.settings = settings;
+    this.parameters = parameters;
+    this.include = include;
+    this.headers = headers;
+    this.parent = parent === null ? null : { responseId: parent.responseId, origin: originFor(visible, parent) };
+  }
+
+  get context(): Turn['context'] {
+    return this.visible.items;
+  }
 }
 
 /** An upstream that keeps the earlier items does not go on behind a compaction that replaces them. */

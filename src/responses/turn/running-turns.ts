@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
+import { Roster } from '../../collections/index.js';
 import { ApiError } from '../../protocol/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import type { StopReason } from './stop-reason.js';
 
-/** The running turns of this process, by response id. Shutdown refuses new ones and waits for the rest. */
+/** The running turns of this process. Shutdown refuses new ones and waits for the rest. */
 @Injectable()
 export class RunningTurns {
-  private readonly turns = new Map<string, ActiveTurn>();
+  private readonly turns = new Roster<ActiveTurn>();
   private closed = false;
   private whenIdle = Promise.withResolvers<undefined>();
 
@@ -18,14 +19,14 @@ export class RunningTurns {
   /** Those that run in the background. */
   get background(): number {
     let count = 0;
-    for (const { run } of this.turns.values()) if (run !== null) count += 1;
+    for (const { run } of this.turns) if (run !== null) count += 1;
     return count;
   }
 
   /** Adds a turn. Throws 503 `service_unavailable` once the process is shutting down. */
   begin(turn: ActiveTurn): void {
     this.refuseWhenClosed();
-    this.turns.set(turn.responseId, turn);
+    turn.place = this.turns.add(turn);
   }
 
   /** Throws 503 `service_unavailable` once the process is shutting down. */
@@ -37,9 +38,10 @@ export class RunningTurns {
     }
   }
 
-  /** Removes a turn. */
+  /** Removes a turn. Repeated calls do nothing. */
   end(turn: ActiveTurn): void {
-    this.turns.delete(turn.responseId);
+    if (turn.place !== null) this.turns.take(turn.place);
+    turn.place = null;
     if (this.closed && this.turns.size === 0) this.whenIdle.resolve(undefined);
   }
 
@@ -52,11 +54,11 @@ export class RunningTurns {
 
   /** Stops every turn. */
   stopAll(reason: StopReason): void {
-    for (const turn of this.turns.values()) turn.stop(reason);
+    for (const turn of this.turns) turn.stop(reason);
   }
 
   /** Stops every turn because the process ends; another process or the next start goes on with background turns if it can. */
   drain(): void {
-    for (const turn of this.turns.values()) turn.stop(turn.run?.isDurable === true ? 'hand_over' : 'drain');
+    for (const turn of this.turns) turn.stop(turn.run?.isDurable === true ? 'hand_over' : 'drain');
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { estimateBytes, isCompactionTrigger, type ResponseErrorBody } from '../../protocol/index.js';
+import { estimateBytes, isCompactionTrigger, type RequestParameters, type ResponseErrorBody } from '../../protocol/index.js';
 import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
@@ -118,25 +118,8 @@ export class TurnSaver {
       return;
     }
     const usage = this.usageOf(turn, response);
-    const record: ResponseRecord = {
-      response,
-      input: resolved.input,
-      given: assembler.state.given,
-      parentId: resolved.conversation === null ? (parent?.responseId ?? null) : null,
-      origin,
-      sessionId,
-      ...place,
-      expiresAt,
-      usage,
-      // Computed on access: a database measures the size itself.
-      get settingsBytes() {
-        return OTHER_MEMBERS_BYTES + estimateBytes(parameters);
-      },
-      // Computed on access: a store that has the parent does not need it.
-      get inherited() {
-        return resolved.conversation === null ? (parent?.transcript.items ?? []) : [];
-      },
-    };
+    const { given } = assembler.state;
+    const record = new TurnToSave(resolved, parameters, { response, given, origin, ...place, expiresAt, usage });
     // Another client may delete it before the save is confirmed.
     memory?.beginSave(response.id);
     const save = (): void | Promise<void> => this.store.save(caller.tenant, record);
@@ -166,6 +149,48 @@ export class TurnSaver {
     const refusal = this.failures.toSaveRefusal(error, turn.admitted);
     fail({ code: 'server_error', message: refusal.message });
     throw refusal;
+  }
+}
+
+/** A response to store. What not every store needs is computed on access. */
+class TurnToSave implements ResponseRecord {
+  readonly response: ResponseRecord['response'];
+  readonly input: ResponseRecord['input'];
+  readonly given: ResponseRecord['given'];
+  readonly parentId: ResponseRecord['parentId'];
+  readonly origin: ResponseRecord['origin'];
+  readonly conversation: ResponseRecord['conversation'];
+  readonly sessionId: string;
+  readonly fence: ResponseRecord['fence'];
+  readonly expiresAt: number;
+  readonly usage: ResponseRecord['usage'];
+
+  constructor(
+    private readonly resolved: ResolvedTurn,
+    private readonly parameters: RequestParameters,
+    saved: Pick<ResponseRecord, 'response' | 'given' | 'origin' | 'conversation' | 'fence' | 'expiresAt' | 'usage'>,
+  ) {
+    this.response = saved.response;
+    this.input = resolved.input;
+    this.given = saved.given;
+    this.parentId = resolved.conversation === null ? (resolved.parent?.responseId ?? null) : null;
+    this.origin = saved.origin;
+    this.conversation = saved.conversation;
+    this.sessionId = resolved.sessionId;
+    this.fence = saved.fence;
+    this.expiresAt = saved.expiresAt;
+    this.usage = saved.usage;
+  }
+
+  /** A database measures the size itself. */
+  get settingsBytes(): number {
+    return OTHER_MEMBERS_BYTES + estimateBytes(this.parameters);
+  }
+
+  /** A store that has the parent does not need it. */
+  get inherited(): ResponseRecord['inherited'] {
+    const { conversation, parent } = this.resolved;
+    return conversation === null ? (parent?.transcript.items ?? []) : [];
   }
 }
 

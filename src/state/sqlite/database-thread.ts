@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 
 import { Logger } from '@nestjs/common';
 
+import { Roster } from '../../collections/index.js';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
@@ -19,12 +20,12 @@ export class DatabaseThread {
   private readonly logger = new Logger('Sqlite');
   private readonly outages = new OutageLog(this.logger);
   private readonly backoff: Backoff;
-  private readonly waiting = new Map<number, Waiting>();
+  /** Each call has its place here as its id. */
+  private waiting = new Roster<Waiting>();
   private worker: Worker | null = null;
   private isStopping = false;
   private hasFailed = false;
   private calls: Call[] = [];
-  private lastId = 0;
 
   constructor(
     private readonly options: ThreadOptions,
@@ -71,9 +72,8 @@ export class DatabaseThread {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (this.worker === null || this.isStopping) reject(new StoreUnavailableError('the database is not open'));
     else {
-      this.lastId += 1;
-      this.waiting.set(this.lastId, { resolve, reject });
-      if (this.calls.push({ id: this.lastId, name, args }) === 1) queueMicrotask(() => this.send());
+      const id = this.waiting.add({ resolve, reject });
+      if (this.calls.push({ id, name, args }) === 1) queueMicrotask(() => this.send());
     }
     return promise as Promise<ReturnType<Operations[Name]>>;
   }
@@ -107,8 +107,7 @@ export class DatabaseThread {
 
   private receive(replies: readonly Reply[]): void {
     for (const reply of replies) {
-      const waiting = this.waiting.get(reply.id);
-      this.waiting.delete(reply.id);
+      const waiting = this.waiting.take(reply.id);
       if ('error' in reply) {
         this.hasFailed = true;
         this.outages.warn('the database has refused a request', reply.error);
@@ -121,8 +120,8 @@ export class DatabaseThread {
   private lose(reason: string): void {
     this.worker = null;
     this.calls = [];
-    const waiting = [...this.waiting.values()];
-    this.waiting.clear();
+    const { waiting } = this;
+    this.waiting = new Roster();
     for (const { reject } of waiting) reject(new StoreUnavailableError(reason));
     if (this.isStopping) return;
     this.outages.warn('the database was closed', reason);
