@@ -59,7 +59,9 @@ function toContext(transcript: Transcript, input: readonly Item[], viewer: Viewe
   const forgets = viewer.reasoning === 'current_turn' && !readsForeignSeals;
   const toVisible = (items: readonly Item[]): readonly Item[] => (forgets ? withoutEarlierReasoning(items) : items);
   const isFresh = from > 0 && from >= before;
-  const newItems = marks.any ? input.slice(Math.max(from - before, 0)).flatMap((item) => openItem(item, reader)) : input;
+  const newItems = marks.any
+    ? input.slice(Math.max(from - before, 0)).flatMap((item) => openItem(item, reader))
+    : input;
   const open = (): readonly Item[] => {
     if (!marks.any) return toVisible(transcript.items);
     return toVisible(openItems(transcript.itemsFrom(from), reader));

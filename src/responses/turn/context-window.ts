@@ -30,11 +30,7 @@ export class ContextWindow {
   }
 
   /** The same; undefined when nothing fits. Counts no more than it needs to. */
-  async fitting(
-    turn: Turn,
-    route: ModelRoute,
-    signal: AbortSignal,
-  ): Promise<readonly Item[] | undefined> {
+  async fitting(turn: Turn, route: ModelRoute, signal: AbortSignal): Promise<readonly Item[] | undefined> {
     const { context: items, settings } = turn;
     const { model, provider } = route;
     const { contextWindow: window } = model;

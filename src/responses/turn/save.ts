@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 
-import { estimateBytes, isCompactionTrigger, type RequestParameters, type ResponseErrorBody } from '../../protocol/index.js';
+import {
+  estimateBytes,
+  isCompactionTrigger,
+  type RequestParameters,
+  type ResponseErrorBody,
+} from '../../protocol/index.js';
 import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
