@@ -5,12 +5,14 @@ import { chainsCase } from './chains.ts';
 import { coldStartCase } from './cold-start.ts';
 import { conversationsCase } from './conversations.ts';
 import { gapsCase } from './gaps.ts';
+import { gatewayJsonCase } from './gateway-json.ts';
 import { hostileCase } from './hostile.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
 import { jsonCase } from './json.ts';
 import { operationsCase } from './operations.ts';
 import { relayCase, responsesRelayCase } from './relay.ts';
 import { savesCase } from './saves.ts';
+import { simulatorJsonCase } from './simulator-json.ts';
 import { simulatorCase } from './simulator.ts';
 import { soakCase } from './soak.ts';
 import { sseCase } from './sse.ts';
@@ -29,8 +31,10 @@ export const CASES: readonly BenchmarkCase[] = [
   validationCase,
   tokenCountCase,
   simulatorCase,
+  simulatorJsonCase,
   relayCase,
   responsesRelayCase,
+  gatewayJsonCase,
   gapsCase,
   agentLoopCase,
   upstreamLoopCase,

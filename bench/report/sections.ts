@@ -110,6 +110,17 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
+    title: 'Requests of 50 words',
+    words:
+      'JSON answers of 50 words, all at once. `simulator-json` is the service as it is built, with its instant simulator; the floor is the same service with a ' +
+      'model that costs nothing, and *service − floor* is what the simulator adds. In `gateway-json` the service stands before a Chat ' +
+      'Completions server; the floor is a bare relay that asks the same server without streaming, and neither validates nor stores.',
+    cases: [
+      { name: 'simulator-json', figures: ['requests per second'] },
+      { name: 'gateway-json', figures: ['requests per second'] },
+    ],
+  },
+  {
     title: 'Operation',
     words:
       'What an operator adds to a turn: metrics, limits and usage records (*on*), and traces of one turn in a hundred, sent to a collector. ' +
