@@ -9,7 +9,9 @@ import { gatewayJsonCase } from './gateway-json.ts';
 import { hostileCase } from './hostile.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
 import { jsonCase } from './json.ts';
+import { memoryCase } from './memory.ts';
 import { operationsCase } from './operations.ts';
+import { pacedCase } from './paced.ts';
 import { relayCase, responsesRelayCase } from './relay.ts';
 import { savesCase } from './saves.ts';
 import { simulatorJsonCase } from './simulator-json.ts';
@@ -34,6 +36,7 @@ export const CASES: readonly BenchmarkCase[] = [
   simulatorJsonCase,
   relayCase,
   responsesRelayCase,
+  pacedCase,
   gatewayJsonCase,
   gapsCase,
   agentLoopCase,
@@ -46,5 +49,6 @@ export const CASES: readonly BenchmarkCase[] = [
   hostileCase,
   idleSocketsCase,
   coldStartCase,
+  memoryCase,
   soakCase,
 ];

@@ -121,6 +121,13 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
+    title: 'Deltas at the pace of a model',
+    words:
+      'Streams with a delta every 10 ms from a Chat Completions server, through the service as it is built and through the bare relay. ' +
+      '*service − floor* is what the service adds to the time of the relay.',
+    cases: [{ name: 'paced' }],
+  },
+  {
     title: 'Operation',
     words:
       'What an operator adds to a turn: metrics, limits and usage records (*on*), and traces of one turn in a hundred, sent to a collector. ' +
@@ -135,6 +142,13 @@ export const SECTIONS: readonly Section[] = [
       '`GET /healthz` that is sent again and again meanwhile. Every request is one that a client may send, of at most 16 MiB. The floor is bare ' +
       '`node:http` that only parses the body; it accepts what the service refuses.',
     cases: [{ name: 'hostile' }],
+  },
+  {
+    title: 'Memory after load',
+    words:
+      'Resident memory of the service as it is built and of its child processes, right after JSON turns with its simulator, stored in ' +
+      'SQLite, and after a rest. The floor is bare `node:http` with a bounded store in memory.',
+    cases: [{ name: 'memory' }],
   },
   {
     title: 'The process',
