@@ -9,6 +9,9 @@ const STREAMS = [1, 32, 128, 512];
 /** Mean time between two deltas of a stream, ms: about the speed of a fast model. */
 const GAP_MS = 10;
 
+/** Deltas of an answer at most: enough that they outweigh the beginning of a turn. */
+const MOST_DELTAS = 64;
+
 /** Answers per stream and round, as long as no more than the requests of a round are needed. */
 const TURNS_PER_STREAM = 10;
 
@@ -29,7 +32,7 @@ export const pacedCase: BenchmarkCase = {
       await compare(compareThroughput(setting, { ...warmUp, turns: 10 * sizes.requests }), { rounds: 0, warmUps: 1 });
       const comparisons: Comparison[] = [];
       for (const streams of STREAMS.filter((one) => one <= sizes.pacedStreams)) {
-        const traffic = { deltas: sizes.pacedDeltas, burst: 1, gapMs: GAP_MS };
+        const traffic = { deltas: Math.min(sizes.deltas, MOST_DELTAS), burst: 1, gapMs: GAP_MS };
         const turns = Math.max(streams, Math.min(sizes.requests, TURNS_PER_STREAM * streams));
         // Starts are spread over one answer, so that requests do not coincide.
         const relayed = { traffic, streams, turns, spreadMs: traffic.deltas * GAP_MS };
