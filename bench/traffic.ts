@@ -31,8 +31,8 @@ export function toBackgroundRequestBody(model: string, traffic: Traffic, isStrea
 }
 
 /** The body of the same request without streaming. */
-export function toJsonRequestBody(model: string, traffic: Traffic): string {
-  return JSON.stringify(toRequest(model, traffic));
+export function toJsonRequestBody(model: string, traffic: Traffic, store?: boolean): string {
+  return JSON.stringify({ ...toRequest(model, traffic), store });
 }
 
 function toRequest(model: string, traffic: Traffic): object {

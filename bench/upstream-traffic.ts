@@ -13,12 +13,16 @@ const INPUT = 'Tell me about the harbor.';
 
 /** The body of a Chat Completions request. */
 export function toChatBody(model: string, input: string): string {
-  return JSON.stringify({
-    model,
-    messages: [{ role: 'user', content: input }],
-    stream: true,
-    stream_options: { include_usage: true },
-  });
+  return JSON.stringify({ ...toChat(model, input), stream: true, stream_options: { include_usage: true } });
+}
+
+/** The body of the same request without streaming. */
+export function toJsonChatBody(model: string, input: string): string {
+  return JSON.stringify(toChat(model, input));
+}
+
+function toChat(model: string, input: string): object {
+  return { model, messages: [{ role: 'user', content: input }] };
 }
 
 /** The body of a Chat Completions request for this traffic. */
@@ -31,6 +35,11 @@ export function toResponsesBody(traffic: UpstreamTraffic, conversation?: string)
   const model = toModel(traffic);
   const stream = { stream: true, stream_options: { include_obfuscation: false } };
   return JSON.stringify({ model, input: INPUT, prompt_cache_key: conversation, ...stream });
+}
+
+/** The body of a Responses request for this traffic without streaming. */
+export function toJsonResponsesBody(traffic: UpstreamTraffic, store: boolean): string {
+  return JSON.stringify({ model: toModel(traffic), input: INPUT, store });
 }
 
 function toModel({ deltas, burst, gapMs }: UpstreamTraffic): string {

@@ -12,6 +12,12 @@ export interface Sizes extends Rounds {
   readonly deltas: number;
   /** Text deltas per answer at the pace of a model. */
   readonly pacedDeltas: number;
+  /** Maximum concurrent streams at the pace of a model. */
+  readonly pacedStreams: number;
+  /** Stored turns before memory is measured. */
+  readonly memoryTurns: number;
+  /** Rest after those turns before memory is measured again, s. */
+  readonly restSeconds: number;
   /** Turns in the longest chain. */
   readonly chain: number;
   /** Concurrent agents. */

@@ -5,12 +5,16 @@ import { chainsCase } from './chains.ts';
 import { coldStartCase } from './cold-start.ts';
 import { conversationsCase } from './conversations.ts';
 import { gapsCase } from './gaps.ts';
+import { gatewayJsonCase } from './gateway-json.ts';
 import { hostileCase } from './hostile.ts';
 import { idleSocketsCase } from './idle-sockets.ts';
 import { jsonCase } from './json.ts';
+import { memoryCase } from './memory.ts';
 import { operationsCase } from './operations.ts';
+import { pacedCase } from './paced.ts';
 import { relayCase, responsesRelayCase } from './relay.ts';
 import { savesCase } from './saves.ts';
+import { simulatorJsonCase } from './simulator-json.ts';
 import { simulatorCase } from './simulator.ts';
 import { soakCase } from './soak.ts';
 import { sseCase } from './sse.ts';
@@ -29,8 +33,11 @@ export const CASES: readonly BenchmarkCase[] = [
   validationCase,
   tokenCountCase,
   simulatorCase,
+  simulatorJsonCase,
   relayCase,
   responsesRelayCase,
+  pacedCase,
+  gatewayJsonCase,
   gapsCase,
   agentLoopCase,
   upstreamLoopCase,
@@ -42,5 +49,6 @@ export const CASES: readonly BenchmarkCase[] = [
   hostileCase,
   idleSocketsCase,
   coldStartCase,
+  memoryCase,
   soakCase,
 ];

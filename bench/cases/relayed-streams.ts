@@ -10,6 +10,7 @@ import type { UpstreamKind } from './upstream-kinds.ts';
 /** The figures with goals. */
 export const FIRST_DELTA = 'time to first delta, p50, ms';
 export const THROUGHPUT = 'deltas per second';
+export const CPU_PER_DELTA = 'server CPU per delta, µs';
 
 /** The upstream, the servers in front of it, and the load generator. */
 export interface RelaySetting {
@@ -59,6 +60,7 @@ export function compareLatency(setting: RelaySetting, relayed: RelayedTraffic): 
   });
   return toContest(setting, relayed, toTimes, ({ turns, seconds, cpuMicroseconds }) => ({
     'server CPU per turn, µs': cpuMicroseconds / turns,
+    [CPU_PER_DELTA]: cpuMicroseconds / (turns * relayed.traffic.deltas),
     'server cores in use': cpuMicroseconds / 1e6 / seconds,
   }));
 }
@@ -72,7 +74,7 @@ export function compareThroughput(setting: RelaySetting, relayed: RelayedTraffic
   });
   return toContest(setting, relayed, toTimes, ({ turns, frames, bytes, seconds, cpuMicroseconds }) => ({
     [THROUGHPUT]: (turns * deltas) / seconds,
-    'server CPU per delta, µs': cpuMicroseconds / (turns * deltas),
+    [CPU_PER_DELTA]: cpuMicroseconds / (turns * deltas),
     // Below one, the upstream, the load generator or the machine limits the throughput.
     'server cores in use': cpuMicroseconds / 1e6 / seconds,
     'bytes per event': bytes / frames,

@@ -1,9 +1,9 @@
-import { type ChildProcess, execFile, fork, type Serializable } from 'node:child_process';
+import { type ChildProcess, fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
-import { promisify } from 'node:util';
 
 import type { MemoryAnswer, MemoryQuestion, UsageAnswer, UsageQuestion } from './messages.ts';
+import { toResidentBytes } from './process-tree.ts';
 
 const PRELOAD = new URL('report-usage.ts', import.meta.url).href;
 
@@ -57,10 +57,11 @@ export class Child implements AsyncDisposable {
     return await this.ask<MemoryAnswer>(question);
   }
 
-  /** Resident set size, bytes, as reported by the system. */
+  /** Resident set size of the process and its descendants, bytes, as reported by the system. */
   async residentBytes(): Promise<number> {
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(this.process.pid)]);
-    return Number(stdout) * 1024;
+    const { pid } = this.process;
+    if (pid === undefined) throw new Error(`${this.name} did not start`);
+    return await toResidentBytes(pid);
   }
 
   /** Kills the process and waits for its exit. */

@@ -110,6 +110,24 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
+    title: 'Requests of 50 words',
+    words:
+      'JSON answers of 50 words, all at once. `simulator-json` is the service as it is built, with its instant simulator; the floor is the same service with a ' +
+      'model that costs nothing, and *service − floor* is what the simulator adds. In `gateway-json` the service stands before a Chat ' +
+      'Completions server; the floor is a bare relay that asks the same server without streaming, and neither validates nor stores.',
+    cases: [
+      { name: 'simulator-json', figures: ['requests per second'] },
+      { name: 'gateway-json', figures: ['requests per second'] },
+    ],
+  },
+  {
+    title: 'Deltas at the pace of a model',
+    words:
+      'Streams with a delta every 10 ms from a Chat Completions server, through the service as it is built and through the bare relay. ' +
+      '*service − floor* is what the service adds to the time of the relay.',
+    cases: [{ name: 'paced' }],
+  },
+  {
     title: 'Operation',
     words:
       'What an operator adds to a turn: metrics, limits and usage records (*on*), and traces of one turn in a hundred, sent to a collector. ' +
@@ -124,6 +142,13 @@ export const SECTIONS: readonly Section[] = [
       '`GET /healthz` that is sent again and again meanwhile. Every request is one that a client may send, of at most 16 MiB. The floor is bare ' +
       '`node:http` that only parses the body; it accepts what the service refuses.',
     cases: [{ name: 'hostile' }],
+  },
+  {
+    title: 'Memory after load',
+    words:
+      'Resident memory of the service as it is built and of its child processes, right after JSON turns with its simulator, stored in ' +
+      'SQLite, and after a rest. The floor is bare `node:http` with a bounded store in memory.',
+    cases: [{ name: 'memory' }],
   },
   {
     title: 'The process',

@@ -9,8 +9,16 @@ import { FloorResponse } from './floor-response.ts';
 import { FloorSnapshots } from './floor-snapshot.ts';
 import { listen } from './listen.ts';
 import { readText } from './read-text.ts';
+import { relayJson } from './relay-json.ts';
 import { SseData } from './sse-data.ts';
 import { SSE_DONE, toSseFrame, toSseFrames, toSseHeaders } from './sse-format.ts';
+
+/** The members of a request that the relay reads. */
+interface Question {
+  readonly model: string;
+  readonly input: string;
+  readonly stream?: boolean;
+}
 
 /** The members of a chunk that the relay reads. */
 interface Chunk {
@@ -22,10 +30,14 @@ const upstream = new URL(`${process.env.UPSTREAM ?? ''}/v1/chat/completions`);
 const agent = new Agent({ keepAlive: true });
 
 const server = createServer((request, reply) => {
-  readText(request, (text) => ask(JSON.parse(text) as { readonly model: string; readonly input: string }, reply));
+  readText(request, (text) => {
+    const asked = JSON.parse(text) as Question;
+    if (asked.stream === true) ask(asked, reply);
+    else relayJson(asked.model, asked.input, { url: upstream, agent }, reply);
+  });
 });
 
-function ask({ model, input }: { readonly model: string; readonly input: string }, reply: ServerResponse): void {
+function ask({ model, input }: Question, reply: ServerResponse): void {
   const body = toChatBody(model, input);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const response = new FloorResponse(new FloorSnapshots({ model, metadata: {} }));
