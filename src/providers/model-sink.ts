@@ -10,6 +10,12 @@ export interface ModelSink {
   readonly isClosed: boolean;
 
   /**
+   * Whether nobody reads the answer before its end, neither a client nor a policy: a provider may then ask its upstream for all of it
+   * at once. Absent: it is read as it comes.
+   */
+  readonly isReadAtEnd?: boolean | undefined;
+
+  /**
    * Takes a batch of events; an empty one says that the model is alive. If it returns a promise, the provider must wait for it before the next write. Never throws; the
    * promise never rejects.
    */

@@ -40,6 +40,11 @@ export interface Capabilities {
   /** `stream_options.include_usage`. */
   readonly streamUsage: boolean;
   /**
+   * Whether answers that nobody reads before their end are asked for without `stream`, which takes half of the CPU: `bounded`, those
+   * whose `max_output_tokens` is known; `always`; `never`.
+   */
+  readonly wholeAnswers: 'bounded' | 'always' | 'never';
+  /**
    * How the server counts the tokens of a chat request: vLLM's `tokenize` beside the versioned paths, `input_tokens` below
    * `/chat/completions` (llama.cpp), or not at all.
    */
@@ -67,6 +72,7 @@ const GENERIC: Capabilities = {
   verbosity: false,
   maxTokensField: 'max_tokens',
   streamUsage: true,
+  wholeAnswers: 'bounded',
   tokenCount: 'none',
 };
 

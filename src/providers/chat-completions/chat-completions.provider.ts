@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
 import type { IdGenerator, Item, ResponseSettings } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
+import type { Clock, Timer } from '../../time/index.js';
 import { ModelError } from '../model-error.js';
 import type { ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
@@ -31,8 +31,14 @@ import {
 } from '../upstream-errors/index.js';
 import { traceHeaders } from '../trace-headers.js';
 import { ModelLister } from './models/index.js';
-import { reasoningOf, toChatRequest } from './request/index.js';
+import { type AnswerForm, reasoningOf, toChatRequest } from './request/index.js';
 import { callIdOfCall, ToolTable } from './tools/index.js';
+
+/** Between two signs of life while a whole answer is waited for, ms. */
+const SIGN_OF_LIFE_MS = 1000;
+
+/** Statuses of servers that refuse a request for what it is. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 405, 422, 501]);
 
 /** A Chat Completions server. */
 export interface ChatCompletionsOptions {
@@ -48,6 +54,8 @@ export interface ChatCompletionsOptions {
   readonly forward: readonly string[];
   /** Request members that are not sent. */
   readonly omit: ReadonlySet<string>;
+  /** Time for an answer that is asked for without `stream`, ms. */
+  readonly wholeMs: number;
   /** Values that are redacted from error messages. */
   readonly secrets: readonly string[];
 }
@@ -67,6 +75,8 @@ export class ChatCompletionsProvider extends PushingProvider {
   private readonly client: UpstreamClient;
   private readonly lister: ModelLister;
   private readonly counting: TokenRoute | null;
+  /** Whether the server has refused to answer without `stream`. */
+  private mustStream = false;
   private readonly outages = new OutageLog(new Logger(ChatCompletionsProvider.name));
 
   constructor(
@@ -86,24 +96,41 @@ export class ChatCompletionsProvider extends PushingProvider {
 
   override async push(turn: Turn, sink: ModelSink): Promise<void> {
     const capabilities = this.lister.capabilitiesOf(turn.settings.model);
-    const { body, tools } = toChatRequest(turn, capabilities, this.options);
+    const form = this.chooseForm(turn, capabilities, sink);
+    if (await this.ask(turn, sink, capabilities, form)) return;
+    this.mustStream = true;
+    await this.ask(turn, sink, capabilities, 'stream');
+  }
+
+  /** Asks for an answer and writes it; false if the server gives it only as a stream. */
+  private async ask(turn: Turn, sink: ModelSink, capabilities: Capabilities, form: AnswerForm): Promise<boolean> {
+    const { body, tools } = toChatRequest(turn, capabilities, this.options, form);
     const reader = this.createReader(turn, tools);
+    const alive = form === 'whole' ? this.keepAlive(sink) : null;
     try {
       const answer = await this.client.post('/chat/completions', JSON.stringify(body), sink.signal, {
         headers: traceHeaders(turn),
+        ...(form === 'whole' ? { totalMs: this.options.wholeMs } : {}),
       });
-      if (answer.status < 200 || answer.status > 299) throw await this.refusal(answer);
+      if (answer.status < 200 || answer.status > 299) {
+        const refusal = await this.refusal(answer);
+        if (form === 'whole' && isAboutStreams(answer, refusal)) return false;
+        throw refusal;
+      }
       await readAnswer(answer, reader, sink, this.options.secrets);
     } catch (error) {
       sink.signal.throwIfAborted();
       // Errors after the finish reason are ignored.
       if (reader.finished === undefined) throw this.explain(error);
+    } finally {
+      alive?.cancel();
     }
-    if (sink.isClosed) return;
+    if (sink.isClosed) return true;
     const { finished } = reader;
     if (finished === undefined) throw this.explain(new Error('the stream ended without a finish reason'));
     if (finished === 'error') throw this.explain(new Error("the model's server reported an error"));
     await sink.write(reader.end(finished));
+    return true;
   }
 
   /** Asks the server for an exact count, if it can. Else counts only what is sent: offered tools, and reasoning if the server accepts it. */
@@ -127,6 +154,21 @@ export class ChatCompletionsProvider extends PushingProvider {
   /** Closes all connections. */
   override destroy(): Promise<void> {
     return this.client.destroy();
+  }
+
+  /** Nobody must wait for ever: an answer without a bound is streamed, so that its silence can be noticed. */
+  private chooseForm({ settings }: Turn, { wholeAnswers }: Capabilities, sink: ModelSink): AnswerForm {
+    if (sink.isReadAtEnd !== true || this.mustStream || wholeAnswers === 'never') return 'stream';
+    return wholeAnswers === 'always' || settings.max_output_tokens != null ? 'whole' : 'stream';
+  }
+
+  /** An answer that comes at once has a limit of its own: until then the model does not count as silent. */
+  private keepAlive(sink: ModelSink): Timer {
+    const timer = this.dependencies.clock.schedule(SIGN_OF_LIFE_MS, () => {
+      void sink.write([]);
+      timer.refresh();
+    });
+    return timer;
   }
 
   /** The server's count of a turn; null if it does not count such turns. */
@@ -169,6 +211,11 @@ export class ChatCompletionsProvider extends PushingProvider {
     const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'));
     return new AnswerReader(calls);
   }
+}
+
+/** Whether a server refuses to answer without `stream`: some models only stream. */
+function isAboutStreams({ status }: UpstreamAnswer, { message }: ModelError): boolean {
+  return REFUSALS.has(status) && /\bstream/i.test(message);
 }
 
 /** The ModelError for an error: a timeout, a server that cannot be reached, or else a broken connection. */

@@ -5,7 +5,12 @@ import type { ServerEntry } from './server-entry.js';
 /** An entry of PROVIDERS_FILE for a Chat Completions server. */
 export interface ChatCompletionsEntry extends ServerEntry {
   readonly dialect?: Dialect;
-  readonly timeouts?: { readonly connect_ms?: number; readonly first_byte_ms?: number; readonly idle_ms?: number };
+  readonly timeouts?: {
+    readonly connect_ms?: number;
+    readonly first_byte_ms?: number;
+    readonly idle_ms?: number;
+    readonly whole_ms?: number;
+  };
   readonly capabilities?: Readonly<Record<string, unknown>>;
 }
 
@@ -30,6 +35,7 @@ export const CAPABILITY_NAMES = {
   verbosity: 'verbosity',
   max_tokens_field: 'maxTokensField',
   stream_usage: 'streamUsage',
+  whole_answers: 'wholeAnswers',
   token_count: 'tokenCount',
 } as const satisfies Record<string, keyof Capabilities>;
 
@@ -54,5 +60,6 @@ export const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, 
   verbosity: flag,
   max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
   stream_usage: flag,
+  whole_answers: oneOf('bounded', 'always', 'never'),
   token_count: oneOf('tokenize', 'input_tokens', 'none'),
 };

@@ -14,7 +14,12 @@ export class ChatCompletionsKind extends ProviderKind {
   override readonly members = {
     ...SERVER_MEMBERS,
     dialect: { enum: DIALECTS },
-    timeouts: object({ connect_ms: milliseconds, first_byte_ms: milliseconds, idle_ms: milliseconds }),
+    timeouts: object({
+      connect_ms: milliseconds,
+      first_byte_ms: milliseconds,
+      idle_ms: milliseconds,
+      whole_ms: milliseconds,
+    }),
     capabilities: object(CAPABILITY_SCHEMAS),
   };
   override readonly required = ['base_url'];

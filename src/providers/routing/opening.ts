@@ -52,6 +52,10 @@ export class Opening implements ModelSink {
     return this.isGivenUp || this.sink.isClosed;
   }
 
+  get isReadAtEnd(): boolean | undefined {
+    return this.sink.isReadAtEnd;
+  }
+
   /** Whether events have reached the client, so that no other target can be tried. */
   get hasBegun(): boolean {
     return this.held === null;

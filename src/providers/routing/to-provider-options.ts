@@ -7,7 +7,7 @@ import {
 import { CAPABILITY_NAMES, type ChatCompletionsEntry } from './chat-completions-entry.js';
 import { toAddress } from './server-entry.js';
 
-const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000 };
+const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000, wholeMs: 600_000 };
 
 /** Translates an entry of the file, with defaults. `secrets` are redacted from error messages. */
 export function toProviderOptions(
@@ -24,6 +24,7 @@ export function toProviderOptions(
       firstByteMs: timeouts.first_byte_ms ?? DEFAULT_TIMEOUTS.firstByteMs,
       idleMs: timeouts.idle_ms ?? DEFAULT_TIMEOUTS.idleMs,
     }),
+    wholeMs: timeouts.whole_ms ?? DEFAULT_TIMEOUTS.wholeMs,
     capabilities: capabilitiesOf(dialect, known),
     configured: new Set(Object.keys(known) as (keyof Capabilities)[]),
     discover: entry.discover ?? true,

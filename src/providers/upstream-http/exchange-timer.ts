@@ -15,7 +15,10 @@ export class UpstreamTimeoutError extends Error {
   override readonly name = 'UpstreamTimeoutError';
 }
 
-/** Enforces the timeouts of one exchange: its signal aborts with the parent signal, or with UpstreamTimeoutError. */
+/**
+ * Enforces the timeouts of one exchange: its signal aborts with the parent signal, or with UpstreamTimeoutError. With `totalMs` there
+ * is one limit for all of it.
+ */
 export class ExchangeTimer {
   private readonly controller = new AbortController();
   private readonly onAbort = (): void => this.controller.abort(this.parent.reason);
@@ -24,14 +27,20 @@ export class ExchangeTimer {
   private isRunning = true;
   private restLimitMs: number | null = null;
   /** Whether pieces do not restart the timer any more. */
-  private isFixed = false;
+  private isFixed: boolean;
 
   constructor(
     private readonly parent: AbortSignal,
     private readonly clock: Clock,
     private readonly timeouts: Timeouts,
+    totalMs?: number,
   ) {
-    this.timer = clock.schedule(timeouts.firstByteMs, () => this.expire('sent no answer', timeouts.firstByteMs));
+    this.isFixed = totalMs !== undefined;
+    const limitMs = totalMs ?? timeouts.firstByteMs;
+    this.timer = clock.schedule(limitMs, () => {
+      if (this.isFixed) this.stop('sent no whole answer', limitMs);
+      else this.expire('sent no answer', limitMs);
+    });
     if (parent.aborted) this.onAbort();
     parent.addEventListener('abort', this.onAbort, { once: true });
   }

@@ -28,6 +28,8 @@ export interface PostOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the body is compressed with zstd. */
   readonly compresses?: boolean;
+  /** The time for the whole exchange, ms; the timeouts of the address do not apply then. */
+  readonly totalMs?: number;
 }
 
 /** Lifetime of an idle connection, ms. Most servers close idle connections after 5 s or more. */
@@ -69,11 +71,11 @@ export class UpstreamClient {
 
   /** Posts JSON. Rejects with the same errors as UpstreamAnswer.read, other than those of `take`. */
   async post(path: string, json: string, signal: AbortSignal, options: PostOptions = {}): Promise<UpstreamAnswer> {
-    const { compresses = false, headers = {} } = options;
+    const { compresses = false, headers = {}, totalMs } = options;
     const own = { ...JSON_HEADERS, ...(compresses ? { 'content-encoding': 'zstd' } : {}) };
     const body = compresses ? await compress(json) : json;
     signal.throwIfAborted();
-    return this.exchange('POST', path, { ...own, ...this.address.headers, ...headers }, body, signal);
+    return this.exchange('POST', path, { ...own, ...this.address.headers, ...headers }, body, signal, totalMs);
   }
 
   /** Gets a JSON document. Throws NoDocumentError for a status other than 200 and for invalid JSON. */
@@ -106,9 +108,10 @@ export class UpstreamClient {
     headers: Readonly<Record<string, string>>,
     body: string | Uint8Array | null,
     signal: AbortSignal,
+    totalMs?: number,
   ): Promise<UpstreamAnswer> {
     const url = toUrl(this.address, path);
-    const exchangeTimer = new ExchangeTimer(signal, this.clock, this.address.timeouts);
+    const exchangeTimer = new ExchangeTimer(signal, this.clock, this.address.timeouts, totalMs);
     const request: Dispatcher.RequestOptions = {
       origin: this.origin,
       path: url.pathname + url.search,

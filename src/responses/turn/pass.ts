@@ -50,6 +50,8 @@ export class Pass implements ModelSink {
   isClosed = false;
   /** Aborts when the turn is stopped, or its client has ended this pass. */
   readonly signal: AbortSignal;
+  /** Whether neither a client nor a policy reads the answer before its end. */
+  readonly isReadAtEnd: boolean;
   /** Whether a policy answers it. */
   private isOwn = false;
   private finish: Finish | null = null;
@@ -74,7 +76,9 @@ export class Pass implements ModelSink {
     private readonly dependencies: PassDependencies,
     public isAccepted: boolean,
   ) {
-    this.signal = dependencies.turn.signal;
+    const { turn, delivery, policies } = dependencies;
+    this.signal = turn.signal;
+    this.isReadAtEnd = !delivery.isStream && turn.run === null && policies.every((policy) => policy.look === undefined);
   }
 
   /**

@@ -201,5 +201,6 @@ function answering(answers: ChatAnswers, quirks: Quirks): Responder {
     toReply(answers, quirks, {
       model: body.model ?? 'unnamed',
       includeUsage: body.stream_options?.include_usage === true,
+      stream: body.stream,
     });
 }

@@ -21,7 +21,7 @@ export type Reply =
 
 /** The reply that gives the answers in an upstream's own wording. */
 export function toReply(answers: ChatAnswers, quirks: Quirks, asked: Asked): Reply {
-  if (quirks.json === true) {
+  if (quirks.json === true || asked.stream === false) {
     return textReply(JSON.stringify(toCompletion(answers, quirks, asked)), 'application/json', quirks);
   }
   return streamReply(toFrames(toChunks(answers, quirks, asked), quirks), quirks);

@@ -9,6 +9,8 @@ export type ChatObject = Readonly<Record<string, unknown>>;
 export interface Asked {
   readonly model: string;
   readonly includeUsage: boolean;
+  /** False: the whole answer is asked for. */
+  readonly stream?: boolean | undefined;
 }
 
 /** The chunks of a streamed answer, in an upstream's own wording. */
@@ -32,11 +34,14 @@ export function toChunks(answers: ChatAnswers, quirks: Quirks, asked: Asked): re
 /** The same answer as one body, for upstreams that do not stream. */
 export function toCompletion(answers: ChatAnswers, quirks: Quirks, asked: Asked): ChatObject {
   const message: Record<string, unknown> = { role: 'assistant', content: null };
-  for (const { delta } of toDeltas(answers, { ...quirks, callArguments: quirks.callArguments ?? 'whole' })) {
+  const content: unknown[] = [];
+  for (const { delta, logprobs } of toDeltas(answers, { ...quirks, callArguments: quirks.callArguments ?? 'whole' })) {
+    content.push(...(logprobs ?? []));
     for (const [member, value] of Object.entries(delta)) message[member] = joined(message[member], value);
   }
   const usage = quirks.usage === 'absent' ? {} : { usage: usageOf(answers) };
-  const choices = [{ index: 0, message, logprobs: null, finish_reason: finishOf(answers) }];
+  const logprobs = content.length === 0 ? null : { content };
+  const choices = [{ index: 0, message, logprobs, finish_reason: finishOf(answers) }];
   return envelope('chat.completion', { choices, ...usage }, quirks, asked);
 }
 

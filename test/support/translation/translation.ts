@@ -45,9 +45,13 @@ export class Translation implements AsyncDisposable {
   /** `models` are further entries of the providers file. */
   static async start(variants: Variants = {}, models: readonly object[] = []): Promise<Translation> {
     const upstream = await ChatUpstream.start();
-    const named = Object.entries({ generic: {}, ...variants });
+    const named = Object.entries<Members>({ generic: {}, ...variants });
     const providersBeside = Object.fromEntries(
-      named.map(([name, settings]) => [name, { base_url: upstream.baseUrl, ...settings }]),
+      named.map(([name, settings]) => {
+        // What is compared are requests for streams.
+        const capabilities = { whole_answers: 'never', ...(settings['capabilities'] as Members | undefined) };
+        return [name, { base_url: upstream.baseUrl, ...settings, capabilities }];
+      }),
     );
     const entries = named.map(([name]) => ({ name, provider: name, model: 'upstream-model' }));
     try {

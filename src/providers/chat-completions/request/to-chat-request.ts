@@ -17,6 +17,9 @@ export interface TranslationOptions {
   readonly omit: ReadonlySet<string>;
 }
 
+/** How an answer is asked for: in pieces, or all of it at once. */
+export type AnswerForm = 'stream' | 'whole';
+
 /** The body of a chat request, and the tools that its answer may call. */
 export interface ChatRequest {
   readonly body: Readonly<Record<string, unknown>>;
@@ -24,7 +27,12 @@ export interface ChatRequest {
 }
 
 /** Translates a turn. Throws ModelError 400 for anything that the upstream does not support. */
-export function toChatRequest(turn: Turn, capabilities: Capabilities, options: TranslationOptions): ChatRequest {
+export function toChatRequest(
+  turn: Turn,
+  capabilities: Capabilities,
+  options: TranslationOptions,
+  form: AnswerForm = 'stream',
+): ChatRequest {
   const { settings, context } = turn;
   const { omit } = options;
   const tools = new ToolTable(settings.tools, context);
@@ -35,8 +43,8 @@ export function toChatRequest(turn: Turn, capabilities: Capabilities, options: T
   const body: Record<string, unknown> = {
     model: settings.model,
     messages: placeSystemMessages(messages, capabilities),
-    stream: true,
-    ...(capabilities.streamUsage ? { stream_options: { include_usage: true } } : {}),
+    stream: form === 'stream',
+    ...(form === 'stream' && capabilities.streamUsage ? { stream_options: { include_usage: true } } : {}),
     ...chooseTools(turn, tools, capabilities),
     ...format,
     ...toSampling(turn, capabilities),
