@@ -39,7 +39,8 @@ export function toResponsesBody(traffic: UpstreamTraffic, conversation?: string)
 
 /** The body of a Responses request for this traffic without streaming. */
 export function toJsonResponsesBody(traffic: UpstreamTraffic, store: boolean): string {
-  return JSON.stringify({ model: toModel(traffic), input: INPUT, store });
+  // With a bound, so that the service may ask for the whole answer.
+  return JSON.stringify({ model: toModel(traffic), input: INPUT, store, max_output_tokens: 4096 });
 }
 
 function toModel({ deltas, burst, gapMs }: UpstreamTraffic): string {

@@ -9,7 +9,7 @@ import { startBuiltService, startFloor } from './programs.ts';
 const MODEL = 'gpt-4.1';
 
 /** Deltas that the simulator sends per turn of the event loop. */
-const BURST = 8;
+const BURST = 64;
 
 /** Factor on turns per round, because the answers are short. */
 const MORE_TURNS = 4;

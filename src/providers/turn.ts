@@ -10,7 +10,7 @@ export interface Turn {
   readonly sessionId: string;
   /** New items only: the input of the request or, in a further pass of the same response, the items added since the last pass. */
   readonly input: readonly Item[];
-  /** The whole transcript, oldest first: the chain of `previous_response_id`, then the input. Built on access. */
+  /** The whole transcript, oldest first: the chain of `previous_response_id`, then the input. Built on access: a copy of the turn (`{ ...turn }`) is without it. */
   readonly context: readonly Item[];
   /** Model, instructions, tools, sampling and the rest, after defaults. */
   readonly settings: ResponseSettings;
