@@ -3,9 +3,6 @@ import { cutText } from './cut-text.js';
 import { spend } from './pace.js';
 import { loadTokenizer, tokenizer } from './tokenizer.js';
 
-/** Counts special tokens such as `<|endoftext|>` as plain text. */
-const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-
 /** Relative cost of a character in text with many tokens per character. */
 const DENSE_COST = 16;
 
@@ -55,5 +52,5 @@ export class Count {
 
 /** Tokens of a text of the length that `cutText` gives. */
 export function countChunk(chunk: string): number {
-  return tokenizer().countTokens(chunk, PLAIN_TEXT);
+  return tokenizer().countTokens(chunk);
 }

@@ -3,28 +3,25 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import type { GptEncoding } from 'gpt-tokenizer/GptEncoding';
-
-import { buildTokenizer } from './build-tokenizer.js';
-
-const require = createRequire(import.meta.url);
+import { BytePairs } from './byte-pairs.js';
+import { Vocabulary } from './vocabulary.js';
 
 /** The tokens of o200k_base, one a line. */
-const VOCABULARY = require.resolve('gpt-tokenizer/data/o200k_base.tiktoken');
+const VOCABULARY = createRequire(import.meta.url).resolve('gpt-tokenizer/data/o200k_base.tiktoken');
 
-let loaded: GptEncoding | null = null;
+let loaded: BytePairs | null = null;
 let loading: Promise<void> | null = null;
 
 /**
- * The tokenizer of o200k_base. It takes 0.25 s and 50 MB, and is not needed if providers report usage: it is loaded on
- * first use, at once unless `loadTokenizer` was awaited.
+ * The tokenizer of o200k_base. It is not needed if providers report usage: it is loaded on first use, at once unless
+ * `loadTokenizer` was awaited.
  */
-export function tokenizer(): GptEncoding {
+export function tokenizer(): BytePairs {
   if (loaded === null) {
-    const steps = buildTokenizer(requireLibrary(), readFileSync(VOCABULARY));
+    const steps = Vocabulary.read(readFileSync(VOCABULARY));
     let step = steps.next();
     while (step.done !== true) step = steps.next();
-    loaded = step.value;
+    loaded = new BytePairs(step.value);
   }
   return loaded;
 }
@@ -37,14 +34,10 @@ export function loadTokenizer(): Promise<void> | undefined {
 }
 
 async function loadInSteps(): Promise<void> {
-  const steps = buildTokenizer(requireLibrary(), await readFile(VOCABULARY));
+  const steps = Vocabulary.read(await readFile(VOCABULARY));
   while (loaded === null) {
     const step = steps.next();
-    if (step.done === true) loaded = step.value;
+    if (step.done === true) loaded = new BytePairs(step.value);
     else await nextLoopTurn();
   }
-}
-
-function requireLibrary(): typeof GptEncoding {
-  return (require('gpt-tokenizer/GptEncoding') as { readonly GptEncoding: typeof GptEncoding }).GptEncoding;
 }

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { decodeGenerator, encode } from 'gpt-tokenizer/encoding/o200k_base';
+
+import { tokenizer } from './tokenizer.js';
+
+const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
+
+/** Texts in which words of many scripts, signs and spaces meet. The library skips byte order marks. */
+const texts = fc
+  .array(
+    fc.oneof(
+      fc.string({ maxLength: 12 }),
+      fc.string({ unit: 'binary', maxLength: 12 }),
+      fc.constantFrom(
+        'The garden',
+        " doesn't",
+        'ANTIPHON',
+        '今天天气很好',
+        '👩‍👩‍👧‍👦',
+        'हिन्दी',
+        ' naïve',
+        '\r\n\n  ',
+        '=-=-=',
+        '\ud800',
+        '\udc00x',
+      ),
+    ),
+    { maxLength: 20 },
+  )
+  .map((parts) => parts.join('').replaceAll('\ufeff', ''));
+
+describe('byte pairs', () => {
+  it('are the tokens of the library, in texts of all scripts', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const tokens = encode(text, PLAIN_TEXT);
+        expect(tokenizer().encode(text)).toEqual(tokens);
+        expect(tokenizer().countTokens(text)).toBe(tokens.length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('are decoded to the texts that the library gives', () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const tokens = encode(text, PLAIN_TEXT);
+        expect([...tokenizer().decodeGenerator(tokens)]).toEqual([...decodeGenerator(tokens)]);
+      }),
+    );
+  });
+
+  it.each(['\ufeffusing System;', 'a \ufeff b', '<|endoftext|>', '👩‍👩‍👧‍👦 é'])('give %j back', (text) => {
+    const tokens = tokenizer().encode(text);
+    expect([...tokenizer().decodeGenerator(tokens)].join('')).toBe(text);
+  });
+
+  it('take words of any length', () => {
+    const word = '漢字仮名'.repeat(300);
+    expect([...tokenizer().decodeGenerator(tokenizer().encode(word))].join('')).toBe(word);
+  });
+
+  it('do not carry the rest of a torn character into the next text', () => {
+    const [first = 0] = tokenizer().encode('\u{10348}');
+    expect([...tokenizer().decodeGenerator([first])].join('')).toBe('');
+    expect([...tokenizer().decodeGenerator(tokenizer().encode('next'))]).toEqual(['next']);
+  });
+});
