@@ -37,4 +37,4 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
 # The flags of `npm start`. Node is process 1, so that SIGTERM reaches it.
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=64", "dist/main.js"]
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=8", "dist/main.js"]

@@ -37,7 +37,7 @@ export class BytePairs {
   constructor(private readonly vocabulary: Vocabulary) {}
 
   /** The number of tokens of a text. */
-  countTokens(text: string, _options?: object): number {
+  countTokens(text: string): number {
     let tokens = 0;
     for (const word of wordsOf(text)) {
       const length = this.write(word);
@@ -47,7 +47,7 @@ export class BytePairs {
   }
 
   /** The tokens of a text. */
-  encode(text: string, _options?: object): number[] {
+  encode(text: string): number[] {
     const tokens: number[] = [];
     for (const word of wordsOf(text)) {
       const length = this.write(word);

@@ -7,8 +7,6 @@ export interface TokenPiece {
   readonly tokens: number;
 }
 
-const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-
 /** Code points that combine with the previous character: marks, joiners, variation selectors, skin tones. */
 const CONTINUES = /^[\p{M}\u200d\ufe0e\ufe0f\u{1f3fb}-\u{1f3ff}]/u;
 
@@ -38,7 +36,7 @@ function split(text: string, limit: number): readonly TokenPiece[] {
   let tokens = 0;
   for (const chunk of cutText(text)) {
     if (tokens > limit) break;
-    for (const piece of decodePieces(tokenizer().encode(chunk, PLAIN_TEXT))) {
+    for (const piece of decodePieces(tokenizer().encode(chunk))) {
       tokens += piece.tokens;
       const last = pieces.at(-1);
       const continues = CONTINUES.test(piece.text) || last?.text.endsWith('\u200d') === true;
