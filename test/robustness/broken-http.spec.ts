@@ -14,7 +14,7 @@ let client: RawClient;
 
 // Before it closes.
 afterAll(() => client.close());
-const service = useService({});
+const service = useService({ environment: { SIMULATOR_CONTROL: true } });
 
 beforeAll(() => {
   client = new RawClient(service.port);
@@ -128,7 +128,8 @@ describe('what is not HTTP', () => {
   it('is never mixed into a stream that is running', async () => {
     const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
     const socket = await openSocket(service.port);
-    socket.write(`${POST}content-length: ${body.length}\r\n\r\n${body}`);
+    // Slow, so that it runs for a while after its first bytes.
+    socket.write(`${POST}x-simulate: latency=20/20\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     socket.once('readable', () => socket.write('garbage\r\n\r\n'));
     await once(socket, 'readable');
     const text = await receiveAll(socket);
