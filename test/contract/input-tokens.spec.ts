@@ -135,7 +135,8 @@ describe.each(TWO_STATES)('counts of the simulator in $state', ({ state, open })
 });
 
 describe('counts in conversations', () => {
-  const service = useFreshService({});
+  // Slow, so that a turn runs while tokens are counted.
+  const service = useFreshService({ environment: { SIMULATOR_LATENCY: '40/10' } });
   const conversation = 'conv_1';
 
   beforeEach(async () => {

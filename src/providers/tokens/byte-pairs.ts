@@ -17,6 +17,9 @@ const USUAL_WORD = 1024;
 /** Texts of tokens that are kept: making them takes longer than finding them. */
 const MOST_TEXTS = 10_000;
 
+/** Words whose tokens are kept: the work of joining grows with the square of the length, and the same words come again. */
+const MOST_WORDS = 10_000;
+
 const encoder = new TextEncoder();
 
 /**
@@ -31,6 +34,9 @@ export class BytePairs {
   /** The rank of each part joined to the next one. */
   private ranks = new Int32Array(USUAL_WORD + 1);
 
+  /** The tokens of words that are no token. */
+  private readonly words = new Map<string, readonly number[]>();
+
   /** The texts of tokens that were decoded. */
   private readonly texts = new Map<number, string | null>();
 
@@ -41,7 +47,7 @@ export class BytePairs {
     let tokens = 0;
     for (const word of wordsOf(text)) {
       const length = this.write(word);
-      tokens += this.vocabulary.find(this.bytes, 0, length) === -1 ? this.join(length) : 1;
+      tokens += this.vocabulary.find(this.bytes, 0, length) === -1 ? this.tokensOf(word, length).length : 1;
     }
     return tokens;
   }
@@ -52,7 +58,7 @@ export class BytePairs {
     for (const word of wordsOf(text)) {
       const length = this.write(word);
       const token = this.vocabulary.find(this.bytes, 0, length);
-      if (token === -1) this.encodeParts(length, tokens);
+      if (token === -1) tokens.push(...this.tokensOf(word, length));
       else tokens.push(token);
     }
     return tokens;
@@ -99,11 +105,18 @@ export class BytePairs {
     return word.length;
   }
 
-  private encodeParts(length: number, tokens: number[]): void {
+  /** The tokens of the word that was written. */
+  private tokensOf(word: string, length: number): readonly number[] {
+    const known = this.words.get(word);
+    if (known !== undefined) return known;
+    const tokens: number[] = [];
     const parts = this.join(length);
     for (let part = 0; part < parts; part++) {
       tokens.push(this.vocabulary.find(this.bytes, this.startOf(part), this.startOf(part + 1)));
     }
+    if (this.words.size === MOST_WORDS) this.words.clear();
+    this.words.set(copyOf(word), tokens);
+    return tokens;
   }
 
   /** Joins the bytes of the word to tokens. Returns their number. */
@@ -139,6 +152,11 @@ export class BytePairs {
   private startOf(part: number): number {
     return this.starts[part] ?? 0;
   }
+}
+
+/** A word that does not retain the text that it was cut from. */
+function copyOf(word: string): string {
+  return Buffer.from(word, 'utf16le').toString('utf16le');
 }
 
 function wordsOf(text: string): readonly string[] {
