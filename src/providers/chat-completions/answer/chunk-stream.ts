@@ -23,7 +23,7 @@ export class ChunkStream {
   /** Writes the events of a piece. A returned promise signals backpressure and rejects with the upstream's ModelError. */
   take(piece: Uint8Array): Promise<void> | undefined {
     const { answer, reader, sink } = this;
-    const waiting = this.write(() => this.events.read(piece));
+    const waiting = this.write(piece);
     if (this.isDone) answer.complete();
     else if (sink.isClosed) answer.abort();
     else if (reader.finished !== undefined) answer.limitRest(END_LIMIT_MS);
@@ -32,13 +32,15 @@ export class ChunkStream {
 
   /** Writes the events that remain after the end of the body. */
   end(): Promise<void> | undefined {
-    return this.write(() => this.events.end());
+    return this.write(null);
   }
 
-  private write(read: () => void): Promise<void> | undefined {
+  /** Writes the events of a piece, or without one those after the last. */
+  private write(piece: Uint8Array | null): Promise<void> | undefined {
     let failure: { readonly error: unknown } | null = null;
     try {
-      read();
+      if (piece === null) this.events.end();
+      else this.events.read(piece);
     } catch (error) {
       failure = { error };
     }

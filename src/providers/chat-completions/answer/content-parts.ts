@@ -1,27 +1,36 @@
 import type { Annotation } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
-import type { ChatDelta } from './chat-chunk.js';
 
-/** The output text and the reasoning of a delta. */
-export interface DeltaTexts {
+/** The output text and the reasoning of a list of parts. */
+export interface PartTexts {
   readonly reasoning: string;
   readonly text: string;
 }
 
-/** Reads the texts of a delta. Content is a string, or parts of which some are reasoning. */
-export function readTexts({ content, reasoning_content: own, reasoning: other, ...delta }: ChatDelta): DeltaTexts {
-  // Some upstreams repeat the same reasoning in several members.
-  const thought = nonEmpty(own) ?? nonEmpty(other) ?? detailsOf(delta);
-  if (typeof content === 'string') return { reasoning: thought, text: content };
+const NO_TEXTS: PartTexts = { reasoning: '', text: '' };
+
+/** Reads content that is a list of parts, of which some are reasoning. */
+export function readParts(content: unknown): PartTexts {
   const parts = objectsIn(content);
+  if (parts.length === 0) return NO_TEXTS;
   return {
-    reasoning: thought + join(parts.filter(isThought).map(({ thinking, text }) => thinking ?? text)),
+    reasoning: join(parts.filter(isThought).map(({ thinking, text }) => thinking ?? text)),
     text: join(parts.filter((part) => !isThought(part)).map(({ text }) => text)),
   };
 }
 
-/** URL citations of a delta in the form of the Responses API. */
-export function readAnnotations({ annotations }: ChatDelta): readonly Annotation[] {
+/** The text of `reasoning_details`. */
+export function textOfDetails(details: unknown): string {
+  return join(objectsIn(details).map(({ text, summary }) => text ?? summary));
+}
+
+/** A string; anything else is empty. */
+export function textOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The URL citations of `annotations` in the form of the Responses API. */
+export function readAnnotations(annotations: unknown): readonly Annotation[] {
   return objectsIn(annotations).flatMap(({ type, url_citation: citation }) => {
     if (type !== 'url_citation' || !isObject(citation) || typeof citation.url !== 'string') return [];
     const { url, title, start_index: start, end_index: end } = citation;
@@ -35,14 +44,6 @@ export function readAnnotations({ annotations }: ChatDelta): readonly Annotation
       },
     ];
   });
-}
-
-function detailsOf({ reasoning_details: details }: ChatDelta): string {
-  return join(objectsIn(details).map(({ text, summary }) => text ?? summary));
-}
-
-function nonEmpty(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function isThought({ type }: Readonly<Record<string, unknown>>): boolean {
