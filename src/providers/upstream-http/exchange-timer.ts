@@ -15,13 +15,11 @@ export class UpstreamTimeoutError extends Error {
   override readonly name = 'UpstreamTimeoutError';
 }
 
-/**
- * Enforces the timeouts of one exchange: its signal aborts with the parent signal, or with UpstreamTimeoutError. With `totalMs` there
- * is one limit for all of it.
- */
+/** Enforces the timeouts of one exchange, and that it ends with the turn. With `totalMs` there is one limit for all of it. */
 export class ExchangeTimer {
-  private readonly controller = new AbortController();
-  private readonly onAbort = (): void => this.controller.abort(this.parent.reason);
+  /** Called with the reason of the signal, or with UpstreamTimeoutError. */
+  onStop: (reason: unknown) => void = () => undefined;
+  private readonly onAbort = (): void => this.onStop(this.signal.reason);
   private timer: Timer;
   private awaitsFirstByte = true;
   private isRunning = true;
@@ -30,7 +28,7 @@ export class ExchangeTimer {
   private isFixed: boolean;
 
   constructor(
-    private readonly parent: AbortSignal,
+    private readonly signal: AbortSignal,
     private readonly clock: Clock,
     private readonly timeouts: Timeouts,
     totalMs?: number,
@@ -41,12 +39,7 @@ export class ExchangeTimer {
       if (this.isFixed) this.stop('sent no whole answer', limitMs);
       else this.expire('sent no answer', limitMs);
     });
-    if (parent.aborted) this.onAbort();
-    parent.addEventListener('abort', this.onAbort, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
+    signal.addEventListener('abort', this.onAbort, { once: true });
   }
 
   /** Suspends the timeout while a received piece is processed. */
@@ -68,7 +61,7 @@ export class ExchangeTimer {
     this.restLimitMs = limitMs;
   }
 
-  /** Ends the timeouts; the signal still follows its parent. */
+  /** Ends the timeouts; the exchange still ends with the signal. */
   waive(): void {
     this.isFixed = true;
     this.timer.cancel();
@@ -77,7 +70,7 @@ export class ExchangeTimer {
   /** Ends the exchange. */
   end(): void {
     this.timer.cancel();
-    this.parent.removeEventListener('abort', this.onAbort);
+    this.signal.removeEventListener('abort', this.onAbort);
   }
 
   private startIdle(): void {
@@ -98,6 +91,6 @@ export class ExchangeTimer {
   }
 
   private stop(what: string, afterMs: number): void {
-    this.controller.abort(new UpstreamTimeoutError(`the upstream ${what} for ${afterMs} ms`));
+    this.onStop(new UpstreamTimeoutError(`the upstream ${what} for ${afterMs} ms`));
   }
 }

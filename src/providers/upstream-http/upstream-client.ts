@@ -110,32 +110,38 @@ export class UpstreamClient {
     signal: AbortSignal,
     totalMs?: number,
   ): Promise<UpstreamAnswer> {
+    signal.throwIfAborted();
     const url = toUrl(this.address, path);
-    const exchangeTimer = new ExchangeTimer(signal, this.clock, this.address.timeouts, totalMs);
-    const request: Dispatcher.RequestOptions = {
+    const request: Dispatcher.DispatchOptions = {
       origin: this.origin,
       path: url.pathname + url.search,
       method,
       headers: { 'accept-encoding': 'identity', ...headers },
       body,
-      signal: exchangeTimer.signal,
     };
+    const exchangeTimer = new ExchangeTimer(signal, this.clock, this.address.timeouts, totalMs);
     try {
-      return new UpstreamAnswer(await this.send(request), exchangeTimer, this.clock);
+      return await this.send(request, exchangeTimer);
     } catch (error) {
       exchangeTimer.end();
-      throw exchangeTimer.signal.aborted ? exchangeTimer.signal.reason : error;
+      throw error;
     }
   }
 
   /** Sends a request, with one retry if the server closed an idle connection at that moment. */
-  private async send(request: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
+  private async send(request: Dispatcher.DispatchOptions, exchangeTimer: ExchangeTimer): Promise<UpstreamAnswer> {
     try {
-      return await this.agent.request(request);
+      return await this.dispatch(request, exchangeTimer);
     } catch (error) {
       if (!isStale(error)) throw error;
-      return this.agent.request(request);
+      return this.dispatch(request, exchangeTimer);
     }
+  }
+
+  private dispatch(request: Dispatcher.DispatchOptions, exchangeTimer: ExchangeTimer): Promise<UpstreamAnswer> {
+    const answer = new UpstreamAnswer(exchangeTimer, this.clock);
+    this.agent.dispatch(request, answer);
+    return answer.head;
   }
 }
 
