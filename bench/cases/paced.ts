@@ -15,6 +15,9 @@ const MOST_DELTAS = 64;
 /** Answers per stream and round, as long as no more than the requests of a round are needed. */
 const TURNS_PER_STREAM = 10;
 
+/** Turns before the first round, for each request of a round. V8 compiles what a turn runs for some thousand turns. */
+const WARM_UP_TURNS = 100;
+
 const GOALS: readonly Goal[] = [
   { figure: CPU_PER_DELTA, of: 'ratio', atMost: 1.25 },
   { figure: FIRST_DELTA, of: 'difference', atMost: 0.4 },
@@ -29,14 +32,16 @@ export const pacedCase: BenchmarkCase = {
   run: (sizes: Sizes) =>
     withRelay(CHAT_COMPLETIONS, async (setting) => {
       const warmUp = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spreadMs: 0 };
-      await compare(compareThroughput(setting, { ...warmUp, turns: 10 * sizes.requests }), { rounds: 0, warmUps: 1 });
+      const warmUpTurns = WARM_UP_TURNS * sizes.requests;
+      await compare(compareThroughput(setting, { ...warmUp, turns: warmUpTurns }), { rounds: 0, warmUps: 1 });
+      const rounds = { rounds: sizes.longRounds, warmUps: Math.min(1, sizes.warmUps) };
       const comparisons: Comparison[] = [];
       for (const streams of STREAMS.filter((one) => one <= sizes.pacedStreams)) {
         const traffic = { deltas: Math.min(sizes.deltas, MOST_DELTAS), burst: 1, gapMs: GAP_MS };
         const turns = Math.max(streams, Math.min(sizes.requests, TURNS_PER_STREAM * streams));
         // Starts are spread over one answer, so that requests do not coincide.
         const relayed = { traffic, streams, turns, spreadMs: traffic.deltas * GAP_MS };
-        const figures = await compare(compareLatency(setting, relayed), { rounds: sizes.longRounds, warmUps: 0 });
+        const figures = await compare(compareLatency(setting, relayed), rounds);
         comparisons.push({ name: `paced, ${streams} at once`, figures, goals: GOALS });
       }
       return comparisons;
