@@ -286,7 +286,7 @@ describeRedis('a Redis that crashes', () => {
     await using primary = await startRedis('--repl-diskless-sync-delay', '0');
     await using replica = await startRedis('--replicaof', '127.0.0.1', String(primary.port));
     await using opened = await openRedis(primary.url);
-    const backend = await opened.replica({ REDIS_WAIT_REPLICAS: 1, REDIS_COMMAND_TIMEOUT_MS: 500 }, clock);
+    const backend = await opened.replica({ REDIS_WAIT_REPLICAS: 1, REDIS_COMMAND_TIMEOUT_MS: 2500 }, clock);
     await ready(backend);
     await append(backend.responses, newTenant(), 'a');
     await replica.crash();
