@@ -51,6 +51,7 @@ async function start(given: Variables): Promise<void> {
     const variables = { ...unsetOf(DEFAULTS), ...given };
     const environment = loadEnvironment(variables, readSimulatorVariables);
     if (environment.WORKERS === 1) {
+      if (environment.STATE === 'sqlite') await loadDatabaseThread();
       announce(await serve(variables), environment);
       return;
     }
@@ -65,6 +66,11 @@ async function start(given: Variables): Promise<void> {
     process.stderr.write(`${describe(error)}\n`);
     process.exit(1);
   }
+}
+
+async function loadDatabaseThread(): Promise<void> {
+  const { loadWorker } = await import('./state/sqlite/workers.js');
+  loadWorker();
 }
 
 /** Writes the state to the standard output, or reads it from the standard input. Loads only the backend. */

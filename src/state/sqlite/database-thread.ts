@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 
 import { Logger } from '@nestjs/common';
 
@@ -9,6 +9,7 @@ import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
 import { explainFailure } from './explain-error.js';
 import type { Operations } from './operations.js';
+import { takeWorker } from './workers.js';
 
 /** Pauses before a thread that has ended is started again. */
 const PAUSES = { firstMs: 100, longestMs: 10_000 };
@@ -36,7 +37,7 @@ export class DatabaseThread {
 
   /** Opens the file. Throws StateStartError. */
   async start(): Promise<void> {
-    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: this.options });
+    const worker = takeWorker();
     const opened = Promise.withResolvers<Opened>();
     let failure = 'the thread of the database has ended';
     worker.once('message', (message: Opened) => {
@@ -48,6 +49,7 @@ export class DatabaseThread {
       opened.reject(new StateStartError(failure));
       if (this.worker === worker) this.lose(failure);
     });
+    worker.postMessage(this.options);
     const result = await opened.promise;
     if (!result.isOpen) throw new StateStartError(result.message);
     this.worker = worker;

@@ -1,6 +1,6 @@
 /** The thread of STATE=sqlite: SQLite is synchronous, and the event loop of the service must not wait for a disk. */
 import { join } from 'node:path';
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 
 import type { Call, Opened, ThreadOptions } from './calls.js';
 import { execute } from './execute.js';
@@ -35,13 +35,16 @@ function nextOf(port: MessagePort): readonly Call[] | 'close' | undefined {
   return received?.message;
 }
 
-if (parentPort !== null) {
-  const options = workerData as ThreadOptions;
-  let opened: Opened = { isOpen: true };
+/** Opens the file and serves it, or says why not. */
+function open(port: MessagePort, options: ThreadOptions): Opened {
   try {
-    serve(parentPort, options);
+    serve(port, options);
+    return { isOpen: true };
   } catch (error) {
-    opened = { isOpen: false, message: explainStart(error, options.directory) };
+    return { isOpen: false, message: explainStart(error, options.directory) };
   }
-  parentPort.postMessage(opened);
 }
+
+const port = parentPort;
+// The first message has the options: the thread may be loaded before they are known.
+port?.once('message', (options: ThreadOptions) => port.postMessage(open(port, options)));
