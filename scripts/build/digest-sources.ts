@@ -2,8 +2,15 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a build depends on besides `src`. The lock file stands for the compiler. */
-const FILES = ['nest-cli.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+/** What a build depends on besides `src`. The lock file stands for the compiler and the bundler. */
+const FILES = [
+  'nest-cli.json',
+  'package-lock.json',
+  'scripts/build/bundle.ts',
+  'scripts/build/list-licences.ts',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 
 /** A digest of all that is built and how, by path and content: times change with every checkout. */
 export function digestSources(): string {

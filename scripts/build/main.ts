@@ -7,6 +7,7 @@ import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { bundleProgram } from './bundle.ts';
 import { digestSources } from './digest-sources.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -17,9 +18,9 @@ process.chdir(ROOT);
 const { 'if-changed': ifChanged } = parseArgs({ options: { 'if-changed': { type: 'boolean' } } }).values;
 // Before the build: what changes meanwhile is not in it.
 const digest = digestSources();
-if (ifChanged !== true || readStamp() !== digest) build();
+if (ifChanged !== true || readStamp() !== digest) await build();
 
-function build(): void {
+async function build(): Promise<void> {
   process.stdout.write('Building dist, which takes some seconds …\n');
   const nest = fileURLToPath(import.meta.resolve('@nestjs/cli/bin/nest.js'));
   try {
@@ -30,6 +31,7 @@ function build(): void {
     // The compiler has said what is wrong.
     process.exit(1);
   }
+  await bundleProgram('dist-next');
   // npm does so only where it installs the package.
   chmodSync('dist-next/main.js', 0o755);
   writeFileSync(`dist-next/${STAMP}`, digest);

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { watch } from 'node:fs';
+import { existsSync, watch } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -13,6 +14,31 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = ['scripts/build', 'nest-cli.json', 'package.json', 'package-lock.json', 'tsconfig.build.json'];
 /** Of the project, but quick to compile with. */
 const SETTINGS = { module: 'nodenext', types: [], lib: ['ES5'], outDir: 'dist', rootDir: '.' };
+
+/** Modules that a file loads before it runs, other than those of Node. */
+function importsOf(text: string): readonly string[] {
+  const imports = text.matchAll(/^(?:import|export|\})(?: .*)?(?: from)? ["']([^"']+)["']/gm);
+  return Array.from(imports, ([, name = '']) => name).filter((name) => !isBuiltin(name));
+}
+
+describe('the program as it is built', () => {
+  const read = (file: string): Promise<string> => readFile(join(ROOT, 'dist', file), 'utf8');
+
+  it('needs no other file to start', async () => {
+    expect(importsOf(await read('thread.js'))).toEqual([]);
+    expect(importsOf(await read('start.js'))).toEqual([]);
+    // Programs import these.
+    expect(importsOf(await read('index.js'))).toContain('./bootstrap.js');
+  });
+
+  it('has one Nest: what it loads on demand does not bring another', async () => {
+    const demanded = Array.from((await read('start.js')).matchAll(/\bimport\("([^"]+)"\)/g), ([, name = '']) => name);
+    expect(demanded).toContain('prom-client');
+    const ofNest = demanded.filter((name) => name.startsWith('@nestjs/'));
+    const installed = ofNest.filter((name) => existsSync(join(ROOT, 'node_modules', name.split('/', 2).join('/'))));
+    expect(installed).toEqual([]);
+  });
+});
 
 describe('a build', () => {
   let folder: string;
@@ -34,9 +60,13 @@ describe('a build', () => {
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     const settings = { compilerOptions: { ...SETTINGS, strict: true } };
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-    await mkdir(join(folder, 'src/migrations'), { recursive: true });
+    await mkdir(join(folder, 'src/state/postgres/migrations'), { recursive: true });
+    await mkdir(join(folder, 'src/state/sqlite'));
     await write('main.ts', '#!/usr/bin/env node\nexport const value: number = 1;\n');
-    await write('migrations/1.sql', 'SELECT 1;');
+    await write('start.ts', "import 'reflect-metadata';\nexport { part } from './part.js';\n");
+    await write('part.ts', "export const part: readonly string[] = ['a part'];\n");
+    await write('state/sqlite/thread.ts', 'export {};\n');
+    await write('state/postgres/migrations/1.sql', 'SELECT 1;');
     expect(await build()).toBe(0);
   });
 
@@ -44,9 +74,18 @@ describe('a build', () => {
 
   it('is complete, and leaves nothing beside it', async () => {
     expect(await built()).toContain('export const value = 1;');
-    expect(await built('migrations/1.sql')).toBe('SELECT 1;');
+    expect(await built('state/postgres/migrations/1.sql')).toBe('SELECT 1;');
     expect((await stat(join(folder, 'dist/main.js'))).mode & 0o111).toBe(0o111);
     expect((await readdir(folder)).filter((name) => name.startsWith('dist'))).toEqual(['dist']);
+  });
+
+  it('has the program in one file, with what it needs beside it and the licences of what is in it', async () => {
+    expect(await built('start.js')).toContain('["a part"]');
+    expect(importsOf(await built('start.js'))).toEqual([]);
+    expect(await built('part.js')).toContain('a part');
+    expect(await built('thread.js')).not.toBe('');
+    expect(await built('migrations/1.sql')).toBe('SELECT 1;');
+    expect(await built('start.licences.txt')).toMatch(/^reflect-metadata [\d.]+ \(Apache-2.0\)$/m);
   });
 
   it('is not repeated before a start when nothing has changed', async () => {

@@ -1,0 +1,53 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { build, type Plugin } from 'esbuild';
+
+import { listLicences } from './list-licences.ts';
+
+/** Nest loads parts of itself with `import()`, and what it stands on. There must be one of each. */
+const NEST =
+  /^(?:@nestjs\/(?:common|config|core|platform-fastify|platform-ws|websockets)|class-(?:transformer|validator)|ws)(?:\/|$)/;
+
+/** Other packages that are loaded with `import()` are for some configurations only: they stay where they are installed. */
+const onDemand: Plugin = {
+  name: 'on-demand',
+  setup(bundler) {
+    // Names of packages, with or without a path.
+    bundler.onResolve({ filter: /^[^./#]/ }, ({ path, kind }) =>
+      kind === 'dynamic-import' && !NEST.test(path) ? { path, external: true } : undefined,
+    );
+  },
+};
+
+/** Packages in CommonJS call `require` for modules of Node. */
+const REQUIRE = `import { createRequire as requireFrom } from 'node:module';
+const require = requireFrom(import.meta.url);`;
+
+/**
+ * Puts the modules of `start.js` into that one file, and those of the database's thread into `thread.js`. Finding, reading and linking
+ * two thousand modules is a third of a start. The other files stay for programs that import the package.
+ */
+export async function bundleProgram(folder: string): Promise<void> {
+  const { metafile } = await build({
+    entryPoints: { start: join(folder, 'start.js'), thread: join(folder, 'state/sqlite/thread.js') },
+    outdir: folder,
+    allowOverwrite: true,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    // Names of classes are in the log.
+    keepNames: true,
+    banner: { js: REQUIRE },
+    sourcemap: 'linked',
+    sourcesContent: false,
+    legalComments: 'none',
+    plugins: [onDemand],
+    metafile: true,
+    logLevel: 'warning',
+  });
+  // Modules look for these beside themselves.
+  cpSync(join(folder, 'state/postgres/migrations'), join(folder, 'migrations'), { recursive: true });
+  listLicences(Object.keys(metafile.inputs), join(folder, 'start.licences.txt'));
+}
