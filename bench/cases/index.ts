@@ -22,6 +22,7 @@ import { tokenCountCase } from './token-count.ts';
 import { turnCostCase } from './turn-cost.ts';
 import { upstreamLoopCase } from './upstream-loop.ts';
 import { validationCase } from './validation.ts';
+import { workersCase } from './workers.ts';
 import { wsCase } from './ws.ts';
 
 /** All cases, in execution order. */
@@ -37,6 +38,7 @@ export const CASES: readonly BenchmarkCase[] = [
   relayCase,
   responsesRelayCase,
   pacedCase,
+  workersCase,
   gatewayJsonCase,
   gapsCase,
   agentLoopCase,

@@ -71,7 +71,11 @@ export function startRelay(upstream: Server, program: RelayProgram): Promise<Ser
 }
 
 /** Starts the built service in front of an upstream, with these settings of the provider. */
-export async function startServiceBefore(upstream: Server, provider: object): Promise<Server> {
+export async function startServiceBefore(
+  upstream: Server,
+  provider: object,
+  environment: Readonly<Record<string, string>> = { STATE: 'memory' },
+): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
   const file = join(folder, 'providers.json');
   try {
@@ -82,7 +86,7 @@ export async function startServiceBefore(upstream: Server, provider: object): Pr
         models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }],
       }),
     );
-    return await startBuiltService({ STATE: 'memory', PROVIDERS_FILE: file });
+    return await startBuiltService({ ...environment, PROVIDERS_FILE: file });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -66,7 +66,7 @@ export class Server extends Child {
       let text = '';
       this.process.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk;
-        const origin = /listens on (\S+)\n/.exec(text)?.[1];
+        const origin = /listens on (\S+)(?: .*)?\n/.exec(text)?.[1];
         if (origin !== undefined) resolve(origin);
       });
     });
