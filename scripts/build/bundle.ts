@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { build, type Plugin } from 'esbuild';
@@ -38,8 +38,6 @@ export async function bundleProgram(folder: string): Promise<void> {
     platform: 'node',
     target: 'node22',
     banner: { js: REQUIRE },
-    sourcemap: 'linked',
-    sourcesContent: false,
     legalComments: 'none',
     keepNames: true,
     write: false,
@@ -48,6 +46,8 @@ export async function bundleProgram(folder: string): Promise<void> {
     logLevel: 'warning',
   });
   for (const { path, text } of outputFiles) writeFileSync(path, nameOnlyClasses(text));
+  // No map either: with the first stack Node would read all of it, for half a second and 150 MB.
+  rmSync(join(folder, 'start.js.map'), { force: true });
   // Modules look for these beside themselves.
   cpSync(join(folder, 'state/postgres/migrations'), join(folder, 'migrations'), { recursive: true });
   listLicences(Object.keys(metafile.inputs), join(folder, 'start.licences.txt'));
