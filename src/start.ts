@@ -17,6 +17,7 @@ import { createLogger } from './logging/index.js';
 import { readVersion } from './read-version.js';
 import { readSimulatorVariables } from './simulator/simulator-variables.js';
 import { describeStartFailure } from './start-failure.js';
+import { loadWorker } from './state/sqlite/workers.js';
 
 /** The exit code for arguments that are not understood, as shells and most programs use it. */
 const USAGE_ERROR = 2;
@@ -51,7 +52,7 @@ async function start(given: Variables): Promise<void> {
     const variables = { ...unsetOf(DEFAULTS), ...given };
     const environment = loadEnvironment(variables, readSimulatorVariables);
     if (environment.WORKERS === 1) {
-      if (environment.STATE === 'sqlite') await loadDatabaseThread();
+      if (environment.STATE === 'sqlite') loadWorker();
       announce(await serve(variables), environment);
       return;
     }
@@ -66,11 +67,6 @@ async function start(given: Variables): Promise<void> {
     process.stderr.write(`${describe(error)}\n`);
     process.exit(1);
   }
-}
-
-async function loadDatabaseThread(): Promise<void> {
-  const { loadWorker } = await import('./state/sqlite/workers.js');
-  loadWorker();
 }
 
 /** Writes the state to the standard output, or reads it from the standard input. Loads only the backend. */

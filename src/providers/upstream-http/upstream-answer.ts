@@ -49,7 +49,7 @@ export class UpstreamAnswer implements Dispatcher.DispatchHandler, RunningStream
     private readonly clock: Clock,
   ) {
     exchangeTimer.onStop = (reason) => this.stop(reason);
-    // Either may fail while nobody waits for it.
+    // Both can reject before anything awaits them.
     this.begun.promise.catch(() => undefined);
     this.over.promise.catch(() => undefined);
   }

@@ -74,7 +74,6 @@ export class UpstreamClient {
     const { compresses = false, headers = {}, totalMs } = options;
     const own = { ...JSON_HEADERS, ...(compresses ? { 'content-encoding': 'zstd' } : {}) };
     const body = compresses ? await compress(json) : json;
-    signal.throwIfAborted();
     return this.exchange('POST', path, { ...own, ...this.address.headers, ...headers }, body, signal, totalMs);
   }
 
