@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import './tune-engine.js';
-
 import { requireNode } from './node-version.js';
 
-// Loaded only then: old versions cannot even parse it.
-if (requireNode()) void import('./start.js');
+// Loaded only then: old versions cannot load them. The engine is set before `start.js` is compiled.
+if (requireNode()) {
+  void import('./tune-engine.js').then((engine) => import('./start.js').then(engine.endStart));
+}

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 import type { MemoryAnswer, MemoryQuestion, UsageAnswer, UsageQuestion } from './messages.ts';
@@ -7,8 +8,19 @@ import { toResidentBytes } from './process-tree.ts';
 
 const PRELOAD = new URL('report-usage.ts', import.meta.url).href;
 
-/** Node options of `npm start`, for all measured programs, including floors. */
-export const START_FLAGS: readonly string[] = ['--enable-source-maps', '--max-semi-space-size=64'];
+const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly scripts: { readonly start: string };
+};
+
+/** The words of `npm start`: all measured programs, including floors, get its options and variables. */
+const START = scripts.start.split(' ');
+
+/** Node options of `npm start`. */
+export const START_FLAGS: readonly string[] = START.filter((word) => word.startsWith('--'));
+
+const START_VARIABLES = Object.fromEntries(
+  START.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')),
+) as Readonly<Record<string, string>>;
 
 /** Node options of `npm start`, plus the module that reports usage. */
 export const EXEC_ARGV: readonly string[] = [...START_FLAGS, '--import', PRELOAD];
@@ -37,7 +49,7 @@ export class Child implements AsyncDisposable {
     this.process = fork(module, {
       // Keeps the program from loading a developer's `.env`.
       cwd: tmpdir(),
-      env: { PATH: process.env.PATH, ...environment },
+      env: { PATH: process.env.PATH, ...START_VARIABLES, ...environment },
       execArgv: [...execArgv],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });

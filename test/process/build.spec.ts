@@ -31,6 +31,12 @@ describe('the program as it is built', () => {
     expect(importsOf(await read('index.js'))).toContain('./bootstrap.js');
   });
 
+  it('is text of one byte a character, because Node keeps all of it', async () => {
+    const beyond = /[^\0-\x7f]/;
+    expect(beyond.exec(await read('start.js'))).toBeNull();
+    expect(beyond.exec(await read('thread.js'))).toBeNull();
+  });
+
   it('has one Nest: what it loads on demand does not bring another', async () => {
     const demanded = Array.from((await read('start.js')).matchAll(/\bimport\("([^"]+)"\)/g), ([, name = '']) => name);
     expect(demanded).toContain('prom-client');

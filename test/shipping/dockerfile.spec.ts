@@ -12,6 +12,9 @@ const { scripts } = JSON.parse(await readShipped('package.json')) as {
   readonly scripts: Readonly<Record<string, string>>;
 };
 
+/** The variables that `npm start` sets before its command, and the command. */
+const [startVariables = '', startCommand] = (scripts['start'] ?? '').split('exec ');
+
 function valuesOf(name: string): readonly string[] {
   return instructions.filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1).trim());
 }
@@ -40,15 +43,16 @@ describe('the Dockerfile', () => {
     for (const path of copied) expect(ignored).toContain(`!${path}`);
   });
 
-  it('runs as a user without rights, with the command of `npm start`', () => {
+  it('runs as a user without rights, with the command and the variables of `npm start`', () => {
     expect(valuesOf('USER')).toEqual(['node']);
-    expect(execForm(valuesOf('ENTRYPOINT')[0]).join(' ')).toBe(scripts['start']?.replace('exec ', ''));
+    expect(execForm(valuesOf('ENTRYPOINT')[0]).join(' ')).toBe(startCommand);
+    expect((valuesOf('ENV')[0] ?? '').split(/\s+/)).toContain(startVariables.trim());
     expect(valuesOf('STOPSIGNAL')).toEqual(['SIGTERM']);
     expect(valuesOf('EXPOSE')).toEqual(['8080']);
     expect(valuesOf('VOLUME')).toEqual(['/data']);
   });
 
-  it('sets variables of the service only', () => {
+  it('sets variables that the service, Node or the C library reads', () => {
     const names = [...(valuesOf('ENV')[0] ?? '').matchAll(/([A-Z_]+)=/g)].map(([, name = '']) => name);
     expect(names).toContain('STATE_DIR');
     expect(unknownVariables(names)).toEqual([]);

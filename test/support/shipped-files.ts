@@ -9,8 +9,8 @@ import { requireRule } from './rule.js';
 /** The directory of the project. */
 export const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What Node and npm read of the environment of the service, besides the variables of the service. */
-const OF_NODE = ['NODE_ENV', 'NODE_OPTIONS'];
+/** What Node, npm and the C library read of the environment, besides the variables of the service. */
+const OF_THE_RUNTIME = ['NODE_ENV', 'NODE_OPTIONS', 'MALLOC_ARENA_MAX'];
 
 /** A file of the project, by its path within it. */
 export function readShipped(path: string): Promise<string> {
@@ -25,9 +25,9 @@ export async function readYaml<Document>(path: string): Promise<Document> {
   return parse(text, { merge: true }) as Document;
 }
 
-/** The names among these that are no variables of the service. */
+/** The names among these that neither the service nor its runtime reads. */
 export function unknownVariables(names: readonly string[]): readonly string[] {
-  const known = new Set([...Object.keys(new Environment()), ...OF_NODE]);
+  const known = new Set([...Object.keys(new Environment()), ...OF_THE_RUNTIME]);
   return names.filter((name) => !known.has(name));
 }
 

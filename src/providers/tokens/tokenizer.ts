@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { BytePairs } from './byte-pairs.js';
 import { Vocabulary } from './vocabulary.js';
 
 /** The tokens of o200k_base, one a line. */
 const VOCABULARY = createRequire(import.meta.url).resolve('gpt-tokenizer/data/o200k_base.tiktoken');
+
+/** Bytes that are read from it at a time. */
+const PIECE_BYTES = 65_536;
 
 let loaded: BytePairs | null = null;
 let loading: Promise<void> | null = null;
@@ -18,10 +20,10 @@ let loading: Promise<void> | null = null;
  */
 export function tokenizer(): BytePairs {
   if (loaded === null) {
-    const steps = Vocabulary.read(readFileSync(VOCABULARY));
-    let step = steps.next();
-    while (step.done !== true) step = steps.next();
-    loaded = new BytePairs(step.value);
+    const lines = readFileSync(VOCABULARY);
+    const reader = Vocabulary.reader(lines.length);
+    reader.add(lines);
+    loaded = new BytePairs(reader.end());
   }
   return loaded;
 }
@@ -29,15 +31,26 @@ export function tokenizer(): BytePairs {
 /** Loads the tokenizer while the event loop goes on; undefined when it is there. */
 export function loadTokenizer(): Promise<void> | undefined {
   if (loaded !== null) return undefined;
-  loading ??= loadInSteps().finally(() => (loading = null));
+  loading ??= loadInPieces().finally(() => (loading = null));
   return loading;
 }
 
-async function loadInSteps(): Promise<void> {
-  const steps = Vocabulary.read(await readFile(VOCABULARY));
-  while (loaded === null) {
-    const step = steps.next();
-    if (step.done === true) loaded = new BytePairs(step.value);
-    else await nextLoopTurn();
+/** The file is larger than what is kept of it: it goes through one buffer, in pieces of about a ms of work. */
+async function loadInPieces(): Promise<void> {
+  const file = await open(VOCABULARY);
+  try {
+    const reader = Vocabulary.reader((await file.stat()).size);
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    let rest = 0;
+    while (loaded === null) {
+      const { bytesRead } = await file.read(piece, rest);
+      const end = rest + bytesRead;
+      const used = reader.add(piece.subarray(0, end));
+      piece.copyWithin(0, used, end);
+      rest = end - used;
+      if (bytesRead === 0) loaded = new BytePairs(reader.end());
+    }
+  } finally {
+    await file.close();
   }
 }

@@ -1,9 +1,6 @@
 /** Slots of the hash table: a power of two, more than twice the tokens of o200k_base. */
 const SLOTS = 2 ** 19;
 
-/** Tokens between two steps of reading: about a ms of work. */
-const TOKENS_PER_STEP = 4000;
-
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const PADDING = 0x3d;
@@ -15,6 +12,13 @@ const DIGITS = new Uint8Array(128);
 Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/').forEach((digit, value) => {
   DIGITS[digit] = value;
 });
+
+/** Takes the lines of a vocabulary's file, in order. */
+export interface VocabularyReader {
+  /** Reads the lines of a piece. Returns the bytes read: what is behind the last newline belongs to the next piece. */
+  add(piece: Uint8Array): number;
+  end(): Vocabulary;
+}
 
 /**
  * The tokens of an encoding and their ranks, in three typed arrays: a map with a string for each token takes ten times
@@ -31,26 +35,31 @@ export class Vocabulary {
   ) {}
 
   /**
-   * Reads a vocabulary in steps, between which other work may run. A line has the bytes of a token in base64 and its
-   * rank; the lines are in the order of ranks.
+   * Reads a vocabulary from a file of so many bytes, piece by piece. A line has the bytes of a token in base64 and its rank, and ends
+   * with a newline; the lines are in the order of ranks.
    */
-  static *read(lines: Uint8Array): Generator<undefined, Vocabulary> {
-    const bytes = new Uint8Array(Math.ceil((lines.length * 3) / 4));
-    const starts = new Uint32Array(Math.ceil(lines.length / SHORTEST_LINE) + 1);
+  static reader(fileSize: number): VocabularyReader {
+    const bytes = new Uint8Array(Math.ceil((fileSize * 3) / 4));
+    const starts = new Uint32Array(Math.ceil(fileSize / SHORTEST_LINE) + 1);
     const slots = new Uint32Array(SLOTS);
+    let rank = 0;
     let end = 0;
-    for (let at = 0, rank = 0; at < lines.length; rank++) {
-      const start = end;
-      const space = lines.indexOf(SPACE, at);
-      end = decode(lines, at, space, bytes, start);
-      starts[rank + 1] = end;
-      let slot = slotOf(bytes, start, end);
-      while (slots[slot] !== 0) slot = nextSlot(slot);
-      slots[slot] = rank + 1;
-      at = lines.indexOf(NEWLINE, space) + 1 || lines.length;
-      if (rank % TOKENS_PER_STEP === 0) yield;
-    }
-    return new Vocabulary(bytes, starts, slots);
+    return {
+      add(lines): number {
+        let at = 0;
+        for (let newline = lines.indexOf(NEWLINE); newline !== -1; newline = lines.indexOf(NEWLINE, at)) {
+          const start = end;
+          end = decode(lines, at, lines.indexOf(SPACE, at), bytes, start);
+          at = newline + 1;
+          let slot = slotOf(bytes, start, end);
+          while (slots[slot] !== 0) slot = nextSlot(slot);
+          slots[slot] = ++rank;
+          starts[rank] = end;
+        }
+        return at;
+      },
+      end: () => new Vocabulary(bytes, starts, slots),
+    };
   }
 
   /** The rank of the token with the bytes between two indices, or -1. */
