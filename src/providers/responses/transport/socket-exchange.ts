@@ -1,9 +1,16 @@
 import type { WebSocket } from 'ws';
 
 import type { Clock } from '../../../time/index.js';
+import { type RunningStream, runningStreams } from '../../upstream-http/index.js';
 import { broken } from './broken.js';
 import type { AnswerTaker, Exchange, UpstreamHeaders } from './exchange.js';
 import { IdleTimer } from './idle-timer.js';
+
+/** An answer begins with this many messages, which are passed on at once: four come before the first text. */
+const FIRST_MESSAGES = 8;
+
+/** Characters that wait to be passed on; the socket is paused beyond them. */
+const MOST_WAITING = 64 * 1024;
 
 /** What a SocketExchange needs. */
 export interface SocketExchangeDependencies {
@@ -17,15 +24,19 @@ export interface SocketExchangeDependencies {
 }
 
 /** A request over a WebSocket, and the text messages that answer it. */
-export class SocketExchange implements Exchange {
+export class SocketExchange implements Exchange, RunningStream {
   readonly transport = 'websocket';
   readonly headers: UpstreamHeaders;
   private readonly idle: IdleTimer;
   private readonly sent = Promise.withResolvers<undefined>();
   private readonly done = Promise.withResolvers<undefined>();
   private taker: AnswerTaker | null = null;
-  /** Messages that arrived before the reader, or while it could take no more. */
+  /** Messages that arrived before the reader, while it could take no more, or after the first ones, until it is their turn. */
   private readonly early: string[] = [];
+  private waitingLength = 0;
+  private messages = 0;
+  /** Whether the messages are waiting for their turn. */
+  private isDue = false;
   private isSent = false;
   private isOver = false;
   private isSettled = false;
@@ -74,13 +85,22 @@ export class SocketExchange implements Exchange {
   take(json: string): void {
     this.idle.touch();
     this.markSent();
+    this.messages += 1;
     if (this.taker === null || this.isWaiting) {
       if (this.early.push(json) === 1) this.dependencies.socket.pause();
-      return;
+    } else if (this.messages > FIRST_MESSAGES) {
+      this.passInTurn(json);
+    } else {
+      this.pass(json, this.taker);
+      if (this.isOver) this.flush();
+      else this.flushSoon();
     }
-    this.pass(json, this.taker);
-    if (this.isOver) this.flush();
-    else this.flushSoon();
+  }
+
+  /** Passes on what has arrived: this answer is under way, and it is its turn. */
+  readOn(): void {
+    this.isDue = false;
+    if (!this.isWaiting) this.goOn();
   }
 
   /** The socket is lost: its messages are still delivered, then `read` rejects. */
@@ -117,6 +137,16 @@ export class SocketExchange implements Exchange {
     } catch (error) {
       this.giveUp(error);
     }
+  }
+
+  /** Passes a message on after answers that begin. */
+  private passInTurn(json: string): void {
+    this.early.push(json);
+    this.waitingLength += json.length;
+    if (this.waitingLength > MOST_WAITING) this.dependencies.socket.pause();
+    if (this.isDue) return;
+    this.isDue = true;
+    runningStreams.add(this);
   }
 
   /** Messages of one packet are passed on within one turn of the event loop, and share a flush. */
@@ -157,12 +187,13 @@ export class SocketExchange implements Exchange {
     if (this.isWaiting) return;
     if (this.isOver) this.settle(null);
     else if (this.failure !== null) this.settle(this.failure);
-    else this.dependencies.socket.resume();
+    else if (this.dependencies.socket.isPaused) this.dependencies.socket.resume();
   }
 
   private passEarly(): void {
     const { taker, early } = this;
     if (taker === null) return;
+    this.waitingLength = 0;
     do this.pass(early.shift() ?? '', taker);
     while (early.length > 0 && !this.isOver && !this.isSettled);
     this.flush();
