@@ -38,7 +38,7 @@ interface Lane {
   readonly queue: LaneTask[];
   /** A turn of the server's own, which comes before the queue. */
   next: LaneTask | null;
-  running: boolean;
+  running: LaneTask | null;
 }
 
 /** Behaviour of lanes that the protocol leaves open. */
@@ -56,7 +56,7 @@ export class Lanes {
   /** Lanes with a queued turn that wait for one of the MAX_IN_FLIGHT places, in order. */
   private readonly ready: Lane[] = [];
   private readonly share: QueueShare;
-  private readonly running = new Set<LaneTask>();
+  private runningTasks = 0;
 
   constructor(private readonly options: LaneOptions) {
     this.share = options.budget.open();
@@ -68,10 +68,10 @@ export class Lanes {
    */
   submit(task: LaneTask): void {
     const lane = this.laneOf(task.streamId);
-    const isBusy = lane.running || hasNext(lane);
+    const isBusy = lane.running !== null || hasNext(lane);
     if (isBusy && lane.streamId === undefined && this.options.overlap === 'reject') throw concurrentRequest();
     // Ready lanes precede: they start in the next microtask or when a place is free.
-    if (!isBusy && this.running.size < MAX_IN_FLIGHT && this.ready.length === 0) {
+    if (!isBusy && this.runningTasks < MAX_IN_FLIGHT && this.ready.length === 0) {
       this.start(lane, task);
       return;
     }
@@ -93,7 +93,7 @@ export class Lanes {
 
   /** Stops all running turns. */
   stop(cause: StopCause): void {
-    for (const task of this.running) task.stop(cause);
+    for (const { running } of this.lanes.values()) running?.stop(cause);
   }
 
   /** The connection is closed: stops running turns and drops queued ones. */
@@ -104,14 +104,14 @@ export class Lanes {
 
   /** Number of running turns. */
   get inFlight(): number {
-    return this.running.size;
+    return this.runningTasks;
   }
 
   /** The lanes used so far, in the order of their first use. */
   states(): readonly LaneState[] {
     return [...this.lanes.values()].map(({ streamId, running, queue, next }) => ({
       streamId,
-      running,
+      running: running !== null,
       queued: queue.length + (next === null ? 0 : 1),
     }));
   }
@@ -121,20 +121,20 @@ export class Lanes {
     if (known !== undefined) return known;
     const named = this.lanes.size - (this.lanes.has(undefined) ? 1 : 0);
     if (streamId !== undefined && named >= MAX_STREAM_IDS) throw tooManyStreams();
-    const lane: Lane = { streamId, queue: [], next: null, running: false };
+    const lane: Lane = { streamId, queue: [], next: null, running: null };
     this.lanes.set(streamId, lane);
     return lane;
   }
 
   private start(lane: Lane, task: LaneTask): void {
-    lane.running = true;
-    this.running.add(task);
+    lane.running = task;
+    this.runningTasks += 1;
     let isFree = false;
     const free = (): void => {
       if (isFree) return;
       isFree = true;
-      lane.running = false;
-      this.running.delete(task);
+      lane.running = null;
+      this.runningTasks -= 1;
       if (hasNext(lane)) this.ready.push(lane);
       // Deferred, because the turn writes its last frame after freeing the lane.
       queueMicrotask(() => this.goOn());
@@ -143,14 +143,14 @@ export class Lanes {
   }
 
   private goOn(): void {
-    while (this.running.size < MAX_IN_FLIGHT) {
+    while (this.runningTasks < MAX_IN_FLIGHT) {
       const lane = this.ready.shift();
       if (lane === undefined) break;
-      if (lane.running) continue;
+      if (lane.running !== null) continue;
       const task = this.takeNext(lane);
       if (task !== undefined) this.start(lane, task);
     }
-    if (this.running.size === 0) this.options.onIdle();
+    if (this.runningTasks === 0) this.options.onIdle();
   }
 
   private takeNext(lane: Lane): LaneTask | undefined {
