@@ -10,7 +10,7 @@ afterEach(endProcesses);
 
 describe.each(STATES.filter(({ state }) => state !== 'memory'))(
   'usage with STATE=$state when a process is killed',
-  ({ open }) => {
+  ({ state: kind, open }) => {
     it('has every turn whose response its client has', async () => {
       await using state = await open();
       const service = await startProcess(state.environment);
@@ -25,7 +25,10 @@ describe.each(STATES.filter(({ state }) => state !== 'memory'))(
       await service.exited;
 
       const next = await startProcess(state.environment);
-      expect(await usageOf(next)).toEqual({ turns: 6, tokens });
+      let used = await usageOf(next);
+      // Redis has the usage of a background response in the response first. The next process counts it within 40 s.
+      while (kind === 'redis' && used.turns === 5) used = await usageOf(next);
+      expect(used).toEqual({ turns: 6, tokens });
     });
   },
 );
