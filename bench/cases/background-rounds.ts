@@ -38,11 +38,6 @@ export class BackgroundRounds {
     this.url = `${service.origin}/v1/responses`;
   }
 
-  /** Makes one long stream, to be replayed; resolves with the id of its response. */
-  async prepare(): Promise<string> {
-    return (await this.stream(this.long, 1)).responseId;
-  }
-
   /** The times of the first events, one stream after the other. */
   async firstEvents(isBackground: boolean): Promise<Sample> {
     const { requests } = this.sizes;
@@ -79,8 +74,9 @@ export class BackgroundRounds {
     return this.streams(this.slow, isBackground);
   }
 
-  /** A long stream after its end. */
-  async replay(responseId: string): Promise<Sample> {
+  /** A long stream after its end. It is made for this round: STATE=memory forgets old responses. */
+  async replay(): Promise<Sample> {
+    const { responseId } = await this.stream(this.long, 1);
     const url = `${this.url}/${responseId}?stream=true&include_obfuscation=false`;
     return this.toSample(await this.measure(() => this.load.run({ type: 'sse', url, streams: 1, turnsPerStream: 1 })));
   }

@@ -4,7 +4,7 @@ import type { MemoryAnswer } from '../processes/messages.ts';
 import type { Server } from '../processes/server.ts';
 import { toRequestBody } from '../traffic.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
-import { startFloor, startService } from './programs.ts';
+import { startFloor, startBuiltService } from './programs.ts';
 import { requireOpenFiles } from './require-open-files.ts';
 
 const PER_SOCKET = 'memory per socket, kB';
@@ -12,7 +12,7 @@ const PER_SOCKET = 'memory per socket, kB';
 const PER_THOUSAND = 'memory per 1,000 sockets, MB';
 
 /** The turn of each socket. */
-const TURN = toRequestBody('bench', { deltas: 8, burst: 8 });
+const TURN = toRequestBody('gpt-4.1', { deltas: 8, burst: 8 });
 
 /** Turns of each warm-up socket. */
 const FIRST_TURNS = 20;
@@ -29,13 +29,13 @@ export const idleSocketsCase: BenchmarkCase = {
   async run({ idleSockets, starts }: Sizes): Promise<readonly Comparison[]> {
     const WS_MAX_CONNECTIONS = String(FIRST + idleSockets);
     const contest = {
-      service: () => runRound(() => startService({ WS_MAX_CONNECTIONS }), idleSockets),
+      service: () => runRound(() => startBuiltService({ WS_MAX_CONNECTIONS }), idleSockets),
       floor: () => runRound(() => startFloor('ws-floor'), idleSockets),
     };
     const figures = await compare(contest, { rounds: starts, warmUps: 0 });
     const goals: readonly Goal[] = [{ figure: PER_SOCKET, of: 'ratio', atMost: 1.5 }];
     const turns = {
-      service: () => runTurns(() => startService({ WS_MAX_CONNECTIONS }), idleSockets),
+      service: () => runTurns(() => startBuiltService({ WS_MAX_CONNECTIONS }), idleSockets),
       floor: () => runTurns(() => startFloor('ws-floor'), idleSockets),
     };
     const used = await compare(turns, { rounds: starts, warmUps: 0 });

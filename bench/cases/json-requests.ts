@@ -2,8 +2,9 @@ import type { Sample } from '../measure.ts';
 import type { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 
-/** The figure with goals. */
+/** The figures with goals. */
 export const CPU_PER_REQUEST = 'server CPU per request, µs';
+export const THROUGHPUT = 'requests per second';
 
 /** Concurrent requests. */
 const CONCURRENCY = 32;
@@ -20,8 +21,10 @@ export async function runJsonRequests(
   const { bytes, seconds } = await load.run({ type: 'json', url, body, concurrency: CONCURRENCY, requests });
   const cpu = (await server.cpuMicroseconds()) - cpuBefore;
   return {
+    [THROUGHPUT]: requests / seconds,
     [CPU_PER_REQUEST]: cpu / requests,
-    'requests per second': requests / seconds,
+    // Below one, the load generator or the machine limits the throughput.
+    'server cores in use': cpu / 1e6 / seconds,
     'bytes per answer': bytes / requests,
   };
 }

@@ -1,18 +1,13 @@
-import { compare, type Sample } from '../measure.ts';
+import { compare } from '../measure.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 import { toJsonRequestBody } from '../traffic.ts';
 import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
+import { CPU_PER_REQUEST, runJsonRequests, THROUGHPUT } from './json-requests.ts';
 import { type FloorProgram, startFloor, startService } from './programs.ts';
 
-/** Concurrent requests. */
-const CONCURRENCY = 32;
-
 /** A small answer. */
-const TRAFFIC = { deltas: 8, burst: 8 };
-
-const THROUGHPUT = 'requests per second';
-const CPU_PER_REQUEST = 'server CPU per request, µs';
+const BODY = toJsonRequestBody('bench', { deltas: 8, burst: 8 });
 
 /** The first floor is also compared with the honest floor. */
 const FLOORS: readonly {
@@ -44,7 +39,7 @@ export const jsonCase: BenchmarkCase = {
     await using service = await startService();
     await using load = new LoadGenerator();
     const comparisons: Comparison[] = [];
-    const run = (server: Server) => () => runRound(server, load, sizes.jsonRequests);
+    const run = (server: Server) => () => runJsonRequests(server, load, BODY, sizes.jsonRequests);
     for (const { program, honest: honestProgram, name, goals } of FLOORS) {
       await using floor = await startFloor(program);
       await using honest = honestProgram === undefined ? undefined : await startFloor(honestProgram);
@@ -54,18 +49,3 @@ export const jsonCase: BenchmarkCase = {
     return comparisons;
   },
 };
-
-async function runRound(server: Server, load: LoadGenerator, requests: number): Promise<Sample> {
-  const url = `${server.origin}/v1/responses`;
-  const body = toJsonRequestBody('bench', TRAFFIC);
-  const cpuBefore = await server.cpuMicroseconds();
-  const { bytes, seconds } = await load.run({ type: 'json', url, body, concurrency: CONCURRENCY, requests });
-  const cpu = (await server.cpuMicroseconds()) - cpuBefore;
-  return {
-    [THROUGHPUT]: requests / seconds,
-    [CPU_PER_REQUEST]: cpu / requests,
-    // Below one, the load generator or the machine limits the throughput.
-    'server cores in use': cpu / 1e6 / seconds,
-    'bytes per answer': bytes / requests,
-  };
-}

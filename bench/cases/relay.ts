@@ -7,6 +7,7 @@ import {
   type RelayedTraffic,
   type RelaySetting,
   THROUGHPUT,
+  warmUp,
   withRelay,
 } from './relayed-streams.ts';
 import { CHAT_COMPLETIONS, RESPONSES_OVER_SSE, RESPONSES_OVER_WEBSOCKET } from './upstream-kinds.ts';
@@ -25,14 +26,14 @@ const PACED = {
 const PACED_GOALS: readonly Goal[] = [{ figure: FIRST_DELTA, of: 'added', atMost: 1 }];
 const FLAT_OUT_GOALS: readonly Goal[] = [{ figure: THROUGHPUT, of: 'ratio', atLeast: 0.6 }];
 
+/** Turns before the first round, for each request of a round. */
+const WARM_UP_TURNS = 10;
+
 /** Names of the comparisons by upstream. */
 const RESPONSES = [
   ['responses over SSE', RESPONSES_OVER_SSE],
   ['responses over WebSocket', RESPONSES_OVER_WEBSOCKET],
 ] as const;
-
-/** Warm-up: short answers at full speed, until the code is compiled. */
-const WARM_UP = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, spreadMs: 0 };
 
 /**
  * The cost of the service between a client and its upstream: latency while a model writes at its own pace, and throughput at full
@@ -55,7 +56,7 @@ export const responsesRelayCase: BenchmarkCase = {
 };
 
 async function compareRelays(name: string, setting: RelaySetting, sizes: Sizes): Promise<readonly Comparison[]> {
-  await compare(compareThroughput(setting, { ...WARM_UP, turns: 10 * sizes.requests }), { rounds: 0, warmUps: 1 });
+  await warmUp(setting, WARM_UP_TURNS * sizes.requests);
   const rounds = { rounds: sizes.longRounds, warmUps: 0 };
   const comparisons: Comparison[] = [];
   const counts = STREAMS.filter((one) => one <= sizes.mostStreams);

@@ -1,11 +1,18 @@
 import type { TimedOutcome } from '../load/job.ts';
-import type { Contest, Sample } from '../measure.ts';
+import { compare, type Contest, type Sample } from '../measure.ts';
 import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 import { FRAMING_EVENTS } from '../traffic.ts';
 import type { UpstreamTraffic } from '../upstream-traffic.ts';
+import type { Sizes } from './benchmark-case.ts';
 import { startRelay, startServiceBefore, startUpstream } from './programs.ts';
 import type { UpstreamKind } from './upstream-kinds.ts';
+
+/** Mean time between two deltas of a paced stream, ms: about the speed of a fast model. */
+const GAP_MS = 10;
+
+/** Deltas of a paced answer at most: enough that they outweigh the beginning of a turn. */
+const MOST_PACED_DELTAS = 64;
 
 /** The figures with goals. */
 export const FIRST_DELTA = 'time to first delta, p50, ms';
@@ -48,6 +55,18 @@ export interface RelayedTraffic {
 /** The outcome of one round, and the cost of the requested server. */
 export interface Cost extends TimedOutcome {
   readonly cpuMicroseconds: number;
+}
+
+/** Short answers at full speed, until V8 has compiled what a turn runs. */
+export async function warmUp(setting: RelaySetting, turns: number): Promise<void> {
+  const relayed = { traffic: { deltas: 10, burst: 1, gapMs: 0 }, streams: 32, turns, spreadMs: 0 };
+  await compare(compareThroughput(setting, relayed), { rounds: 0, warmUps: 1 });
+}
+
+/** Streams with a delta each 10 ms. Their starts are spread over one answer, so that requests do not coincide. */
+export function toPacedStreams(streams: number, turns: number, { deltas }: Sizes): RelayedTraffic {
+  const traffic = { deltas: Math.min(deltas, MOST_PACED_DELTAS), burst: 1, gapMs: GAP_MS };
+  return { traffic, streams, turns, spreadMs: traffic.deltas * GAP_MS };
 }
 
 /** Rounds that measure latency. Only meaningful while no process is saturated. */

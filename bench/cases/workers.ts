@@ -4,7 +4,7 @@ import { LoadGenerator } from '../processes/load-generator.ts';
 import type { Server } from '../processes/server.ts';
 import type { BenchmarkCase, Sizes } from './benchmark-case.ts';
 import { startServiceBefore, startUpstream } from './programs.ts';
-import { compareLatency, compareThroughput, type RelaySetting } from './relayed-streams.ts';
+import { compareLatency, compareThroughput, type RelaySetting, toPacedStreams, warmUp } from './relayed-streams.ts';
 import { CHAT_COMPLETIONS } from './upstream-kinds.ts';
 
 /** Turns before the first round, for each request of a round: twice what one process needs, because two share them. */
@@ -36,15 +36,12 @@ export const workersCase: BenchmarkCase = {
     await using load = new LoadGenerator();
     const setting: RelaySetting = { kind: CHAT_COMPLETIONS, upstream, service, floor, load };
     const fast = { traffic: { deltas: sizes.deltas, burst: 1, gapMs: 0 }, streams: FAST_STREAMS, spreadMs: 0 };
-    const warmUp = { ...fast, traffic: { ...fast.traffic, deltas: 10 }, turns: WARM_UP_TURNS * sizes.requests };
-    await compare(compareThroughput(setting, warmUp), { rounds: 0, warmUps: 1 });
+    await warmUp(setting, WARM_UP_TURNS * sizes.requests);
 
     const rounds = { rounds: sizes.longRounds, warmUps: Math.min(1, sizes.warmUps) };
     const flatOut = await compare(compareThroughput(setting, { ...fast, turns: 10 * sizes.requests }), rounds);
     const streams = Math.min(PACED_STREAMS, sizes.pacedStreams);
-    const traffic = { deltas: Math.min(sizes.deltas, 64), burst: 1, gapMs: 10 };
-    const paced = { traffic, streams, turns: 2 * streams, spreadMs: traffic.deltas * traffic.gapMs };
-    const delays = await compare(compareLatency(setting, paced), rounds);
+    const delays = await compare(compareLatency(setting, toPacedStreams(streams, 2 * streams, sizes)), rounds);
     return [
       { name: `workers, 2 ÷ 1, ${FAST_STREAMS} at once`, figures: seenByClients(flatOut), goals: [] },
       { name: `workers, 2 ÷ 1, ${streams} paced`, figures: seenByClients(delays), goals: [] },
