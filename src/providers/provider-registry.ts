@@ -27,7 +27,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   headerNames: HeaderNames = { forwarded: [], read: [] };
   private current: ProviderTable | null = null;
   private reloading: Promise<void> = Promise.resolve();
-  private readonly onSighup = (): void => void (this.reloading = this.reloading.then(() => this.reload()));
+  private readonly onSighup = (): void => void this.reload();
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -53,7 +53,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     this.requireProviders();
     this.classes = this.discover();
-    this.current = await this.load();
+    this.current = await this.load({ mayBeBlank: true });
     if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onSighup);
   }
 
@@ -101,12 +101,16 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     throw modelNotFound(model);
   }
 
-  /** Reloads the file. If it is invalid, the previous configuration stays. */
-  async reload(): Promise<void> {
+  /** Reloads the file, after a reload that is under way. If it is invalid, the previous configuration stays. Never rejects. */
+  reload(): Promise<void> {
+    return (this.reloading = this.reloading.then(() => this.replace()));
+  }
+
+  private async replace(): Promise<void> {
     const { PROVIDERS_FILE: path } = this.environment;
     try {
       const replaced = this.current;
-      this.current = await this.load();
+      this.current = await this.load({ mayBeBlank: false });
       replaced?.retire();
       this.logger.log(`reloaded ${path}`);
     } catch (error) {
@@ -120,8 +124,13 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.current;
   }
 
-  private async load(): Promise<ProviderTable> {
+  /** Throws EnvironmentError if the file is invalid. A reload may find it blank because it is being written. */
+  private async load({ mayBeBlank }: { readonly mayBeBlank: boolean }): Promise<ProviderTable> {
     const configuration = await this.configured.read();
+    if (configuration?.isBlank === true && !mayBeBlank) {
+      const { PROVIDERS_FILE: path } = this.environment;
+      throw new EnvironmentError([`PROVIDERS_FILE: ${path}: the file is blank; write {} to remove all providers.`]);
+    }
     if (configuration?.destinations.size === 0) this.logger.warn('PROVIDERS_FILE has no providers');
     const table = this.assemble(configuration);
     await table.refresh();

@@ -164,6 +164,13 @@ describe('a file that is read again', () => {
       await log.written(AGAIN);
       expect(await whoAnswers(service, 'm')).toBe('a');
     });
+
+    it('may be a record without members: then nothing is served any more', async () => {
+      await writeFile(service.file, '{}');
+      hangUp();
+      await log.written(AGAIN);
+      expect(await listModels(service)).toEqual([]);
+    });
   });
 
   it('turns that wait to ask again ask where they began', async () => {
@@ -187,6 +194,8 @@ describe('a file that is read again', () => {
   describe('and cannot be used', () => {
     const faults: readonly (readonly [what: string, text: string, place: string])[] = [
       ['is no YAML', `{"providers": {"a": {"api_key": "${SECRET}`, ''],
+      ['is blank', '', 'write {}'],
+      ['has comments only', '# providers: {}\n', 'write {}'],
       ['is empty JSON', `"${SECRET}"`, ''],
       ['has an unknown member', JSON.stringify({ [SECRET]: 1 }), ''],
       ['names nobody', JSON.stringify({ models: [{ name: 'm', provider: SECRET }] }), 'models[0]'],

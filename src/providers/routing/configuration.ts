@@ -3,6 +3,8 @@ import type { Destination } from './target.js';
 
 /** The providers and models of PROVIDERS_FILE. */
 export interface Configuration {
+  /** Whether the file has no content: no text, or only comments. */
+  readonly isBlank: boolean;
   readonly destinations: ReadonlyMap<string, Destination>;
   readonly models: readonly ModelEntry[];
   /** Requests to upstreams for one turn, over all upstreams and their retries. */

@@ -15,7 +15,7 @@ export async function configureProviders(
   path: string,
   kinds: ReadonlyMap<string, ProviderKind>,
 ): Promise<Configuration> {
-  const { file, secrets } = await readProvidersFile(path, kinds);
+  const { file, isBlank, secrets } = await readProvidersFile(path, kinds);
   const entries = Object.entries(file.providers ?? {});
   const models = file.models ?? [];
   const named = namedIn(models);
@@ -27,6 +27,7 @@ export async function configureProviders(
     destinations.set(name, { provider, retries, isOpen, tolerates: provider.tolerates.union(new Set(tolerates)) });
   }
   return {
+    isBlank,
     destinations,
     models,
     attempts: file.attempts ?? DEFAULT_ATTEMPTS,

@@ -9,6 +9,8 @@ import { DEFAULT_KIND, type ProvidersFile, providersSchema } from './providers-f
 /** A valid file, and its values to redact. */
 export interface ReadFile {
   readonly file: ProvidersFile;
+  /** Whether there is no content. */
+  readonly isBlank: boolean;
   readonly secrets: readonly string[];
 }
 
@@ -26,7 +28,7 @@ export async function readProvidersFile(path: string, kinds: ReadonlyMap<string,
     }
     checkModels(file);
     const secrets = [...substitutes, ...own].filter(isSecret);
-    return { file, secrets };
+    return { file, isBlank: value === null || value === undefined, secrets };
   } catch (error) {
     throw new EnvironmentError([`PROVIDERS_FILE: ${path}: ${firstLineOf(error)}.`]);
   }
