@@ -53,7 +53,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   async onApplicationBootstrap(): Promise<void> {
     this.requireProviders();
     this.classes = this.discover();
-    this.current = await this.load({ mayBeBlank: true });
+    this.current = await this.load(await this.configured.read());
     if (this.environment.PROVIDERS_FILE !== '') process.on('SIGHUP', this.onSighup);
   }
 
@@ -109,8 +109,13 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
   private async replace(): Promise<void> {
     const { PROVIDERS_FILE: path } = this.environment;
     try {
+      const configuration = await this.configured.read();
+      // An editor that saves empties the file first.
+      if (configuration?.isBlank === true) {
+        throw new EnvironmentError([`PROVIDERS_FILE: ${path}: the file is blank; write {} to remove all providers.`]);
+      }
       const replaced = this.current;
-      this.current = await this.load({ mayBeBlank: false });
+      this.current = await this.load(configuration);
       replaced?.retire();
       this.logger.log(`reloaded ${path}`);
     } catch (error) {
@@ -124,13 +129,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.current;
   }
 
-  /** Throws EnvironmentError if the file is invalid. A reload may find it blank because it is being written. */
-  private async load({ mayBeBlank }: { readonly mayBeBlank: boolean }): Promise<ProviderTable> {
-    const configuration = await this.configured.read();
-    if (configuration?.isBlank === true && !mayBeBlank) {
-      const { PROVIDERS_FILE: path } = this.environment;
-      throw new EnvironmentError([`PROVIDERS_FILE: ${path}: the file is blank; write {} to remove all providers.`]);
-    }
+  private async load(configuration: Configuration | null): Promise<ProviderTable> {
     if (configuration?.destinations.size === 0) this.logger.warn('PROVIDERS_FILE has no providers');
     const table = this.assemble(configuration);
     await table.refresh();

@@ -28,7 +28,7 @@ export async function readProvidersFile(path: string, kinds: ReadonlyMap<string,
     }
     checkModels(file);
     const secrets = [...substitutes, ...own].filter(isSecret);
-    return { file, isBlank: value === null || value === undefined, secrets };
+    return { file, isBlank: value == null, secrets };
   } catch (error) {
     throw new EnvironmentError([`PROVIDERS_FILE: ${path}: ${firstLineOf(error)}.`]);
   }
