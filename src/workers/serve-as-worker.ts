@@ -14,8 +14,8 @@ export async function serveAsWorker(serve: () => Promise<string>, describe: (err
     process.kill(process.pid, 'SIGTERM');
   });
   // Node writes to the primary with every connection that it gets from it; when the primary is gone, that fails before
-  // the worker is disconnected. The connection is served all the same.
-  process.on('error', ignoreLostPrimary);
+  // the worker is disconnected. The connection is served all the same. Node gives errors of the channel to the `Worker`.
+  worker?.on('error', ignoreLostPrimary);
   try {
     await tell({ type: 'antiphon.listening', url: await serve() });
   } catch (error) {
@@ -24,7 +24,7 @@ export async function serveAsWorker(serve: () => Promise<string>, describe: (err
   }
 }
 
-/** Errors of `process` are those of its channel to the primary; a disconnect follows. */
+/** Errors of a worker are those of its channel to the primary; a disconnect follows. */
 function ignoreLostPrimary(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error;
 }

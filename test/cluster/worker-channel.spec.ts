@@ -11,19 +11,21 @@ const SERVE_AS_WORKER = new URL('../../dist/workers/serve-as-worker.js', import.
 const PROGRAM = `
   import { serveAsWorker } from '${SERVE_AS_WORKER}';
   await serveAsWorker(async () => 'http://127.0.0.1', String);
+  process.once('SIGTERM', () => console.log('shuts down'));
   process.disconnect();
   process.send({ accepted: true });
-  setImmediate(() => console.log('served'));
 `;
 
 it('a worker survives that its primary is killed before it has confirmed a connection', async () => {
-  const worker = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
+  // By its variable, and by having a program, Node knows a worker of a cluster.
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, 'program'], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, NODE_UNIQUE_ID: '1' },
   });
   const [written, complaints, ended] = await Promise.all([
     text(worker.stdout as Readable),
     text(worker.stderr as Readable),
     once(worker, 'close'),
   ]);
-  expect({ written, complaints, ended }).toEqual({ written: 'served\n', complaints: '', ended: [0, null] });
+  expect({ written, complaints, ended }).toEqual({ written: 'shuts down\n', complaints: '', ended: [0, null] });
 });
