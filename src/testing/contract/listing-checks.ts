@@ -30,7 +30,7 @@ export const LISTING_CHECKS: readonly Check[] = Object.entries(MISBEHAVIOURS).ma
       return list();
     };
     const models = getModels(service);
-    await Promise.race([service.within(asked.promise, 'the question for models'), models]);
+    await service.within(Promise.race([asked.promise, models]), 'the question for models');
     service.clock.advance(IDLE_MS);
     for (const model of await models) requireModel(model);
     await service.askWell('Say hello.');
