@@ -1,11 +1,14 @@
-/** `npm run llama`: builds llama.cpp's server for the tests that need one. Where it cannot, it says why, and fails nothing. */
+/**
+ * `npm run llama`: builds llama.cpp's server for the tests that need one, unless it is kept from before. Where it cannot, it says
+ * why, and fails nothing.
+ */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { availableParallelism, constants, setPriority, totalmem } from 'node:os';
-import { dirname, join } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { availableParallelism, constants, setPriority, tmpdir, totalmem } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The package that carries llama.cpp's source, as a git bundle. Nothing of it is run but what is compiled here. */
@@ -13,17 +16,14 @@ const PACKAGE = 'node-llama-cpp@3.22.1';
 const INTEGRITY = 'sha512-bltIipuWmc123H7tMIgDGKSsSrhmhlQYeVUC48XTjVW7XGJJiJJyCdlTMzQ/LiWoPkGDpcL4FviDpgw7qfTiDw==';
 const BUNDLE = 'package/llama/gitRelease.bundle';
 
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/llama-server/', import.meta.url));
-
-/** Where the built server lies, if it was built. */
-export const BUILT_LLAMA_SERVER = join(CACHE, PACKAGE, 'llama-server');
-
-/** Emptied before and after. */
-const WORKSHOP = join(CACHE, 'build');
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What the compiler may need for one file. */
 const BYTES_PER_JOB = 1.5 * 2 ** 30;
 const SHOWN_OUTPUT = 4000;
+
+/** Clones share the folder of servers, and each may want another one: only what nobody has asked for this long is removed. */
+const KEPT_UNUSED_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** One program without libraries of its own: no web page, no TLS, no GPU, no network, and code for any CPU of this kind. */
 const OPTIONS = {
@@ -55,6 +55,28 @@ const OPTIONS = {
   GGML_F16C: 'OFF',
   GGML_BMI2: 'OFF',
 };
+
+/** What the server is built from, and for; whichever compiler does it. */
+export const RECIPE = {
+  source: PACKAGE,
+  integrity: INTEGRITY,
+  options: OPTIONS,
+  platform: process.platform as string,
+  arch: process.arch as string,
+};
+
+/**
+ * Where the server of a recipe is kept: in `.cache`, or in another folder, which a path that is not absolute names from the root
+ * of the repository. Another recipe has another file.
+ */
+export function builtPath(recipe: typeof RECIPE, cache = ''): string {
+  const digest = createHash('sha256').update(JSON.stringify(recipe)).digest('hex').slice(0, 12);
+  const name = `${recipe.source}-${recipe.platform}-${recipe.arch}-${digest}`;
+  return join(resolve(ROOT, cache === '' ? '.cache' : cache), 'llama-server', name);
+}
+
+/** Where the built server lies, if it was built. */
+export const BUILT_LLAMA_SERVER = builtPath(RECIPE, process.env['ANTIPHON_CACHE']);
 
 /** Where progress is shown, such as `process.stdout`. */
 export interface ProgressOutput {
@@ -136,27 +158,66 @@ if (import.meta.main) {
 
 async function provide(): Promise<void> {
   if (existsSync(BUILT_LLAMA_SERVER)) {
-    console.log(`llama-server is there: ${BUILT_LLAMA_SERVER}`);
-    return;
+    if (await isThere(BUILT_LLAMA_SERVER)) {
+      // A folder that is only to be read serves too.
+      await utimes(BUILT_LLAMA_SERVER, new Date(), new Date()).catch(() => undefined);
+      console.log(`llama-server is there: ${BUILT_LLAMA_SERVER}`);
+      return;
+    }
+    // Kept by a system with other libraries. The tests must not find it if it cannot be replaced.
+    await rm(BUILT_LLAMA_SERVER, { force: true });
   }
   const hasNinja = await isThere('ninja');
   await requirePrograms(['npm', 'tar', 'git', 'cmake', 'c++', hasNinja ? 'ninja' : 'make']);
+  // Before the minutes of building, if it cannot be kept.
+  await mkdir(dirname(BUILT_LLAMA_SERVER), { recursive: true });
   console.log(`Building llama-server from ${PACKAGE}: some minutes, once.`);
   const progress = new BuildProgress(process.stdout);
   const ticking = process.stdout.isTTY ? setInterval(() => progress.show(), 1000) : undefined;
   const started = performance.now();
-  await rm(WORKSHOP, { recursive: true, force: true });
-  await mkdir(WORKSHOP, { recursive: true });
+  const workshop = await mkdtemp(join(tmpdir(), 'antiphon-llama-build-'));
+  removeWhenStopped(workshop);
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-    await fetchSource(progress);
-    await build(hasNinja ? ['-G', 'Ninja'] : [], progress);
+    await fetchSource(workshop, progress);
+    await build(workshop, hasNinja ? ['-G', 'Ninja'] : [], progress);
+    await keep(join(workshop, 'build/bin/llama-server'), BUILT_LLAMA_SERVER);
   } finally {
     clearInterval(ticking);
     progress.end();
-    await rm(WORKSHOP, { recursive: true, force: true });
+    await rm(workshop, { recursive: true, force: true });
   }
   console.log(`Built in ${Math.round((performance.now() - started) / 1000)} s: ${BUILT_LLAMA_SERVER}`);
+}
+
+/** The source and what is compiled of it are large. */
+function removeWhenStopped(workshop: string): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // Not `once`: npm sends the signal a second time, which would end this before it is done.
+    process.on(signal, () => {
+      // Compilers may still be writing.
+      rmSync(workshop, { recursive: true, force: true, maxRetries: 5 });
+      process.exit(128 + constants.signals[signal]);
+    });
+  }
+}
+
+/**
+ * Puts a program where it is kept, whole from the first moment: another build may do the same, and tests may run what was there.
+ * Removes what lies beside it unused.
+ */
+export async function keep(program: string, path: string): Promise<void> {
+  // The folder may be on another disk, to which nothing can be renamed.
+  const draft = `${path}.${randomUUID()}`;
+  await copyFile(program, draft);
+  await rename(draft, path);
+  const folder = dirname(path);
+  for (const name of await readdir(folder)) {
+    const other = join(folder, name);
+    // Another build may have removed it just now.
+    const { mtimeMs = Infinity } = await stat(other).catch(() => ({ mtimeMs: undefined }));
+    if (Date.now() - mtimeMs > KEPT_UNUSED_MS) await rm(other, { recursive: true, force: true });
+  }
 }
 
 async function requirePrograms(programs: readonly string[]): Promise<void> {
@@ -172,39 +233,39 @@ function isThere(program: string): Promise<boolean> {
 }
 
 /** Leaves llama.cpp's source in `source`. */
-async function fetchSource(progress: BuildProgress): Promise<void> {
+async function fetchSource(cwd: string, progress: BuildProgress): Promise<void> {
   progress.begin(`Fetching ${PACKAGE} from the registry`);
-  await run('npm', ['pack', PACKAGE, '--ignore-scripts']);
-  const [archive = ''] = await readdir(WORKSHOP);
-  const content = await readFile(join(WORKSHOP, archive));
+  // From the root, whose .npmrc may name another registry.
+  await run('npm', ['pack', PACKAGE, '--ignore-scripts', '--pack-destination', cwd], { cwd: ROOT });
+  const [archive = ''] = await readdir(cwd);
+  const content = await readFile(join(cwd, archive));
   const integrity = `sha512-${createHash('sha512').update(content).digest('base64')}`;
   if (integrity !== INTEGRITY) throw new Error(`${archive} is not what was pinned, but ${integrity}.`);
   progress.begin("Unpacking llama.cpp's source");
-  await run('tar', ['-xzf', archive, BUNDLE]);
-  await run('git', ['clone', '--quiet', BUNDLE, 'source']);
+  await run('tar', ['-xzf', archive, BUNDLE], { cwd });
+  await run('git', ['clone', '--quiet', BUNDLE, 'source'], { cwd });
 }
 
-async function build(generator: readonly string[], progress: BuildProgress): Promise<void> {
+/** Compiles `source` in `build`. */
+async function build(cwd: string, generator: readonly string[], progress: BuildProgress): Promise<void> {
   progress.begin('Configuring');
   const options = Object.entries(OPTIONS).map(([name, value]) => `-D${name}=${value}`);
-  await run('cmake', ['-S', 'source', '-B', 'build', ...generator, ...options]);
+  await run('cmake', ['-S', 'source', '-B', 'build', ...generator, ...options], { cwd });
   const jobs = Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / BYTES_PER_JOB)));
   progress.begin(`Compiling, ${jobs} files at once`);
-  await run('cmake', ['--build', 'build', '--target', 'llama-server', '--parallel', String(jobs)], { progress });
-  await mkdir(dirname(BUILT_LLAMA_SERVER), { recursive: true });
-  await rename(join(WORKSHOP, 'build/bin/llama-server'), BUILT_LLAMA_SERVER);
+  await run('cmake', ['--build', 'build', '--target', 'llama-server', '--parallel', String(jobs)], { cwd, progress });
 }
 
 /** Parameters of run. */
 interface RunOptions {
-  readonly cwd?: string;
+  readonly cwd: string;
   /** Reads the output. */
   readonly progress?: BuildProgress;
 }
 
 /** Runs a program to its end. Rejects with the end of its output unless it succeeds. */
-async function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<void> {
-  const { cwd = WORKSHOP, progress } = options;
+async function run(program: string, args: readonly string[], options: RunOptions): Promise<void> {
+  const { cwd, progress } = options;
   const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   const keep = (chunk: string): void => {
