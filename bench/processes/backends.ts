@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { importRedis } from '../../test/support/global-setup.ts';
+import { importRedis } from './test-servers.ts';
 import { Databases } from './databases.ts';
 
 /** A value of STATE. */

@@ -3,8 +3,8 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-import { importCluster } from '../../test/support/global-setup.ts';
-import { createTestDatabase, type TestDatabase } from '../../test/support/postgres/test-database.ts';
+import { importCluster } from './test-servers.ts';
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/postgres/test-database.ts';
 
 const MIGRATE = fileURLToPath(new URL('../../dist/migrate.js', import.meta.url));
 
@@ -33,7 +33,7 @@ export class Databases implements AsyncDisposable {
 
   /** Creates a database with the service's schema; resolves with its URL. */
   async create(): Promise<string> {
-    const database = await createTestDatabase(this.serverUrl);
+    const database = await createEmptyDatabase(this.serverUrl);
     this.databases.push(database);
     const env = { PATH: process.env.PATH, DATABASE_URL: database.url };
     await promisify(execFile)(process.execPath, [MIGRATE], { cwd: tmpdir(), env });

@@ -12,7 +12,7 @@ import {
 import { openModels } from '../support/background/held-models.js';
 import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
 import { startCluster } from '../support/postgres/cluster.js';
-import { createTestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 
 jest.setTimeout(120_000);
@@ -30,7 +30,7 @@ async function ready({ client }: ServiceProcess): Promise<void> {
 describe('a database that crashes while background turns run and wait', () => {
   it('is waited for: their streams have no gap, and every response completes', async () => {
     await using cluster = await startCluster();
-    const database = await createTestDatabase(cluster.url());
+    const database = await createEmptyDatabase(cluster.url());
     await using models = await openModels('a');
     const { a } = models.upstreams;
     const environment = {
@@ -90,7 +90,7 @@ describe('a database that crashes while background turns run and wait', () => {
 
   it('takes no turn along when a process ends in order meanwhile', async () => {
     await using cluster = await startCluster();
-    const database = await createTestDatabase(cluster.url());
+    const database = await createEmptyDatabase(cluster.url());
     await using models = await openModels('a');
     const { a } = models.upstreams;
     const environment = {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 
-import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
 
 jest.setTimeout(240_000);
@@ -39,7 +39,7 @@ async function waiting(database: TestDatabase, count: number): Promise<void> {
 
 describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that cannot be used', (program) => {
   it('says in one line that the password is wrong', async () => {
-    await using database = await createTestDatabase();
+    await using database = await createEmptyDatabase();
     const url = changed(database, { password: 'secret-1f2e' });
     const exit = await run(program, url);
     expectRefusal(exit, /^DATABASE_URL: .*password authentication failed/);
@@ -47,7 +47,7 @@ describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that canno
   });
 
   it('says in one line that there is no such database', async () => {
-    await using database = await createTestDatabase();
+    await using database = await createEmptyDatabase();
     const url = changed(database, { pathname: '/nowhere' });
     const exit = await run(program, url);
     expectRefusal(exit, /^DATABASE_URL: .*database "nowhere" does not exist/);
@@ -63,7 +63,7 @@ describe.each<Program>(['main.js', 'migrate.js'])('%s with a database that canno
 
 describe('a start that cannot be', () => {
   it('says that the schema is missing and may not be made', async () => {
-    await using database = await createTestDatabase();
+    await using database = await createEmptyDatabase();
     const exit = await run('main.js', database.url, { DATABASE_MIGRATE: 'false' });
     expectRefusal(exit, /^DATABASE_MIGRATE: .*needs \d+ migrations.*npm run migrate/);
     expectNoSecret(exit, database.url);
@@ -81,7 +81,7 @@ describe('a start that cannot be', () => {
 
 describe('migrate.js', () => {
   it('applies what is missing and says so, and the next time that nothing is', async () => {
-    await using database = await createTestDatabase();
+    await using database = await createEmptyDatabase();
     const first = await run('migrate.js', database.url);
     expect(first).toMatchObject({
       code: 0,
@@ -102,7 +102,7 @@ describe('migrate.js', () => {
   });
 
   it('says in one line that the database is not there', async () => {
-    await using database = await createTestDatabase();
+    await using database = await createEmptyDatabase();
     const url = changed(database, { port: '1' });
     const exit = await run('migrate.js', url);
     expectRefusal(exit, /ECONNREFUSED/);
@@ -112,7 +112,7 @@ describe('migrate.js', () => {
 
 describe('ten processes that start at once on an empty database', () => {
   it('all come up, and one of them makes the schema', async () => {
-    await using database = await createTestDatabase();
+    await using database = await createEmptyDatabase();
     const environment = { STATE: 'postgres', DATABASE_URL: database.url };
     const blocker = new Client({ connectionString: database.url });
     await blocker.connect();

@@ -4,7 +4,7 @@ import { Conversation } from '../support/conversations/conversation.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
 import { converse, makeConversations } from '../support/conversations/converse.js';
 import { type Cluster, startCluster } from '../support/postgres/cluster.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import type { RawAnswer } from '../support/raw-client.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await cluster.resume();
-  database = await createTestDatabase(cluster.url());
+  database = await createEmptyDatabase(cluster.url());
 });
 
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
-import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { beginProcess, endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
@@ -16,7 +16,7 @@ let database: TestDatabase;
 let workers: Variables;
 
 beforeEach(async () => {
-  database = await createTestDatabase();
+  database = await createEmptyDatabase();
   workers = { WORKERS: '3', STATE: 'postgres', DATABASE_URL: database.url };
 });
 

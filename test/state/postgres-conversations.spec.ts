@@ -242,10 +242,12 @@ describe('conversations of replicas over one PostgreSQL', () => {
     await proxy.close();
   });
 
-  it('are freed once, by whichever replica', async () => {
+  it('are freed once, by whichever replica, at the latest with the purge after that of their last response', async () => {
     await turnIn(one, tenant, 'c', 'r');
     await Promise.all([one.conversations.delete(tenant, 'c'), other.responses.delete(tenant, 'r', { cascade: false })]);
     await Promise.all([one.responses.purge(), other.responses.purge()]);
+    // One may have looked at the conversation before the other freed the response.
+    await one.responses.purge();
     const rows = await opened.database.query('SELECT FROM antiphon.conversation_items WHERE owner = $1', [tenant]);
     expect(rows).toEqual([]);
   });

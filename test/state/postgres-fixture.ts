@@ -9,7 +9,7 @@ import { PostgresBackend } from '../../src/state/postgres/index.js';
 import type { JobEngine } from '../../src/state/postgres/job-engine.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import type { OpenedBackend } from './backends.js';
 
 /** A started backend over a database of its own. */
@@ -38,7 +38,7 @@ export function settingsFor(url: string, overrides: Partial<DatabaseSettings> = 
  */
 export async function openPostgres(serverUrl?: string): Promise<OpenedPostgres> {
   Logger.overrideLogger(false);
-  const database = await createTestDatabase(serverUrl);
+  const database = serverUrl === undefined ? await createTestDatabase() : await createEmptyDatabase(serverUrl);
   const clock = new FakeClock();
   const backends: PostgresBackend[] = [];
   const start = async (overrides: Partial<DatabaseSettings> = {}, time: Clock = clock): Promise<PostgresBackend> => {

@@ -8,7 +8,7 @@ import { StateStartError } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/postgres/index.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { Deliveries } from './deliveries.js';
 import { enqueue, grantService, settingsFor } from './postgres-fixture.js';
 
@@ -19,7 +19,7 @@ describe('the schema of jobs in PostgreSQL', () => {
 
   beforeEach(async () => {
     Logger.overrideLogger(false);
-    database = await createTestDatabase();
+    database = await createEmptyDatabase();
     role = `role_${randomUUID().replaceAll('-', '')}`;
     await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
     backends = [];

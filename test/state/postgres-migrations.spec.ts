@@ -10,7 +10,7 @@ import { StateStartError } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { migrate, pendingMigrations, PostgresBackend } from '../../src/state/postgres/index.js';
 import { FakeClock } from '../../src/testing/index.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { grantService, insertResponses, settingsFor } from './postgres-fixture.js';
 import { append, contextFrom, contextOf, lineOf, message, newTenant, recordOf } from './records.js';
 
@@ -26,7 +26,7 @@ describe('migrations of PostgreSQL', () => {
   beforeEach(async () => {
     Logger.overrideLogger(false);
     names = (await readdir(DIRECTORY)).map((file) => file.replace(/\.sql$/, '')).sort();
-    database = await createTestDatabase();
+    database = await createEmptyDatabase();
     backends = [];
   });
   afterEach(async () => {

@@ -6,7 +6,7 @@ import type { DatabaseSettings } from '../../src/state/postgres/connection-optio
 import { PostgresBackend } from '../../src/state/postgres/index.js';
 import { SystemClock } from '../../src/time/index.js';
 import { startCluster } from '../support/postgres/cluster.js';
-import { createTestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { CALLS, outcomeOf } from './contract-calls.js';
 import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
@@ -135,7 +135,7 @@ describe('a backend whose PostgreSQL goes away', () => {
 describe('a backend whose PostgreSQL crashes', () => {
   it('has everything that it confirmed', async () => {
     await using cluster = await startCluster();
-    const database = await createTestDatabase(cluster.url());
+    const database = await createEmptyDatabase(cluster.url());
     const clock = new SystemClock();
     const backend = new PostgresBackend(settingsFor(database.url), clock);
     await backend.start();

@@ -5,7 +5,7 @@ import { StateStartError, StoreUnavailableError } from '../../src/state/index.js
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { PostgresBackend } from '../../src/state/postgres/index.js';
 import { SystemClock } from '../../src/time/index.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { settingsFor } from './postgres-fixture.js';
 import { append, newTenant, recordOf } from './records.js';
@@ -17,7 +17,7 @@ describe('the start of a backend over PostgreSQL', () => {
 
   beforeEach(async () => {
     Logger.overrideLogger(false);
-    database = await createTestDatabase();
+    database = await createEmptyDatabase();
     backends = [];
   });
   afterEach(async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 
 import { startCluster } from './cluster.js';
-import { createTestDatabase } from './test-database.js';
+import { createEmptyDatabase, createTestDatabase } from './test-database.js';
 
 describe('the PostgreSQL server of the test run', () => {
   it('is the version that production runs', async () => {
@@ -23,7 +23,7 @@ describe('the PostgreSQL server of the test run', () => {
   });
 
   it('removes a database though somebody is connected', async () => {
-    const database = await createTestDatabase();
+    const database = await createEmptyDatabase();
     const client = new Client({ connectionString: database.url });
     await client.connect();
     const cut = new Promise<Error>((resolve) => client.on('error', resolve));
@@ -45,7 +45,7 @@ describe('the PostgreSQL server of the test run', () => {
 describe('a PostgreSQL server of its own', () => {
   it('keeps what was committed when it crashes, and comes back under the same URL', async () => {
     await using cluster = await startCluster();
-    const database = await createTestDatabase(cluster.url());
+    const database = await createEmptyDatabase(cluster.url());
     await database.query('CREATE TABLE notes (note text)');
     const open = new Client({ connectionString: database.url });
     await open.connect();
