@@ -1,7 +1,10 @@
-/** Nest 12 is ESM only, so jest runs with Node's VM modules; SWC strips the types and keeps decorator metadata. */
-export const base = {
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
+import { readFileSync } from 'node:fs';
+
+/** `swc.json` is also how test/runner/typescript.ts has Node read TypeScript. */
+const swc = JSON.parse(readFileSync(new URL('test/runner/swc.json', import.meta.url), 'utf8'));
+
+const base = {
+  // How jest finds what a changed file is imported by, for `--watch` and `--onlyChanged`.
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     // Examples import the package as users do.
@@ -9,46 +12,63 @@ export const base = {
     '^antiphon/testing$': '<rootDir>/src/testing/index.ts',
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/examples/dist/'],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        swcrc: false,
-        sourceMaps: 'inline',
-        module: { type: 'es6' },
-        jsc: {
-          target: 'es2024',
-          keepClassNames: true,
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: true },
-        },
-      },
-    ],
-  },
+  extensionsToTreatAsEsm: ['.ts'],
+  // The same for all projects, so that jest runs their files together. What waits for processes, outages and leases needs no core.
+  runner: ['<rootDir>/test/runner/slots.ts', { waiting: '/test/(cluster|process)/|outage', waitingSlots: 3 }],
+};
+
+/** Node imports the modules, once for all files of a worker: docs/decisions/2026-11-25-shared-modules-in-tests.md. */
+export const shared = {
+  ...base,
+  runtime: '<rootDir>/test/runner/runtime.ts',
+  testEnvironment: '<rootDir>/test/runner/environment.ts',
+  setupFilesAfterEnv: ['<rootDir>/test/runner/setup.ts'],
+  injectGlobals: false,
+  transform: {},
 };
 
 /** With one PostgreSQL server and one Redis for all of them. */
 const withServers = {
-  ...base,
+  ...shared,
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};
+
+/** Specs of how a module behaves when it is imported for the first time: jest imports everything again for each of them. */
+const ISOLATED = ['<rootDir>/src/providers/tokens/tokenizer.spec.ts'];
+
+const isolated = {
+  ...base,
+  displayName: 'isolated',
+  testMatch: ISOLATED,
+  testEnvironment: 'node',
+  transform: { '^.+\\.ts$': ['@swc/jest', { ...swc, sourceMaps: 'inline' }] },
 };
 
 export default {
   // Ends what hangs; a busy machine is not a failure.
   testTimeout: 120_000,
-  // VM modules are never given back: a process that runs every spec grows by gigabytes and slows down. Workers are replaced.
   maxWorkers: 2,
+  // Files leave their modules behind. Workers that have grown are replaced.
   workerIdleMemoryLimit: '1GB',
-  testSequencer: '<rootDir>/test/sequencer.js',
+  testSequencer: '<rootDir>/test/runner/sequencer.ts',
+  reporters: ['default', '<rootDir>/test/runner/slowest-files.ts'],
   projects: [
-    { ...base, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/src/**/*.spec.ts'],
+      testPathIgnorePatterns: ['/node_modules/', ...ISOLATED],
+    },
+    isolated,
     {
       ...withServers,
       displayName: 'e2e',
-      testMatch: ['<rootDir>/{test/!(cluster|codex),examples}/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
+      testMatch: ['<rootDir>/{test/!(cluster|codex|load),examples}/**/*.spec.ts', '<rootDir>/test/*.spec.ts'],
     },
     // What runs the built service as several processes, and databases that crash.
     { ...withServers, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.spec.ts'] },
+    // What presses: many streams, names and readers, large floods, the benchmark.
+    { ...withServers, displayName: 'load', testMatch: ['<rootDir>/test/load/**/*.spec.ts'] },
   ],
 };

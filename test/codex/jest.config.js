@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-import config, { base } from '../../jest.config.js';
+import config, { shared } from '../../jest.config.js';
 
 const rootDir = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -8,5 +8,5 @@ const rootDir = fileURLToPath(new URL('../../', import.meta.url));
 export default {
   ...config,
   rootDir,
-  projects: [{ ...base, rootDir, displayName: 'codex', testMatch: ['<rootDir>/test/codex/**/*.spec.ts'] }],
+  projects: [{ ...shared, rootDir, displayName: 'codex', testMatch: ['<rootDir>/test/codex/**/*.spec.ts'] }],
 };

@@ -44,7 +44,7 @@ async function runTests(): Promise<number> {
   const flags = [
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
-    `--import=${new URL('../support/typescript-threads.ts', import.meta.url).href}`,
+    `--import=${new URL('../runner/typescript.ts', import.meta.url).href}`,
   ];
   const config = ['--config', join(ROOT, 'test', 'codex', 'jest.config.js'), '--runInBand'];
   const child = spawn(process.execPath, [...flags, jest, ...config, ...process.argv.slice(2)], {

@@ -42,8 +42,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   for (const [token, value] of overrides) builder.overrideProvider(token).useValue(value);
   const testing = await builder.compile();
   const app = testing.createNestApplication<NestFastifyApplication>(createAdapter(), { logger: false });
-  await configureApp(app);
-  await app.listen(0, '127.0.0.1');
+  try {
+    await configureApp(app);
+    await app.listen(0, '127.0.0.1');
+  } catch (error) {
+    // What has started before it failed would go on.
+    await app.close();
+    throw error;
+  }
   const { port } = app.getHttpServer().address() as { port: number };
   const origin = `http://127.0.0.1:${port}`;
   const baseURL = `${origin}/v1`;

@@ -1,4 +1,4 @@
-import { afterEach, expect } from '@jest/globals';
+import { expect } from '@jest/globals';
 
 import {
   SocketPool,
@@ -30,11 +30,12 @@ export interface Pooled {
 
 const cleanUps: (() => Promise<void>)[] = [];
 
-afterEach(async () => {
+/** Closes what the test has opened: run it after each. */
+export async function closePools(): Promise<void> {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
-});
+}
 
-/** A pool of at most two sockets to a server; closed after the test. */
+/** A pool of at most two sockets to a server; `closePools` closes both. */
 export async function withPool(script: ServerScript = ANSWERING, port?: number): Promise<Pooled> {
   const server = await startServer(script);
   const clock = new FakeClock();

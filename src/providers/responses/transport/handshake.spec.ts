@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { closedPort } from '../../../../test/support/chat-upstream/closed-port.js';
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
-import { ANSWERING, LIMITS, withPool } from '../../../../test/support/responses-transport/with-pool.js';
+import { ANSWERING, closePools, LIMITS, withPool } from '../../../../test/support/responses-transport/with-pool.js';
 import type { UpstreamError } from '../upstream-error.js';
 import { AnswerRefusedError } from './index.js';
+
+afterEach(closePools);
 
 describe('a handshake', () => {
   it.each([

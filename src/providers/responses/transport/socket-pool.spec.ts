@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
-import { LIMITS, serverHas, useOnce, withPool } from '../../../../test/support/responses-transport/with-pool.js';
+import { closePools, LIMITS, serverHas, useOnce, withPool } from '../../../../test/support/responses-transport/with-pool.js';
 import type { Baseline } from '../request/index.js';
 
 function baselineOf(responseId: string): Baseline {
   return { responseId, members: '', count: 0, items: '', returned: { count: 0, items: '' } };
 }
+
+afterEach(closePools);
 
 describe('the sockets to an upstream', () => {
   it('belong to their conversation', async () => {

@@ -1,0 +1,207 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const ROOT = join(HERE, '../..');
+const JEST = join(ROOT, 'node_modules/jest/bin/jest.js');
+
+/** What jest reports of a run. */
+interface Report {
+  readonly numPassedTests: number;
+  readonly testResults: readonly FileReport[];
+}
+
+interface FileReport {
+  readonly name: string;
+  readonly message: string;
+  readonly assertionResults: readonly TestReport[];
+}
+
+interface TestReport {
+  readonly title: string;
+  readonly status: string;
+  readonly failureMessages: readonly string[];
+  readonly numPassingAsserts: number;
+}
+
+let directory: string;
+
+beforeAll(async () => {
+  // Within the repository: only what lies there is read as TypeScript.
+  await mkdir(join(ROOT, '.cache'), { recursive: true });
+  directory = await mkdtemp(join(ROOT, '.cache/runner-'));
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+/** Runs files of these texts as specs, as `npm run test:only` does, one after another. */
+async function run(files: Readonly<Record<string, string>>, ...options: readonly string[]): Promise<Report> {
+  const own = await mkdtemp(join(directory, 'run-'));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(own, name), text);
+  const config = {
+    rootDir: own,
+    runner: [join(HERE, 'slots.ts'), { waiting: '/waiting', waitingSlots: 1 }],
+    runtime: join(HERE, 'runtime.ts'),
+    testEnvironment: join(HERE, 'environment.ts'),
+    // Here nothing goes by itself.
+    testEnvironmentOptions: { patienceMs: 100 },
+    injectGlobals: false,
+    transform: {},
+    testMatch: ['<rootDir>/*.spec.ts'],
+    moduleFileExtensions: ['ts', 'js'],
+    maxWorkers: 1,
+    workerIdleMemoryLimit: '1GB',
+  };
+  const node = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    `--import=${join(HERE, 'typescript.ts')}`,
+  ];
+  const outputFile = join(own, 'report.json');
+  const jest = [JEST, '--config', JSON.stringify(config), '--json', '--outputFile', outputFile, ...options];
+  // It ends with 1 where a test fails.
+  const failed = await promisify(execFile)(process.execPath, [...node, ...jest], { cwd: own }).then(
+    () => '',
+    (error: unknown) => (error as { readonly stderr: string }).stderr,
+  );
+  return readFile(outputFile, 'utf8').then(
+    (text) => JSON.parse(text) as Report,
+    () => Promise.reject(new Error(failed)),
+  );
+}
+
+/** The only file of a report. */
+function only({ testResults: [file] }: Report): FileReport {
+  if (file === undefined) throw new Error('no file ran');
+  return file;
+}
+
+describe('a spec that shares the modules of its worker', () => {
+  it('finds what an earlier file has imported, and what it keeps', async () => {
+    const spec = `
+      import { expect, it } from '@jest/globals';
+      import { count } from './counter.js';
+      it('counts', () => void expect(count()).toBeGreaterThan(0));
+      it(\`gives \${count()}\`, () => undefined);
+    `;
+    const counter = 'let counted = 0; export const count = (): number => ++counted;';
+    const { testResults } = await run({ 'counter.ts': counter, 'one.spec.ts': spec, 'two.spec.ts': spec });
+    const titles = testResults.flatMap(({ assertionResults }) => assertionResults.map(({ title }) => title));
+    expect(titles.filter((title) => title !== 'counts').sort()).toEqual(['gives 1', 'gives 3']);
+  });
+
+  it('is reported with the lines of its TypeScript, and with its assertions counted', async () => {
+    const spec = `
+      import { expect, it } from '@jest/globals';
+      interface Gone {
+        readonly with: 'its types';
+      }
+      it.each([1, 2])('passes %i', (value) => {
+        expect(value).toBeGreaterThan(0);
+        expect({ value } as unknown as Gone).toEqual({ value });
+      });
+      it('fails', () => {
+        expect(1).toBe(2);
+      });
+    `;
+    const file = only(await run({ 'one.spec.ts': spec }));
+    const [one, two, fails] = file.assertionResults;
+    expect([one, two]).toMatchObject([
+      { title: 'passes 1', status: 'passed', numPassingAsserts: 2 },
+      { title: 'passes 2', status: 'passed', numPassingAsserts: 2 },
+    ]);
+    expect(fails).toMatchObject({
+      title: 'fails',
+      status: 'failed',
+      failureMessages: [expect.stringMatching(/one\.spec\.ts:11:19/)],
+    });
+  });
+
+  it('leaves no spy and no time limit to the next file', async () => {
+    const one = `
+      import { expect, it, jest } from '@jest/globals';
+      import { subject } from './subject.js';
+      jest.setTimeout(1);
+      it('spies', () => {
+        jest.spyOn(subject, 'speak').mockReturnValue('spied');
+        expect(subject.speak()).toBe('spied');
+      });
+    `;
+    const two = `
+      import { expect, it } from '@jest/globals';
+      import { subject } from './subject.js';
+      it('hears it, late', async () => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        expect(subject.speak()).toBe('true');
+      });
+    `;
+    const subject = "export const subject = { speak: (): string => 'true' };";
+    const files = { 'subject.ts': subject, 'one.spec.ts': one, 'two.spec.ts': two };
+    const report = await run(files, '--runInBand');
+    expect(report.numPassedTests).toBe(2);
+  });
+
+  it('is refused when a module that files share registers a hook while it is imported', async () => {
+    const spec = "import { it } from '@jest/globals'; import './shared.js'; it('runs', () => undefined);";
+    const shared = "import { afterEach } from '@jest/globals'; afterEach(() => undefined);";
+    const file = only(await run({ 'shared.ts': shared, 'one.spec.ts': spec }));
+    expect(file.message).toContain('afterEach is called while a module is imported that other files share');
+  });
+
+  it('obeys -t', async () => {
+    const spec = "import { it } from '@jest/globals'; it('this', () => undefined); it('that', () => undefined);";
+    const { assertionResults } = only(await run({ 'one.spec.ts': spec }, '-t', 'that'));
+    expect(assertionResults.map(({ status }) => status)).toEqual(['pending', 'passed']);
+  });
+});
+
+describe('what a test leaves open', () => {
+  const OPENINGS = {
+    'a server': [
+      "import { createServer } from 'node:net';",
+      'await new Promise<void>((resolve) => createServer().listen(0, resolve));',
+      'a server that listens on',
+    ],
+    'a timer': ['', 'setTimeout(() => undefined, 1e6);', 'a timer'],
+    'a child process': ["import { spawn } from 'node:child_process';", "spawn('sleep', ['20']);", 'sleep 20'],
+    'a thread': [
+      "import { Worker } from 'node:worker_threads';",
+      "new Worker('setInterval(() => {}, 1e6)', { eval: true });",
+      'a thread',
+    ],
+    'a listener on process': [
+      '',
+      "process.on('SIGUSR2', function listener() {});",
+      'a listener on process for SIGUSR2',
+    ],
+  };
+  const spec = Object.entries(OPENINGS).map(
+    ([name, [imports, opening]]) => `${imports}\nit('opens ${name}', async () => {\n${opening}\n});`,
+  );
+
+  it('fails the test that opened it, and no other', async () => {
+    const closes =
+      "it('closes what it opened', async () => { const server = createServer().listen(0); await new Promise((resolve) => server.close(resolve)); });";
+    const text = ["import { it } from '@jest/globals';", ...spec, closes].join('\n');
+    const { assertionResults } = only(await run({ 'one.spec.ts': text }, '--forceExit'));
+    expect(assertionResults).toMatchObject([
+      ...Object.entries(OPENINGS).map(([name, [, , message]]) => ({
+        title: `opens ${name}`,
+        status: 'failed',
+        failureMessages: expect.arrayContaining([expect.stringContaining(`${message}`)]),
+      })),
+      { title: 'closes what it opened', status: 'passed' },
+    ]);
+  });
+
+  it('fails the file when a hook opened it', async () => {
+    const text =
+      "import { beforeAll, it } from '@jest/globals'; beforeAll(() => void setTimeout(() => undefined, 1e6)); it('runs', () => undefined);";
+    expect(only(await run({ 'one.spec.ts': text }, '--forceExit')).message).toContain('a timer is left open');
+  });
+});
