@@ -5,7 +5,7 @@ import { startReplica } from '../support/conversations/replica.js';
 import { endProcesses, type ServiceProcess } from '../support/process-service.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { removeKeys } from '../support/redis/remove-keys.js';
-import { STATES } from '../support/states.js';
+import { EVERY_STATE } from '../support/states.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
 jest.setTimeout(180_000);
@@ -18,7 +18,7 @@ afterEach(endProcesses);
 
 describeRedis('two replicas with one Redis, of which one is killed three times', () => {
   it('end every background turn once, and readers read on at the other', async () => {
-    const redis = STATES.find(({ state }) => state === 'redis');
+    const redis = EVERY_STATE.find(({ state }) => state === 'redis');
     if (redis === undefined) throw new Error('there is no Redis');
     await using state = await redis.open();
     await using hooks = await WebhookReceiver.open();

@@ -2,13 +2,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 
 import type { UsagePage } from '../../src/usage/usage-page.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
-import { STATES } from '../support/states.js';
+import { EVERY_STATE } from '../support/states.js';
 
 const TURN = { model: 'gpt-5', input: 'Hi' };
 
 afterEach(endProcesses);
 
-describe.each(STATES.filter(({ state }) => state !== 'memory'))(
+describe.each(EVERY_STATE.filter(({ state }) => state !== 'memory'))(
   'usage with STATE=$state when a process is killed',
   ({ state: kind, open }) => {
     it('has every turn whose response its client has', async () => {

@@ -14,13 +14,13 @@ import { checkEventOrder } from '../support/event-order.js';
 import { RawClient } from '../support/raw-client.js';
 import type { Service } from '../support/service.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { openPostgres, startServiceIn, TWO_STATES } from '../support/states.js';
+import { openPostgres, startServiceIn, STATES } from '../support/states.js';
 
 const CANCELLED = { status: 'cancelled', completed_at: null, usage: null, error: null, incomplete_details: null };
 
 type Streamed = OpenAI.Responses.ResponseStreamEvent;
 
-describe.each(TWO_STATES)('cancelling in $state', ({ open }) => {
+describe.each(STATES)('cancelling in $state', ({ open }) => {
   let held: HeldTurns;
   // One runs, the others are queued.
   const service = useFreshService(() =>

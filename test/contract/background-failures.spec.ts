@@ -7,7 +7,7 @@ import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded } from '
 import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { RawClient } from '../support/raw-client.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 import { REFUSED } from './refusals.js';
 
 const MAX_OUTPUT_CHARACTERS = 1000;
@@ -24,7 +24,7 @@ const FAILURES: readonly (readonly [what: string, fail: (signal: AbortSignal) =>
     ['is silent', () => new Promise(() => undefined), 'server_error'],
   ];
 
-describe.each(TWO_STATES)('the model of a background turn in $state', ({ open }) => {
+describe.each(STATES)('the model of a background turn in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, {
       providers: [ScriptedProvider],
@@ -63,7 +63,7 @@ describe.each(TWO_STATES)('the model of a background turn in $state', ({ open })
   });
 });
 
-describe.each(TWO_STATES)('MAX_TURN_MS in $state', ({ open }) => {
+describe.each(STATES)('MAX_TURN_MS in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, { providers: [ScriptedProvider], environment: { MAX_TURN_MS: 300 } }),
   );
@@ -103,7 +103,7 @@ class PickyProvider extends ScriptedProvider {
   }
 }
 
-describe.each(TWO_STATES)('a request that cannot run in $state', ({ open }) => {
+describe.each(STATES)('a request that cannot run in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, { providers: [PickyProvider], environment: { UNKNOWN_PARAMETERS: 'reject' } }),
   );

@@ -10,13 +10,13 @@ import { ShiftedClock } from '../support/shifted-clock.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { transcript } from '../support/socket-transcript.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, EVERY_STATE } from '../support/states.js';
 import { say } from '../support/say.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const TEN_MINUTES_MS = 600_000;
 
-describe.each(STATES)('a background response in $state', ({ open }) => {
+describe.each(EVERY_STATE)('a background response in $state', ({ open }) => {
   let clock: ShiftedClock;
   let held: HeldTurns;
   const service = useFreshService(() => {

@@ -16,7 +16,7 @@ import { createInBackground, IN_BACKGROUND, whenEnded, whenRunning } from '../su
 import { useFreshService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 import { runTools, TestPolicy } from '../support/test-policy.js';
 
 @Module({})
@@ -68,7 +68,7 @@ const CALL: readonly ModelEvent[] = [
   { type: 'usage', input: 10, output: 5 },
 ];
 
-describe.each(TWO_STATES)('observers and admission in $state', ({ open }) => {
+describe.each(STATES)('observers and admission in $state', ({ open }) => {
   let witness: Witness;
   let counter: Counter;
   let policy: TestPolicy;

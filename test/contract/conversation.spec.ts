@@ -6,9 +6,9 @@ import { ModelError, type Item } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, EVERY_STATE } from '../support/states.js';
 
-describe.each(STATES)('a conversation with the official SDK in $state', ({ open }) => {
+describe.each(EVERY_STATE)('a conversation with the official SDK in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let client: OpenAI;
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const PREFIXES = ['/v1', '/openai/v1'];
 
@@ -17,7 +17,7 @@ const READABLE = [
   'sessions/mine/responses',
 ];
 
-describe.each(TWO_STATES)('the routes of graph and sessions in $state', ({ open }) => {
+describe.each(STATES)('the routes of graph and sessions in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let id: string;
 

@@ -6,7 +6,7 @@ import { asTenant } from '../../src/access/index.js';
 import { ConversationStore } from '../../src/state/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { describeService, useFreshService, useService } from '../support/describe-service.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 import { arbitraryConversation } from '../support/translation/arbitrary-conversation.js';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -85,7 +85,7 @@ function inputAfter(output: readonly Body[]): readonly object[] {
   return [...outputs, { role: 'user', content: 'Go on.' }];
 }
 
-describe.each(TWO_STATES)('counts of the simulator in $state', ({ state, open }) => {
+describe.each(STATES)('counts of the simulator in $state', ({ state, open }) => {
   const service = useService(() => startServiceIn(open));
 
   it('are the usage of the same request', async () => {

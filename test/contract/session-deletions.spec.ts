@@ -4,9 +4,9 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
-describe.each(TWO_STATES)('a session that is deleted in $state', ({ open }) => {
+describe.each(STATES)('a session that is deleted in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   const statusOf = async (id: string): Promise<number> => (await service.api.get(`responses/${id}`)).status;

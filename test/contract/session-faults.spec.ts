@@ -5,7 +5,7 @@ import { ApiClient } from '../support/api-client.js';
 import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const UNKNOWN_ID = 'resp_0123456789abcdef0123456789abcdef';
 
@@ -32,7 +32,7 @@ const IN_FRAMES: readonly (readonly [name: unknown, code: string])[] = [
   [{ id: 'a' }, 'invalid_type'],
 ];
 
-describe.each(TWO_STATES)('the name of a session in $state', ({ open }) => {
+describe.each(STATES)('the name of a session in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   const violationOf = (param: string, code: string): object => ({

@@ -7,9 +7,9 @@ import { ApiClient } from '../support/api-client.js';
 import type { Service } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { type HttpAnswer, postJson } from '../support/sse.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
-describe.each(TWO_STATES)('the maximum of a session in $state', ({ open }) => {
+describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
   let service: Service;
   let api: ApiClient;
   let provider: ScriptedProvider;

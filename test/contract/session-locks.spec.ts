@@ -13,9 +13,9 @@ import { HeldTurns } from '../support/socket-held-turns.js';
 import { nextEnd } from '../support/socket-next-end.js';
 import { transcript } from '../support/socket-transcript.js';
 import { openStream } from '../support/sse.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
-describe.each(TWO_STATES)('two turns that name one session in $state', ({ open }) => {
+describe.each(STATES)('two turns that name one session in $state', ({ open }) => {
   let service: Service;
   let api: ApiClient;
   let mine: ApiClient;

@@ -4,9 +4,9 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
-describe.each(TWO_STATES)('the session of a response in $state', ({ open }) => {
+describe.each(STATES)('the session of a response in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   let count = 0;
 

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
-describe.each(TWO_STATES)('the responses of a session in $state', ({ open }) => {
+describe.each(STATES)('the responses of a session in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   /** Seven responses, oldest first: `a` to `g`. */
   let ids: readonly string[];

@@ -6,7 +6,7 @@ import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { notFound } from '../support/socket-not-found.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
@@ -37,7 +37,7 @@ const ABOUT: readonly (readonly [
   ['its deletion', (api, name) => api.delete(`sessions/${name}`)],
 ];
 
-describe.each(TWO_STATES)('sessions of two tenants in $state', ({ open }) => {
+describe.each(STATES)('sessions of two tenants in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, {
       providers: [ScriptedProvider],

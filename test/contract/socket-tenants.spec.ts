@@ -5,12 +5,12 @@ import { useService } from '../support/describe-service.js';
 import type { WireEvent } from '../support/rule.js';
 import { SocketClient } from '../support/socket-client.js';
 import { notFound } from '../support/socket-not-found.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
 
-describe.each(TWO_STATES)('two tenants on sockets in $state', ({ open: openState }) => {
+describe.each(STATES)('two tenants on sockets in $state', ({ open: openState }) => {
   const service = useService(() =>
     startServiceIn(openState, {
       providers: [ScriptedProvider],

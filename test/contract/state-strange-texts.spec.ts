@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, EVERY_STATE } from '../support/states.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 /** Texts that JSON can say and databases may mind. */
@@ -41,7 +41,7 @@ function bodyOf(text: string): object {
   };
 }
 
-describe.each(STATES)('in $state', ({ open }) => {
+describe.each(EVERY_STATE)('in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   describe.each(TEXTS)('%s', (_, text) => {

@@ -5,10 +5,10 @@ import { z } from 'zod';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 import { transcript } from '../support/socket-transcript.js';
 
-describe.each(TWO_STATES)("the Agents SDK's OpenAIConversationsSession in $state", ({ open }) => {
+describe.each(STATES)("the Agents SDK's OpenAIConversationsSession in $state", ({ open }) => {
   const service = useFreshService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
 
   const makeAgent = () =>

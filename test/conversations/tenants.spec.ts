@@ -5,7 +5,7 @@ import { type ApiAnswer, ApiClient } from '../support/api-client.js';
 import { TestConversation } from '../support/conversation-turns.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { startServiceIn, STATES } from '../support/states.js';
 
 const KEYS = { alice: 'sk-alice', bob: 'sk-bob' } as const;
 type Tenant = keyof typeof KEYS;
@@ -31,7 +31,7 @@ const ABOUT: readonly (readonly [
   ['its responses', (api, id) => api.get(`sessions/${id}/responses`)],
 ];
 
-describe.each(TWO_STATES)('conversations of two tenants in $state', ({ open }) => {
+describe.each(STATES)('conversations of two tenants in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, {
       providers: [ScriptedProvider],

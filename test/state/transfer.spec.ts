@@ -8,7 +8,14 @@ import { endAgain, exported, fill, imported, JOBS, ONE, readEverything, startAga
 import { append, contextFrom, contextOf, message, purge, recordOf } from './records.js';
 import { AGE_MS, cancelledOf } from './runs.js';
 
-const PAIRS = BACKENDS.flatMap((from) => BACKENDS.map((to) => ({ from, to, pair: `${from.name} to ${to.name}` })));
+/** Each backend to its own kind and to the next: what is moved has one form, which each of them writes twice and reads twice. */
+const PAIRS = BACKENDS.flatMap((from, index) =>
+  [from, BACKENDS[(index + 1) % BACKENDS.length] ?? from].map((to) => ({
+    from,
+    to,
+    pair: `${from.name} to ${to.name}`,
+  })),
+);
 
 const opened: OpenedBackend[] = [];
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** Beyond it a program is told to end, and ends what it started. A busy machine is not a failure. */
-export const BENCH_PATIENCE_MS = 300_000;
+export const BENCH_PATIENCE_MS = 3_600_000;
 
 /** How a program of the benchmark ended, and all it wrote. */
 export interface BenchRun {

@@ -25,25 +25,28 @@ export interface StateKind {
 const REDIS: readonly StateKind[] =
   process.env['TEST_REDIS_URL'] === undefined ? [] : [{ state: 'redis', open: openRedis }];
 
-/** Every value of STATE. What is true of one has to be true of all. */
-export const STATES: readonly StateKind[] = [
+/** Every value of STATE, for specs whose subject is what a backend does to a service. */
+export const EVERY_STATE: readonly StateKind[] = [
   { state: 'memory', open: openMemory },
   { state: 'sqlite', open: openSqlite },
   { state: 'postgres', open: openPostgres },
   ...REDIS,
 ];
 
-/** The values of STATE that replicas share. */
-export const SHARED_STATES: readonly StateKind[] = STATES.filter(
-  ({ state }) => state === 'postgres' || state === 'redis',
+/**
+ * One state of a process and one that replicas share: what the API does is tested on these. What it needs of a backend is in the
+ * contract suite of test/state, which runs for all of them and for a Redis cluster.
+ */
+export const STATES: readonly StateKind[] = EVERY_STATE.filter(
+  ({ state }) => state === 'memory' || state === 'postgres',
 );
 
-/**
- * One state of a process and one that replicas share, for specs that take long, or in which the state only carries what they are about:
- * clients, limits, refusals. What they need of a backend is in the contract suite of test/state, which runs for all of them.
- */
-export const TWO_STATES: readonly StateKind[] = STATES.filter(
-  ({ state }) => state === 'memory' || state === 'postgres',
+/** For cases that press, of which one is enough. */
+export const ONE_STATE: readonly StateKind[] = EVERY_STATE.filter(({ state }) => state === 'postgres');
+
+/** The values of STATE that replicas share. */
+export const SHARED_STATES: readonly StateKind[] = EVERY_STATE.filter(
+  ({ state }) => state === 'postgres' || state === 'redis',
 );
 
 async function openMemory(): Promise<TestState> {

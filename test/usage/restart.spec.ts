@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { startService } from '../support/service.js';
-import { STATES } from '../support/states.js';
+import { EVERY_STATE } from '../support/states.js';
 import { resultsOf } from '../support/usage.js';
 
-describe.each(STATES.filter(({ state }) => state !== 'memory'))(
+describe.each(EVERY_STATE.filter(({ state }) => state !== 'memory'))(
   'usage after a restart with STATE=$state',
   ({ open }) => {
     it('has the turns that waited when the service was shut down', async () => {

@@ -3,12 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { DAY_MS, dayOf, StateBackend } from '../../src/state/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { startServiceIn, EVERY_STATE } from '../support/states.js';
 
 const HOUR_MS = 3_600_000;
 
 /** Redis forgets by itself, by its own clock. */
-describe.each(STATES.filter(({ state }) => state !== 'redis'))('usage with STATE=$state', ({ open }) => {
+describe.each(EVERY_STATE.filter(({ state }) => state !== 'redis'))('usage with STATE=$state', ({ open }) => {
   it('is forgotten after USAGE_RETENTION_DAYS', async () => {
     const clock = new FakeClock();
     await using service = await startServiceIn(open, {

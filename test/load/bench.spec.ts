@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { BENCH_PATIENCE_MS, runBench, runBenchWithin } from '../support/bench.js';
-import { STATES } from '../support/states.js';
+import { EVERY_STATE } from '../support/states.js';
 
 const CASES = new URL('../../bench/cases/index.ts', import.meta.url);
 
@@ -157,13 +157,13 @@ describe('the benchmark', () => {
 
     it('compares background turns with those in the foreground, with every backend', () => {
       const names = ['first event', 'turns', 'streams, flat out', 'streams, paced', 'replay ÷ live', '50 readers ÷ 1'];
-      const expected = STATES.flatMap(({ state }) => names.map((name) => `background, ${state}, ${name}`));
+      const expected = EVERY_STATE.flatMap(({ state }) => names.map((name) => `background, ${state}, ${name}`));
       expect(comparisonsOf('background').map(({ name }) => name)).toEqual(expected);
     });
 
     it('compares stored turns by backend', () => {
       const ways = ['http', 'warm socket', 'http, 32 at once'];
-      const others = STATES.map(({ state }) => state).filter((state) => state !== 'memory');
+      const others = EVERY_STATE.map(({ state }) => state).filter((state) => state !== 'memory');
       const pairs = others.map((state) => [state, 'memory']);
       if (others.includes('redis')) pairs.push(['redis', 'postgres']);
       expect(comparisonsOf('saves').map(({ name }) => name)).toEqual([
@@ -179,7 +179,7 @@ describe('the benchmark', () => {
       });
       const expected = { http: 2, socket: 1 };
       expect(counts).toEqual(
-        STATES.flatMap(({ state }) =>
+        EVERY_STATE.flatMap(({ state }) =>
           Object.entries(expected).map(([transport, count]) => [
             `chains, ${state}, ${transport}, turn 50 ÷ turn 5`,
             ...(state === 'postgres' ? [count, count] : [undefined, undefined]),

@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
-import { startServiceIn, STATES } from '../support/states.js';
+import { ONE_STATE, startServiceIn } from '../support/states.js';
 
 const MEGABYTE = 1024 * 1024;
 type Entries = readonly { readonly id: string }[];
 
-describe.each(STATES)('large responses in $state', ({ open }) => {
+describe.each(ONE_STATE)('large responses in $state', ({ open }) => {
   const service = useService(() =>
     startServiceIn(open, {
       providers: [ScriptedProvider],

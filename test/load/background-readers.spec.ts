@@ -6,7 +6,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { framesOf, IN_BACKGROUND, replay, restAfter, whenEnded } from '../support/background.js';
 import { useService } from '../support/describe-service.js';
 import { RawClient } from '../support/raw-client.js';
-import { startServiceIn, TWO_STATES } from '../support/states.js';
+import { ONE_STATE, startServiceIn } from '../support/states.js';
 
 /** How many read and how many do not, and how much there is to read: more than the kernel buffers, or little. */
 const AUDIENCES = [
@@ -14,7 +14,7 @@ const AUDIENCES = [
   { readers: 3, sleepers: 3, pieces: 128, characters: 64 * 1024 },
 ] as const;
 
-describe.each(TWO_STATES)('many readers of one stream in $state', ({ open }) => {
+describe.each(ONE_STATE)('many readers of one stream in $state', ({ open }) => {
   const service = useService(() => startServiceIn(open, { providers: [ScriptedProvider] }));
   const sockets: Socket[] = [];
 
