@@ -75,11 +75,12 @@ async function writeParts(
     return [{ tool: undefined, pieces: splitIntoTokens(await writeText(turn, wording, randomFor('text'))) }];
   }
   const random = randomFor('call');
+  const tooMuch = new Set<unknown>();
   const parts: AnswerPart[] = [];
   for (const tool of tools) {
     const { type, name, namespace } = tool;
     const called = { type, name, ...(namespace === undefined ? {} : { namespace }) };
-    parts.push({ tool: called, pieces: splitIntoTokens(await writeInput(tool, random)) });
+    parts.push({ tool: called, pieces: splitIntoTokens(await writeInput(tool, random, tooMuch)) });
     // Yields to other turns: each input may take several milliseconds.
     if (parts.length < tools.length) await setImmediate();
     if (sink.isClosed) break;

@@ -24,16 +24,11 @@ export class RememberedAnswers {
     const characters = lengthOf(answer);
     // Another turn may have planned the same meanwhile.
     const isNew = this.answers.get(key) === undefined;
-    if (isNew && characters <= LONGEST_KEPT && isWhole(answer) && !options.sink.isClosed) {
+    if (isNew && characters <= LONGEST_KEPT && !options.sink.isClosed) {
       this.answers.add(key, answer, characters);
     }
     return answer;
   }
-}
-
-/** Whether an answer does not depend on time: arguments for a schema that takes too long are empty. */
-function isWhole({ parts }: Answer): boolean {
-  return parts.every(({ tool, pieces }) => tool === undefined || pieces.length > 1);
 }
 
 function lengthOf({ parts, reasoning }: Answer): number {

@@ -1,9 +1,28 @@
+import { Pattern } from '../pattern/pattern.js';
+import { spend } from '../work.js';
 import { REQUIRED_ONLY } from './draw-value.js';
 import type { DrawSettings } from './draw-value.js';
-import type { PlainDocument, PlainSchema } from './plain-schema.js';
-import { compilePattern } from './plain-values.js';
-import { isSchemaObject, listAlternatives, toEntries, toList, toNumber, toStrings, toTypes } from './schema-parts.js';
+import type { PlainDocument, PlainSchema } from './plain-document.js';
+import {
+  countValues,
+  isSchemaObject,
+  listAlternatives,
+  MOST_LEVELS,
+  NestsTooDeeply,
+  toEntries,
+  toList,
+  toNumber,
+  toStrings,
+  toTypes,
+} from './schema-parts.js';
 import type { SchemaObject } from './schema-parts.js';
+
+/** Steps to count a schema, and each schema or name in it. */
+const COUNT_STEPS = 50;
+const PART_STEPS = 10;
+
+/** Ajv passes over five entries in the time of a schema. */
+const ENTRY_CHECKS = 0.2;
 
 /** What to count: every branch or only the smallest one, and optional members. */
 interface CountSettings extends DrawSettings {
@@ -45,7 +64,7 @@ export class WorkCounter {
       const lists = listAlternatives(schema);
       const own = 1 + measureString(schema) + sum(this.listReferences(schema).map(below));
       const branches = smallest
-        ? [...toList(schema.allOf).map(here), ...lists.map((list) => Math.min(...list.map(here)))]
+        ? [...toList(schema.allOf).map(here), ...lists.map((list) => smallestOf(list.map(here)))]
         : // If all fail, the first one is tried again.
           [...listBranches(schema), ...lists.flatMap((list) => list.slice(0, 1))].map(here);
       const minItems = toNumber(schema.minItems, 0);
@@ -53,8 +72,9 @@ export class WorkCounter {
       const tuple = toList(schema.prefixItems).slice(0, Math.max(minItems, mostItems));
       const items = Math.max(minItems, Math.min(mostItems, toNumber(schema.maxItems, Infinity))) - tuple.length;
       const names = optionals > 0 ? toEntries(schema.properties).map(([name]) => name) : toStrings(schema.required);
-      const members = [...names.flatMap((name) => listMemberSchemas(schema, name, smallest)), ...tuple].map(below);
-      const invented = sum([1, ...(smallest ? [] : listMemberSchemas(schema, undefined, smallest).map(below))]);
+      const members = [...names.map((name) => memberSchema(schema, name)), ...tuple].map(below);
+      spend(PART_STEPS * (branches.length + members.length));
+      const invented = sum([1, ...(smallest ? [] : [below(schema.additionalProperties ?? true)])]);
       const more = times(toNumber(schema.minProperties, 0) - names.length, invented);
       const contained = toNumber(schema.maxContains, toNumber(schema.minContains, 1));
       const found = schema.contains === undefined || smallest ? 0 : times(contained, below(schema.contains));
@@ -62,7 +82,10 @@ export class WorkCounter {
     });
   }
 
-  /** Schemas that Ajv evaluates at worst to check a value. Infinity: a reference refers to itself. */
+  /**
+   * Schemas that Ajv evaluates at worst to check a value; five entries of a list or map count as much as one. Infinity: a reference
+   * refers to itself.
+   */
   countChecks(schema: PlainSchema, value: unknown): number {
     if (!isSchemaObject(schema)) return 1;
     return this.checks.recall(schema, value, () => {
@@ -76,13 +99,15 @@ export class WorkCounter {
           }
         }
       }
+      const patterns = this.document.patterns.get(schema) ?? [];
       for (const [name, part] of toEntries(value)) {
         // A declared property may match a pattern too.
-        const inner = [...listMemberSchemas(schema, name, false), ...listMemberSchemas(schema, undefined, false)];
-        parts.push(...[...new Set(inner)].map((member) => count(member, part)));
+        const inner = new Set([memberSchema(schema, name), ...patterns.map(([, member]) => member)]);
+        for (const member of inner) parts.push(count(member, part));
         if (schema.propertyNames !== undefined) parts.push(count(schema.propertyNames, name));
+        spend(PART_STEPS * inner.size);
       }
-      return 1 + sum(here) + sum(parts);
+      return 1 + sum(here) + sum(parts) + ENTRY_CHECKS * countEntries(schema, value);
     });
   }
 
@@ -94,33 +119,26 @@ export class WorkCounter {
 /** Caches counts. A schema that contains itself counts as Infinity within itself. */
 class Memory {
   private readonly counts = new Map<SchemaObject, Map<unknown, number>>();
+  private levels = 0;
 
   recall(schema: SchemaObject, key: unknown, count: () => number): number {
     let known = this.counts.get(schema);
     if (known === undefined) this.counts.set(schema, (known = new Map<unknown, number>()));
     let counted = known.get(key);
     if (counted === undefined) {
+      spend(COUNT_STEPS);
       known.set(key, Infinity);
+      if (++this.levels > MOST_LEVELS) throw new NestsTooDeeply();
       known.set(key, (counted = count()));
+      this.levels -= 1;
     }
     return counted;
   }
 }
 
-/** An estimate of the minimum characters of a string. */
+/** The minimum characters of a string, roughly: a pattern that allows the length has it. */
 function measureString({ minLength, pattern }: SchemaObject): number {
-  return toNumber(minLength, 0) + (typeof pattern === 'string' ? measurePattern(pattern) : 0);
-}
-
-/** An estimate of the characters that json-schema-faker generates for a pattern. */
-function measurePattern(pattern: string): number {
-  let nesting = 0;
-  let deepest = 0;
-  for (const character of pattern) {
-    if (character === '(') deepest = Math.max(deepest, ++nesting);
-    if (character === ')') nesting--;
-  }
-  return [...pattern.matchAll(/\{(\d+)/g)].reduce((all, [, most]) => all * Math.max(1, Number(most)), 3 ** deepest);
+  return Math.max(toNumber(minLength, 0), pattern instanceof Pattern ? pattern.shortest : 0);
 }
 
 /** Subschemas that apply to the same value. */
@@ -133,18 +151,30 @@ function listBranches(schema: SchemaObject): readonly unknown[] {
   ];
 }
 
-/** Schemas of a property. Undeclared names: matching patterns or else `additionalProperties`; all of them unless `exact`. */
-function listMemberSchemas(schema: SchemaObject, name: string | undefined, exact: boolean): readonly unknown[] {
-  const { properties, additionalProperties, patternProperties } = schema;
-  if (name !== undefined && isSchemaObject(properties) && Object.hasOwn(properties, name)) return [properties[name]];
-  const patterns = toEntries(patternProperties);
-  if (!exact) return [additionalProperties ?? true, ...patterns.map(([, inner]) => inner)];
-  const matching = patterns.filter(([pattern]) => compilePattern(pattern).test(name ?? ''));
-  return matching.length > 0 ? matching.map(([, inner]) => inner) : [additionalProperties ?? true];
+/** The schema of a property that is declared or, like those that match no pattern, an additional one. */
+function memberSchema({ properties, additionalProperties }: SchemaObject, name: string): unknown {
+  if (isSchemaObject(properties) && Object.hasOwn(properties, name)) return properties[name];
+  return additionalProperties ?? true;
+}
+
+/** Entries of lists and maps that Ajv compares with a value or its parts. */
+function countEntries(schema: SchemaObject, value: unknown): number {
+  const { properties, required, dependentRequired, enum: listed, const: single, uniqueItems, items } = schema;
+  const names = isSchemaObject(value) ? countValues([properties, required, dependentRequired], 2) : 0;
+  const compared = listed === undefined && single === undefined ? 0 : countValues([listed, single]);
+  if (uniqueItems !== true || !Array.isArray(value)) return names + compared;
+  // Ajv keeps a table of simple values; it compares each other value with each other one.
+  const types = isSchemaObject(items) ? toTypes(items.type) : undefined;
+  const isSimple = types?.every((type) => type !== 'object' && type !== 'array') === true;
+  return names + compared + (isSimple ? value.length : value.length * countValues(value));
 }
 
 function sum(counts: readonly number[]): number {
   return counts.reduce((all, count) => all + count, 0);
+}
+
+function smallestOf(counts: readonly number[]): number {
+  return counts.reduce((smallest, count) => Math.min(smallest, count), Infinity);
 }
 
 /** Multiplies, but 0 times Infinity is 0. */

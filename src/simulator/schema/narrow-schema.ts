@@ -1,7 +1,9 @@
 import type { SeededRandom } from '../seeded-random.js';
+import { spend } from '../work.js';
 import type { WorkCounter } from './count-work.js';
 import { drawValue, REQUIRED_ONLY } from './draw-value.js';
-import type { PlainDocument, PlainSchema } from './plain-schema.js';
+import { joinSchemas, matchPatterns } from './pattern-properties.js';
+import type { PatternProperty, PlainDocument, PlainSchema } from './plain-document.js';
 import {
   isSchemaObject,
   listAlternatives,
@@ -17,6 +19,9 @@ import type { SchemaObject } from './schema-parts.js';
 /** Maximum number of subschemas to narrow for one value. */
 const MOST_STEPS = 5000;
 const MOST_NAMES = 1000;
+/** Steps of work to narrow a schema, and for each branch, name or pattern in it. */
+const NARROW_STEPS = 50;
+const PART_STEPS = 10;
 
 /**
  * Narrows a schema to one branch with small values, for schemas that exceed the depth limit of json-schema-faker or whose
@@ -37,6 +42,7 @@ export class SchemaNarrower {
   narrow(schema: unknown): PlainSchema {
     if (this.steps-- <= 0) throw new NoValue('It is too large for the simulator.');
     if (!isSchemaObject(schema)) return schema as boolean;
+    spend(NARROW_STEPS);
     const { $ref, allOf, anyOf: _anyOf, oneOf: _oneOf, ...plain } = schema;
     const lists = listAlternatives(schema);
     const all = [
@@ -44,11 +50,12 @@ export class SchemaNarrower {
       ...toList(allOf),
       ...lists.map((list) => this.pickBranch(list)),
     ];
-    const narrowed = this.narrowParts(plain);
+    const narrowed = this.narrowParts(plain, this.document.patterns.get(schema) ?? []);
     return all.length === 0 ? narrowed : { ...narrowed, allOf: all.map((inner) => this.narrow(inner)) };
   }
 
   private pickBranch(branches: readonly unknown[]): unknown {
+    spend(PART_STEPS * branches.length);
     const sized = this.random
       .shuffle(branches)
       .map((branch) => ({ branch, size: this.counter.countSmallest(branch as PlainSchema) }))
@@ -58,7 +65,7 @@ export class SchemaNarrower {
     return sized[0].branch;
   }
 
-  private narrowParts(schema: SchemaObject): SchemaObject {
+  private narrowParts(schema: SchemaObject, patterns: readonly PatternProperty[]): SchemaObject {
     const narrowed: Record<string, unknown> = { ...schema };
     const simple = toTypes(schema.type)?.filter((type) => type !== 'object' && type !== 'array') ?? [];
     if (this.smallestFirst && simple.length > 0) narrowed.type = simple;
@@ -68,29 +75,33 @@ export class SchemaNarrower {
       // With `maxItems`, json-schema-faker applies its own limit to `minItems` too.
       delete narrowed.maxItems;
     }
-    const required = this.listRequired(schema);
+    const required = this.listRequired(schema, patterns);
     if (required.length === 0) return narrowed;
     const properties = new Map(toEntries(schema.properties));
-    for (const name of required) if (properties.has(name)) properties.set(name, this.narrow(properties.get(name)));
-    if (required.some((name) => !properties.has(name))) {
-      const { additionalProperties, patternProperties } = schema;
-      if (additionalProperties !== undefined) narrowed.additionalProperties = this.narrow(additionalProperties);
-      const patterns = toEntries(patternProperties).map(([pattern, inner]) => [pattern, this.narrow(inner)]);
-      narrowed.patternProperties = Object.fromEntries(patterns);
+    spend(PART_STEPS * (required.length + properties.size));
+    for (const name of required) {
+      const matching = properties.has(name) ? [] : matchPatterns(patterns, name);
+      if (matching.length > 0) properties.set(name, joinSchemas(matching));
+      if (properties.has(name)) properties.set(name, this.narrow(properties.get(name)));
+    }
+    const { additionalProperties } = schema;
+    if (additionalProperties !== undefined && required.some((name) => !properties.has(name))) {
+      narrowed.additionalProperties = this.narrow(additionalProperties);
     }
     return { ...narrowed, required, properties: Object.fromEntries(properties) };
   }
 
   /** The required names, plus others up to `minProperties`. */
-  private listRequired(schema: SchemaObject): readonly string[] {
+  private listRequired(schema: SchemaObject, patterns: readonly PatternProperty[]): readonly string[] {
     const least = Math.min(toNumber(schema.minProperties, 0), MOST_NAMES);
     const names = new Set(toStrings(schema.required));
+    spend(PART_STEPS * toEntries(schema.properties).length);
     for (const [name, inner] of this.random.shuffle(toEntries(schema.properties))) {
       if (names.size < least && this.counter.countSmallest(inner as PlainSchema) < Infinity) names.add(name);
     }
-    const patterns = toEntries(schema.patternProperties).map(([pattern]) => ({ pattern }));
     for (let tries = 0; names.size < least && tries < 2 * MOST_NAMES; tries++) {
-      const rules = [schema.propertyNames ?? true, ...(patterns.length > 0 ? [this.random.pick(patterns)] : [])];
+      const pattern = patterns.length > 0 ? [{ pattern: this.random.pick(patterns)[0] }] : [];
+      const rules = [schema.propertyNames ?? true, ...pattern];
       names.add(String(drawValue({ type: 'string', allOf: rules }, this.document, REQUIRED_ONLY, this.random)));
     }
     return [...names];

@@ -1,14 +1,20 @@
-import { isSchemaObject, NoValue, toEntries, toList, toNumber, toTypes } from './schema-parts.js';
+import type { Pattern } from '../pattern/pattern.js';
+import { spend } from '../work.js';
+import { countMerged } from './count-merged.js';
+import { settlePatterns } from './pattern-properties.js';
+import type { PatternProperty, PlainDocument, PlainSchema } from './plain-document.js';
+import {
+  isSchemaObject,
+  MOST_LEVELS,
+  NestsTooDeeply,
+  NoValue,
+  toEntries,
+  toList,
+  toNumber,
+  toTypes,
+} from './schema-parts.js';
 import type { SchemaObject } from './schema-parts.js';
-
-/** A schema with only the keywords that drawing supports; every `$ref` names a definition of its document. */
-export type PlainSchema = SchemaObject | boolean;
-
-/** A schema document, rewritten for drawing. Drawn values are validated against the original. */
-export interface PlainDocument {
-  readonly root: PlainSchema;
-  readonly definitions: ReadonlyMap<string, PlainSchema>;
-}
+import { compilePattern } from './schema-pattern.js';
 
 /** Maximum items of a list, beyond the required ones. */
 export const MOST_ITEMS = 3;
@@ -20,7 +26,9 @@ const VALUES = [
 ];
 const SCHEMAS = ['items', 'contains', 'additionalProperties', 'propertyNames', 'not', 'if', 'then', 'else'];
 const LISTS = ['prefixItems', 'allOf', 'anyOf', 'oneOf'];
-const MAPS = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies'];
+const MAPS = ['properties', 'dependentSchemas', 'dependencies'];
+/** Keywords whose schemas hold for the same value, and so have to obey the same patterns. */
+const IN_PLACE = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
 /** Keywords to cap: json-schema-faker draws up to the maximum, however large. */
 const MOST_AND_LEAST = [
   ['maxLength', 'minLength'],
@@ -30,34 +38,67 @@ const MOST_BEYOND_LEAST = 50;
 
 /** Maximum values in a schema, at any depth. OpenAI accepts 5000 properties. */
 const MOST_PARTS = 20_000;
+/** Maximum properties of one object that depend on others: json-schema-faker looks at each pair of them. */
+const MOST_DEPENDENT = 500;
+/** Maximum characters of all patterns. */
+const MOST_PATTERN_CHARACTERS = 64 * 1024;
+/** Steps to rewrite a schema, and to compile a character of a pattern. */
+const CONVERT_STEPS = 100;
+const COMPILE_STEPS = 10;
 
 /** Rewrites a schema for json-schema-faker, which treats unknown keywords as properties. Throws NoValue. */
 export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
-  const named = listNamedSchemas(root);
-  const names = new Map<unknown, string>();
-  const definitions = new Map<string, PlainSchema>();
+  return new DocumentWriter(root).write();
+}
 
-  function defineTarget(reference: string): string {
-    const target = resolveReference(reference, root, named);
-    let name = names.get(target);
+class DocumentWriter {
+  private readonly named: ReadonlyMap<string, unknown>;
+  private readonly names = new Map<unknown, string>();
+  private readonly targets: (readonly [name: string, target: unknown])[] = [];
+  private readonly definitions = new Map<string, PlainSchema>();
+  private readonly schemas: SchemaObject[] = [];
+  private readonly patterns = new Map<SchemaObject, readonly PatternProperty[]>();
+  private readonly converted = new Map<unknown, readonly PatternProperty[]>();
+  private readonly sources = new Set<string>();
+  private patternCharacters = 0;
+
+  constructor(private readonly root: SchemaObject | boolean) {
+    this.named = listNamedSchemas(root);
+  }
+
+  write(): PlainDocument {
+    const { definitions, schemas, patterns } = this;
+    const root = this.convert(this.root);
+    // One after the other: references may follow one another for longer than the stack is deep.
+    for (const [name, target] of this.targets) this.definitions.set(name, this.convert(target));
+    return { root, definitions, schemas, patterns, merged: countMerged({ definitions, schemas }) };
+  }
+
+  private defineTarget(reference: string): string {
+    const target = resolveReference(reference, this.root, this.named);
+    let name = this.names.get(target);
     if (name === undefined) {
-      names.set(target, (name = `#/$defs/${names.size}`));
-      definitions.set(name, convert(target));
+      this.names.set(target, (name = `#/$defs/${this.names.size}`));
+      this.targets.push([name, target]);
     }
     return name;
   }
 
-  function convert(place: unknown): PlainSchema {
+  /** `outer`: patterns of the schemas around it that hold for the same value. */
+  private convert(place: unknown, outer: readonly PatternProperty[] = []): PlainSchema {
     if (typeof place === 'boolean') return place;
     if (!isSchemaObject(place)) throw new NoValue('A part of it is neither an object nor a boolean.');
     // Draft 7 has tuples in `items` and the schema of further items in `additionalItems`.
     const { items, additionalItems = true, ...others } = place;
     const schema = Array.isArray(items) ? { ...others, prefixItems: items, items: additionalItems } : place;
+    const own = this.convertPatterns(place);
+    const held = [...outer, ...own, ...toList(place.allOf).flatMap((part) => this.convertPatterns(part))];
+    spend(CONVERT_STEPS + held.length);
     const plain = Object.fromEntries(
-      Object.entries(schema).flatMap(([keyword, value]) => convertKeyword(keyword, value)),
+      Object.entries(schema).flatMap(([keyword, value]) => this.convertKeyword(keyword, value, held)),
     );
     const reference = place.$ref ?? place.$dynamicRef;
-    if (typeof reference === 'string') plain.$ref = defineTarget(reference);
+    if (typeof reference === 'string') plain.$ref = this.defineTarget(reference);
     for (const [most, least] of MOST_AND_LEAST) {
       if (most in plain)
         plain[most] = Math.min(toNumber(plain[most], 0), toNumber(plain[least], 0) + MOST_BEYOND_LEAST);
@@ -66,10 +107,24 @@ export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
     if (toNumber(plain.maxItems, 0) >= MOST_ITEMS) delete plain.maxItems;
     const types = toTypes(plain.type);
     if (Array.isArray(plain.enum)) plain.enum = plain.enum.filter((value) => hasType(value, types));
-    return plain;
+    // json-schema-faker takes a Pattern for one without characters: `toPlainString` draws what matches it.
+    if (typeof plain.pattern === 'string') plain.pattern = this.readPattern(plain.pattern);
+    else delete plain.pattern;
+    if ([plain.dependentRequired, plain.dependencies].flatMap(toEntries).length > MOST_DEPENDENT) {
+      throw new NoValue(`More than ${MOST_DEPENDENT} properties of an object in it depend on others.`);
+    }
+    const settled = settlePatterns(plain, held);
+    this.schemas.push(settled);
+    if (held.length > 0) this.patterns.set(settled, held);
+    return settled;
   }
 
-  function convertKeyword(keyword: string, value: unknown): readonly (readonly [keyword: string, value: unknown])[] {
+  private convertKeyword(
+    keyword: string,
+    value: unknown,
+    held: readonly PatternProperty[],
+  ): readonly (readonly [keyword: string, value: unknown])[] {
+    const convert = (part: unknown): PlainSchema => this.convert(part, IN_PLACE.includes(keyword) ? held : []);
     if (VALUES.includes(keyword)) return [[keyword, value]];
     if (SCHEMAS.includes(keyword)) return [[keyword, convert(value)]];
     if (LISTS.includes(keyword) && Array.isArray(value)) return [[keyword, value.map(convert)]];
@@ -78,20 +133,45 @@ export function toPlainDocument(root: SchemaObject | boolean): PlainDocument {
     return [[keyword, Object.fromEntries(inner)]];
   }
 
-  return { root: convert(root), definitions };
+  /** The `patternProperties` of a schema, converted once. */
+  private convertPatterns(place: unknown): readonly PatternProperty[] {
+    if (!isSchemaObject(place) || place.patternProperties === undefined) return [];
+    let properties = this.converted.get(place.patternProperties);
+    if (properties === undefined) {
+      properties = toEntries(place.patternProperties).map(([source, part]) => [
+        this.readPattern(source),
+        this.convert(part),
+      ]);
+      this.converted.set(place.patternProperties, properties);
+    }
+    return properties;
+  }
+
+  /** Compiles a pattern: what is wrong with it is found before anything is drawn. */
+  private readPattern(source: string): Pattern {
+    if (!this.sources.has(source)) {
+      this.sources.add(source);
+      this.patternCharacters += source.length;
+      if (this.patternCharacters > MOST_PATTERN_CHARACTERS) throw new NoValue('Its patterns are too long.');
+      spend(COMPILE_STEPS * source.length);
+    }
+    return compilePattern(source);
+  }
 }
 
 /** The schemas with an `$id`, and those with an anchor by `#` and its name. */
 function listNamedSchemas(root: unknown): ReadonlyMap<string, unknown> {
   const named = new Map<string, unknown>();
-  const places = [root];
-  for (const place of places) {
-    if (places.length > MOST_PARTS) throw new NoValue('It is too large for the simulator.');
-    for (const inner of isSchemaObject(place) ? Object.values(place) : toList(place)) places.push(inner);
-    if (!isSchemaObject(place)) continue;
-    const { $id, $anchor, $dynamicAnchor } = place;
-    if (typeof $id === 'string') named.set($id, place);
-    for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === 'string') named.set(`#${anchor}`, place);
+  let level = [root];
+  for (let levels = 1, parts = 1; level.length > 0; levels++, parts += level.length) {
+    if (parts > MOST_PARTS) throw new NoValue('It is too large for the simulator.');
+    if (levels > MOST_LEVELS) throw new NestsTooDeeply();
+    for (const place of level.filter((part) => isSchemaObject(part))) {
+      const { $id, $anchor, $dynamicAnchor } = place;
+      if (typeof $id === 'string') named.set($id, place);
+      for (const anchor of [$anchor, $dynamicAnchor]) if (typeof anchor === 'string') named.set(`#${anchor}`, place);
+    }
+    level = level.flatMap((place) => (isSchemaObject(place) ? Object.values(place) : toList(place)));
   }
   return named;
 }

@@ -1,4 +1,5 @@
 import { pickWord, shuffleWords } from '../answer/prose.js';
+import { Pattern } from '../pattern/pattern.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { toNumber, toTypes } from './schema-parts.js';
 import type { SchemaObject } from './schema-parts.js';
@@ -23,18 +24,19 @@ const KNOWN_FORMATS = new Set([
 /** Upper bound of numbers without bounds in the schema. */
 const USUAL_RANGE = 100;
 
-/** A word if the schema allows one, otherwise the drawn value. */
+/** A word if the schema allows one, otherwise what its pattern or its format says. */
 export function toPlainString(drawn: string, schema: SchemaObject, random: SeededRandom): string {
   if (KNOWN_FORMATS.has(String(schema.format))) return drawn;
   const [least, most] = [toNumber(schema.minLength, 0), toNumber(schema.maxLength, Infinity)];
-  if (typeof schema.pattern !== 'string') return makeWords(random, least, most);
-  const pattern = compilePattern(schema.pattern);
-  // A pattern without an end anchor allows a word after the drawn value, which makes values distinct.
-  return (
-    [...shuffleWords(random), drawn + pickWord(random)].find(
-      (text) => text.length >= least && text.length <= most && pattern.test(text),
-    ) ?? drawn
-  );
+  const { pattern } = schema;
+  if (!(pattern instanceof Pattern)) return makeWords(random, least, most);
+  const isAllowed = (text: string): boolean => text.length >= least && text.length <= most && pattern.test(text);
+  const word = shuffleWords(random).find(isAllowed);
+  if (word !== undefined) return word;
+  const text = pattern.draw(random, least, most);
+  // A pattern without an end anchor allows a word after the text, which makes values distinct.
+  const longer = text + pickWord(random);
+  return isAllowed(longer) ? longer : text;
 }
 
 /** A small number if the schema allows one, usually an integer, otherwise one within the bounds. */
@@ -64,15 +66,6 @@ function isWithin(value: number, { minimum, exclusiveMinimum, maximum, exclusive
     value <= toNumber(maximum, Infinity) &&
     value < toNumber(exclusiveMaximum, Infinity)
   );
-}
-
-/** Compiles a pattern with the `u` flag, as JSON Schema requires, or else without it for older clients. */
-export function compilePattern(pattern: string): RegExp {
-  try {
-    return new RegExp(pattern, 'u');
-  } catch {
-    return new RegExp(pattern);
-  }
 }
 
 function makeWords(random: SeededRandom, least: number, most: number): string {

@@ -1,9 +1,21 @@
+import { spend } from '../work.js';
+
 /** An untrusted JSON Schema from a client. */
 export type SchemaObject = Readonly<Record<string, unknown>>;
 
 /** No value was found for a schema. The message is for the client. */
 export class NoValue extends Error {
-  override readonly name = 'NoValue';
+  override readonly name: string = 'NoValue';
+}
+
+/** Levels of a schema, and references that follow one another. Fewer than the stack has room for, which differs from run to run. */
+export const MOST_LEVELS = 1000;
+
+/** A schema has more than MOST_LEVELS. */
+export class NestsTooDeeply extends NoValue {
+  constructor() {
+    super('It nests too deeply for the simulator.');
+  }
 }
 
 /** Whether a value is a schema of the object form. */
@@ -40,4 +52,16 @@ export function toNumber(value: unknown, usual: number): number {
 export function toTypes(type: unknown): readonly string[] | undefined {
   if (typeof type === 'string') return [type];
   return Array.isArray(type) ? toStrings(type) : undefined;
+}
+
+/** Steps of work to look at a value in another. */
+const LOOK_STEPS = 2;
+
+/** The values in a value, itself included, down to so many levels. */
+export function countValues(value: unknown, levels = Infinity): number {
+  spend(LOOK_STEPS);
+  if (typeof value !== 'object' || value === null || levels === 0) return 1;
+  let count = 1;
+  for (const inner of Object.values(value)) count += countValues(inner, levels - 1);
+  return count;
 }

@@ -3,6 +3,11 @@ import type { Options, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
+import { compileFlagged } from './schema-pattern.js';
+
+/** Makes Ajv count the steps of patterns. The name would only be written to files. */
+const regExp = Object.assign(compileFlagged, { code: 'compileFlagged' });
+
 const OPTIONS: Options = {
   strict: false,
   validateFormats: true,
@@ -14,7 +19,7 @@ const OPTIONS: Options = {
   logger: false,
   inlineRefs: false,
   // Ajv's optimiser is quadratic in the number of properties, and each validator runs only a few times.
-  code: { optimize: false },
+  code: { optimize: false, regExp },
   loopRequired: 20,
 };
 
@@ -55,6 +60,8 @@ function compileAnew(schema: object | boolean): ValidateFunction {
     try {
       return compileWith(createAjv(), schema);
     } catch (error) {
+      // Too many properties in one object: the next attempt would need as much of the stack.
+      if (error instanceof RangeError) throw error;
       reason ??= error;
     }
   }

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 
 import { OutageLog } from '../../logging/index.js';
-import { runBounded } from '../run-bounded.js';
+import { Pattern } from '../pattern/pattern.js';
+import { boundWork, TooMuchWork } from '../work.js';
 import type { ScriptCondition, ScriptTurn } from './script-file.js';
 
 /** A compiled `when` of a turn. */
@@ -16,8 +17,8 @@ export interface Condition {
 /** Characters of a message that are searched. */
 const LONGEST_MESSAGE = 64 * 1024;
 
-/** Time limit for all conditions of a script, ms: expressions may backtrack without end. */
-const LONGEST_MATCH_MS = 100;
+/** Steps of all regular expressions of a script: they may backtrack almost without end. About 0.1 s. */
+const MOST_STEPS = 5_000_000;
 
 const outages = new OutageLog(new Logger('Simulator'));
 
@@ -31,12 +32,13 @@ export function compileConditions(turns: readonly ScriptTurn[]): readonly Condit
     });
 }
 
-/** The turns whose condition matches a message. If expressions exceed the time limit, only turns without one are tested. */
+/** The turns whose condition matches a message. If expressions need more than MOST_STEPS, only turns without one are tested. */
 export function findByMessage(conditions: readonly Condition[], message: string): readonly ScriptTurn[] {
   if (!conditions.some(({ hasExpression }) => hasExpression)) return listTurns(conditions, message);
   try {
-    return runBounded(() => listTurns(conditions, message), LONGEST_MATCH_MS);
+    return boundWork(MOST_STEPS, () => listTurns(conditions, message));
   } catch (error) {
+    if (!(error instanceof TooMuchWork)) throw error;
     outages.warn('ignored the regular expressions of a script', String(error));
     const plain = conditions.filter(({ hasExpression }) => !hasExpression);
     return listTurns(plain, message);
@@ -56,7 +58,7 @@ function toCondition({ when }: ScriptTurn): ScriptCondition {
 function compile({ contains, equals, matches }: ScriptCondition): Condition['test'] {
   const part = contains?.toLowerCase();
   const whole = equals?.trim().toLowerCase();
-  const expression = matches === undefined ? undefined : new RegExp(matches, 'iu');
+  const expression = matches === undefined ? undefined : new Pattern(matches, 'iu');
   return (message, lower) => {
     if (part !== undefined && !lower.includes(part)) return false;
     if (whole !== undefined && lower !== whole) return false;
