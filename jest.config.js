@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs';
 /** `swc.json` is also how test/runner/typescript.ts has Node read TypeScript. */
 const swc = JSON.parse(readFileSync(new URL('test/runner/swc.json', import.meta.url), 'utf8'));
 
+/** What mostly waits: for processes, databases and outages, or for its own upstreams. The other files compute for most of their time. */
+const WAITING =
+  '/test/(cluster|conversations|docs|llama|process|routing|runner|shipping|state|steering|support)/|/test/load/bench|outage';
+
 const base = {
   // How jest finds what a changed file is imported by, for `--watch` and `--onlyChanged`.
   moduleNameMapper: {
@@ -13,8 +17,8 @@ const base = {
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/examples/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
-  // The same for all projects, so that jest runs their files together. What waits for processes, outages and leases needs no core.
-  runner: ['<rootDir>/test/runner/slots.ts', { waiting: '/test/(cluster|process)/|outage', waitingSlots: 3 }],
+  // The same for all projects, so that jest runs their files together.
+  runner: ['<rootDir>/test/runner/slots.ts', { waiting: WAITING, waitingSlots: 4 }],
 };
 
 /** Node imports the modules, once for all files of a worker: docs/decisions/2026-11-25-shared-modules-in-tests.md. */
