@@ -1,3 +1,5 @@
+// Slow: generates and compiles clients.
+
 import { expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 

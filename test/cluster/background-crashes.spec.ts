@@ -1,3 +1,5 @@
+// Slow: starts the built service as several processes, and ends them.
+
 import { fileURLToPath } from 'node:url';
 
 import { afterEach, describe, expect, it, jest } from '@jest/globals';

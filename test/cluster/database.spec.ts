@@ -1,3 +1,5 @@
+// Slow: starts the built service as several processes, and ends them.
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { Conversation } from '../support/conversations/conversation.js';

@@ -1,3 +1,5 @@
+// Slow: starts the built service as several processes, and ends them.
+
 import { afterEach, expect, it, jest } from '@jest/globals';
 
 import { createResponse, expectSameAfterEvery, expectWhole, readOn } from '../support/background/background-client.js';

@@ -1,3 +1,5 @@
+// Slow: starts the built service as several processes, and ends them.
+
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import type { UsagePage } from '../../src/usage/usage-page.js';

@@ -1,3 +1,5 @@
+// Slow: starts the built service as several processes, and ends them.
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

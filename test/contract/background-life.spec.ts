@@ -1,3 +1,5 @@
+// Slow: starts a service for each of its tests.
+
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 

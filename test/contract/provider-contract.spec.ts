@@ -1,3 +1,5 @@
+// Slow: runs the contract of providers for six of them.
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { SimulatorModule } from '../../src/index.js';

@@ -1,3 +1,5 @@
+// Slow: starts a service for each of its tests.
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock, type ModelEvent } from '../../src/index.js';

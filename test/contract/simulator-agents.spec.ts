@@ -1,3 +1,5 @@
+// Slow: runs long agent loops.
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// Slow: runs long agent loops.
+
 import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 

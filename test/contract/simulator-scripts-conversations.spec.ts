@@ -1,3 +1,5 @@
+// Slow: runs long agent loops.
+
 import { describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';

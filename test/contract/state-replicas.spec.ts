@@ -1,3 +1,5 @@
+// Slow: starts a service for each of its tests.
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { DeletionNotices } from '../../src/index.js';

@@ -1,3 +1,5 @@
+// Slow: starts replicas with databases.
+
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { OpenCounts } from '../../src/limits/open-counts.js';

@@ -1,3 +1,5 @@
+// Slow: presses: many connections, or large bodies.
+
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 

@@ -1,3 +1,5 @@
+// Slow: runs every case of the benchmark, each with several processes.
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

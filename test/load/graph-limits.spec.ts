@@ -1,3 +1,5 @@
+// Slow: saves 20,000 responses in each of five backends.
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { GRAPH_MAX_RESPONSES, GraphTooLargeError } from '../../src/state/index.js';

@@ -1,3 +1,5 @@
+// Slow: sends thousands of bodies.
+
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 

@@ -1,3 +1,5 @@
+// Slow: opens thousands of sockets.
+
 import { getEventListeners } from 'node:events';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 

@@ -1,3 +1,5 @@
+// Slow: sends thousands of frames.
+
 import type { Socket } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
 

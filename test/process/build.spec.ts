@@ -1,3 +1,5 @@
+// Slow: builds the service several times.
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, watch } from 'node:fs';

@@ -1,3 +1,5 @@
+// Slow: starts the built service as processes.
+
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import OpenAI from 'openai';

@@ -1,3 +1,5 @@
+// Slow: starts the built service as processes.
+
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,3 +1,5 @@
+// Slow: starts the built service as processes.
+
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';

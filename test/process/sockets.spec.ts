@@ -1,3 +1,5 @@
+// Slow: starts the built service as processes.
+
 import { connect, type Socket } from 'node:net';
 
 import { afterEach, describe, expect, it } from '@jest/globals';

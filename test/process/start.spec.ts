@@ -1,3 +1,5 @@
+// Slow: starts the built service as processes.
+
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 

@@ -1,3 +1,5 @@
+// Slow: starts services for each of its tests.
+
 import { describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';

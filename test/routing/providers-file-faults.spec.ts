@@ -1,3 +1,5 @@
+// Slow: starts a service for each of 188 faults.
+
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

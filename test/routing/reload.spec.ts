@@ -1,3 +1,5 @@
+// Slow: starts services with upstreams of their own.
+
 import type { EventEmitter } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 

@@ -1,3 +1,5 @@
+// Slow: opens each backend for each of its tests.
+
 import { setImmediate } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';

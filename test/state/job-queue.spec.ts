@@ -1,3 +1,5 @@
+// Slow: opens each backend for each of its tests.
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 

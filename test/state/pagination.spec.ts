@@ -1,3 +1,5 @@
+// Slow: opens each backend for each of its tests.
+
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 

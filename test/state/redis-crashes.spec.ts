@@ -1,3 +1,5 @@
+// Slow: opens each backend for each of its tests.
+
 import { expect, it } from '@jest/globals';
 import { Redis as Client } from 'ioredis';
 

@@ -1,3 +1,5 @@
+// Slow: opens each backend for each of its tests.
+
 import { once } from 'node:events';
 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

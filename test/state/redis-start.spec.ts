@@ -1,3 +1,5 @@
+// Slow: opens each backend for each of its tests.
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

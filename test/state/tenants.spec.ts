@@ -1,3 +1,5 @@
+// Slow: asks every method of five backends as another tenant.
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { Tenant } from '../../src/access/index.js';

@@ -1,3 +1,5 @@
+// Slow: moves a whole state ten times.
+
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';

@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
-import { closePools, LIMITS, serverHas, useOnce, withPool } from '../../../../test/support/responses-transport/with-pool.js';
+import {
+  closePools,
+  LIMITS,
+  serverHas,
+  useOnce,
+  withPool,
+} from '../../../../test/support/responses-transport/with-pool.js';
 import type { Baseline } from '../request/index.js';
 
 function baselineOf(responseId: string): Baseline {

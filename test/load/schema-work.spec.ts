@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 
-import { closed, type Schema, word } from '../../../test/support/schemas.js';
-import { makeSchemaData, type SchemaData } from './schema-data.js';
+import { closed, type Schema, word } from '../support/schemas.js';
+import { makeSchemaData, type SchemaData } from '../../src/simulator/schema/schema-data.js';
 
 const pattern = (source: string, more: Schema = {}): Schema => ({ ...word, pattern: source, ...more });
 const list = <T>(count: number, make: (index: number) => T): readonly T[] =>
