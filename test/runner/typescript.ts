@@ -4,9 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createRequire, enableCompileCache, registerHooks } from 'node:module';
+import { createRequire, enableCompileCache, registerHooks, stripTypeScriptTypes } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
 
 import type * as swc from '@swc/core';
 
@@ -29,7 +30,6 @@ const SEED = createHash('sha256').update(VERSION.join('\n')).digest('hex');
 /** Where the source map of a module lies, by the module's URL. */
 export const sourceMaps = new Map<string, string>();
 
-mkdirSync(CACHE, { recursive: true });
 enableCompileCache(join(CACHE, 'compiled'));
 
 registerHooks({
@@ -60,6 +60,8 @@ function transform(url: string): string {
   try {
     return readFileSync(`${path}.js`, 'utf8');
   } catch {
+    // A thread keeps nothing, and has no decorators: its process may have given up its rights, and SWC is not made to be loaded then.
+    if (!isMainThread) return stripTypeScriptTypes(source, { mode: 'transform', sourceMap: true, sourceUrl: url });
     const { transformSync } = require('@swc/core') as typeof swc;
     const { code, map } = transformSync(source, {
       ...(SWC_OPTIONS as swc.Options),
@@ -75,6 +77,7 @@ function transform(url: string): string {
 
 /** Another worker may write the same file, and yet another read it. */
 function writeWhole(path: string, text: string): void {
+  mkdirSync(CACHE, { recursive: true });
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, text);
   renameSync(draft, path);
