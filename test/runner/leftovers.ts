@@ -5,8 +5,8 @@ import { Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 
-/** How long connections and processes may take to go once they were told to, ms. */
-const PATIENCE_MS = 5000;
+/** How long connections and processes may take to go once they were told to, ms: as long as the machine is slow. */
+const PATIENCE_MS = 60_000;
 const LOOK_MS = 10;
 
 /** Something that is open, and who opened it: a test, or `null` for a hook or an import. */
@@ -83,8 +83,9 @@ function listenerOf(event: string | symbol, listener: object): Listener {
   return known;
 }
 
-/** Not what this process was born with. */
+/** Not what this process was born with, nor a socket that was closed and is about to go. */
 function isOfTests(handle: unknown): boolean {
+  if (handle instanceof Socket && handle.destroyed) return false;
   return handle !== process.stdin && handle !== process.stdout && handle !== process.stderr;
 }
 
