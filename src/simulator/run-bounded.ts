@@ -6,8 +6,8 @@ const CALL = new Script('run()');
 const LAST_RESORT_MS = 30_000;
 
 /**
- * Runs a synchronous function that counts its work, and terminates it should it count wrongly: otherwise a single request, with a
- * loop in a library that nobody knows of, would hold up all others for ever. That is an error of this program and is thrown as one,
+ * Runs a synchronous function that counts its work, and terminates it should it count wrongly: otherwise a single request, with an
+ * unknown loop in a library, would block all others without end. That is an error of this program and is thrown as one,
  * so that no answer depends on a clock.
  *
  * Uses `node:vm`, the only way to interrupt running code. Its clock is the wall clock: on a busy machine, where that passes without

@@ -35,7 +35,7 @@ export type SchemaData =
 
 /**
  * Finds a value that a JSON Schema allows, validated. Schema and seed determine what is returned, on any machine: all work is counted.
- * Throws only if work that nobody has thought of does not end: see `runBounded`.
+ * Throws only if uncounted work does not end: see `runBounded`.
  */
 export function makeSchemaData(schema: unknown, seed: number): SchemaData {
   return runBounded(() => {
