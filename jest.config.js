@@ -26,6 +26,8 @@ export const shared = {
   ...base,
   runtime: '<rootDir>/test/runner/runtime.ts',
   testEnvironment: '<rootDir>/test/runner/environment.ts',
+  // Files leave their modules behind. A worker whose heap is larger runs no further file.
+  testEnvironmentOptions: { heapMegabytes: 1024 },
   setupFilesAfterEnv: ['<rootDir>/test/runner/setup.ts'],
   injectGlobals: false,
   transform: {},
@@ -53,8 +55,6 @@ export default {
   // Ends what hangs; a busy machine is not a failure.
   testTimeout: 120_000,
   maxWorkers: 2,
-  // Files leave their modules behind. Workers that have grown are replaced.
-  workerIdleMemoryLimit: '1GB',
   testSequencer: '<rootDir>/test/runner/sequencer.ts',
   reporters: ['default', '<rootDir>/test/runner/slowest-files.ts'],
   projects: [

@@ -8,6 +8,21 @@ import { Leftovers } from './leftovers.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+/** Jest replaces it while a file runs. */
+const exit = process.exit.bind(process);
+
+let hasRunFile = false;
+
+/**
+ * Ends this worker if its heap is larger than the limit, so that jest sends the file, which has not begun, to a new one. Jest's own
+ * `workerIdleMemoryLimit` looks while the worker's next file runs, and ends that with SIGTERM: its services shut down in the middle of a test.
+ */
+function endGrownWorker(limitMegabytes: number): void {
+  // Only a worker has a parent that it is connected with.
+  if (hasRunFile && process.connected && process.memoryUsage().heapUsed > limitMegabytes * 2 ** 20) exit(1);
+  hasRunFile = true;
+}
+
 /** Jest's `testEnvironment` for specs that share the modules of their worker: they have the worker's own globals. */
 export default class SharedEnvironment {
   readonly global = globalThis;
@@ -21,8 +36,13 @@ export default class SharedEnvironment {
   private leftovers: Leftovers<Circus.TestEntry> | undefined;
 
   constructor({ projectConfig }: JestEnvironmentConfig, { testPath }: EnvironmentContext) {
+    const options = projectConfig.testEnvironmentOptions as {
+      readonly patienceMs?: number;
+      readonly heapMegabytes: number;
+    };
+    endGrownWorker(options.heapMegabytes);
     this.path = testPath;
-    this.patienceMs = projectConfig.testEnvironmentOptions['patienceMs'] as number | undefined;
+    this.patienceMs = options.patienceMs;
   }
 
   async setup(): Promise<void> {

@@ -40,7 +40,11 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 /** Runs files of these texts as specs, as `npm run test:only` does, one after another. */
-async function run(files: Readonly<Record<string, string>>, ...options: readonly string[]): Promise<Report> {
+async function run(
+  files: Readonly<Record<string, string>>,
+  options: readonly string[] = [],
+  { heapMegabytes }: { readonly heapMegabytes: number } = { heapMegabytes: 1024 },
+): Promise<Report> {
   const own = await mkdtemp(join(directory, 'run-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(own, name), text);
   const config = {
@@ -49,13 +53,12 @@ async function run(files: Readonly<Record<string, string>>, ...options: readonly
     runtime: join(HERE, 'runtime.ts'),
     testEnvironment: join(HERE, 'environment.ts'),
     // Here nothing goes by itself.
-    testEnvironmentOptions: { patienceMs: 100 },
+    testEnvironmentOptions: { patienceMs: 100, heapMegabytes },
     injectGlobals: false,
     transform: {},
     testMatch: ['<rootDir>/*.spec.ts'],
     moduleFileExtensions: ['ts', 'js'],
     maxWorkers: 1,
-    workerIdleMemoryLimit: '1GB',
   };
   const node = [
     '--experimental-vm-modules',
@@ -90,9 +93,15 @@ describe('a spec that shares the modules of its worker', () => {
       it(\`gives \${count()}\`, () => undefined);
     `;
     const counter = 'let counted = 0; export const count = (): number => ++counted;';
-    const { testResults } = await run({ 'counter.ts': counter, 'one.spec.ts': spec, 'two.spec.ts': spec });
-    const titles = testResults.flatMap(({ assertionResults }) => assertionResults.map(({ title }) => title));
-    expect(titles.filter((title) => title !== 'counts').sort()).toEqual(['gives 1', 'gives 3']);
+    const files = { 'counter.ts': counter, 'one.spec.ts': spec, 'two.spec.ts': spec };
+    const titles = async (heapMegabytes: number): Promise<readonly string[]> => {
+      const { testResults } = await run(files, [], { heapMegabytes });
+      const all = testResults.flatMap(({ assertionResults }) => assertionResults.map(({ title }) => title));
+      return all.filter((title) => title !== 'counts').sort();
+    };
+    expect(await titles(1024)).toEqual(['gives 1', 'gives 3']);
+    // A worker that has grown runs no further file.
+    expect(await titles(1)).toEqual(['gives 1', 'gives 1']);
   });
 
   it('is reported with the lines of its TypeScript, and with its assertions counted', async () => {
@@ -142,7 +151,7 @@ describe('a spec that shares the modules of its worker', () => {
     `;
     const subject = "export const subject = { speak: (): string => 'true' };";
     const files = { 'subject.ts': subject, 'one.spec.ts': one, 'two.spec.ts': two };
-    const report = await run(files, '--runInBand');
+    const report = await run(files, ['--runInBand']);
     expect(report.numPassedTests).toBe(2);
   });
 
@@ -155,7 +164,7 @@ describe('a spec that shares the modules of its worker', () => {
 
   it('obeys -t', async () => {
     const spec = "import { it } from '@jest/globals'; it('this', () => undefined); it('that', () => undefined);";
-    const { assertionResults } = only(await run({ 'one.spec.ts': spec }, '-t', 'that'));
+    const { assertionResults } = only(await run({ 'one.spec.ts': spec }, ['-t', 'that']));
     expect(assertionResults.map(({ status }) => status)).toEqual(['pending', 'passed']);
   });
 });
@@ -188,7 +197,7 @@ describe('what a test leaves open', () => {
     const closes =
       "it('closes what it opened', async () => { const server = createServer().listen(0); await new Promise((resolve) => server.close(resolve)); });";
     const text = ["import { it } from '@jest/globals';", ...spec, closes].join('\n');
-    const { assertionResults } = only(await run({ 'one.spec.ts': text }, '--forceExit'));
+    const { assertionResults } = only(await run({ 'one.spec.ts': text }, ['--forceExit']));
     expect(assertionResults).toMatchObject([
       ...Object.entries(OPENINGS).map(([name, [, , message]]) => ({
         title: `opens ${name}`,
@@ -202,6 +211,6 @@ describe('what a test leaves open', () => {
   it('fails the file when a hook opened it', async () => {
     const text =
       "import { beforeAll, it } from '@jest/globals'; beforeAll(() => void setTimeout(() => undefined, 1e6)); it('runs', () => undefined);";
-    expect(only(await run({ 'one.spec.ts': text }, '--forceExit')).message).toContain('a timer is left open');
+    expect(only(await run({ 'one.spec.ts': text }, ['--forceExit'])).message).toContain('a timer is left open');
   });
 });

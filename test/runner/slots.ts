@@ -38,10 +38,8 @@ export default class SlotRunner extends EmittingTestRunner {
   }
 
   async runTests(tests: Test[], watcher: TestWatcher, { serial }: { readonly serial: boolean }): Promise<void> {
-    // Jest runs a few quick files in its own process, whose modules stay as they are: what a watcher saw change must be read again.
-    if (serial && (this.config.runInBand || !(this.config.watch || this.config.watchAll))) {
-      return this.computing.runTests(tests, watcher, { serial });
-    }
+    // Jest would run a few quick files in its own process, whose modules stay: what a watcher saw change must be read again.
+    if (this.config.runInBand) return this.computing.runTests(tests, watcher, { serial });
     const waits = new RegExp(this.options.waiting);
     const waiting = tests.filter(({ path }) => waits.test(path));
     const run = async (runner: Runner, files: Test[]): Promise<void> => {
