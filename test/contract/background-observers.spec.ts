@@ -22,24 +22,29 @@ import { runTools, TestPolicy } from '../support/test-policy.js';
 @Module({})
 class WitnessModule {}
 
-/** Writes down what it is told, in order. */
+/** Writes down what it is told. */
 class Witness extends TurnObserver {
-  readonly told: string[] = [];
+  private readonly lines: string[] = [];
   readonly records: TurnRecord[] = [];
   private over = Promise.withResolvers<undefined>();
 
   override begun({ background, transport }: BegunTurn): void {
-    this.told.push(`begun ${transport} ${background ? 'in the background' : ''}`);
+    this.lines.push(`begun ${transport} ${background ? 'in the background' : ''}`);
   }
 
   override firstEvent({ provider, firstEventMs }: AnsweringTurn): void {
-    this.told.push(`first event of ${provider}${firstEventMs >= 0 ? '' : ' too early'}`);
+    this.lines.push(`first event of ${provider}${firstEventMs >= 0 ? '' : ' too early'}`);
   }
 
   override settled(record: TurnRecord): void {
-    this.told.push(`settled ${record.status}`);
+    this.lines.push(`settled ${record.status}`);
     this.records.push(record);
     this.over.resolve(undefined);
+  }
+
+  /** By name: the process that creates a turn and the one that runs it tell on their own. */
+  get told(): readonly string[] {
+    return this.lines.toSorted();
   }
 
   whenOver(): Promise<undefined> {

@@ -65,7 +65,10 @@ export interface TurnRecord extends BegunTurn {
  * observers; errors are logged.
  */
 export abstract class TurnObserver {
-  /** A turn begins: it is validated and waits for its Admission. */
+  /**
+   * A turn begins: it is validated and waits for its Admission. For a background turn it is called once the turn is stored, by the process
+   * that created it; the process that runs the turn may call `firstEvent` and `settled` before that.
+   */
   begun?(turn: BegunTurn): MaybePromise<void>;
 
   /** The model of a turn has sent its first event. Not called for a turn that is refused, fails before, or asks no model. */
