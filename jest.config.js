@@ -40,11 +40,8 @@ const withServers = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };
 
-/**
- * Jest imports everything again for each of these. One is of a module that is imported for the first time; the other writes nearly as many
- * lines as the process logs within a second.
- */
-const ISOLATED = ['<rootDir>/src/providers/tokens/tokenizer.spec.ts', '<rootDir>/test/contract/refusal-log.spec.ts'];
+/** Jest imports everything again for it: it is of a module that is imported for the first time. */
+const ISOLATED = ['<rootDir>/src/providers/tokens/tokenizer.spec.ts'];
 
 const isolated = {
   ...base,

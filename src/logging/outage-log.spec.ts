@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { beforeEach, expect, it, jest } from '@jest/globals';
 
 import { FakeClock } from '../testing/index.js';
+import { LineBudget } from './line-budget.js';
 import { OutageLog } from './outage-log.js';
 
 let clock: FakeClock;
@@ -31,6 +32,16 @@ it('says another reason at once', () => {
   log.warn('request 1 failed', 'the database is away');
   log.warn('request 2 failed', 'the database is full');
   expect(lines).toEqual(['request 1 failed: the database is away', 'request 2 failed: the database is full']);
+});
+
+it('says at once how often it did when the process ends, and nothing again', () => {
+  for (let request = 1; request <= 5; request += 1) log.warn(`request ${request} failed`, 'the database is away');
+  LineBudget.endAll();
+  expect(lines.slice(1)).toEqual(['4 more in the last minute: the database is away']);
+  expect(clock.pending).toBe(0);
+  log.warn('request 6 failed', 'the database is away');
+  LineBudget.endAll();
+  expect(lines.slice(2)).toEqual(['request 6 failed: the database is away']);
 });
 
 it('stays bounded when every reason is another one', () => {

@@ -6,6 +6,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
 import { OpenCounts, Windows } from '../limits/index.js';
+import { LineBudget } from '../logging/index.js';
 import { BackgroundWorker, RunningTurns } from '../responses/index.js';
 import { Clock } from '../time/index.js';
 import { OpenReplies } from './open-replies.js';
@@ -57,5 +58,6 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     await this.clock.within(idle, LAST_BYTES_MS);
     // The last turns are settled, and the state is still there.
     await this.clock.within(Promise.all([this.windows.close(), this.openCounts.withdraw()]), LAST_BYTES_MS);
+    LineBudget.endAll();
   }
 }

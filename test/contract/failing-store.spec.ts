@@ -2,9 +2,11 @@ import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals
 
 import { type ModelEvent, ResponseStore, StoreUnavailableError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { RecordingObserver } from '../support/recording-observer.js';
+import { startService } from '../support/service.js';
 import { collectStream, openStream, postJson } from '../support/sse.js';
 
 const MESSAGE = 'The response could not be saved. Please retry your request.';
@@ -89,5 +91,18 @@ describe('a store that fails', () => {
     });
     expect(status).toBe(503);
     expect(text).not.toContain('secret');
+  });
+
+  it('says when it is closed how many lines it left out of its log', async () => {
+    const closing = await startService({ providers: [ScriptedProvider] });
+    using log = CollectedLog.begin();
+    try {
+      jest.spyOn(closing.app.get(ResponseStore), 'save').mockRejectedValue(new StoreUnavailableError('away'));
+      for (let turn = 1; turn <= 3; turn += 1) await postJson(`${closing.baseURL}/responses`, body);
+      expect(log.complaints).toEqual([expect.stringMatching(/: away Turn$/)]);
+    } finally {
+      await closing.close();
+    }
+    expect(log.complaints).toContain('2 more in the last minute: away Turn');
   });
 });
