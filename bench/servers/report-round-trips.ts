@@ -2,20 +2,33 @@ import pg from 'pg';
 
 import type { RoundTripsAnswer } from '../processes/messages.ts';
 
-/** The messages of PostgreSQL's protocol that cause a round trip. */
-const ASKING = ['query', 'sync'];
+/** What a connection sends: https://www.postgresql.org/docs/current/protocol-flow.html. */
+interface Sending {
+  /** A text without values, and what turns send of it: the bounds of their transactions. Connections set themselves up this way. */
+  query: (this: pg.Connection, text: string) => void;
+  parse: (this: pg.Connection, statement: { readonly text: string }) => void;
+  /** Ends a statement with values, and waits for its rows. */
+  sync: (this: pg.Connection) => void;
+}
 
-/** Reports, on request, the number of database round trips of this process. */
+/** Reports, on request, the number of database round trips of this process. Those that the queue makes by its timers do not count. */
 export function reportRoundTrips(): void {
   let roundTrips = 0;
-  const { prototype } = pg.Connection;
-  for (const name of ASKING) {
-    const send = Reflect.get(prototype, name) as (this: pg.Connection, ...values: unknown[]) => void;
-    Reflect.set(prototype, name, function (this: pg.Connection, ...values: unknown[]) {
-      roundTrips += 1;
-      send.apply(this, values);
-    });
-  }
+  const ofQueue = new WeakSet<pg.Connection>();
+  const prototype = pg.Connection.prototype as unknown as Sending;
+  const { query, parse, sync } = prototype;
+  prototype.query = function (text) {
+    if (/^(?:BEGIN|COMMIT|ROLLBACK)/.test(text)) roundTrips += 1;
+    query.call(this, text);
+  };
+  prototype.parse = function (statement) {
+    if (statement.text.includes('antiphon_jobs')) ofQueue.add(this);
+    parse.call(this, statement);
+  };
+  prototype.sync = function () {
+    if (!ofQueue.delete(this)) roundTrips += 1;
+    sync.call(this);
+  };
   process.on('message', ({ type }: { readonly type: string }) => {
     if (type !== 'round trips') return;
     const answer: RoundTripsAnswer = { type, roundTrips };
