@@ -6,6 +6,7 @@ import { ConsoleLogger, type ConsoleLoggerOptions, type LogLevel } from '@nestjs
 import type { Environment } from '../config/index.js';
 import { escapeJson, escapeLine, escapeLines } from './escape.js';
 import { LogLine } from './log-line.js';
+import { countLost, surviveErrors } from './lost-lines.js';
 import { PartLevels } from './part-levels.js';
 
 /** Nest's reports of modules and routes: about a hundred lines per start. */
@@ -64,8 +65,11 @@ class ServiceLogger extends ConsoleLogger {
   }
 
   protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
-    const [messages, context, level, stream, ...rest] = args;
-    super.printMessages(messages, context, level, this.stream ?? stream, ...rest);
+    const [messages, context, level, given, ...rest] = args;
+    const stream = this.stream ?? given ?? 'stdout';
+    super.printMessages(messages, context, level, stream, ...rest);
+    const news = countLost(stream, messages.length);
+    if (news !== undefined) super.printMessages([news], 'Log', 'warn', stream);
   }
 
   protected override stringifyMessage(message: unknown, logLevel: LogLevel): string {
@@ -94,9 +98,11 @@ class ServiceLogger extends ConsoleLogger {
 
 /**
  * The logger configured by LOG_LEVEL, LOG_LEVELS and LOG_FORMAT. It writes errors to stderr and the rest to stdout, unless all goes to
- * one `stream`.
+ * one `stream`. Errors of
+ * these streams do not end the process from then on.
  */
 export function createLogger({ LOG_LEVEL, LOG_LEVELS, LOG_FORMAT }: Environment, stream?: 'stderr'): ConsoleLogger {
+  for (const used of stream === undefined ? (['stdout', 'stderr'] as const) : [stream]) surviveErrors(used);
   const options = {
     json: LOG_FORMAT === 'json',
     colors: LOG_FORMAT === 'text' && isatty(process[stream ?? 'stdout'].fd),

@@ -2,6 +2,7 @@ import type { BodyBudget } from '../bodies/index.js';
 import type { Environment } from '../config/index.js';
 import type { ConnectionRegistry } from '../connections/index.js';
 import type { ContinuationCaches } from '../context/index.js';
+import { lostLines } from '../logging/index.js';
 import type { Readiness } from '../operations/index.js';
 import { readVersion } from '../read-version.js';
 import type { RunningTurns } from '../responses/index.js';
@@ -41,6 +42,12 @@ export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
     gauge.set({ background: 'true' }, background);
     gauge.set({ background: 'false' }, runningTurns.size - background);
   });
+  metrics.countedElsewhere(
+    'antiphon_log_lines_lost_total',
+    'Lines of the log that could not be written, by stream.',
+    ['stream'] as const,
+    () => Object.entries(lostLines()).map(([stream, count]) => [{ stream }, count] as const),
+  );
   metrics.gauge('antiphon_sockets_open', 'Open WebSocket connections.', [], (gauge) => gauge.set(connections.size));
   metrics.gauge('antiphon_socket_turns', 'Turns on lanes of sockets.', ['state'] as const, (gauge) => {
     const { running, queued } = connections.load();

@@ -23,7 +23,7 @@ afterEach(endProcesses);
 describe('a start that is not told where state is', () => {
   let folder: string;
 
-  const start = (args: readonly string[] = []): Promise<ServiceProcess> => startProcess(UNSAID, args, folder);
+  const start = (args: readonly string[] = []): Promise<ServiceProcess> => startProcess(UNSAID, args, { cwd: folder });
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'antiphon-default-'));

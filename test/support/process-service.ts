@@ -15,6 +15,13 @@ export type Program = 'main.js' | 'migrate.js';
 /** Environment variables; an undefined one is not set. */
 export type ProcessVariables = Readonly<Record<string, string | undefined>>;
 
+/** Where a process runs. */
+export interface ProcessPlace {
+  readonly cwd?: string;
+  /** A command that runs the one that follows it, such as `nsenter` with its arguments. */
+  readonly wrapper?: readonly string[];
+}
+
 /** What is found in all that a process wrote. */
 export type Wanted = RegExp | ((output: string) => boolean);
 
@@ -39,6 +46,8 @@ export interface ServiceProcess {
   /** Resolves when the process is gone, and all that write where it wrote. */
   readonly exited: Promise<Exit>;
   readonly kill: (signal: NodeJS.Signals) => void;
+  /** Stops reading what it writes, as a log shipper does that ends. */
+  readonly closeOutput: () => void;
 }
 
 /** A process of the service that may not serve yet. */
@@ -67,15 +76,16 @@ function run(
   environment: ProcessVariables,
   program: Program = 'main.js',
   args: readonly string[] = [],
-  cwd?: string,
+  { cwd, wrapper }: ProcessPlace = {},
 ): Running {
+  const command = [...(wrapper ?? []), process.execPath, '--enable-source-maps', join(DIST, program), ...args];
   // Without it, the service would store in the directory that all tests share.
-  return runFile({ STATE: 'memory', ...environment }, join(DIST, program), args, cwd);
+  return runCommand({ STATE: 'memory', ...environment }, command, cwd);
 }
 
-function runFile(environment: ProcessVariables, path: string, args: readonly string[] = [], cwd = tmpdir()): Running {
+function runCommand(environment: ProcessVariables, [file, ...args]: readonly string[], cwd = tmpdir()): Running {
   // Neither the variables of the test run nor a developer's `.env` may reach it.
-  const child = spawn(process.execPath, ['--enable-source-maps', path, ...args], {
+  const child = spawn(String(file), args, {
     cwd,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -99,15 +109,15 @@ export function runToEnd(environment: ProcessVariables, program?: Program, args?
 }
 
 /**
- * Starts the service with STATE=memory and these variables only, on a free port unless PORT says otherwise. A `.env` in `cwd` counts as
- * well.
+ * Starts the service with STATE=memory and these variables only, on a free port unless PORT says otherwise. A `.env` in its directory
+ * counts as well.
  */
 export function startProcess(
   environment: ProcessVariables = {},
   args: readonly string[] = [],
-  cwd?: string,
+  place: ProcessPlace = {},
 ): Promise<ServiceProcess> {
-  return serve(run({ PORT: '0', ...environment }, 'main.js', args, cwd), /Antiphon listens on ([^\s"]+)/);
+  return serve(run({ PORT: '0', ...environment }, 'main.js', args, place), /Antiphon listens on ([^\s"]+)/);
 }
 
 /** Starts a program by its path, on a free port. `announced` says where it finds the URL in what the program writes. */
@@ -116,7 +126,7 @@ export function startProgram(
   announced: RegExp,
   environment: ProcessVariables = {},
 ): Promise<ServiceProcess> {
-  return serve(runFile({ PORT: '0', ...environment }, path), announced);
+  return serve(runCommand({ PORT: '0', ...environment }, [process.execPath, '--enable-source-maps', path]), announced);
 }
 
 async function serve(process: Running, announced: RegExp): Promise<ServiceProcess> {
@@ -136,12 +146,16 @@ async function serve(process: Running, announced: RegExp): Promise<ServiceProces
     output: process.output,
     exited,
     kill: (signal) => void child.kill(signal),
+    closeOutput: () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
   };
 }
 
 /** Starts the service, which need not get as far as serving. */
-export function beginProcess(environment: ProcessVariables): BegunProcess {
-  const process = run({ PORT: '0', ...environment });
+export function beginProcess(environment: ProcessVariables, place?: ProcessPlace): BegunProcess {
+  const process = run({ PORT: '0', ...environment }, 'main.js', [], place);
   return {
     pid: process.child.pid as number,
     written: (wanted) => written(process, wanted),

@@ -1,0 +1,43 @@
+/** The streams of a log. */
+export type LogStream = 'stdout' | 'stderr';
+
+/** Lines that could not be written since the process began, by stream: it has each stream once, whatever writes to it. */
+const lost: Record<LogStream, number> = { stdout: 0, stderr: 0 };
+
+/** Lines of it that nobody was told of yet, and why. */
+const unsaid = new Map<LogStream, { lines: number; reason: string }>();
+
+/** How many lines could not be written, by stream. */
+export function lostLines(): Readonly<Record<LogStream, number>> {
+  return lost;
+}
+
+/**
+ * Takes the errors of a stream, such as EPIPE when the reader of a log has gone and ENOSPC on a full disk: without a listener, each of them ends
+ * the process. Node lets such a stream be written again.
+ */
+export function surviveErrors(stream: LogStream): void {
+  if (!process[stream].listeners('error').includes(ignore)) process[stream].on('error', ignore);
+}
+
+/**
+ * Counts lines that were just given to a stream and that it could not write. Returns what is to be said once it can again: how many
+ * were lost before.
+ */
+export function countLost(stream: LogStream, lines: number): string | undefined {
+  const before = unsaid.get(stream);
+  const error = process[stream].errored;
+  if (error === null) {
+    if (before === undefined) return undefined;
+    unsaid.delete(stream);
+    return `lines that could not be written here: ${before.lines} (${before.reason})`;
+  }
+  lost[stream] += lines;
+  const { code, message } = error as NodeJS.ErrnoException;
+  unsaid.set(stream, { lines: (before?.lines ?? 0) + lines, reason: code ?? message });
+  return undefined;
+}
+
+function ignore(): void {
+  // It was counted by whoever wrote.
+}
