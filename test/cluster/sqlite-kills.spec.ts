@@ -14,6 +14,8 @@ const KILLS = 20;
 /** Turns that are acknowledged before a kill, by all clients together. */
 const TURNS = 12;
 
+const LARGE = 'x'.repeat(500_000);
+
 interface Listed {
   readonly data: readonly { readonly id: string }[];
 }
@@ -22,7 +24,12 @@ interface Listed {
 class Talker {
   readonly acknowledged: ResponseObject[] = [];
 
-  constructor(readonly conversation: string | null) {}
+  constructor(
+    /** Whether each turn continues the one before. */
+    readonly isChain: boolean,
+    readonly conversation: string | null = null,
+    private readonly input = 'Go on.',
+  ) {}
 
   /** Takes turns until the service is gone. */
   async talk(port: number, told: () => void): Promise<void> {
@@ -43,9 +50,11 @@ class Talker {
   async turn(client: RawClient): Promise<ResponseObject> {
     const last = this.acknowledged.at(-1);
     const place =
-      this.conversation === null ? { previous_response_id: last?.id ?? null } : { conversation: this.conversation };
+      this.conversation === null
+        ? { previous_response_id: this.isChain ? (last?.id ?? null) : null }
+        : { conversation: this.conversation };
     const { status, text } = await client.post(
-      JSON.stringify({ model: 'gpt-4.1', input: 'Go on.', text: { verbosity: 'low' }, ...place }),
+      JSON.stringify({ model: 'gpt-4.1', input: this.input, text: { verbosity: 'low' }, ...place }),
     );
     if (status !== 200) throw new Error(`HTTP ${status}: ${text}`);
     return JSON.parse(text) as ResponseObject;
@@ -68,7 +77,9 @@ describe('a service over a file that is killed again and again', () => {
         return (JSON.parse(text) as { readonly id: string }).id;
       }),
     );
-    const talkers = [null, null, ...conversations].map((id) => new Talker(id));
+    const talkers = [null, null, ...conversations].map((id) => new Talker(true, id));
+    // Fills the log until it is moved into the file.
+    talkers.push(new Talker(false, null, LARGE));
     for (let kill = 0; kill < KILLS; kill += 1) {
       const enough = Promise.withResolvers<undefined>();
       let turns = 0;
@@ -117,6 +128,7 @@ describe('a service over a file that is killed again and again', () => {
       }
       const next = await talker.turn(service.process.client);
       expect(next.status).toBe('completed');
+      if (!talker.isChain) continue;
       // It has seen all that was said before.
       expect(next.usage?.input_tokens).toBeGreaterThan(talker.acknowledged.at(-1)?.usage?.input_tokens ?? Infinity);
     }

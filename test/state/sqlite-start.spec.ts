@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, cp, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { explainFailure, explainStart } from '../../src/state/sqlite/explain-error.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { append, contextFrom, contextOf, newTenant } from './records.js';
 import { sqliteIn } from './sqlite-fixture.js';
 
@@ -78,8 +80,31 @@ describe('the start of a state in SQLite', () => {
     await rm(left, { recursive: true });
   }
 
-  it('makes its directory', async () => {
-    expect(await refusal(join(directory, 'one', 'two'))).toBe('it started');
+  it('makes its directory and its files for its user alone, and has nothing to warn of', async () => {
+    const place = join(directory, 'one', 'two');
+    const backend = sqliteIn(place);
+    using log = CollectedLog.begin();
+    await backend.start();
+    for (let count = 0; count < 100; count += 1) await append(backend.responses, newTenant(), 'r');
+    const names = await readdir(place);
+    const modes = await Promise.all(['', ...names].map(async (name) => (await stat(join(place, name))).mode & 0o777));
+    expect(names.sort()).toEqual([FILE_NAME, `${FILE_NAME}-reserve`, `${FILE_NAME}-wal`]);
+    expect(modes).toEqual([0o700, 0o600, 0o600, 0o600]);
+    await backend.stop();
+    expect(log.complaints).toEqual([]);
+  });
+
+  it.each([
+    ['directory', () => chmod(directory, 0o755)],
+    ['file', () => chmod(file, 0o640)],
+  ])('warns of a %s that others may read, and says how to change that', async (_what, share) => {
+    await fill();
+    await share();
+    using log = CollectedLog.begin();
+    expect(await refusal()).toBe('it started');
+    expect(log.complaints).toEqual([
+      `STATE_DIR (${directory}) is open to other users: chmod 700 ${directory} and chmod 600 ${file}* Sqlite`,
+    ]);
   });
 
   it('is refused while another process has the file, and not once that is killed', async () => {
@@ -148,15 +173,25 @@ describe('the start of a state in SQLite', () => {
   });
 
   it.each([
-    ['is no database', () => writeFile(file, 'something else '.repeat(1000))],
-    ['was cut off', async () => fill().then(async () => truncate(file, (await stat(file)).size / 2))],
-    ['was overwritten in part', async () => fill().then(scribble)],
-    ['was overwritten in part before a crash', async () => crash().then(scribble)],
-  ])('is refused by a file that %s', async (_state, damage) => {
+    ['is no database', 'file is not a database', () => writeFile(file, 'something else '.repeat(1000))],
+    [
+      'was cut off',
+      'database disk image is malformed',
+      async () => fill().then(async () => truncate(file, (await stat(file)).size / 2)),
+    ],
+    ['was overwritten in part', 'database disk image is malformed', async () => fill().then(scribble)],
+    ['was overwritten in part before a crash', 'database disk image is malformed', async () => crash().then(scribble)],
+    [
+      'is gone while the log beside it is there',
+      'antiphon.sqlite is missing or empty, and its log is not',
+      async () => crash().then(() => rm(file)),
+    ],
+  ])('is refused by a file that %s, with what was found', async (_state, found, damage) => {
     await damage();
-    expect(await refusal()).toContain(
-      `The state in STATE_DIR (${directory}) is damaged: restore its files from a backup`,
-    );
+    const isThere = existsSync(file);
+    const [, reason] = /The state in STATE_DIR .* is damaged \((.*)\): its files are kept/.exec(await refusal()) ?? [];
+    expect(reason).toMatch(found);
+    expect(existsSync(file)).toBe(isThere);
   });
 
   it('is refused where a file is in the way', async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { endProcesses, type ServiceProcess, startProcess } from './process-service.js';
+import { endProcesses, type ProcessPlace, type ServiceProcess, startProcess } from './process-service.js';
 import { onStablePort } from './stable-port.js';
 
 /** A built service over a file, which is restarted on its port. */
@@ -11,10 +11,14 @@ export class SqliteService implements AsyncDisposable {
     private readonly directory: string,
     private readonly variables: Readonly<Record<string, string>>,
     private running: ServiceProcess,
+    private readonly place: ProcessPlace,
   ) {}
 
   /** Starts it over an empty file. */
-  static async start(variables: Readonly<Record<string, string>> = {}): Promise<SqliteService> {
+  static async start(
+    variables: Readonly<Record<string, string>> = {},
+    place: ProcessPlace = {},
+  ): Promise<SqliteService> {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-sqlite-'));
     const whole = {
       STATE: 'sqlite',
@@ -23,8 +27,8 @@ export class SqliteService implements AsyncDisposable {
       SSE_KEEPALIVE_MS: '600000',
       ...variables,
     };
-    const first = await onStablePort((port) => startProcess({ ...whole, PORT: String(port) }));
-    return new SqliteService(directory, whole, first);
+    const first = await onStablePort((port) => startProcess({ ...whole, PORT: String(port) }, [], place));
+    return new SqliteService(directory, whole, first, place);
   }
 
   /** The process that runs now. */
@@ -51,7 +55,7 @@ export class SqliteService implements AsyncDisposable {
 
   /** Starts another one after the end. */
   async startAgain(): Promise<void> {
-    this.running = await startProcess({ ...this.variables, PORT: String(this.port) });
+    this.running = await startProcess({ ...this.variables, PORT: String(this.port) }, [], this.place);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,9 @@
+import { rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
-import type { Call, Reply } from './calls.js';
-import { explainFailure } from './explain-error.js';
+import type { Call, OperationName, Reply } from './calls.js';
+import { explainFailure, isFull } from './explain-error.js';
 import type { OpenFiles } from './open-files.js';
 import type { Operations } from './operations.js';
 
@@ -13,39 +15,108 @@ export interface OpenState {
   readonly database: DatabaseSync;
   readonly operations: Operations;
   readonly files: OpenFiles;
+  readonly reserve: Reserve;
 }
+
+/** What makes room, and needs some for it: what is written goes to the log first. */
+const FREEING: ReadonlySet<OperationName> = new Set([
+  'delete',
+  'deleteConversation',
+  'deleteConversationItem',
+  'deleteSession',
+  'forgetConversations',
+  'forgetLogs',
+  'free',
+  'purgeUsage',
+  'removeJob',
+  'sweep',
+]);
 
 /**
  * Executes calls in order, in one transaction: calls that arrive together share one write to the disk. A call that fails changes
- * nothing; when the transaction fails, all of them do, also when its file has been removed meanwhile.
+ * nothing. When the transaction fails, each call is executed alone: on a full disk, what reads is answered, and what frees room may use
+ * the reserve.
  */
 export function execute(state: OpenState, calls: readonly Call[]): readonly Reply[] {
-  const { directory, database, operations, files } = state;
-  const table = operations as unknown as Readonly<Record<string, Operation>>;
   try {
-    files.requireInPlace();
-    database.exec('BEGIN');
-    const replies = calls.map(({ id, name, args }): Reply => {
-      if (calls.length === 1) return { id, value: table[name]?.(...args) };
-      database.exec('SAVEPOINT call');
-      try {
-        return { id, value: table[name]?.(...args) };
-      } catch (error) {
-        // The disk is full or broken: SQLite has ended the whole transaction.
-        if (!database.isTransaction) throw error;
-        database.exec('ROLLBACK TO call');
-        return { id, error: explainFailure(error, directory) };
-      } finally {
-        if (database.isTransaction) database.exec('RELEASE call');
-      }
-    });
-    database.exec('COMMIT');
-    // Nothing is acknowledged that is in no directory.
-    files.requireInPlace();
-    return replies;
+    return executeTogether(state, calls);
   } catch (error) {
+    const { database, directory, reserve } = state;
     if (database.isTransaction) database.exec('ROLLBACK');
-    const reason = explainFailure(error, directory);
-    return calls.map(({ id }) => ({ id, error: reason }));
+    const [call] = calls;
+    if (call === undefined || calls.length > 1) return calls.flatMap((one) => execute(state, [one]));
+    if (isFull(error) && FREEING.has(call.name) && reserve.giveUp(database)) return execute(state, calls);
+    return [{ id: call.id, error: explainFailure(error, directory) }];
+  }
+}
+
+/** Throws the error that has ended the transaction, also when its file has been removed meanwhile. */
+function executeTogether(
+  { directory, database, operations, files, reserve }: OpenState,
+  calls: readonly Call[],
+): Reply[] {
+  const table = operations as unknown as Readonly<Record<string, Operation>>;
+  files.requireInPlace();
+  database.exec('BEGIN');
+  const replies = calls.map(({ id, name, args }): Reply => {
+    if (calls.length === 1) return { id, value: table[name]?.(...args) };
+    database.exec('SAVEPOINT call');
+    try {
+      return { id, value: table[name]?.(...args) };
+    } catch (error) {
+      // The disk is full or broken: SQLite has ended the whole transaction.
+      if (!database.isTransaction || isFull(error)) throw error;
+      database.exec('ROLLBACK TO call');
+      return { id, error: explainFailure(error, directory) };
+    } finally {
+      if (database.isTransaction) database.exec('RELEASE call');
+    }
+  });
+  database.exec('COMMIT');
+  // Nothing is acknowledged that is in no directory.
+  files.requireInPlace();
+  reserve.countTransaction();
+  return replies;
+}
+
+/**
+ * Bytes of the reserve. SQLite moves its log into the file once the log has 4 MiB, which the file may grow by: with that room, the log
+ * begins again, and deletions find room in it.
+ */
+const RESERVE_BYTES = 8 * 1024 * 1024;
+
+/** Transactions after which it is made, or made again: short-lived states do without. */
+const RESERVE_AFTER = 100;
+
+/** A file of zeros beside the database. On a full disk it is removed, so that deletions and the purge have room to free room. */
+export class Reserve {
+  private transactions = 0;
+
+  constructor(private readonly path: string) {}
+
+  /** Makes it now and then, if it is not there and twice its room is. */
+  countTransaction(): void {
+    this.transactions += 1;
+    if (this.transactions % RESERVE_AFTER === 0) this.keep();
+  }
+
+  /** Removes it, and lets the log begin again; false if it is not there. */
+  giveUp(database: DatabaseSync): boolean {
+    if (statSync(this.path, { throwIfNoEntry: false }) === undefined) return false;
+    rmSync(this.path);
+    database.exec('PRAGMA wal_checkpoint(RESTART)');
+    return true;
+  }
+
+  private keep(): void {
+    try {
+      if (statSync(this.path, { throwIfNoEntry: false })?.size === RESERVE_BYTES) return;
+      const { bavail, bsize } = statfsSync(dirname(this.path));
+      if (bavail * bsize < 2 * RESERVE_BYTES) return;
+      writeFileSync(this.path, Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
+    } catch {
+      // Without one, deletions on a full disk wait until there is room.
+      rmSync(this.path, { force: true });
+    }
   }
 }

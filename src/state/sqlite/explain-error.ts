@@ -18,7 +18,8 @@ export class MovedFileError extends Error {
   override readonly name = 'MovedFileError';
 }
 
-type Explain = (place: string) => string;
+/** Makes the sentence for the operator from a place, and from what was found there. */
+type Explain = (place: string, found: string) => string;
 
 const inUse: Explain = (place) =>
   `Another process uses the state in ${place}: stop it, or give each process a STATE_DIR of its own.`;
@@ -28,8 +29,8 @@ const foreign: Explain = (place) =>
   `The database in ${place} is not a state of Antiphon: move it elsewhere, or set another STATE_DIR.`;
 const moved: Explain = (place) =>
   `The state in ${place} was removed or replaced while it was open: put its files back, or restart the service to use what is there now.`;
-const damaged: Explain = (place) =>
-  `The state in ${place} is damaged: restore its files from a backup, or set another STATE_DIR to start with nothing.`;
+const damaged: Explain = (place, found) =>
+  `The state in ${place} is damaged (${found}): its files are kept; restore them from a backup, or set another STATE_DIR to start with nothing.`;
 const unwritable: Explain = (place) =>
   `The state in ${place} cannot be written: make the directory and its files writable, or set another STATE_DIR.`;
 const full: Explain = (place) => `The disk of ${place} is full: make room, or set a STATE_DIR on another disk.`;
@@ -67,24 +68,37 @@ const BY_CODE: Readonly<Record<string, Explain>> = {
 export function explainStart(error: unknown, directory: string): string {
   const place = placeOf(directory);
   const { errcode, code } = error as { readonly errcode?: number; readonly code?: string };
-  if (error instanceof NewerFileError) return newer(place);
-  if (error instanceof ForeignFileError) return foreign(place);
-  if (error instanceof DamagedFileError) return damaged(place);
-  if (errcode === CANNOT_LOCK) return unwritable(place);
+  const found = reasonOf(error);
+  if (error instanceof NewerFileError) return newer(place, found);
+  if (error instanceof ForeignFileError) return foreign(place, found);
+  if (error instanceof DamagedFileError) return damaged(place, found);
+  if (errcode === CANNOT_LOCK) return unwritable(place, found);
   const explain = errcode === undefined ? BY_CODE[code ?? ''] : BY_RESULT[errcode & 0xff];
-  if (explain !== undefined) return explain(place);
-  return `The state in ${place} cannot be opened (${reasonOf(error)}): check the disk, or set another STATE_DIR.`;
+  if (explain !== undefined) return explain(place, found);
+  return `The state in ${place} cannot be opened (${found}): check the disk, or set another STATE_DIR.`;
 }
 
 /** Why an operation on the state in a directory has failed, and what to do if there is something to do. */
 export function explainFailure(error: unknown, directory: string): string {
   const place = placeOf(directory);
-  if (error instanceof MovedFileError) return moved(place);
+  const found = reasonOf(error);
+  if (error instanceof MovedFileError) return moved(place, found);
   // What is stored is JSON, unless something else has written to the disk.
-  if (error instanceof SyntaxError) return damaged(place);
+  if (error instanceof SyntaxError) return damaged(place, found);
   const { errcode } = error as { readonly errcode?: number };
-  if (errcode !== undefined && BY_RESULT[errcode & 0xff] === damaged) return damaged(place);
-  return reasonOf(error);
+  const explain = errcode === undefined ? undefined : BY_RESULT[errcode & 0xff];
+  return explain === damaged || explain === full ? explain(place, found) : found;
+}
+
+/** Whether SQLite has refused something. */
+export function isSqliteError(error: unknown): boolean {
+  return (error as { readonly errcode?: number }).errcode !== undefined;
+}
+
+/** Whether SQLite has refused something as there is no room for it. */
+export function isFull(error: unknown): boolean {
+  const { errcode } = error as { readonly errcode?: number };
+  return errcode !== undefined && BY_RESULT[errcode & 0xff] === full;
 }
 
 function placeOf(directory: string): string {

@@ -1,3 +1,8 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { Logger } from '@nestjs/common';
+
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
@@ -13,6 +18,7 @@ import { StateBackend } from '../state-backend.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './explain-error.js';
 import { makeDirectory } from './make-directory.js';
+import { FILE_NAME } from './open-database.js';
 import { SqliteResponseGraph } from './sqlite-response-graph.js';
 import { SqliteResponseStore } from './sqlite-response-store.js';
 import { SqliteSecretStore } from './sqlite-secret-store.js';
@@ -44,6 +50,7 @@ export class SqliteBackend extends StateBackend {
   override readonly transfer: SqliteTransfer;
   override readonly usage: SqliteUsageStore;
   private readonly thread: DatabaseThread;
+  private readonly logger = new Logger('Sqlite');
 
   constructor(
     private readonly settings: FileSettings,
@@ -84,7 +91,18 @@ export class SqliteBackend extends StateBackend {
       throw new StateStartError(explainStart(error, STATE_DIR));
     }
     await this.thread.start();
+    await this.warnOfReaders();
     await this.jobs.start();
+  }
+
+  /** Warns if other users of the machine may read what is stored. */
+  private async warnOfReaders(): Promise<void> {
+    const { STATE_DIR } = this.settings;
+    const file = join(STATE_DIR, FILE_NAME);
+    const [ofDirectory, ofFile] = await Promise.all([stat(STATE_DIR), stat(file)]);
+    // Windows has no such permissions.
+    if (process.platform === 'win32' || ((ofDirectory.mode | ofFile.mode) & 0o077) === 0) return;
+    this.logger.warn(`STATE_DIR (${STATE_DIR}) is open to other users: chmod 700 ${STATE_DIR} and chmod 600 ${file}*`);
   }
 
   override async stop(): Promise<void> {

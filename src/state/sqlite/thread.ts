@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 
 import type { Call, Opened, ThreadOptions } from './calls.js';
-import { execute } from './execute.js';
+import { execute, Reserve } from './execute.js';
 import { explainStart } from './explain-error.js';
 import { closeDatabase, FILE_NAME, openDatabase } from './open-database.js';
 import { OpenFiles } from './open-files.js';
@@ -15,7 +15,8 @@ function serve(port: MessagePort, options: ThreadOptions): void {
   const { directory } = options;
   const file = join(directory, FILE_NAME);
   const files = new OpenFiles([file, `${file}-wal`]);
-  const state = { directory, database, operations: operationsOf(database), files };
+  const reserve = new Reserve(`${file}-reserve`);
+  const state = { directory, database, operations: operationsOf(database), files, reserve };
   port.on('message', (first: readonly Call[] | 'close') => {
     const calls: Call[] = [];
     let isClosing = false;
