@@ -9,7 +9,7 @@ import { ApiError } from '../protocol/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
 import { authenticate } from './authenticate.js';
 import { Authenticator } from './authenticator.js';
-import { clientAddress } from './client-address.js';
+import { clientAddress, isTrusted, peerAddress } from './client-address.js';
 import type { Grant } from './grant.js';
 
 const WINDOW_MS = 60_000;
@@ -38,6 +38,7 @@ export class Credentials {
   private readonly proxies: BlockList;
   private readonly suspects = new Map<string, Suspect>();
   private readonly most: number;
+  private hasWarned = false;
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -50,7 +51,7 @@ export class Credentials {
 
   /** Whom the credential of a request belongs to. Throws the errors of Authenticator, and ApiError 429. */
   check(request: IncomingMessage): MaybePromise<Grant> {
-    const address = this.most === Infinity ? '' : clientAddress(request, this.proxies);
+    const address = this.most === Infinity ? '' : this.addressOf(request);
     const suspect = this.suspectAt(address);
     if (suspect !== undefined && suspect.failures >= this.most) this.refuseUnknown(suspect, request.headers);
     try {
@@ -63,6 +64,17 @@ export class Credentials {
     } catch (error) {
       return this.fail(error, address);
     }
+  }
+
+  private addressOf(request: IncomingMessage): string {
+    const peer = peerAddress(request);
+    if (!this.hasWarned && request.headers['x-forwarded-for'] !== undefined && !isTrusted(peer, this.proxies)) {
+      this.hasWarned = true;
+      this.logger.warn(
+        `x-forwarded-for comes from ${peer}, which is not in TRUSTED_PROXIES: it is ignored, and all who come from there count as one client`,
+      );
+    }
+    return clientAddress(request, this.proxies);
   }
 
   private suspectAt(address: string): Suspect | undefined {

@@ -67,6 +67,16 @@ describe('a client that guesses keys', () => {
     expect(await SocketClient.refused(service, { headers: bearer('red-key') })).toMatchObject({ status: 429 });
   });
 
+  it('counts with all others of its proxy where that is not trusted, which one line of the log says', async () => {
+    await start();
+    using log = CollectedLog.begin();
+    await guess(3, '203.0.113.1');
+    expect((await ask('red-key', '203.0.113.2')).status).toBe(429);
+    expect(log.complaints.filter((line) => line.includes('forwarded'))).toEqual([
+      'x-forwarded-for comes from 127.0.0.1, which is not in TRUSTED_PROXIES: it is ignored, and all who come from there count as one client Access',
+    ]);
+  });
+
   it('is named in one line of the log, without what it guessed', async () => {
     await start();
     using log = CollectedLog.begin();

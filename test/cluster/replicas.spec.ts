@@ -17,6 +17,7 @@ import { itWith } from '../support/on-path.js';
 import { startPooler } from '../support/pgbouncer.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess } from '../support/process-service.js';
+import { RawClient } from '../support/raw-client.js';
 
 jest.setTimeout(240_000);
 
@@ -78,6 +79,37 @@ describe('two replicas with one database', () => {
     const conversations = await loseReplica({ balancer: nginx, victim, count: 60 });
     await expectKept(nginx.origin, conversations);
   });
+
+  itWith(
+    'nginx',
+    'lock out nobody but the client that guesses keys, behind nginx and a proxy before it',
+    async (program) => {
+      await using database = await createTestDatabase();
+      const replicas = await startTwo({
+        DATABASE_URL: database.url,
+        ...{ API_KEYS: 'tenant:right', AUTH_FAILURES_PER_MINUTE: '3', TRUSTED_PROXIES: '127.0.0.1,127.0.0.9' },
+      });
+      const ports = replicas.map(({ port }) => port);
+      await using nginx = await startNginx(program, ports);
+      /** Lists models, as a client at an address does whose last proxy is at `from`. */
+      const ask = async (key: string, from: string, before?: string): Promise<number> => {
+        const client = new RawClient(nginx.port, '127.0.0.1', from);
+        const headers: Record<string, string> = { authorization: `Bearer ${key}` };
+        if (before !== undefined) headers['x-forwarded-for'] = before;
+        const { status } = await client.send({ path: '/v1/models', headers });
+        client.close();
+        return status;
+      };
+      for (let guess = 0; guess < 3 * replicas.length + 1; guess += 1) await ask(`guess-${guess}`, '127.0.0.2');
+      expect(await ask('right', '127.0.0.2')).toBe(429);
+      expect(await ask('right', '127.0.0.3')).toBe(200);
+      for (let guess = 0; guess < 3 * replicas.length + 1; guess += 1)
+        await ask(`guess-${guess}`, '127.0.0.9', '203.0.113.1');
+      expect(await ask('right', '127.0.0.9', '203.0.113.1')).toBe(429);
+      expect(await ask('right', '127.0.0.9', '203.0.113.2')).toBe(200);
+      expect(replicas.map(({ output }) => output()).join('')).not.toContain('x-forwarded-for');
+    },
+  );
 
   itWith('pgbouncer', 'are as one through a pooler in transaction mode, also while one is killed', async (program) => {
     await using database = await createTestDatabase();

@@ -81,6 +81,11 @@ describe('the replicas in compose.yaml', () => {
     );
   });
 
+  it('trust nginx to name the address of a client', () => {
+    const { ipv4_address: nginx } = services['nginx']?.networks?.default ?? {};
+    for (const { environment = {} } of replicas) expect(environment['TRUSTED_PROXIES']?.split(',')).toContain(nginx);
+  });
+
   it('get every secret from the file that the example shows', async () => {
     const wanted = [...(await readShipped('compose.yaml')).matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
     const shown = [...(await readShipped('deploy/compose.env.example')).matchAll(/^([A-Z_]+)=$/gm)];

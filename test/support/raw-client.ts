@@ -37,6 +37,8 @@ export class RawClient {
   constructor(
     private readonly port: number,
     private readonly host = '127.0.0.1',
+    /** The address that its connections come from; any by default. */
+    private readonly localAddress?: string,
   ) {}
 
   /** Sends a request and waits for the end of its answer. */
@@ -104,10 +106,13 @@ export class RawClient {
 
   private exchange({ method = 'GET', path = '/', headers, body }: RawRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const { agent, port, host } = this;
+      const { agent, port, host, localAddress } = this;
       // Node would send the body of a GET without saying that there is one.
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
-      const request = openRequest({ agent, port, host, method, path, headers: { ...length, ...headers } }, resolve);
+      const request = openRequest(
+        { agent, port, host, localAddress, method, path, headers: { ...length, ...headers } },
+        resolve,
+      );
       request.once('error', reject);
       request.end(body);
     });
