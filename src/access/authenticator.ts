@@ -6,8 +6,8 @@ import { Environment, hasCredentials, isLoopback, listenAddress } from '../confi
 import { ApiError } from '../protocol/index.js';
 import type { MaybePromise } from '../time/index.js';
 import { ApiKeys } from './api-keys.js';
-import { type Grant, SCOPES } from './grant.js';
-import { JWT_KEY_ID, JwtVerifier } from './jwt-verifier.js';
+import { type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
+import { JwtVerifier } from './jwt-verifier.js';
 import { asTenant, type Tenant } from './tenant.js';
 import { refuseWebPages, type WebPageRules } from './web-page-guard.js';
 

@@ -26,6 +26,9 @@ export interface Grant {
   readonly expiresAt?: number;
 }
 
+/** Begins the key id of a JWT, before its subject. No key of KEYS_FILE has such an id. */
+export const JWT_KEY_ID = 'jwt:';
+
 /** Whether a grant permits something. */
 export function permits({ scopes = TENANT_SCOPES }: Grant, scope: Scope): boolean {
   return scopes.includes(scope);

@@ -7,7 +7,7 @@ import { Environment, firstLineOf } from '../config/index.js';
 import { OutageLog } from '../logging/index.js';
 import { ApiError } from '../protocol/index.js';
 import { Clock, type MaybePromise } from '../time/index.js';
-import { type Grant, type Scope, SCOPES } from './grant.js';
+import { type Grant, JWT_KEY_ID, type Scope, SCOPES } from './grant.js';
 import { openKeySet } from './jwt-keys.js';
 import { asTenant } from './tenant.js';
 
@@ -16,9 +16,6 @@ const MOST_REMEMBERED = 10_000;
 
 /** Differences of clocks that are tolerated, s. */
 const LEEWAY_SECONDS = 5;
-
-/** Begins the key id of a JWT, before its subject. */
-export const JWT_KEY_ID = 'jwt:';
 
 const LONGEST_SUBJECT = 128;
 
@@ -108,11 +105,14 @@ export class JwtVerifier {
     const { JWT_TENANT_CLAIM, JWT_SCOPES_CLAIM, JWT_MODELS_CLAIM } = this.environment;
     const tenant = claimOf(payload, JWT_TENANT_CLAIM);
     if (typeof tenant !== 'string' || tenant === '') throw invalid(`The token has no claim '${JWT_TENANT_CLAIM}'.`);
+    const subject: unknown = payload.sub;
+    if (subject !== undefined && typeof subject !== 'string')
+      throw invalid("The claim 'sub' of the token is not a text.");
     const scopes = listOf(claimOf(payload, JWT_SCOPES_CLAIM));
     const models = JWT_MODELS_CLAIM === '' ? undefined : listOf(claimOf(payload, JWT_MODELS_CLAIM));
     return {
       tenant: asTenant(tenant),
-      ...(payload.sub === undefined ? {} : { keyId: JWT_KEY_ID + payload.sub.slice(0, LONGEST_SUBJECT) }),
+      ...(subject === undefined ? {} : { keyId: JWT_KEY_ID + subject.slice(0, LONGEST_SUBJECT) }),
       ...(scopes === undefined ? {} : { scopes: scopes.filter(isScope) }),
       ...(models === undefined ? {} : { models }),
       expiresAt: ((payload.exp ?? 0) + LEEWAY_SECONDS) * 1000,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../config/index.js';
-import { type Grant, SCOPES } from './grant.js';
+import { type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
 import { asTenant } from './tenant.js';
 
 /** A digest of a key, and until when it is accepted, milliseconds since the epoch. */
@@ -96,6 +96,7 @@ function toEntries(keys: KeysFile['keys']): readonly KeyEntry[] {
   const digests = new Set<string>();
   return keys.map(({ id, tenant, secrets, scopes, models, expires }, index) => {
     const place = `keys[${index}]`;
+    if (id.startsWith(JWT_KEY_ID)) throw new Error(`${place}.id begins with '${JWT_KEY_ID}', as the ids of JWTs do`);
     if (names.has(id)) throw new Error(`${place}.id is a duplicate`);
     names.add(id);
     const expiresAt = toTime(expires, `${place}.expires`);

@@ -4,13 +4,15 @@ import { ApiError } from '../protocol/index.js';
 
 /**
  * Checks what Node leaves unchecked in the head of a request, or would refuse with an empty body. Throws ApiError 400
- * without exactly one `Host` (RFC 9112 section 3.2), and 417 for an expectation other than `100-continue` (RFC 9110 section 10.1.1).
+ * without exactly one `Host` (RFC 9112 section 3.2) or with more than one `Authorization` (RFC 9110 section 5.3), and 417 for an expectation other than `100-continue` (RFC 9110 section 10.1.1).
  */
 export function checkHead(request: IncomingMessage): void {
   const { headers, httpVersionMajor, httpVersionMinor } = request;
   const needsHost = httpVersionMajor === 1 && httpVersionMinor === 1;
   if (needsHost && headers.host === undefined) throw ApiError.badRequest("Missing header: 'host'.", null);
-  if (hasTwoHosts(request)) throw ApiError.badRequest("The header 'host' is there twice. Send it once.", null);
+  for (const name of ['host', 'authorization']) {
+    if (isTwice(request, name)) throw ApiError.badRequest(`The header '${name}' is there twice. Send it once.`, null);
+  }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     const message = "Unsupported value of the header 'expect'. Supported values are: '100-continue'.";
     throw ApiError.of('expectation_failed', message);
@@ -18,11 +20,11 @@ export function checkHead(request: IncomingMessage): void {
 }
 
 /** `headers` has only the first one. */
-function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0;
+function isTwice({ rawHeaders }: IncomingMessage, header: string): boolean {
+  let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+    if (name?.length === header.length && name.toLowerCase() === header) count++;
   }
-  return hosts > 1;
+  return count > 1;
 }

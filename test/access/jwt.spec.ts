@@ -113,6 +113,14 @@ describe('a JWT', () => {
     for (const token of forged) expect((await create(token)).status).toBe(401);
   });
 
+  it.each([42, null, ['red'], { name: 'red' }])('is refused with the subject %j, which is no text', async (sub) => {
+    await start();
+    expect(await create(await sign({ claims: { sub } }))).toMatchObject({
+      status: 401,
+      body: { error: { code: 'invalid_api_key', message: "The claim 'sub' of the token is not a text." } },
+    });
+  });
+
   it('may be signed with a key that the issuer has made since', async () => {
     await start();
     expect((await create(await sign())).status).toBe(200);

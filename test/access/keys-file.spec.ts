@@ -147,6 +147,7 @@ describe('a KEYS_FILE that cannot be used', () => {
       'keys[0].secrets[0].sha256 must be the SHA-256',
     ],
     ['two of a name', keys(RED, { ...RED, secrets: [{ sha256: sha256('x') }] }), 'keys[1].id is a duplicate'],
+    ['an id as JWTs have', keys({ ...RED, id: 'jwt:red' }), "keys[0].id begins with 'jwt:'"],
     ['a key twice', keys(RED, { ...RED, id: 'two' }), 'keys[1].secrets[0].sha256 is a duplicate'],
     ['an unknown scope', keys({ ...RED, scopes: ['all'] }), 'keys[0].scopes[0] must be'],
     ['no time', keys({ ...RED, expires: 'soon' }), 'keys[0].expires must be a time such as 2027-01-31T00:00:00Z'],

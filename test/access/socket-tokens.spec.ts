@@ -107,6 +107,19 @@ describe('a socket token', () => {
     });
   });
 
+  it('does not make up for a wrong key beside it', async () => {
+    const { origin, headers } = page(await mint());
+    expect(
+      await SocketClient.refused(service, { origin, headers: { ...headers, ...bearer('wrong-key') } }),
+    ).toMatchObject({
+      status: 401,
+      body: { error: { code: 'invalid_api_key' } },
+    });
+    const options = { origin: ORIGIN, headers: bearer('red-key') };
+    const protocols = ['antiphon', `antiphon.token.${await mint()}`];
+    await using _socket = await SocketClient.open(service, options, '/v1/responses', protocols);
+  });
+
   it('is no key: neither as a bearer, nor in the query', async () => {
     const token = await mint();
     const api = new ApiClient(service.baseURL, bearer(token));

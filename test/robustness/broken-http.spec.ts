@@ -98,6 +98,11 @@ describe('what is not HTTP', () => {
     ['headers of 64 kB', `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(65_536)}\r\n\r\n`, 431],
     ['ten thousand headers', `GET / HTTP/1.1\r\nhost: localhost\r\n${'x: y\r\n'.repeat(10_000)}\r\n`, 431],
     ['a request without host', 'POST /v1/responses HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
+    [
+      'a request with two credentials',
+      'GET /v1/models HTTP/1.1\r\nhost: a\r\nAuthorization: Bearer one\r\nauthorization: Bearer two\r\nconnection: close\r\n\r\n',
+      400,
+    ],
     ['a request with two hosts', `GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\nconnection: close\r\n\r\n`, 400],
     ['an upgrade without host', 'GET /v1/responses HTTP/1.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n', 400],
     ['an unknown expectation', `${POST}expect: a-miracle\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`, 417],

@@ -19,7 +19,7 @@ import {
   toApiError,
 } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
-import { isPromise } from '../../time/index.js';
+import { isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../socket-tokens/index.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
@@ -92,7 +92,7 @@ export class SocketHandshake {
       checkHead(request);
       this.requireSockets();
       const ofToken = this.tokens.grantOf(request.headers);
-      const grant = ofToken ?? this.credentials.check(request);
+      const grant = this.grantOf(request, ofToken);
       if (isPromise(grant)) {
         const release = this.registry.holdUpgrade(stream);
         const upgrade = grant
@@ -105,6 +105,14 @@ export class SocketHandshake {
     } catch (error) {
       this.refuse(request, stream, error);
     }
+  }
+
+  /** What the token permits; without one, what the credential does. A wrong credential is refused beside a token too. */
+  private grantOf(request: IncomingMessage, ofToken: MaybePromise<Grant> | undefined): MaybePromise<Grant> {
+    if (ofToken === undefined) return this.credentials.check(request);
+    if (request.headers.authorization === undefined) return ofToken;
+    const ofCredential = this.credentials.check(request);
+    return isPromise(ofCredential) ? ofCredential.then(() => ofToken) : ofToken;
   }
 
   /** Refuses an upgrade on any other path. */
