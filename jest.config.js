@@ -28,7 +28,6 @@ export const shared = {
   testEnvironment: '<rootDir>/test/runner/environment.ts',
   // Files leave their modules behind. A worker whose heap is larger runs no further file.
   testEnvironmentOptions: { heapMegabytes: 1024 },
-  setupFilesAfterEnv: ['<rootDir>/test/runner/setup.ts'],
   injectGlobals: false,
   transform: {},
 };

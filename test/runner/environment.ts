@@ -2,8 +2,10 @@ import { fileURLToPath } from 'node:url';
 
 import type { EnvironmentContext, JestEnvironmentConfig } from '@jest/environment';
 import type { Circus } from '@jest/types';
+import { Logger } from '@nestjs/common';
 import { ModuleMocker } from 'jest-mock';
 
+import { LineBudget } from '../../src/logging/index.js';
 import { Leftovers } from './leftovers.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -45,8 +47,11 @@ export default class SharedEnvironment {
     this.patienceMs = options.patienceMs;
   }
 
+  /** The log is the one thing of the process that services set and use: Nest keeps the logger of the last application. */
   async setup(): Promise<void> {
-    // Everything is there.
+    Logger.overrideLogger(false);
+    // What services of earlier files left out is said to nobody.
+    LineBudget.endAll();
   }
 
   /** Circus waits for what this returns, except where a hook is added: there it catches only what is thrown at once. */

@@ -155,6 +155,29 @@ describe('a spec that shares the modules of its worker', () => {
     expect(report.numPassedTests).toBe(2);
   });
 
+  it('finds no logger of the file before it, and nothing that is still left out of the log', async () => {
+    const spec = `
+      import { expect, it } from '@jest/globals';
+      import { Logger } from '@nestjs/common';
+      import { LineBudget } from '../../../src/logging/index.js';
+      import { SystemClock } from '../../../src/time/index.js';
+      import { expected, lines } from './lines.js';
+      it('logs', () => {
+        new Logger().warn('nobody hears this');
+        expect(lines).toEqual(expected);
+        const keep = (line: string): number => lines.push(line);
+        Logger.overrideLogger({ log: keep, error: keep, warn: keep });
+        const report = (): unknown => lines.push('left out');
+        new LineBudget({ lines: 0, windowMs: 60_000, report }, new SystemClock()).admits('a kind');
+        expected.push('left out');
+      });
+    `;
+    const shared = 'export const [lines, expected]: [string[], string[]] = [[], []];';
+    const files = { 'lines.ts': shared, 'one.spec.ts': spec, 'two.spec.ts': spec };
+    const report = await run(files, ['--runInBand']);
+    expect(report.testResults.map(({ message }) => message)).toEqual(['', '']);
+  });
+
   it('is refused when a module that files share registers a hook while it is imported', async () => {
     const spec = "import { it } from '@jest/globals'; import './shared.js'; it('runs', () => undefined);";
     const shared = "import { afterEach } from '@jest/globals'; afterEach(() => undefined);";
