@@ -1,8 +1,9 @@
 // Slow: opens each backend for each of its tests.
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -14,6 +15,7 @@ import type { RedisSettings } from '../../src/state/redis/connection-options.js'
 import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { SystemClock } from '../../src/time/index.js';
+import { CollectedLog } from '../support/collected-log.js';
 import { makeCertificate } from '../support/redis/certificate.js';
 import { describeRedis } from '../support/redis/describe-redis.js';
 import { startRedisCluster } from '../support/redis/redis-cluster.js';
@@ -183,6 +185,32 @@ describeRedis('the start of a backend over Redis', () => {
       /^REDIS_URL: the file of 'ca' has no certificate in PEM format/,
     );
     await expectRefused(url, /^REDIS_URL: .*self.signed certificate/i);
+    await rm(directory, { recursive: true });
+  });
+
+  it('goes on while the file of its authority is replaced', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'antiphon-tls-'));
+    const { certificate, key } = await makeCertificate(directory);
+    const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
+    await using port = await TcpProxy.open(1);
+    await port.close();
+    await using server = await startRedis(...files, '--tls-auth-clients', 'no', '--tls-port', String(port.port));
+    expect(server.port).toBeGreaterThan(0);
+    await using proxy = await TcpProxy.open(port.port);
+    const backend = backendFor(`rediss://127.0.0.1:${proxy.port}?ca=${certificate}`);
+    await backend.start();
+    await untilServed(backend);
+    using log = CollectedLog.begin();
+    const until = async (lines: readonly string[], wanted: string): Promise<void> => {
+      while (!lines.some((line) => line.includes(wanted))) await setImmediate();
+    };
+    await rename(certificate, `${certificate}.old`);
+    await proxy.cut();
+    await until(log.complaints, 'notices of other replicas are not received');
+    await proxy.restore();
+    await rename(`${certificate}.old`, certificate);
+    await until(log.notes, 'notices of other replicas are received again');
+    await untilServed(backend);
     await rm(directory, { recursive: true });
   });
 

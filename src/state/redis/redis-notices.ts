@@ -104,14 +104,28 @@ export class RedisNotices {
   private async run(): Promise<void> {
     const { signal } = this.stopping;
     for (let attempt = 0; !signal.aborted; attempt += 1) {
-      await this.listen(connectSubscriber(this.settings, attempt), signal);
+      await this.listen(attempt, signal);
       this.deletions.interrupt();
       await this.clock.sleep(this.backoff.failed(), signal);
     }
   }
 
   /** Receives notices until the connection is lost. Never rejects. */
-  private async listen(client: Client, signal: AbortSignal): Promise<void> {
+  private async listen(attempt: number, signal: AbortSignal): Promise<void> {
+    try {
+      // Throws while the file of the certificate authority cannot be read, such as while it is replaced.
+      await this.receiveFrom(connectSubscriber(this.settings, attempt), signal);
+    } catch (error) {
+      // Logged once, not with every attempt.
+      if (!signal.aborted && this.isReceiving) {
+        this.logger.warn(`notices of other replicas are not received: ${reasonOf(error)}`);
+      }
+      this.isReceiving = false;
+    }
+  }
+
+  /** Receives notices until the connection is lost, and rejects then. */
+  private async receiveFrom(client: Client, signal: AbortSignal): Promise<never> {
     const { promise: loss, reject: lose } = Promise.withResolvers<never>();
     loss.catch(() => undefined);
     const stop = (): void => lose(new Error('the service is stopping'));
@@ -138,13 +152,7 @@ export class RedisNotices {
       this.runs.announceResumed();
       if (!this.isReceiving) this.logger.log('notices of other replicas are received again');
       this.isReceiving = true;
-      await loss;
-    } catch (error) {
-      // Logged once, not with every attempt.
-      if (!signal.aborted && this.isReceiving) {
-        this.logger.warn(`notices of other replicas are not received: ${reasonOf(error)}`);
-      }
-      this.isReceiving = false;
+      return await loss;
     } finally {
       check.cancel();
       signal.removeEventListener('abort', stop);
