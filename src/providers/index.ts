@@ -13,6 +13,7 @@ export * from './pushing-provider.js';
 export * from './read-pushed.js';
 export type * from './tokens/count-options.js';
 export * from './tokens/token-counter.js';
+export { loadTokenizer } from './tokens/tokenizer.js';
 export * from './tolerated-rules.js';
 export * from './turn.js';
 export * from './upstream-attempt.js';

@@ -67,6 +67,9 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
       if (pass !== undefined) pass.isAnswered = true;
       state.given.push({ after: state.items.length - state.dropped.length, items: note.items });
       return;
+    case 'asked':
+      if (pass !== undefined) pass.asked = note.tokens;
+      return;
     case 'usage':
       if (pass !== undefined) pass.usage = addTokens(pass.usage, note.tokens);
       return;

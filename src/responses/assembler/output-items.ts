@@ -10,7 +10,7 @@ import {
   ProviderContractError,
   requireText,
 } from './output-item.js';
-import { isNative, ownForm } from './own-form.js';
+import { isNative, ownForm, writtenForm } from './own-form.js';
 import { PassThroughItem } from './pass-through-item.js';
 import { ReasoningItem } from './reasoning-item.js';
 import type { CallState, OpenItemState } from './state.js';
@@ -125,7 +125,7 @@ export class OutputItems {
   discardAll(responseId: string): void {
     const { state } = this.events;
     for (const { outputIndex, state: open } of this.openInOrder()) {
-      const item = open.kind === 'other' ? open.item : ownForm(open, 'incomplete');
+      const item = writtenForm(open);
       state.dropped.push(outputIndex);
       state.items[outputIndex] = { kind: 'finished', item, json: '' };
       const place = `"response_id":"${responseId}","item_id":"${item.id}","output_index":${outputIndex}`;

@@ -53,6 +53,28 @@ export function ownForm(state: NativeState, status: unknown): Item {
   }
 }
 
+/** An open item with all that was written of it, also in parts that are not closed. */
+export function writtenForm(state: OpenItemState): Item {
+  switch (state.kind) {
+    case 'other':
+      return state.item;
+    case 'call':
+      return ownForm(state, 'incomplete');
+    case 'message': {
+      const { part, other } = state;
+      const open = part === null ? other : toContentPart(part);
+      return ownForm({ ...state, content: open === null ? state.content : [...state.content, open] }, 'incomplete');
+    }
+    case 'reasoning': {
+      const { summary, text } = state;
+      const summaries = summary === null ? [] : [{ type: 'summary_text', text: summary.text }];
+      const content = text === null ? [] : [{ type: 'reasoning_text', text: text.text }];
+      const whole = { summaries: [...state.summaries, ...summaries], content: [...state.content, ...content] };
+      return ownForm({ ...state, ...whole }, 'incomplete');
+    }
+  }
+}
+
 /** A part of a message as its events have built it. */
 export function toContentPart({ type, text, annotations, logprobs }: PartState): ContentPart {
   if (type === 'refusal') return { type, refusal: text };

@@ -16,6 +16,7 @@ import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
 import { OutputItems } from './output-items.js';
+import { writtenForm } from './own-form.js';
 import { reduceEvent } from './reduce-event.js';
 import {
   type EarlyStatus,
@@ -148,6 +149,12 @@ export class ResponseAssembler {
     return true;
   }
 
+  /** Notes how many tokens the model was asked, for the case that it reports none. */
+  asked(tokens: number): void {
+    this.pass.asked = tokens;
+    this.events.note({ type: 'asked', tokens });
+  }
+
   /** Adds tokens to the current pass. */
   report(tokens: Required<TokenCounts>): void {
     const { pass } = this;
@@ -207,9 +214,9 @@ export class ResponseAssembler {
     return finishedItemsOf(this.state, index).map(({ item }) => item);
   }
 
-  /** The finished items from an output_index on, also those that are left out. */
+  /** What was written from an output_index on, finished or not, also what is left out. */
   writtenFrom(index: number): readonly Item[] {
-    return this.state.items.slice(index).flatMap((item) => (item.kind === 'finished' ? [item.item] : []));
+    return this.state.items.slice(index).map((item) => (item.kind === 'finished' ? item.item : writtenForm(item)));
   }
 
   /** Whether the current pass has written nothing but messages and reasoning so far. */

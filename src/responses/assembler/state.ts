@@ -35,6 +35,8 @@ export interface PassState {
   readonly firstIndex: number;
   /** Reported tokens; null when none were reported. */
   usage: Required<TokenCounts> | null;
+  /** Input tokens by the service's own count, for an end at which nothing was reported; null where they were not counted. */
+  asked: number | null;
   /** The origin of the answer; null until it is known. */
   origin: Origin | null;
   /** How the model ended it; null while it runs, and forever when its process died. */
@@ -138,6 +140,8 @@ export type NoteBody =
   | { readonly type: 'dropped'; readonly outputIndex: number }
   /** A policy gave items to the model. */
   | { readonly type: 'given'; readonly items: readonly Item[] }
+  /** How many tokens the model was asked, by the service's own count. */
+  | { readonly type: 'asked'; readonly tokens: number }
   /** The model reported additional tokens. */
   | { readonly type: 'usage'; readonly tokens: Required<TokenCounts> }
   /** The origin of the answer. */
@@ -168,7 +172,7 @@ export function emptyState(): AssemblerState {
 
 /** A pass at its beginning. */
 export function newPass(firstIndex: number): PassState {
-  return { firstIndex, usage: null, origin: null, finish: null, isAnswered: false };
+  return { firstIndex, usage: null, asked: null, origin: null, finish: null, isAnswered: false };
 }
 
 /** How a pass ended, of an event or a note; notes of earlier versions have only the reason. */

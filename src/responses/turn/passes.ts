@@ -71,6 +71,8 @@ export class Passes {
     const { route } = resolved;
     let course = beginningOf(resolved);
     let outcome: Outcome;
+    /** What the model was asked last; null once its tokens are known. */
+    let asked: Turn | null = null;
     const policies = this.policies.begin(course.question);
     const sealer = ReasoningSealer.of(turn.admitted, this.seals);
     const dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, observers, clock, limits };
@@ -99,6 +101,8 @@ export class Passes {
           break;
         }
         if (ended === null) assembler.beginPass();
+        asked = ended === null && own === undefined ? question : null;
+        if (asked !== null && turn.run !== null) void this.noteInput(asked, assembler, delivery);
         const finish: Finish | null =
           ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own, route, question)));
         if (finish === null) {
@@ -150,6 +154,7 @@ export class Passes {
       const catchingUp = delivery.deliver();
       if (catchingUp !== undefined) await turn.until(catchingUp);
     } catch (error) {
+      if (asked !== null) await this.countUnended(asked, assembler);
       if (endsUnanswered(error, turn.run !== null) || !pass.isAccepted) throw error;
       turn.conclude();
       outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
@@ -157,6 +162,22 @@ export class Passes {
       turn.used(assembler.usage);
     }
     return { assembler, delivery, outcome, transcript: course.transcript, included: course.included };
+  }
+
+  /** Counts the pass that an error has ended: what its model was asked and has written, unless it has reported that itself. */
+  private async countUnended(asked: Turn, assembler: ResponseAssembler): Promise<void> {
+    const { usage, firstIndex } = assembler.pass;
+    const written = assembler.writtenFrom(firstIndex);
+    if (usage === null && written.length > 0) assembler.report(await this.meter.countUnended(asked, written));
+  }
+
+  /** Notes in the log of a background turn how much its model is asked: who ends it from outside does not know its context. */
+  private async noteInput(question: Turn, assembler: ResponseAssembler, delivery: Delivery): Promise<void> {
+    const { pass } = assembler;
+    const { input } = await this.meter.countUnended(question, []);
+    if (assembler.pass !== pass || pass.usage !== null || assembler.state.ended) return;
+    assembler.asked(input);
+    void delivery.deliver();
   }
 
   /** The pass that is about to begin, as policies see it. */
@@ -171,6 +192,15 @@ export class Passes {
     // What its model has said belongs behind what it has seen.
     if (conversation !== null && !assembler.readsConversation(conversation.version))
       throw new ConversationChangedError(conversation.id);
+    // The pass that its process has left behind is not asked again, but it has cost what it has cost.
+    if (assembler.state.passes.length > 0 && assembler.pass.finish === null) {
+      const { asked, usage, firstIndex } = assembler.pass;
+      const written = assembler.writtenFrom(firstIndex);
+      if (usage === null && written.length > 0) {
+        const counted = await this.meter.countUnended(resolved.question, written);
+        assembler.report({ ...counted, input: asked ?? counted.input });
+      }
+    }
     const course = takeOver(assembler, resolved, (given, transcript, origin) =>
       this.resolver.resolveNext(turn, resolved, given, transcript, origin),
     );

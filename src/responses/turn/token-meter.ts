@@ -53,6 +53,15 @@ export class TokenMeter {
     return { input, cached: 0, cacheWrite: 0, output: written, reasoning: 0 };
   }
 
+  /**
+   * Tokens of a pass that came to no end, by the service's own count: no upstream is asked for what nobody waits for. Takes no signal, as
+   * the turn was stopped already.
+   */
+  async countUnended({ settings, context }: Turn, written: readonly Item[]): Promise<Required<TokenCounts>> {
+    const input = (await countSettingsTokens(settings)) + (await countItemTokens(context));
+    return { input, cached: 0, cacheWrite: 0, output: await countItemTokens(written), reasoning: 0 };
+  }
+
   private async countOutput(
     provider: ModelProviderBase,
     turn: Turn,
