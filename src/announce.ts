@@ -1,3 +1,4 @@
+import { get, type IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 
 import { Logger } from '@nestjs/common';
@@ -12,15 +13,34 @@ const STATES = new Map<string, (environment: Environment) => string>([
   ['redis', () => 'redis (shared by replicas)'],
 ]);
 
+/** How long `/readyz` may take before the state counts as away, ms. */
+const READY_LIMIT_MS = 1000;
+
+/** What follows where the state is. */
+const AWAY = 'It cannot be reached yet: requests that need it get 503 until it can';
+
 /**
- * Writes where the service listens, which provider answers, where state is, and what to try. When this process exits in
- * order, one more line says so.
+ * Writes where the service listens, which provider answers, where state is and whether it is there, and what to try. When this process
+ * exits in order, one more line says so.
  */
-export function announce(url: string, environment: Environment): void {
-  write(describeStart(url, environment), environment);
+export async function announce(url: string, environment: Environment): Promise<void> {
   // Workers are silent: they do not announce anything.
   process.once('exit', (code) => {
     if (code === 0) write(['Antiphon has stopped. Goodbye.'], environment);
+  });
+  const isLocal = environment.STATE === 'memory' || environment.STATE === 'sqlite';
+  write(describeStart(url, environment, isLocal || (await isReady(url))), environment);
+}
+
+/** Whether `/readyz` answers 200: asked over HTTP, as the process that announces may only supervise those that serve. */
+function isReady(url: string): Promise<boolean> {
+  return new Promise((done) => {
+    const request = get(`${url}/readyz`, { agent: false, timeout: READY_LIMIT_MS }, (answer: IncomingMessage) => {
+      answer.resume();
+      done(answer.statusCode === 200);
+    });
+    request.on('timeout', () => request.destroy());
+    request.on('error', () => done(false));
   });
 }
 
@@ -29,7 +49,7 @@ function write(lines: readonly string[], { LOG_FORMAT }: Environment): void {
   else process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function describeStart(url: string, environment: Environment): readonly string[] {
+function describeStart(url: string, environment: Environment, hasState: boolean): readonly string[] {
   const { WORKERS, PROVIDERS_FILE, STATE } = environment;
   const key = !hasCredentials(environment) ? '' : ' -H "authorization: Bearer $API_KEY"';
   // Upstreams have models of their own names; the list is the first thing to ask for.
@@ -40,7 +60,7 @@ function describeStart(url: string, environment: Environment): readonly string[]
   return [
     `Antiphon listens on ${url}${WORKERS > 1 ? ` with ${WORKERS} workers` : ''}`,
     `Models: ${PROVIDERS_FILE === '' ? 'the simulator (output is synthetic)' : `the servers of ${PROVIDERS_FILE}`}`,
-    `State: ${STATES.get(STATE)?.(environment) ?? STATE}`,
+    `State: ${STATES.get(STATE)?.(environment) ?? STATE}${hasState ? '' : `. ${AWAY}`}`,
     `Try: curl ${url}${request}`,
   ];
 }

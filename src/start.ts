@@ -53,7 +53,7 @@ async function start(given: Variables): Promise<void> {
     const environment = loadEnvironment(variables, readSimulatorVariables);
     if (environment.WORKERS === 1) {
       if (environment.STATE === 'sqlite') loadWorker();
-      announce(await serve(variables), environment);
+      await announce(await serve(variables), environment);
       return;
     }
     const { serveAsWorker, superviseWorkers } = await import('./workers/index.js');

@@ -22,10 +22,11 @@ export class JsonReader {
   }
 
   /**
-   * The value of a JSON text. Long texts are read in slices, between which the process does other work. Throws ApiError:
+   * The value of a JSON text, which may begin with a byte order mark (RFC 8259 section 8.1). Long texts are read in slices, between which the process does other work. Throws ApiError:
    * 400 `invalid_json`, 400 `invalid_value` when it is nested too deeply, 413 `request_too_large` for too many values.
    */
-  read(bytes: Buffer): MaybePromise<unknown> {
+  read(received: Buffer): MaybePromise<unknown> {
+    const bytes = withoutMark(received);
     this.requireUtf8(bytes);
     if (bytes.length > SLICE_BYTES) return this.readInSlices(bytes);
     new JsonScanner(bytes, this.limits).scan(bytes.length);
@@ -60,4 +61,9 @@ export class JsonReader {
   private invalid(why: string): ApiError {
     return ApiError.of('invalid_json', `We could not parse the JSON ${this.what}: ${why}`);
   }
+}
+
+/** A text without the byte order mark that some programs begin it with. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }

@@ -14,7 +14,10 @@ const FOR_EVER_MS = 2_147_483_647;
  * Runs WORKERS copies of this program until they are stopped, and passes signals on to them. Calls `announce` with
  * their URL when all listen; writes the reason to stderr when they cannot. Resolves with the exit code.
  */
-export async function superviseWorkers(environment: Environment, announce: (url: string) => void): Promise<number> {
+export async function superviseWorkers(
+  environment: Environment,
+  announce: (url: string) => Promise<void>,
+): Promise<number> {
   const { WORKERS, PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE } = environment;
   const stopLimitMs = longestShutdownMs(environment) + KILL_AFTER_MS;
   const supervisor = new Supervisor(WORKERS, { fork: forkWorker, clock: new SystemClock(), stopLimitMs });
@@ -27,7 +30,7 @@ export async function superviseWorkers(environment: Environment, announce: (url:
   const alive = setInterval(() => undefined, FOR_EVER_MS);
   try {
     const url = await supervisor.start();
-    if (url !== undefined) announce(url);
+    if (url !== undefined) await announce(url);
   } catch (error) {
     if (!(error instanceof WorkerStartError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 
+import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
 
@@ -138,5 +139,22 @@ describe('ten processes that start at once on an empty database', () => {
     expect(exits.map(({ code }) => code)).toEqual(Array.from({ length: 10 }, () => 0));
     expect(exits.filter(({ stdout }) => /applied \d+ migrations/.test(stdout))).toHaveLength(1);
     for (const { stderr } of exits) expect(stderr).not.toContain('ERROR');
+  });
+});
+
+describe.each([
+  ['PostgreSQL', { STATE: 'postgres', DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:' }, '/none'],
+  ['Redis', { STATE: 'redis', REDIS_URL: 'redis://127.0.0.1:' }, ''],
+])('a start while %s is away', (_name, { STATE, ...url }, path) => {
+  it.each([1, 2])('says that the service waits for it, with WORKERS=%d', async (WORKERS) => {
+    const port = await closedPort();
+    const [[variable, value]] = Object.entries(url) as [[string, string]];
+    const { written, client } = await startProcess({
+      STATE,
+      [variable]: `${value}${port}${path}`,
+      WORKERS: String(WORKERS),
+    });
+    await written(/State: .*It cannot be reached yet: requests that need it get 503 until it can\n/);
+    expect((await client.send({ path: '/readyz' })).status).toBe(503);
   });
 });

@@ -66,6 +66,10 @@ describe('compression', () => {
     ['permessage-deflate; server_max_window_bits=15', /server_max_window_bits=1[0-5]/],
     ['permessage-deflate; server_max_window_bits=10, permessage-deflate', /^permessage-deflate(?:;|$)/],
     ['x-unknown, permessage-deflate', /^permessage-deflate(?:;|$)/],
+    ['permessage-deflate; server_max_window_bits=7, permessage-deflate', /^permessage-deflate$/],
+    ['permessage-deflate; x=1, permessage-deflate; server_max_window_bits="10"', /server_max_window_bits=10/],
+    ['permessage-deflate; client_max_window_bits; client_max_window_bits, permessage-deflate', /^permessage-deflate$/],
+    ['permessage-deflate; =, permessage-deflate', /^permessage-deflate$/],
   ])('is agreed on as offered: %s', async (offer, agreed) => {
     await withService({}, async (service) => {
       using client = await RawSocketClient.open(service, { headers: { 'sec-websocket-extensions': offer } });
@@ -75,6 +79,17 @@ describe('compression', () => {
       if (!offer.includes('client_max_window_bits')) expect(answer).not.toContain('client_max_window_bits');
     });
   });
+
+  it.each(['permessage-deflate; server_max_window_bits=16', 'permessage-deflate; server_no_context_takeover=1', ';;,'])(
+    'is declined where every offer is invalid, and the socket opens all the same: %s',
+    async (offer) => {
+      await withService({}, async (service) => {
+        using client = await RawSocketClient.open(service, { headers: { 'sec-websocket-extensions': offer } });
+        expect(client.head).toMatch(/^HTTP\/1\.1 101 /);
+        expect(client.head).not.toMatch(/^sec-websocket-extensions:/im);
+      });
+    },
+  );
 
   it('is left out where it cannot be agreed on, and the socket opens all the same', async () => {
     await withService({}, async (service) => {

@@ -19,6 +19,7 @@ import { useService } from '../support/describe-service.js';
 import { editedBody } from '../support/raw-bodies.js';
 import { findErrorFault, findFault } from '../support/raw-checks.js';
 import { type RawAnswer, RawClient } from '../support/raw-client.js';
+import { SocketClient } from '../support/socket-client.js';
 
 jest.setTimeout(300_000);
 
@@ -123,6 +124,16 @@ describe('an encoding', () => {
     const answer = await client.post(GOOD, { 'content-encoding': 'identity' });
     expect(answer.status).toBe(200);
   });
+});
+
+it('a byte order mark before JSON is left out, over HTTP and in frames', async () => {
+  const mark = Buffer.from([0xef, 0xbb, 0xbf]);
+  expect((await client.post(Buffer.concat([mark, Buffer.from(GOOD)]))).status).toBe(200);
+  await using socket = await SocketClient.open(service);
+  const frame = JSON.stringify({ type: 'response.create', ...(JSON.parse(GOOD) as object) });
+  socket.send(`\ufeff${frame}`);
+  expect((await socket.finish()).response.status).toBe('completed');
+  expect(await client.post(Buffer.concat([mark, mark, Buffer.from(GOOD)]))).toMatchObject({ status: 400 });
 });
 
 describe('a content type', () => {

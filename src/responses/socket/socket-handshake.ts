@@ -149,6 +149,7 @@ export class SocketHandshake {
     const caller = this.checkUpgrade(request, grant);
     // What may hold a token goes no further.
     const { 'sec-websocket-protocol': _, ...headers } = request.headers;
+    declineInvalidOffers(request.headers);
     this.server?.handleUpgrade(request, stream, head, (socket) =>
       this.start({ socket, stream, headers, caller, hasToken }),
     );
@@ -204,4 +205,28 @@ function invalidHandshake(why: string, headers: Readonly<Record<string, string>>
 function wrongMethod(method: string): ApiError {
   const message = `A WebSocket handshake requires GET, not ${method}.`;
   return ApiError.of('method_not_supported', message, { headers: { allow: 'GET' } });
+}
+
+/** An offer of compression as RFC 7692 section 7.1 allows it. */
+const PARAMETER = [
+  'server_no_context_takeover',
+  'client_no_context_takeover',
+  'server_max_window_bits=("?)(?:8|9|1[0-5])\\1',
+  'client_max_window_bits(?:=("?)(?:8|9|1[0-5])\\2)?',
+].join('|');
+const OFFER = new RegExp(`^permessage-deflate(?:\\s*;\\s*(?:${PARAMETER}))*$`);
+
+/** Leaves out offers of extensions that are not valid, or not known: `ws` would refuse the upgrade instead of taking the next one. */
+function declineInvalidOffers(headers: IncomingMessage['headers']): void {
+  const offered = headers['sec-websocket-extensions'];
+  if (offered === undefined) return;
+  const valid = offered
+    .split(',')
+    .map((offer) => offer.trim())
+    .filter((offer) => {
+      const names = offer.split(';').map((parameter) => parameter.split('=')[0]?.trim());
+      return OFFER.test(offer) && new Set(names).size === names.length;
+    });
+  if (valid.length > 0) headers['sec-websocket-extensions'] = valid.join(', ');
+  else delete headers['sec-websocket-extensions'];
 }

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 
+import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { DeletionNotices } from '../deletion-notices.js';
@@ -42,6 +43,7 @@ export class PostgresBackend extends StateBackend {
   override readonly limits: PostgresLimits;
   override readonly usage: PostgresUsageStore;
   private readonly logger = new Logger('Database');
+  private readonly outages = new OutageLog(this.logger);
   private readonly database: Database;
   private readonly listener: NoticeListener;
   private readonly stopping = new AbortController();
@@ -95,7 +97,7 @@ export class PostgresBackend extends StateBackend {
       await this.requireSchema();
     } catch (error) {
       if (!(error instanceof StateStartError) || !isPassing(error.cause)) throw error;
-      this.logger.warn(`the database is not available yet: ${describe(error)}`);
+      this.outages.warn('the database is not available yet', describe(error));
       return false;
     }
     this.database.open();
