@@ -4,6 +4,8 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Client } from 'pg';
 
 import { closedPort } from '../support/chat-upstream/closed-port.js';
+import { itWith } from '../support/on-path.js';
+import { startPooler } from '../support/pgbouncer.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
 
@@ -158,3 +160,16 @@ describe.each([
     expect((await client.send({ path: '/readyz' })).status).toBe(503);
   });
 });
+
+itWith(
+  'pgbouncer',
+  'a start through a pooler without DATABASE_DIRECT_URL says which variable is missing',
+  async (program) => {
+    await using database = await createEmptyDatabase();
+    await using pooler = await startPooler(program, database.url);
+    expectRefusal(
+      await run('main.js', pooler.url),
+      /^DATABASE_URL: leads to a pooler\. Set DATABASE_DIRECT_URL to the database itself\.$/,
+    );
+  },
+);

@@ -4,7 +4,7 @@ import pg, { type PoolClient } from 'pg';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
-import { StoreUnavailableError } from '../errors.js';
+import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
 import {
   breaksConnection,
@@ -37,7 +37,8 @@ const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transact
 
 /** The connection pool for requests. All methods throw StoreUnavailableError while the database is unavailable. */
 export class Database {
-  private readonly outages = new OutageLog(new Logger('Database'));
+  private readonly logger = new Logger('Database');
+  private readonly outages = new OutageLog(this.logger);
   private readonly pool: pg.Pool;
   private readonly isPooled: boolean;
   private readonly backoff: Backoff;
@@ -59,9 +60,36 @@ export class Database {
     this.pool.on('error', ({ message }) => this.outages.warn('an idle connection was lost', message));
   }
 
-  /** The schema is up to date: statements are accepted from now on. */
-  open(): void {
+  /**
+   * The schema is up to date: statements are accepted from now on. Throws StateStartError where DATABASE_URL leads to a pooler that does not
+   * permit what only a connection to the database itself can do; warns of a pooler that does.
+   */
+  async open(): Promise<void> {
+    if (!this.isPooled) await this.requireDirect();
     this.opened = true;
+  }
+
+  private async requireDirect(): Promise<void> {
+    let client: PoolClient;
+    try {
+      client = await this.pool.connect();
+    } catch (error) {
+      if (/unsupported startup parameter/.test(describe(error))) {
+        throw new StateStartError(`DATABASE_URL: leads to a pooler. Set DATABASE_DIRECT_URL to the database itself.`);
+      }
+      // Requests will say so.
+      return;
+    }
+    try {
+      const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid');
+      // A pooler has numbers of its own.
+      if (rows[0]?.pid === (client as unknown as { readonly processID: number }).processID) return;
+      this.logger.warn(
+        'DATABASE_URL leads to a pooler. Unless it keeps a connection for each client, set DATABASE_DIRECT_URL to the database itself',
+      );
+    } finally {
+      client.release();
+    }
   }
 
   /** Waits for running statements, up to LAST_STATEMENTS_MS. */

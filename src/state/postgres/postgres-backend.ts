@@ -95,12 +95,12 @@ export class PostgresBackend extends StateBackend {
   private async tryToOpen(): Promise<boolean> {
     try {
       await this.requireSchema();
+      await this.database.open();
     } catch (error) {
       if (!(error instanceof StateStartError) || !isPassing(error.cause)) throw error;
       this.outages.warn('the database is not available yet', describe(error));
       return false;
     }
-    this.database.open();
     await this.jobs.start();
     return true;
   }
