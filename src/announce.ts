@@ -17,7 +17,7 @@ const STATES = new Map<string, (environment: Environment) => string>([
 const READY_LIMIT_MS = 1000;
 
 /** What follows where the state is. */
-const AWAY = 'It cannot be reached yet: requests that need it get 503 until it can';
+const AWAY = 'It cannot be reached yet: requests that need it are refused until it can';
 
 /**
  * Writes where the service listens, which provider answers, where state is and whether it is there, and what to try. When this process

@@ -156,7 +156,7 @@ describe.each([
       [variable]: `${value}${port}${path}`,
       WORKERS: String(WORKERS),
     });
-    await written(/State: .*It cannot be reached yet: requests that need it get 503 until it can\n/);
+    await written(/State: .*It cannot be reached yet: requests that need it are refused until it can\n/);
     expect((await client.send({ path: '/readyz' })).status).toBe(503);
   });
 });
