@@ -229,8 +229,9 @@ describe.each(TRANSPORTS)('a policy that answers tools by itself, over $name', (
       types: ['function_call', 'function_call', 'message'],
     });
     expect(output.at(-1)).toMatchObject({ status: 'incomplete' });
-    expect(usage).toMatchObject({ total_tokens: 7 });
-    expect((await observer.whenSettled(1)).at(-1)).toMatchObject({ status: 'failed', usage: { total_tokens: 7 } });
+    // The first pass has reported 7; the second one is counted: what was asked, and what it has written.
+    expect((usage as { readonly total_tokens: number }).total_tokens).toBeGreaterThan(7);
+    expect((await observer.whenSettled(1)).at(-1)).toMatchObject({ status: 'failed', usage });
   });
 
   it('costs nothing where it has nothing to do with a turn', async () => {

@@ -70,6 +70,7 @@ describe('a client that does not read its answer', () => {
     clock.advance(LOOK_MS);
     expect(side.destroyed).toBe(true);
     await service.app.get(OpenReplies).allClosed();
+    await observer.whenSettled(1);
   }
 
   /** A model that says more than fits, again and again. */

@@ -40,8 +40,11 @@ export async function countItemTokens(items: readonly Item[], options: CountOpti
   return count.tokens;
 }
 
+/** Characters that `estimateItemTokens` counts: at most a few ms of work. */
+const COUNTED_CHARACTERS = 16_384;
+
 /** Tokens of items at once: of their first characters, and of the rest by the ratio of those. Without `loadTokenizer` it loads the tokenizer. */
-export function estimateItemTokens(items: readonly Item[], mostCharacters: number): number {
+export function estimateItemTokens(items: readonly Item[]): number {
   let [tokens, characters, counted, ofCounted] = [0, 0, 0, 0];
   for (const item of items) {
     tokens += ITEM_FRAMING;
@@ -49,7 +52,7 @@ export function estimateItemTokens(items: readonly Item[], mostCharacters: numbe
       tokens += FLAT_TOKENS.get(part.type)?.(part) ?? 0;
       const text = textOfPart(part);
       characters += text.length;
-      const first = text.slice(0, mostCharacters - counted);
+      const first = text.slice(0, COUNTED_CHARACTERS - counted);
       counted += first.length;
       ofCounted += countTokens(first);
     }

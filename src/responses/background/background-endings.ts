@@ -28,9 +28,6 @@ import { readTurn, referTo } from './background-turn.js';
 /** How long a background response with `store: false` is stored after its end, ms (protocol §9). */
 const UNSTORED_TTL_MS = 600_000;
 
-/** Characters of its output that are counted at once; the rest by the same ratio. About 4 ms of work. */
-const COUNTED_CHARACTERS = 65_536;
-
 /** Which responses are to fail. */
 interface FailOptions {
   readonly attempt?: number;
@@ -181,7 +178,7 @@ function countUnended(assembler: ResponseAssembler): void {
     input: pass.asked ?? 0,
     cached: 0,
     cacheWrite: 0,
-    output: estimateItemTokens(written, COUNTED_CHARACTERS),
+    output: estimateItemTokens(written),
     reasoning: 0,
   });
 }

@@ -7,6 +7,7 @@ import {
   countItemTokens,
   type CountOptions,
   countSettingsTokens,
+  estimateItemTokens,
   ModelError,
   type ModelProviderBase,
   type Turn,
@@ -54,12 +55,12 @@ export class TokenMeter {
   }
 
   /**
-   * Tokens of a pass that came to no end, by the service's own count: no upstream is asked for what nobody waits for. Takes no signal, as
-   * the turn was stopped already.
+   * Tokens of a pass that came to no end, by the service's own estimate: no upstream is asked for what nobody waits for, and however much it was,
+   * what the turn holds is released soon. Takes no signal, as the turn was stopped already.
    */
   async countUnended({ settings, context }: Turn, written: readonly Item[]): Promise<Required<TokenCounts>> {
-    const input = (await countSettingsTokens(settings)) + (await countItemTokens(context));
-    return { input, cached: 0, cacheWrite: 0, output: await countItemTokens(written), reasoning: 0 };
+    const input = (await countSettingsTokens(settings)) + estimateItemTokens(context);
+    return { input, cached: 0, cacheWrite: 0, output: estimateItemTokens(written), reasoning: 0 };
   }
 
   private async countOutput(
