@@ -4,7 +4,7 @@ export type LogStream = 'stdout' | 'stderr';
 /** Lines that could not be written since the process began, by stream: it has each stream once, whatever writes to it. */
 const lost: Record<LogStream, number> = { stdout: 0, stderr: 0 };
 
-/** Lines of it that nobody was told of yet, and why. */
+/** Of these, by stream: lines that the log has not reported yet, and why they were lost. */
 const unsaid = new Map<LogStream, { lines: number; reason: string }>();
 
 /** How many lines could not be written, by stream. */

@@ -78,7 +78,7 @@ describe('the log', () => {
     },
   );
 
-  it('is read on by another reader, which is told how many lines are missing', async () => {
+  it('tells a reader that takes over a pipe how many lines the one before it has missed', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-log-'));
     const pipe = join(directory, 'log');
     execFileSync('mkfifo', [pipe]);

@@ -52,6 +52,15 @@ describeRedis('the start of a backend over Redis', () => {
     await expect(start).rejects.toThrow(reason);
     await expect(start).rejects.not.toThrow('secret');
   };
+  /** A server that takes connections over TLS at `tlsPort`. */
+  const startWithTls = async (certificate: string, key: string) => {
+    const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
+    await using free = await TcpProxy.open(1);
+    await free.close();
+    const server = await startRedis(...files, '--tls-auth-clients', 'no', '--tls-port', String(free.port));
+    expect(server.port).toBeGreaterThan(0);
+    return Object.assign(server, { tlsPort: free.port });
+  };
   const untilServed = async (backend: RedisBackend): Promise<void> => {
     while (await backend.secrets.find('key').catch((error: unknown) => error)) await clock.sleep(10);
   };
@@ -173,12 +182,8 @@ describeRedis('the start of a backend over Redis', () => {
   it('is served over TLS by a server whose authority is named, and by no other', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-tls-'));
     const { certificate, key } = await makeCertificate(directory);
-    const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
-    await using port = await TcpProxy.open(1);
-    await port.close();
-    await using server = await startRedis(...files, '--tls-auth-clients', 'no', '--tls-port', String(port.port));
-    expect(server.port).toBeGreaterThan(0);
-    const url = `rediss://127.0.0.1:${port.port}`;
+    await using server = await startWithTls(certificate, key);
+    const url = `rediss://127.0.0.1:${server.tlsPort}`;
     await expectServed(`${url}?ca=${certificate}`);
     expect(() => backendFor(`${url}?ca=${certificate}.missing`)).toThrow(/^REDIS_URL: the file of 'ca' cannot be read/);
     expect(() => backendFor(`${url}?ca=${key}`)).toThrow(
@@ -191,12 +196,8 @@ describeRedis('the start of a backend over Redis', () => {
   it('goes on while the file of its authority is replaced', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'antiphon-tls-'));
     const { certificate, key } = await makeCertificate(directory);
-    const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
-    await using port = await TcpProxy.open(1);
-    await port.close();
-    await using server = await startRedis(...files, '--tls-auth-clients', 'no', '--tls-port', String(port.port));
-    expect(server.port).toBeGreaterThan(0);
-    await using proxy = await TcpProxy.open(port.port);
+    await using server = await startWithTls(certificate, key);
+    await using proxy = await TcpProxy.open(server.tlsPort);
     const backend = backendFor(`rediss://127.0.0.1:${proxy.port}?ca=${certificate}`);
     await backend.start();
     await untilServed(backend);

@@ -45,31 +45,32 @@ describe('what a model has written, and was asked, is counted', () => {
     expect(whole.output_tokens).toBeGreaterThanOrEqual(WORDS.length);
   });
 
+  /** Begins a turn on a lane; gives its response once the model has written WORDS. */
+  async function beginOn(lane: SteeredLane): Promise<string> {
+    const { written } = playWords(service.provider);
+    lane.create(TURN);
+    const { id } = await lane.created();
+    await written;
+    return id;
+  }
+
   async function expectCounted(status: string): Promise<void> {
     const [, record] = await observer.whenSettled(2);
     expect(record).toMatchObject({ status, usage: whole });
   }
 
   it('when its client interrupts the response', async () => {
-    const { written } = playWords(service.provider);
     await using socket = await SocketClient.open(service);
     const lane = new SteeredLane(socket);
-    lane.create(TURN);
-    const { id } = await lane.created();
-    await written;
-    lane.interrupt(id);
+    lane.interrupt(await beginOn(lane));
     expect(await lane.end()).toMatchObject({ usage: whole, output: [] });
     await expectCounted('incomplete');
   });
 
   it('when its client steers the response', async () => {
-    const { written } = playWords(service.provider);
     await using socket = await SocketClient.open(service);
     const lane = new SteeredLane(socket);
-    lane.create(TURN);
-    const { id } = await lane.created();
-    await written;
-    lane.steer(id);
+    lane.steer(await beginOn(lane));
     expect(await lane.end()).toMatchObject({ usage: whole });
     await expectCounted('incomplete');
   });

@@ -164,11 +164,13 @@ export class Passes {
     return { assembler, delivery, outcome, transcript: course.transcript, included: course.included };
   }
 
-  /** Counts the pass that an error has ended: what its model was asked and has written, unless it has reported that itself. */
-  private async countUnended(asked: Turn, assembler: ResponseAssembler): Promise<void> {
-    const { usage, firstIndex } = assembler.pass;
+  /** Counts a pass without an end: what its model was asked and has written, unless it has reported that itself. */
+  private async countUnended(question: Turn, assembler: ResponseAssembler): Promise<void> {
+    const { asked, usage, firstIndex } = assembler.pass;
     const written = assembler.writtenFrom(firstIndex);
-    if (usage === null && written.length > 0) assembler.report(await this.meter.countUnended(asked, written));
+    if (usage !== null || written.length === 0) return;
+    const counted = await this.meter.countUnended(question, written);
+    assembler.report({ ...counted, input: asked ?? counted.input });
   }
 
   /** Notes in the log of a background turn how much its model is asked: who ends it from outside does not know its context. */
@@ -193,14 +195,8 @@ export class Passes {
     if (conversation !== null && !assembler.readsConversation(conversation.version))
       throw new ConversationChangedError(conversation.id);
     // The pass that its process has left behind is not asked again, but it has cost what it has cost.
-    if (assembler.state.passes.length > 0 && assembler.pass.finish === null) {
-      const { asked, usage, firstIndex } = assembler.pass;
-      const written = assembler.writtenFrom(firstIndex);
-      if (usage === null && written.length > 0) {
-        const counted = await this.meter.countUnended(resolved.question, written);
-        assembler.report({ ...counted, input: asked ?? counted.input });
-      }
-    }
+    if (assembler.state.passes.length > 0 && assembler.pass.finish === null)
+      await this.countUnended(resolved.question, assembler);
     const course = takeOver(assembler, resolved, (given, transcript, origin) =>
       this.resolver.resolveNext(turn, resolved, given, transcript, origin),
     );

@@ -55,8 +55,8 @@ export class TokenMeter {
   }
 
   /**
-   * Tokens of a pass that came to no end, by the service's own estimate: no upstream is asked for what nobody waits for, and however much it was,
-   * what the turn holds is released soon. Takes no signal, as the turn was stopped already.
+   * Tokens of a pass that has not ended, as the service estimates them. No upstream is asked, and the work is bounded, so that the turn
+   * soon releases what it holds. Takes no signal, as the turn may have been stopped.
    */
   async countUnended({ settings, context }: Turn, written: readonly Item[]): Promise<Required<TokenCounts>> {
     const input = (await countSettingsTokens(settings)) + estimateItemTokens(context);
