@@ -170,7 +170,9 @@ describe('two hundred turns over one socket', () => {
     for (let turn = 0; turn < 180; turn += 1) await ask(service, ONE);
     process.off('warning', note);
     expect(upstream.upgrades).toHaveLength(1);
-    expect(upstream.openConnections).toBe(connections);
+    // The pool of HTTP connections may close an idle one meanwhile.
+    expect(upstream.openConnections).toBeLessThanOrEqual(connections);
+    expect(upstream.openSockets).toBe(1);
     expect((await upstream.socket()).requests).toBe(200);
     expect(resources()).toBeLessThanOrEqual(before + 5);
     expect(warnings).toEqual([]);
