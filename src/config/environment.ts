@@ -377,6 +377,13 @@ export class Environment {
   @WholeNumber(0)
   readonly LIMIT_TOKENS_PER_MINUTE: number = 0;
 
+  /**
+   * Tokens that a turn reserves for its output until it ends, in a rule with a limit of tokens, where its request has no
+   * `max_output_tokens`. What it writes beyond that is taken from the minutes that follow.
+   */
+  @WholeNumber(0)
+  readonly LIMIT_OUTPUT_RESERVE: number = 1024;
+
   /** Turns that a tenant may run at once, where no rule of LIMITS_FILE applies. 0: no limit but MAX_RUNNING_TURNS. */
   @WholeNumber(0)
   readonly LIMIT_CONCURRENT_TURNS: number = 0;

@@ -6,10 +6,10 @@ import type { WebSocket } from 'ws';
 import type { Caller, Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, ERROR_CODES, IdGenerator, toErrorFrame } from '../protocol/index.js';
-import { Clock } from '../time/index.js';
+import { Clock, type MaybePromise } from '../time/index.js';
 import { type Closing, restarting, SHORT_HANDSHAKE_MS } from './closing.js';
 import { Connection, type ConnectionDependencies, type Upgraded } from './connection.js';
-import { SocketQuota } from './socket-quota.js';
+import { SocketQuota, type SocketPlace } from './socket-quota.js';
 
 /** Refused clients that may receive the reason at once; beyond it upgrades are answered with 503. */
 const MAX_TURNED_AWAY = 64;
@@ -25,7 +25,6 @@ export interface RefusalLabels {
 export class ConnectionRegistry {
   private readonly logger = new Logger('Connection');
   private readonly connections = new Map<string, Connection>();
-  private readonly countByTenant = new Map<Tenant, number>();
   private readonly turnedAway = new Set<WebSocket>();
   /** Transports of upgrades whose caller is not known yet. */
   private readonly upgrades = new Set<Duplex>();
@@ -77,21 +76,25 @@ export class ConnectionRegistry {
     };
   }
 
+  /** Takes a place among the sockets of a tenant, for `open`. */
+  takePlace(tenant: Tenant): MaybePromise<SocketPlace> {
+    return this.quota.take(tenant);
+  }
+
   /**
    * Opens a connection. Beyond a connection limit the client receives an error frame, because clients do not show the
    * body of a refused handshake, and is closed; the result is undefined.
    */
   open(upgraded: Upgraded): Connection | undefined {
-    const { socket, caller } = upgraded;
-    const refusal = this.refusalFor(caller.tenant);
+    const { socket, caller, place } = upgraded;
+    const refusal = this.refusalFor(place);
     if (refusal !== null) {
+      place.release?.();
       this.turnAway(socket, refusal, caller);
       return undefined;
     }
     const connection = new Connection(caller.connectionId ?? this.nextId(), upgraded, this.dependencies);
     this.connections.set(connection.id, connection);
-    this.countByTenant.set(caller.tenant, this.countOf(caller.tenant) + 1);
-    this.quota.opened(caller.tenant);
     return connection;
   }
 
@@ -145,11 +148,10 @@ export class ConnectionRegistry {
     for (const connection of this.connections.values()) connection.terminate();
   }
 
-  private refusalFor(tenant: Tenant): ApiError | null {
+  private refusalFor({ limit, release }: SocketPlace): ApiError | null {
     const { WS_MAX_CONNECTIONS } = this.environment;
     if (this.size >= WS_MAX_CONNECTIONS) return tooMany(`the server's limit of ${WS_MAX_CONNECTIONS} is reached`);
-    const limit = this.quota.limitOf(tenant);
-    if (limit === 0 || this.countOf(tenant) + this.quota.elsewhere(tenant) < limit) return null;
+    if (release !== undefined) return null;
     return tooMany(`your limit of ${limit} is reached`);
   }
 
@@ -175,16 +177,9 @@ export class ConnectionRegistry {
     else known[1] += 1;
   }
 
-  private countOf(tenant: Tenant): number {
-    return this.countByTenant.get(tenant) ?? 0;
-  }
-
   private remove(connection: Connection): void {
     this.connections.delete(connection.id);
-    this.quota.closed(connection.tenant);
-    const left = this.countOf(connection.tenant) - 1;
-    if (left > 0) this.countByTenant.set(connection.tenant, left);
-    else this.countByTenant.delete(connection.tenant);
+    connection.place.release?.();
     if (this.size === 0) this.whenEmpty?.resolve(undefined);
   }
 }

@@ -13,6 +13,7 @@ import { type Closing, expired, HANDSHAKE_MS, idle, inWords, SHORT_HANDSHAKE_MS 
 import type { ConnectionWork } from './connection-work.js';
 import { type FrameWriterListener, FrameWriter } from './frame-writer.js';
 import { type HeartbeatDependencies, Heartbeat } from './heartbeat.js';
+import type { SocketPlace } from './socket-quota.js';
 
 /** An accepted upgrade. */
 export interface Upgraded {
@@ -24,6 +25,8 @@ export interface Upgraded {
   readonly caller: Caller;
   /** Whether a web page has opened it with a token; otherwise the headers have a credential. */
   readonly hasToken: boolean;
+  /** Its place among the sockets of its tenant. */
+  readonly place: SocketPlace;
 }
 
 /** The dependencies that all connections share. */
@@ -41,6 +44,8 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
   readonly tenant: Tenant;
   /** Whether a web page has opened it with a token. */
   readonly hasToken: boolean;
+  /** Its place among the sockets of its tenant, which its end gives back. */
+  readonly place: SocketPlace;
   /** What its credential permits; as of the latest check. */
   grant: Grant;
   /** The headers of the upgrade, without what belongs to the turn of the client in which it connected. */
@@ -60,7 +65,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
 
   constructor(
     readonly id: string,
-    { socket, stream, headers: { 'x-codex-turn-state': _, ...headers }, caller, hasToken }: Upgraded,
+    { socket, stream, headers: { 'x-codex-turn-state': _, ...headers }, caller, hasToken, place }: Upgraded,
     private readonly dependencies: ConnectionDependencies,
   ) {
     const { clock, environment } = dependencies;
@@ -69,6 +74,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
     this.grant = grant;
     this.headers = headers;
     this.hasToken = hasToken;
+    this.place = place;
     this.socket = socket;
     this.since = clock.now();
     logger.debug(`${id} of tenant ${caller.tenant} opened by request ${requestId}`);

@@ -1,16 +1,16 @@
 import type { Tenant } from '../access/index.js';
+import type { MaybePromise } from '../time/index.js';
 
-/** How many sockets a tenant may have open. The ConnectionRegistry counts those of its process, and says when they change. */
+/** What a tenant has been given for a socket. */
+export interface SocketPlace {
+  /** The sockets that the tenant may have, over all replicas; 0 for no limit. */
+  readonly limit: number;
+  /** Gives the place back, once; missing when the tenant has reached its limit, and got none. */
+  readonly release?: () => void;
+}
+
+/** How many sockets a tenant may have open. */
 export abstract class SocketQuota {
-  /** The sockets that a tenant may have, over all replicas; 0 for no limit. */
-  abstract limitOf(tenant: Tenant): number;
-
-  /** Those that the tenant has on other replicas, as far as is known. */
-  abstract elsewhere(tenant: Tenant): number;
-
-  /** A socket of the tenant was opened. */
-  abstract opened(tenant: Tenant): void;
-
-  /** A socket of the tenant was closed. */
-  abstract closed(tenant: Tenant): void;
+  /** Takes a place for a socket of a tenant. Never rejects. */
+  abstract take(tenant: Tenant): MaybePromise<SocketPlace>;
 }

@@ -61,13 +61,6 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
     return rule?.sockets ?? this.environment.WS_MAX_CONNECTIONS_PER_TENANT;
   }
 
-  /** Whether something limits what is open at once: turns or sockets. */
-  get limitOpen(): boolean {
-    const isSet = ({ concurrent_turns: turns = 0, sockets = 0 }: LimitRule): boolean => turns > 0 || sockets > 0;
-    if (this.environment.WS_MAX_CONNECTIONS_PER_TENANT > 0) return true;
-    return this.rules.some(isSet) || (this.fallback !== undefined && isSet(this.fallback));
-  }
-
   /** Reads the file again. If it is not valid, the rules stay as they are. */
   private async reload(): Promise<void> {
     try {

@@ -3,144 +3,197 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../config/index.js';
 import { ApiError, type Usage } from '../protocol/index.js';
 import { type AdmittedTurn, Admission, type Lease, type QueuedTurn, type TurnEstimate } from '../responses/index.js';
-import type { Counted } from '../state/index.js';
+import type { Counted, Take } from '../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../time/index.js';
+import { Counters } from './counters.js';
 import { counterKey, type LimitRule } from './limit-rule.js';
 import { LimitRules } from './limit-rules.js';
-import { OpenCounts } from './open-counts.js';
-import { limitHeaders, limitReached, requestTooLarge, tooManyTurns } from './rate-limit-answer.js';
-import { Windows } from './windows.js';
+import { limitHeaders, refusal, requestTooLarge } from './rate-limit-answer.js';
 
 /** What was counted for a turn; stored with it while it is queued. */
 interface Receipt {
   readonly key: string;
-  /** The tokens of the estimate. */
+  readonly tokenLimit: number;
+  /** The tokens that the turn has reserved, and those of its input among them. */
   readonly tokens: number;
+  readonly inputTokens: number;
   /** The end of the window in which they were counted, milliseconds since the epoch. */
   readonly windowEndsAt: number;
 }
 
-interface CountedTurn {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Undefined when tokens are not counted: there is nothing to settle. */
-  readonly receipt: Receipt | undefined;
+/** A turn that a rule counts. */
+interface RuledTurn {
+  readonly rule: LimitRule;
+  readonly key: string;
+  readonly model: string;
 }
+
+const NOTHING = { requests: 0, tokens: 0, places: 0 };
 
 /**
  * Lets up to MAX_RUNNING_TURNS turns run at once, and of those that a rule applies to as many as it has room for: at once, and requests and
- * tokens a minute. Background turns are counted when they are created; those that run at once, when they run.
+ * tokens a minute. A turn reserves its input and the output that it may write: `max_output_tokens` or LIMIT_OUTPUT_RESERVE. Background
+ * turns are counted when they are created; those that run at once, when they run.
  */
 @Injectable()
 export class LimitedAdmission extends Admission {
   private running = 0;
-  private readonly leave = (): void => void (this.running -= 1);
 
   constructor(
     private readonly environment: Environment,
     private readonly rules: LimitRules,
-    private readonly windows: Windows,
-    private readonly open: OpenCounts,
+    private readonly counters: Counters,
     private readonly clock: Clock,
   ) {
     super();
   }
 
   override acquire(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<Lease> {
-    const rule = this.rules.find(turn.caller.tenant, turn.settings.model);
-    const leave = this.takePlaces(turn, rule);
-    if (turn.settings.background === true) return this.background(turn, leave);
-    if (rule === undefined || !countsWindows(rule)) return { release: leave };
+    if (this.running >= this.environment.MAX_RUNNING_TURNS) throw tooManyRunning();
+    this.running += 1;
     try {
-      const counted = this.count(turn, rule, estimate);
-      if (!isPromise(counted)) return this.toLease(counted, leave);
-      return counted.then(
-        (done) => this.toLease(done, leave),
+      const lease = this.count(turn, estimate);
+      if (!isPromise(lease)) return this.leaving(lease);
+      return lease.then(
+        (counted) => this.leaving(counted),
         (error: unknown) => {
-          leave();
+          this.running -= 1;
           throw error;
         },
       );
     } catch (error) {
-      leave();
+      this.running -= 1;
       throw error;
     }
   }
 
   override queue(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<QueuedTurn> {
-    const rule = this.rules.find(turn.caller.tenant, turn.settings.model);
-    if (rule === undefined || !countsWindows(rule)) return {};
-    const counted = this.count(turn, rule, estimate);
-    return isPromise(counted) ? counted.then(toQueued) : toQueued(counted);
+    const ruled = this.ruled(turn);
+    if (ruled === undefined || !countsWindows(ruled.rule)) return {};
+    // The estimate costs a look at the whole input.
+    const inputTokens = limitsTokens(ruled.rule) ? estimate.inputTokens : 0;
+    const tokens = limitsTokens(ruled.rule) ? this.tokensOf(ruled, inputTokens, estimate.maxOutputTokens) : 0;
+    return after(this.take(ruled, { requests: 1, tokens }), (counted) => {
+      const headers = limitHeaders(ruled.rule, counted);
+      if (!limitsTokens(ruled.rule)) return { headers };
+      return { headers, receipt: { ...this.toReceipt(ruled, tokens, inputTokens, counted) } };
+    });
   }
 
   override dequeue({ receipt }: AdmittedTurn, usage: Usage | null): void {
     if (receipt !== undefined) this.settle(toReceipt(receipt), usage?.total_tokens ?? 0);
   }
 
-  /** Takes a place of the process and one of the rule; returns what gives both back. Throws ApiError 503 and 429. */
-  private takePlaces({ caller, settings }: AdmittedTurn, rule: LimitRule | undefined): () => void {
-    if (this.running >= this.environment.MAX_RUNNING_TURNS) throw tooManyRunning();
-    this.running += 1;
-    const { concurrent_turns: most = 0 } = rule ?? {};
-    if (rule === undefined || most === 0) return this.leave;
-    const key = counterKey(rule, caller.tenant);
-    if (this.open.of(key) >= most) {
-      this.leave();
-      throw tooManyTurns(settings.model, most);
+  /** The lease without the place in the process. Throws ApiError 429. */
+  private count(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<Lease> {
+    const ruled = this.ruled(turn);
+    if (ruled === undefined) return { release: () => undefined };
+    const { concurrent_turns: most = 0 } = ruled.rule;
+    const places = most > 0 ? 1 : 0;
+    if (turn.settings.background === true) {
+      return after(this.take(ruled, { places }), () => this.inBackground(turn, ruled, places));
     }
-    this.open.open(key);
-    return () => {
-      this.open.close(key);
-      this.leave();
-    };
+    const isCounted = countsWindows(ruled.rule);
+    if (!isCounted && places === 0) return { release: () => undefined };
+    const tokens = limitsTokens(ruled.rule) ? this.tokensOf(ruled, estimate.inputTokens, estimate.maxOutputTokens) : 0;
+    const counted = this.take(ruled, { requests: isCounted ? 1 : 0, tokens, places });
+    return after(counted, (done) => this.toLease(ruled, estimate, places, tokens, done));
   }
 
-  /** Throws ApiError 429 when there is no room for the turn. */
-  private count(turn: AdmittedTurn, rule: LimitRule, estimate: TurnEstimate): MaybePromise<CountedTurn> {
-    const { requests_per_minute: requestLimit = 0, tokens_per_minute: tokenLimit = 0 } = rule;
-    const { model } = turn.settings;
-    // The estimate costs a look at the whole input.
-    const tokens = tokenLimit === 0 ? 0 : estimate.inputTokens;
-    if (tokenLimit > 0 && tokens > tokenLimit) throw requestTooLarge(rule, model, tokens);
-    const key = counterKey(rule, turn.caller.tenant);
-    const toTurn = (counted: Counted): CountedTurn => {
-      if (!counted.admitted) throw limitReached(rule, model, tokens, counted);
-      const windowEndsAt = this.clock.now() + counted.resetMs;
-      const receipt = tokenLimit === 0 ? undefined : { key, tokens, windowEndsAt };
-      return { headers: limitHeaders(rule, counted), receipt };
-    };
-    const counted = this.windows.count({ key, requestLimit, tokenLimit, tokens });
-    return isPromise(counted) ? counted.then(toTurn) : toTurn(counted);
-  }
-
-  private toLease({ headers, receipt }: CountedTurn, leave: () => void): Lease {
+  private toLease(ruled: RuledTurn, estimate: TurnEstimate, places: number, tokens: number, counted: Counted): Lease {
+    const { rule, key } = ruled;
+    const headers = countsWindows(rule) ? { headers: limitHeaders(rule, counted) } : {};
+    const leave = (): void => this.counters.settle(key, { places: -places });
+    if (!limitsTokens(rule)) return { ...headers, release: leave };
+    const { inputTokens, maxOutputTokens } = estimate;
+    let receipt = this.toReceipt(ruled, tokens, inputTokens, counted);
     return {
-      headers,
+      ...headers,
+      reserve: (more) => {
+        const whole = inputTokens + more;
+        const wanted = this.tokensOf(ruled, whole, maxOutputTokens);
+        const grown = { ...receipt, tokens: wanted, inputTokens: whole };
+        if (wanted === receipt.tokens) {
+          receipt = grown;
+          return undefined;
+        }
+        return after(this.take(ruled, { tokens: wanted - receipt.tokens }), (now) => {
+          receipt = grown;
+          return limitHeaders(rule, now);
+        });
+      },
       release: (usage, status) => {
         leave();
-        // A client that leaves early has had its input read.
-        if (receipt !== undefined && (usage !== null || status === 'refused')) {
-          this.settle(receipt, usage?.total_tokens ?? 0);
-        }
+        // A client that leaves before its model is asked has had its input read.
+        const unasked = status === 'refused' ? 0 : receipt.inputTokens;
+        this.settle(receipt, usage?.total_tokens ?? unasked);
       },
     };
   }
 
   /** Who ends a background response settles it: its run, or `dequeue`. */
-  private background({ receipt }: AdmittedTurn, leave: () => void): Lease {
+  private inBackground({ receipt }: AdmittedTurn, { key }: RuledTurn, places: number): Lease {
     return {
       release: (usage, status) => {
-        leave();
+        this.counters.settle(key, { places: -places });
         const hasEnded = status !== 'refused' && status !== 'disconnected';
         if (receipt !== undefined && hasEnded && usage !== null) this.settle(toReceipt(receipt), usage.total_tokens);
       },
     };
   }
 
-  /** Corrects the estimate by what was used. What was counted in a window that is over is not given back. */
-  private settle({ key, tokens, windowEndsAt }: Receipt, used: number): void {
+  private leaving(lease: Lease): Lease {
+    return {
+      ...lease,
+      release: (usage, status) => {
+        this.running -= 1;
+        return lease.release(usage, status);
+      },
+    };
+  }
+
+  private ruled({ caller, settings: { model } }: AdmittedTurn): RuledTurn | undefined {
+    const rule = this.rules.find(caller.tenant, model);
+    return rule === undefined ? undefined : { rule, key: counterKey(rule, caller.tenant), model };
+  }
+
+  /**
+   * The tokens to reserve: the input and the most output, which the request bounds. A reserve that it does not name never makes it too
+   * large. Throws ApiError 429.
+   */
+  private tokensOf({ rule, model }: RuledTurn, inputTokens: number, maxOutputTokens: number | null): number {
+    const { tokens_per_minute: limit = 0 } = rule;
+    const tokens = inputTokens + (maxOutputTokens ?? 0);
+    if (tokens > limit) throw requestTooLarge(rule, model, inputTokens, maxOutputTokens);
+    if (maxOutputTokens !== null) return tokens;
+    return Math.min(limit, tokens + this.environment.LIMIT_OUTPUT_RESERVE);
+  }
+
+  /** Throws ApiError 429, as a rejection if the state is shared, when there is no room for the turn. */
+  private take({ rule, key, model }: RuledTurn, asked: Partial<Take>): MaybePromise<Counted> {
+    const take: Take = {
+      ...NOTHING,
+      ...asked,
+      key,
+      requestLimit: rule.requests_per_minute ?? 0,
+      tokenLimit: rule.tokens_per_minute ?? 0,
+      placeLimit: rule.concurrent_turns ?? 0,
+    };
+    return after(this.counters.take(take), (counted) => {
+      if (!counted.admitted) throw refusal(rule, model, take, counted);
+      return counted;
+    });
+  }
+
+  private toReceipt({ rule, key }: RuledTurn, tokens: number, inputTokens: number, { resetMs }: Counted): Receipt {
+    const { tokens_per_minute: tokenLimit = 0 } = rule;
+    return { key, tokenLimit, tokens, inputTokens, windowEndsAt: this.clock.now() + resetMs };
+  }
+
+  /** Replaces what was reserved by what was used. What was counted in a window that is over is not given back. */
+  private settle({ key, tokens, tokenLimit, windowEndsAt }: Receipt, used: number): void {
     const change = used - tokens;
-    if (change > 0 || this.clock.now() < windowEndsAt) this.windows.settle(key, change);
+    if (change > 0 || this.clock.now() < windowEndsAt) this.counters.settle(key, { tokens: change, tokenLimit });
   }
 }
 
@@ -148,8 +201,8 @@ function countsWindows({ requests_per_minute: requests = 0, tokens_per_minute: t
   return requests > 0 || tokens > 0;
 }
 
-function toQueued({ headers, receipt }: CountedTurn): QueuedTurn {
-  return { headers, ...(receipt === undefined ? {} : { receipt: { ...receipt } }) };
+function limitsTokens({ tokens_per_minute: tokens = 0 }: LimitRule): boolean {
+  return tokens > 0;
 }
 
 function tooManyRunning(): ApiError {
@@ -161,4 +214,9 @@ function tooManyRunning(): ApiError {
 /** The receipt that `queue` has given, as it was stored. */
 function toReceipt(stored: NonNullable<AdmittedTurn['receipt']>): Receipt {
   return stored as unknown as Receipt;
+}
+
+/** Goes on at once where there is nothing to wait for. */
+function after<T, R>(value: MaybePromise<T>, next: (value: T) => R): MaybePromise<R> {
+  return isPromise(value) ? value.then(next) : next(value);
 }

@@ -1,15 +1,14 @@
 import { Global, Module } from '@nestjs/common';
 
 import { SocketQuota } from '../connections/index.js';
+import { Counters } from './counters.js';
 import { LimitRules } from './limit-rules.js';
-import { OpenCounts } from './open-counts.js';
 import { TenantSockets } from './tenant-sockets.js';
-import { Windows } from './windows.js';
 
 /** Limits of tenants: their rules and their counters. Global, because an Admission is made by the program. */
 @Global()
 @Module({
-  providers: [LimitRules, Windows, OpenCounts, { provide: SocketQuota, useClass: TenantSockets }],
-  exports: [LimitRules, Windows, OpenCounts, SocketQuota],
+  providers: [LimitRules, Counters, { provide: SocketQuota, useClass: TenantSockets }],
+  exports: [LimitRules, Counters, SocketQuota],
 })
 export class LimitsModule {}

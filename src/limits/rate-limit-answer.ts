@@ -1,5 +1,5 @@
 import { ApiError } from '../protocol/index.js';
-import type { Counted } from '../state/index.js';
+import { type Counted, LIMIT_WINDOW_MS, type Take } from '../state/index.js';
 import type { LimitRule } from './limit-rule.js';
 
 type Headers = Readonly<Record<string, string>>;
@@ -35,37 +35,49 @@ export function inUnits(durationMs: number): string {
 }
 
 /** 429 for a turn that its counters have no room for, with what was used and when there is room again. */
-export function limitReached(rule: LimitRule, model: string, tokens: number, counted: Counted): ApiError {
-  const { requests_per_minute: requests = 0, tokens_per_minute: most = 0 } = rule;
-  const reached =
-    requests > 0 && counted.requests >= requests
-      ? `requests per minute: limit ${requests}, used ${counted.requests}`
-      : `tokens per minute: limit ${most}, used ${counted.tokens}, requested ${tokens}`;
+export function refusal(rule: LimitRule, model: string, take: Take, counted: Counted): ApiError {
+  const { requestLimit, tokens, tokenLimit, placeLimit } = take;
+  const lacksRequests = take.requests > 0 && requestLimit > 0 && counted.requests >= requestLimit;
+  const lacksTokens = tokens > 0 && tokenLimit > 0 && counted.tokens + tokens > tokenLimit;
+  if (!lacksRequests && !lacksTokens && take.places > 0 && placeLimit > 0) return tooManyTurns(model, placeLimit);
+  // The counters may be a moment older than the refusal.
+  const isOfRequests = lacksRequests || tokenLimit === 0;
+  const reached = isOfRequests
+    ? `requests per minute: limit ${requestLimit}, used ${counted.requests}`
+    : `tokens per minute: limit ${tokenLimit}, used ${counted.tokens}, requested ${tokens}`;
+  // What was too much before takes the room of later windows.
+  const windows = isOfRequests ? 0 : Math.max(0, Math.ceil((counted.tokens + tokens - 2 * tokenLimit) / tokenLimit));
+  const waitMs = counted.resetMs + windows * LIMIT_WINDOW_MS;
   return ApiError.of(
     'rate_limit_exceeded',
-    `Rate limit reached for ${model} on ${reached}. Please try again in ${inUnits(counted.resetMs)}.`,
+    `Rate limit reached for ${model} on ${reached}. Please try again in ${inUnits(waitMs)}.`,
     {
       headers: {
         ...limitHeaders(rule, counted),
-        'retry-after': String(Math.max(1, Math.ceil(counted.resetMs / 1000))),
+        'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))),
       },
     },
   );
 }
 
 /** 429 for a turn that no window has room for: SDKs must not repeat it. */
-export function requestTooLarge(rule: LimitRule, model: string, tokens: number): ApiError {
+export function requestTooLarge(
+  rule: LimitRule,
+  model: string,
+  inputTokens: number,
+  maxOutputTokens: number | null,
+): ApiError {
   const { tokens_per_minute: most = 0 } = rule;
+  const smaller = maxOutputTokens === null ? 'The input' : 'The input or max_output_tokens';
   return ApiError.of(
     'rate_limit_exceeded',
-    `Request too large for ${model} on tokens per minute: limit ${most}, requested ${tokens}. ` +
-      'The input must be smaller; to try again does not help.',
+    `Request too large for ${model} on tokens per minute: limit ${most}, requested ${inputTokens + (maxOutputTokens ?? 0)}. ` +
+      `${smaller} must be smaller; to try again does not help.`,
     { headers: { 'x-should-retry': 'false' } },
   );
 }
 
-/** 429 for a turn beyond those that may run at once. */
-export function tooManyTurns(model: string, most: number): ApiError {
+function tooManyTurns(model: string, most: number): ApiError {
   return ApiError.of(
     'rate_limit_exceeded',
     `Rate limit reached for ${model} on concurrent turns: limit ${most}. Please try again when one of them has ended.`,

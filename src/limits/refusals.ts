@@ -21,19 +21,20 @@ export class Refusals {
   constructor(private readonly clock: Clock) {}
 
   /** The refusal that a turn would get again; undefined when the counters have to be asked. */
-  find({ key, tokens, requestLimit }: Take): Counted | undefined {
+  find({ key, requests, requestLimit, tokens }: Take): Counted | undefined {
     const refusal = this.refusals.get(key);
     const now = this.clock.now();
     if (refusal === undefined || refusal.endsAt <= now) return undefined;
     // The rule may have changed.
-    const isFull = requestLimit > 0 && refusal.counted.requests >= requestLimit;
+    const isFull = requests > 0 && requestLimit > 0 && refusal.counted.requests >= requestLimit;
     return isFull || tokens >= refusal.tokens ? { ...refusal.counted, resetMs: refusal.resetAt - now } : undefined;
   }
 
-  /** Remembers that a turn was refused. */
-  remember({ key, tokens, requestLimit }: Take, counted: Counted): void {
+  /** Remembers that a turn was refused for its requests or tokens. A place may be free at any moment. */
+  remember({ key, requests, requestLimit, tokens, tokenLimit }: Take, counted: Counted): void {
     const now = this.clock.now();
-    const isFull = requestLimit > 0 && counted.requests >= requestLimit;
+    const isFull = requests > 0 && requestLimit > 0 && counted.requests >= requestLimit;
+    if (!isFull && (tokenLimit === 0 || counted.tokens + tokens <= tokenLimit)) return;
     const resetAt = now + counted.resetMs;
     const endsAt = isFull ? resetAt : Math.min(resetAt, now + TOKENS_MS);
     this.sweep(now);

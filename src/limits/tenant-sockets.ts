@@ -1,37 +1,32 @@
 import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
-import { SocketQuota } from '../connections/index.js';
+import { SocketQuota, type SocketPlace } from '../connections/index.js';
+import { isPromise, type MaybePromise } from '../time/index.js';
+import { Counters } from './counters.js';
 import { LimitRules } from './limit-rules.js';
-import { OpenCounts } from './open-counts.js';
+
+const UNLIMITED: SocketPlace = { limit: 0, release: () => undefined };
 
 /** The sockets of tenants: `sockets` of LIMITS_FILE, otherwise WS_MAX_CONNECTIONS_PER_TENANT, over all replicas. */
 @Injectable()
 export class TenantSockets extends SocketQuota {
   constructor(
     private readonly rules: LimitRules,
-    private readonly open: OpenCounts,
+    private readonly counters: Counters,
   ) {
     super();
   }
 
-  override limitOf(tenant: Tenant): number {
-    return this.rules.socketsOf(tenant);
+  override take(tenant: Tenant): MaybePromise<SocketPlace> {
+    const limit = this.rules.socketsOf(tenant);
+    if (limit === 0) return UNLIMITED;
+    const key = JSON.stringify(['sockets', tenant]);
+    const release = (): void => this.counters.settle(key, { places: -1 });
+    const nothing = { requests: 0, requestLimit: 0, tokens: 0, tokenLimit: 0 };
+    const counted = this.counters.take({ ...nothing, key, places: 1, placeLimit: limit });
+    const toPlace = ({ admitted }: { readonly admitted: boolean }): SocketPlace =>
+      admitted ? { limit, release } : { limit };
+    return isPromise(counted) ? counted.then(toPlace) : toPlace(counted);
   }
-
-  override elsewhere(tenant: Tenant): number {
-    return this.open.elsewhere(keyOf(tenant));
-  }
-
-  override opened(tenant: Tenant): void {
-    this.open.open(keyOf(tenant));
-  }
-
-  override closed(tenant: Tenant): void {
-    this.open.close(keyOf(tenant));
-  }
-}
-
-function keyOf(tenant: Tenant): string {
-  return JSON.stringify(['sockets', tenant]);
 }

@@ -5,7 +5,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 
 import { Environment } from '../config/index.js';
 import { ConnectionRegistry } from '../connections/index.js';
-import { OpenCounts, Windows } from '../limits/index.js';
+import { Counters } from '../limits/index.js';
 import { LineBudget } from '../logging/index.js';
 import { BackgroundWorker, RunningTurns } from '../responses/index.js';
 import { Clock } from '../time/index.js';
@@ -33,8 +33,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     private readonly replies: OpenReplies,
     private readonly readiness: Readiness,
     private readonly adapterHost: HttpAdapterHost,
-    private readonly windows: Windows,
-    private readonly openCounts: OpenCounts,
+    private readonly counters: Counters,
   ) {}
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -57,7 +56,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     // A turn that was waiting for its client continues only now and still has to be saved and counted.
     await this.clock.within(idle, LAST_BYTES_MS);
     // The last turns are settled, and the state is still there.
-    await this.clock.within(Promise.all([this.windows.close(), this.openCounts.withdraw()]), LAST_BYTES_MS);
+    await this.clock.within(this.counters.close(), LAST_BYTES_MS);
     LineBudget.endAll();
   }
 }

@@ -1,13 +1,15 @@
-/** What a turn takes from the counters of its rule, and how much they hold. */
+/** What a turn takes from the counters of its rule, and how much they hold. Of limits, 0 is none. */
 export interface Take {
   /** The counters: those of a rule and a tenant. */
   readonly key: string;
-  /** Requests that a window has room for; 0 for no limit. */
+  readonly requests: number;
   readonly requestLimit: number;
-  /** Tokens that a window has room for; 0 for no limit. */
-  readonly tokenLimit: number;
-  /** The tokens of this turn, as estimated. */
+  /** The tokens that the turn reserves. */
   readonly tokens: number;
+  readonly tokenLimit: number;
+  /** Places of what is open at once: a turn or a socket. */
+  readonly places: number;
+  readonly placeLimit: number;
 }
 
 /** The counters after a turn was counted, or as they stand in its way. */
@@ -16,41 +18,54 @@ export interface Counted {
   readonly admitted: boolean;
   /** Requests in this window, this one included. */
   readonly requests: number;
-  /** Tokens in this window, those of this turn included. */
+  /** Tokens in this window, those of this turn and what was too much in earlier windows included. */
   readonly tokens: number;
+  /** Places that are taken, by all replicas. */
+  readonly places: number;
   /** Until the window ends, ms. */
   readonly resetMs: number;
 }
 
-/** How long requests and tokens are counted before the counters begin at 0 again, ms. A window begins with its first turn. */
-export const LIMIT_WINDOW_MS = 60_000;
-
-/** Counters of limits that all replicas share. Methods throw StoreUnavailableError while the storage is unavailable. */
-export abstract class SharedLimits {
-  /** Counts one request and its tokens if there is room for both, in one round trip; otherwise takes nothing. */
-  abstract count(take: Take): Promise<Counted>;
-
-  /** Adds tokens to counters by their keys, or gives them back if negative; never below 0. */
-  abstract settle(tokens: ReadonlyMap<string, number>): Promise<void>;
-
-  /**
-   * States what a replica has open by counter, for `ttlMs`, in place of what it stated before; returns the sums of the other replicas.
-   * One round trip.
-   */
-  abstract exchange(
-    replica: string,
-    open: ReadonlyMap<string, number>,
-    ttlMs: number,
-  ): Promise<ReadonlyMap<string, number>>;
+/** What changes in counters beside a `take`; negative for what is given back. */
+export interface Change {
+  readonly tokens: number;
+  /** The limit of the tokens, for what begins a window: see `carriedTokens`. */
+  readonly tokenLimit: number;
+  readonly places: number;
 }
 
-/** Adds up what replicas have stated, as JSON texts of `{key: count}`. */
-export function sumOfStated(stated: Iterable<string>): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>();
-  for (const text of stated) {
-    for (const [key, count] of Object.entries(JSON.parse(text) as Readonly<Record<string, number>>)) {
-      sums.set(key, (sums.get(key) ?? 0) + count);
-    }
-  }
-  return sums;
+/** A replica that takes places, and how long they count without a sign of it, ms. */
+export interface Holder {
+  readonly replica: string;
+  readonly leaseMs: number;
+}
+
+/** How long requests and tokens are counted before the counters begin again, ms. A window begins with its first turn. */
+export const LIMIT_WINDOW_MS = 60_000;
+
+/** How long it is remembered that a window had too many tokens, ms. */
+export const DEBT_MS = 60 * LIMIT_WINDOW_MS;
+
+/**
+ * The tokens with which a window begins: what the one before had beyond its limit, less the limits of windows in which nothing was
+ * used. `lateMs` is the time since that one ended.
+ */
+export function carriedTokens(tokens: number, tokenLimit: number, lateMs: number): number {
+  if (tokenLimit === 0 || lateMs >= DEBT_MS) return 0;
+  return Math.max(0, tokens - tokenLimit * (1 + Math.floor(lateMs / LIMIT_WINDOW_MS)));
+}
+
+/**
+ * Counters of limits that all replicas share, by their keys. Requests and tokens belong to a window; places belong to the replica that
+ * has taken them, until it gives them back or its lease ends. Methods throw StoreUnavailableError while the storage is unavailable.
+ */
+export abstract class SharedLimits {
+  /** Takes requests, tokens and places if there is room for all of them, in one round trip; otherwise nothing. */
+  abstract take(take: Take, holder: Holder): Promise<Counted>;
+
+  /** Changes counters. Tokens never fall below 0, and change only in a window that lasts; those that were used, though, begin one. */
+  abstract settle(changes: ReadonlyMap<string, Change>, holder: Holder): Promise<void>;
+
+  /** Extends the lease of the replica's places; returns how many it has by each of these counters. */
+  abstract renew(keys: readonly string[], holder: Holder): Promise<ReadonlyMap<string, number>>;
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
-import { Windows } from '../../src/limits/windows.js';
+import { Counters } from '../../src/limits/counters.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, whenEnded } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
@@ -18,7 +18,12 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
     const service = useFreshService(() =>
       startServiceIn(open, {
         providers: [ScriptedProvider],
-        environment: { LIMIT_REQUESTS_PER_MINUTE: 3, LIMIT_TOKENS_PER_MINUTE: 1000, BACKGROUND_MAX_RUNNING: 1 },
+        environment: {
+          LIMIT_REQUESTS_PER_MINUTE: 3,
+          LIMIT_TOKENS_PER_MINUTE: 1000,
+          LIMIT_OUTPUT_RESERVE: 0,
+          BACKGROUND_MAX_RUNNING: 1,
+        },
       }),
     );
     const create = async (stream = false): Promise<Response> => {
@@ -34,10 +39,11 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
     };
     /** Other processes settle a moment later: the tokens of the next turn, as soon as they are `wanted`. */
     const untilLeft = async (wanted: (tokens: number) => boolean): Promise<void> => {
-      const windows = service.app.get(Windows, { strict: false });
+      const counters = service.app.get(Counters, { strict: false });
+      const unlimited = { requestLimit: 0, tokens: 0, tokenLimit: 0, places: 0, placeLimit: 0 };
       for (;;) {
-        const take = { key: JSON.stringify(['*', '*', 'anybody']), tokens: 0, requestLimit: 0, tokenLimit: 0 };
-        if (wanted(1000 - (await windows.count(take)).tokens)) return;
+        const take = { ...unlimited, key: JSON.stringify(['*', '*', 'anybody']), requests: 1 };
+        if (wanted(1000 - (await counters.take(take)).tokens)) return;
         await new Promise(setImmediate);
       }
     };

@@ -129,7 +129,7 @@ describe('requests a minute', () => {
 describe('tokens a minute', () => {
   const service = useFreshService({
     providers: [ScriptedProvider],
-    environment: { LIMIT_TOKENS_PER_MINUTE: 1000 },
+    environment: { LIMIT_TOKENS_PER_MINUTE: 1000, LIMIT_OUTPUT_RESERVE: 0 },
   });
   /** The tokens that are left, which the next answer tells. `input` is so long that it has a known estimate. */
   const create = async (input = 'hi'): Promise<number> => {

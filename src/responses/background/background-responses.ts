@@ -5,6 +5,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
+import type { Turn } from '../../providers/index.js';
 import { SessionGate } from '../../sessions/index.js';
 import { ResponseStore } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
@@ -59,7 +60,7 @@ export class BackgroundResponses {
       if (session !== null && settings.store)
         await this.sessions.refuseWhenFull(caller.tenant, session.id, session.param);
       const { BACKGROUND_MAX_QUEUED: total, BACKGROUND_MAX_QUEUED_PER_TENANT: perTenant } = this.environment;
-      admitted = await this.count(asked, client);
+      admitted = await this.count(asked, resolved.question, client);
       const assembler = this.assemblers.make(admitted, 'events and notes');
       assembler.queue();
       const background = { admitted, transport, jobId: randomUUID(), begunAt: turn.startedAt };
@@ -88,8 +89,8 @@ export class BackgroundResponses {
   }
 
   /** The turn with what the Admission has counted for it. */
-  private async count(asked: AdmittedTurn, client: TurnClient): Promise<AdmittedTurn> {
-    const queued = await this.admission.queue?.(asked, new TurnEstimate(asked));
+  private async count(asked: AdmittedTurn, question: Turn, client: TurnClient): Promise<AdmittedTurn> {
+    const queued = await this.admission.queue?.(asked, new TurnEstimate(asked, question));
     if (queued?.headers !== undefined) client.onHeaders?.(queued.headers);
     return queued?.receipt === undefined ? asked : { ...asked, receipt: queued.receipt };
   }

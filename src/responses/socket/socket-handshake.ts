@@ -92,15 +92,19 @@ export class SocketHandshake {
       checkHead(request);
       this.requireSockets();
       const ofToken = this.tokens.grantOf(request.headers);
+      const hasToken = ofToken !== undefined;
       const grant = this.grantOf(request, ofToken);
-      if (isPromise(grant)) {
+      const admitted = isPromise(grant)
+        ? grant.then((known) => this.admit(request, known))
+        : this.admit(request, grant);
+      if (isPromise(admitted)) {
         const release = this.registry.holdUpgrade(stream);
-        const upgrade = grant
+        const upgrade = admitted
           .finally(release)
-          .then((known) => this.upgrade(request, stream, head, known, ofToken !== undefined));
+          .then((known) => this.upgrade(request, stream, head, { ...known, hasToken }));
         upgrade.catch((error: unknown) => this.refuse(request, stream, error));
       } else {
-        this.upgrade(request, stream, head, grant, ofToken !== undefined);
+        this.upgrade(request, stream, head, { ...admitted, hasToken });
       }
     } catch (error) {
       this.refuse(request, stream, error);
@@ -144,15 +148,30 @@ export class SocketHandshake {
     throw ApiError.of('websocket_not_supported', 'WebSocket mode is disabled on this server. Use HTTP.');
   }
 
-  /** Completes an upgrade. Throws ApiError 400, 403, 405 or 503. */
-  private upgrade(request: IncomingMessage, stream: Duplex, head: Buffer, grant: Grant, hasToken: boolean): void {
+  /** The caller, with its place among the sockets of its tenant. Throws ApiError 400, 403, 405 or 503. */
+  private admit(request: IncomingMessage, grant: Grant): MaybePromise<Pick<Upgraded, 'caller' | 'place'>> {
     const caller = this.checkUpgrade(request, grant);
+    const place = this.registry.takePlace(caller.tenant);
+    return isPromise(place) ? place.then((taken) => ({ caller, place: taken })) : { caller, place };
+  }
+
+  /** Completes an upgrade. */
+  private upgrade(
+    request: IncomingMessage,
+    stream: Duplex,
+    head: Buffer,
+    admitted: Pick<Upgraded, 'caller' | 'place' | 'hasToken'>,
+  ): void {
     // What may hold a token goes no further.
     const { 'sec-websocket-protocol': _, ...headers } = request.headers;
     declineInvalidOffers(request.headers);
-    this.server?.handleUpgrade(request, stream, head, (socket) =>
-      this.start({ socket, stream, headers, caller, hasToken }),
-    );
+    const handshake = { isComplete: false };
+    this.server?.handleUpgrade(request, stream, head, (socket) => {
+      handshake.isComplete = true;
+      this.start({ socket, stream, headers, ...admitted });
+    });
+    // The handshake is not valid, or its client has left.
+    if (!handshake.isComplete) admitted.place.release?.();
   }
 
   private checkUpgrade(request: IncomingMessage, grant: Grant): Caller {

@@ -10,6 +10,13 @@ export interface Lease {
   readonly headers?: Readonly<Record<string, string>>;
 
   /**
+   * Called at most once, when it is known what the turn continues and refers to, before its model is asked: `tokens` is what
+   * `TurnEstimate.inputTokens` did not know. Throws ApiError, which the client reads; the headers that it
+   * returns take the place of those above.
+   */
+  reserve?(tokens: number): MaybePromise<Readonly<Record<string, string>> | undefined>;
+
+  /**
    * Releases the permission. Called exactly once, however the turn ended, with its usage: null when none is known, for
    * example after a refusal. `status` says how it ended; a background turn that goes back to its queue is `refused` or
    * `disconnected`. Not awaited; errors are logged.

@@ -9,6 +9,7 @@ import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { Admission, type Lease } from './admission.js';
 import type { AdmittedTurn } from './admit.js';
+import type { ResolvedTurn } from './resolve.js';
 import { RunningTurns } from './running-turns.js';
 import { TurnEstimate } from './turn-estimate.js';
 import { type TurnRecord, TurnObservers } from './turn-observer.js';
@@ -56,6 +57,23 @@ export class Entrance {
     return undefined;
   }
 
+  /** Has the lease reserve what the turn continues. Throws the refusals of the Admission. */
+  reserve(turn: ActiveTurn, { question }: ResolvedTurn): Promise<void> | undefined {
+    const { lease, admitted } = turn;
+    if (lease?.reserve === undefined) return undefined;
+    const { contextTokens } = new TurnEstimate(admitted, question);
+    const reserved = contextTokens === 0 ? undefined : lease.reserve(contextTokens);
+    if (!isPromise(reserved)) {
+      this.tell(turn, reserved ?? lease.headers);
+      return undefined;
+    }
+    // Waited for also when the turn is stopped: the lease knows what it has reserved when it is released.
+    return Promise.resolve(reserved).then((headers) => {
+      turn.throwIfStopped();
+      this.tell(turn, headers ?? lease.headers);
+    });
+  }
+
   /** Stops remaining work, releases what the turn holds and notifies the observers. Repeated calls do nothing. */
   leave(turn: ActiveTurn): void {
     if (!turn.finish()) return;
@@ -65,7 +83,10 @@ export class Entrance {
     this.runningTurns.end(turn);
     void turn.releaseLock();
     // Who goes on with a background turn counts the tokens so far too.
-    if (lease !== null) this.release(lease, goesOn(turn) ? null : ending.usage, ending.status);
+    if (lease !== null) {
+      if (ending.status === 'refused') this.tell(turn, lease.headers);
+      this.release(lease, goesOn(turn) ? null : ending.usage, ending.status);
+    }
     // Who ends a background response reports its end, which may be another process.
     if (turn.run !== null && !turn.hasEnded) return;
     this.observers.settled({
@@ -137,7 +158,12 @@ export class Entrance {
 
   private hold(turn: ActiveTurn, lease: Lease): void {
     turn.lease = lease;
-    if (lease.headers !== undefined) turn.client.onHeaders?.(lease.headers);
+    // Otherwise its headers may change: the client keeps the first ones.
+    if (lease.reserve === undefined) this.tell(turn, lease.headers);
+  }
+
+  private tell(turn: ActiveTurn, headers: Lease['headers']): void {
+    if (headers !== undefined) turn.client.onHeaders?.(headers);
   }
 
   private release(lease: Lease, usage: Usage | null, status: TurnRecord['status']): void {

@@ -37,6 +37,8 @@ export class TurnRunner {
 
       const resolving = this.resolver.resolve(turn);
       const resolved = isPromise(resolving) ? await turn.until(resolving) : resolving;
+      const reserving = this.entrance.reserve(turn, resolved);
+      if (reserving !== undefined) await reserving;
 
       const answer = await this.passes.run(turn, resolved, sink);
       // For any other stop reason the response has failed and is delivered.

@@ -103,14 +103,9 @@ export class RedisKeys {
     return `${literal(this.prefix)}:secret:*`;
   }
 
-  /** Hash: requests and tokens of a window, by rule and tenant; expires with the window. */
+  /** Hash: requests and tokens of a window and the places of each replica, by rule and tenant. */
   limit(counter: string): string {
-    return `${this.prefix}:limit:${digest(counter)}`;
-  }
-
-  /** Hash: what each replica has open, as JSON, and until when that counts, ms. */
-  get limitReplicas(): string {
-    return `${this.prefix}:limit-replicas`;
+    return `${this.prefix}:limits:${digest(counter)}`;
   }
 
   secret(name: string): string {

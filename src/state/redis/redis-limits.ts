@@ -1,8 +1,8 @@
-import { type Counted, LIMIT_WINDOW_MS, SharedLimits, sumOfStated, type Take } from '../shared-limits.js';
+import { type Change, type Counted, type Holder, SharedLimits, type Take } from '../shared-limits.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { run } from './script.js';
-import { COUNT_LIMITS, EXCHANGE_LIMITS, SETTLE_LIMITS } from './scripts/limits.js';
+import { RENEW_LIMITS, SETTLE_LIMITS, TAKE_LIMITS } from './scripts/limits.js';
 
 /** Counters of limits in Redis, for all replicas. A command that is repeated because its connection broke may count twice. */
 export class RedisLimits extends SharedLimits {
@@ -13,27 +13,26 @@ export class RedisLimits extends SharedLimits {
     super();
   }
 
-  override async count({ key, tokens, requestLimit, tokenLimit }: Take): Promise<Counted> {
-    const command = run(COUNT_LIMITS, [this.keys.limit(key)], tokens, requestLimit, tokenLimit, LIMIT_WINDOW_MS);
-    const [reply] = await this.send(command);
-    const [admitted = 0, requests = 0, counted = 0, resetMs = 0] = reply as readonly number[];
-    return { admitted: admitted === 1, requests, tokens: counted, resetMs };
+  override async take(take: Take, { replica, leaseMs }: Holder): Promise<Counted> {
+    const { key, requests, requestLimit, tokens, tokenLimit, places, placeLimit } = take;
+    const args = [requests, requestLimit, tokens, tokenLimit, places, placeLimit, replica, leaseMs];
+    const [reply] = await this.send(run(TAKE_LIMITS, [this.keys.limit(key)], ...args));
+    const [admitted, ofRequests = 0, ofTokens = 0, open = 0, resetMs = 0] = reply as readonly number[];
+    return { admitted: admitted === 1, requests: ofRequests, tokens: ofTokens, places: open, resetMs };
   }
 
-  override async settle(tokens: ReadonlyMap<string, number>): Promise<void> {
-    const toCommand = ([key, change]: readonly [string, number]): ReturnType<typeof run> =>
-      run(SETTLE_LIMITS, [this.keys.limit(key)], change, LIMIT_WINDOW_MS);
-    await this.send(...Array.from(tokens, toCommand));
+  override async settle(changes: ReadonlyMap<string, Change>, { replica, leaseMs }: Holder): Promise<void> {
+    const toCommand = ([key, change]: readonly [string, Change]): ReturnType<typeof run> => {
+      const { tokens, tokenLimit, places } = change;
+      return run(SETTLE_LIMITS, [this.keys.limit(key)], tokens, tokenLimit, places, replica, leaseMs);
+    };
+    await this.send(...Array.from(changes, toCommand));
   }
 
-  override async exchange(
-    replica: string,
-    open: ReadonlyMap<string, number>,
-    ttlMs: number,
-  ): Promise<ReadonlyMap<string, number>> {
-    const stated = JSON.stringify(Object.fromEntries(open));
-    const [others] = await this.send(run(EXCHANGE_LIMITS, [this.keys.limitReplicas], replica, stated, ttlMs));
-    return sumOfStated(others as readonly string[]);
+  override async renew(keys: readonly string[], { replica, leaseMs }: Holder): Promise<ReadonlyMap<string, number>> {
+    const commands = keys.map((key) => run(RENEW_LIMITS, [this.keys.limit(key)], replica, leaseMs));
+    const replies = (await this.send(...commands)) as readonly number[];
+    return new Map(keys.map((key, index) => [key, replies[index] ?? 0]));
   }
 
   /** To the primaries; nobody waits for replicas of Redis to confirm a count. */

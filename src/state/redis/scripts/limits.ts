@@ -1,57 +1,110 @@
+import { DEBT_MS, LIMIT_WINDOW_MS } from '../../shared-limits.js';
 import type { Script } from '../script.js';
 
 /**
- * Counts a request and its tokens if there is room for both.
- *
- * KEYS: 1 counters. ARGV: 1 tokens, 2 limit of requests, 3 limit of tokens (0: none), 4 length of a window, ms.
- * Returns whether it was counted, requests, tokens, and how long the window lasts, ms.
+ * The counters at KEYS[1]: `requests` and `tokens` of the window that ends at `ends`, and for each replica a field `open:<replica>` with
+ * its places and until when they count, both ms since the epoch. Time is that of Redis; it goes on after the script was called.
  */
-export const COUNT_LIMITS: Script = {
-  name: 'count-limits',
-  text: `local counted = redis.call('HMGET', KEYS[1], 'requests', 'tokens')
-local requests, tokens = tonumber(counted[1] or 0), tonumber(counted[2] or 0)
-local new, request_limit, token_limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local admitted = (request_limit == 0 or requests < request_limit) and (token_limit == 0 or tokens + new <= token_limit)
-if admitted then
-  requests = redis.call('HINCRBY', KEYS[1], 'requests', 1)
-  tokens = redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[1])
-  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+const COUNTERS = `local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function int(number) return string.format('%.0f', number) end
+local counted = redis.call('HMGET', KEYS[1], 'requests', 'tokens', 'ends')
+local requests, tokens, ends = tonumber(counted[1] or 0), tonumber(counted[2] or 0), tonumber(counted[3] or 0)
+local is_over = ends <= now
+local function windows() return 1 + math.floor((now - ends) / ${LIMIT_WINDOW_MS}) end
+-- As carriedTokens.
+local function carried(limit)
+  if limit == 0 or now - ends >= ${DEBT_MS} then return 0 end
+  return math.max(0, tokens - limit * windows())
 end
-return {admitted and 1 or 0, requests, tokens, math.max(redis.call('PTTL', KEYS[1]), 0)}`,
+local function write_window()
+  redis.call('HSET', KEYS[1], 'requests', int(requests), 'tokens', int(tokens), 'ends', int(ends))
+end
+local function own_places(replica)
+  local places, till = (redis.call('HGET', KEYS[1], 'open:' .. replica) or '0 0'):match('^(%d+) (%d+)$')
+  return tonumber(till) > now and tonumber(places) or 0
+end
+local function set_places(replica, places, lease)
+  if places > 0 then redis.call('HSET', KEYS[1], 'open:' .. replica, int(places) .. ' ' .. int(now + lease))
+  else redis.call('HDEL', KEYS[1], 'open:' .. replica) end
+end
+-- Removes those of replicas that have died.
+local function all_places()
+  local sum, all = 0, redis.call('HGETALL', KEYS[1])
+  for index = 1, #all, 2 do
+    if all[index]:sub(1, 5) == 'open:' then
+      local places, till = all[index + 1]:match('^(%d+) (%d+)$')
+      if tonumber(till) > now then sum = sum + tonumber(places) else redis.call('HDEL', KEYS[1], all[index]) end
+    end
+  end
+  return sum
+end
+local function keep() redis.call('PEXPIRE', KEYS[1], ${DEBT_MS + LIMIT_WINDOW_MS}) end
+`;
+
+/**
+ * Takes requests, tokens and places if there is room for all.
+ *
+ * KEYS: 1 counters. ARGV: 1 requests, 2 their limit (0: none), 3 tokens, 4 their limit, 5 places, 6 their limit, 7 replica, 8 lease, ms.
+ * Returns whether they were taken, requests, tokens, places, and how long the window lasts, ms.
+ */
+export const TAKE_LIMITS: Script = {
+  name: 'take-limits',
+  text: `${COUNTERS}local more, most = {}, {}
+for index = 1, 3 do more[index], most[index] = tonumber(ARGV[2 * index - 1]), tonumber(ARGV[2 * index]) end
+local resets = ends
+if is_over then
+  if ends > 0 then resets = ends + windows() * ${LIMIT_WINDOW_MS} end
+  tokens = carried(most[2])
+  requests = 0
+end
+local places = more[3] == 0 and 0 or all_places()
+local function fits(index, count) return more[index] == 0 or most[index] == 0 or count + more[index] <= most[index] end
+local admitted = fits(1, requests) and fits(2, tokens) and fits(3, places)
+if admitted then
+  if more[1] > 0 or more[2] > 0 then
+    if is_over then resets = now + ${LIMIT_WINDOW_MS} end
+    requests, tokens, ends = requests + more[1], tokens + more[2], resets
+    write_window()
+  end
+  if more[3] > 0 then
+    set_places(ARGV[7], own_places(ARGV[7]) + more[3], ARGV[8])
+    places = places + more[3]
+  end
+  keep()
+end
+return {admitted and 1 or 0, requests, tokens, places, math.max(0, resets - now)}`,
 };
 
 /**
- * Adds tokens to a counter, or gives them back.
+ * Changes counters.
  *
- * KEYS: 1 counters. ARGV: 1 tokens, 2 length of a window, ms.
+ * KEYS: 1 counters. ARGV: 1 tokens, 2 their limit, 3 places, 4 replica, 5 lease, ms.
  */
 export const SETTLE_LIMITS: Script = {
   name: 'settle-limits',
-  text: `local exists = redis.call('EXISTS', KEYS[1]) == 1
-if not exists and tonumber(ARGV[1]) <= 0 then return 0 end
-if redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[1]) < 0 then redis.call('HSET', KEYS[1], 'tokens', 0) end
-if not exists then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+  text: `${COUNTERS}local used, places = tonumber(ARGV[1]), tonumber(ARGV[3])
+if is_over and used > 0 then
+  requests, tokens, ends = 0, carried(tonumber(ARGV[2])) + used, now + ${LIMIT_WINDOW_MS}
+  write_window()
+elseif not is_over then
+  tokens = math.max(0, tokens + used)
+  write_window()
+end
+if places ~= 0 then set_places(ARGV[4], own_places(ARGV[4]) + places, ARGV[5]) end
+keep()
 return 1`,
 };
 
 /**
- * States what a replica has open. Time is that of Redis.
+ * Extends the places of a replica that still count.
  *
- * KEYS: 1 the hash of all replicas. ARGV: 1 replica, 2 what it has open as JSON, 3 how long that counts, ms.
- * Returns what the other replicas have open.
+ * KEYS: 1 counters. ARGV: 1 replica, 2 lease, ms. Returns its places.
  */
-export const EXCHANGE_LIMITS: Script = {
-  name: 'exchange-limits',
-  text: `local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + ARGV[3]) .. ' ' .. ARGV[2])
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
-local others = {}
-local all = redis.call('HGETALL', KEYS[1])
-for index = 1, #all, 2 do
-  local expires, open = all[index + 1]:match('^(%d+) (.*)$')
-  if tonumber(expires) <= now then redis.call('HDEL', KEYS[1], all[index])
-  elseif all[index] ~= ARGV[1] then others[#others + 1] = open end
-end
-return others`,
+export const RENEW_LIMITS: Script = {
+  name: 'renew-limits',
+  text: `${COUNTERS}local places = own_places(ARGV[1])
+set_places(ARGV[1], places, ARGV[2])
+if places > 0 then keep() end
+return places`,
 };
