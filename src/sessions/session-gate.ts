@@ -4,7 +4,7 @@ import { type Tenant, tenantKey } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { type HeldLock, WriteGate } from '../locks/index.js';
 import { ApiError } from '../protocol/index.js';
-import { SessionStore, WriteLock } from '../state/index.js';
+import { SessionFullError, SessionStore, WriteLock } from '../state/index.js';
 
 /** A request for a session's lock. */
 export interface Waiter {
@@ -28,9 +28,15 @@ export class SessionGate {
     private readonly environment: Environment,
   ) {}
 
+  /** Most responses that the session of a turn may have with its own, if the turn names it; undefined without a limit. */
+  limitOf({ session }: { readonly session: object | null }): number | undefined {
+    const { SESSION_MAX_RESPONSES: most } = this.environment;
+    return session === null || most === 0 ? undefined : most;
+  }
+
   /**
    * Throws ApiError 400 `session_limit_reached`, as a rejected promise, for a session with SESSION_MAX_RESPONSES
-   * responses. Without a limit it returns no promise.
+   * responses, so that no model works for one that could not be saved. Without a limit it returns no promise. The save decides.
    */
   refuseWhenFull(tenant: Tenant, sessionId: string, param: string): void | Promise<void> {
     const { SESSION_MAX_RESPONSES: most } = this.environment;
@@ -56,8 +62,7 @@ export class SessionGate {
 
   private async refuseAt(most: number, tenant: Tenant, sessionId: string, param: string): Promise<void> {
     if (!(await this.sessions.hasAtLeast(tenant, sessionId, most))) return;
-    const message = `The session has reached its maximum of ${most} responses. Start a new session, or fork this one up to an earlier response.`;
-    throw ApiError.of('session_limit_reached', message, { param });
+    throw new SessionFullError(most).toApiError(param);
   }
 }
 

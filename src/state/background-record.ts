@@ -9,7 +9,7 @@ export const NEVER = 8_640_000_000_000_000;
 /** A background response before its run. Its response names the conversation that its turn will be appended to, if there is one. */
 export interface QueuedRecord extends Pick<
   ResponseRecord,
-  'response' | 'input' | 'parentId' | 'inherited' | 'sessionId'
+  'response' | 'input' | 'parentId' | 'inherited' | 'sessionId' | 'sessionLimit'
 > {
   /** The turn, as JSON. */
   readonly turn: string;

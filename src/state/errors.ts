@@ -72,6 +72,21 @@ export class QueueFullError extends StateError {
   }
 }
 
+/** The session of a response has as many as it may have: nothing is saved. */
+export class SessionFullError extends StateError {
+  override readonly name = 'SessionFullError';
+
+  constructor(private readonly limit: number) {
+    super('the session is full');
+  }
+
+  /** `param`: what named the session. */
+  override toApiError(param: string | null = null): ApiError {
+    const message = `The session has reached its maximum of ${this.limit} responses. Start a new session, or fork this one up to an earlier response.`;
+    return ApiError.of('session_limit_reached', message, { param });
+  }
+}
+
 /** The cursor of a page is not in the list. */
 export class UnknownCursorError extends StateError {
   override readonly name = 'UnknownCursorError';

@@ -29,6 +29,8 @@ export interface ResponseRecord {
   readonly conversation: ConversationPlace | null;
   /** The session of the response. */
   readonly sessionId: string;
+  /** Most responses that the session may have with this one; without it there is no limit. */
+  readonly sessionLimit?: number | undefined;
   /** The fence of the lock of the conversation or, without one, of the session; null when there was none. */
   readonly fence: number | null;
   /** Milliseconds since the epoch. */

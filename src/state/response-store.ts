@@ -46,13 +46,13 @@ export abstract class ResponseStore {
 
   /**
    * Saves a response; once it resolves, or has returned no promise, every replica can read and continue it. Throws
-   * WriteLockLostError, and saves nothing, when the session lock was lost.
+   * WriteLockLostError, and saves nothing, when the session lock was lost, and SessionFullError.
    */
   abstract save(tenant: Tenant, record: ResponseRecord): void | Promise<void>;
 
   /**
    * Stores a queued background response with its first events, and enqueues its job: all or nothing. It does not expire
-   * before it has ended. Throws QueueFullError.
+   * before it has ended. Throws QueueFullError and SessionFullError.
    */
   abstract create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void>;
 

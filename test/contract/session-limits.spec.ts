@@ -5,6 +5,8 @@ import OpenAI from 'openai';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import type { Service } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+import { HeldTurns } from '../support/socket-held-turns.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { type HttpAnswer, postJson } from '../support/sse.js';
 import { startServiceIn, STATES } from '../support/states.js';
@@ -122,6 +124,35 @@ describe.each(STATES)('the maximum of a session in $state', ({ open }) => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => session.post('responses', turnBody)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 400, 400, 400, 400]);
     expect(await api.idsOf('sessions/busy/responses')).toHaveLength(2);
+  });
+
+  it('is held to by ten lanes of a socket at once, which have no lock: the others fail', async () => {
+    await start(5);
+    const held = new HeldTurns(provider).hold(10);
+    await using client = await SocketClient.open(service);
+    for (let lane = 0; lane < 10; lane += 1) {
+      client.create({ stream_id: `lane-${lane}`, input: `turn ${lane}`, session_id: 'busy' });
+    }
+    // Each has found room before its model was asked.
+    await held.whenBegun(10);
+    held.letAllGo();
+    const ends = await Promise.all(Array.from({ length: 10 }, (_, lane) => client.finish(`lane-${lane}`)));
+    const failed = ends.filter(({ response }) => response['status'] === 'failed');
+    expect(failed).toHaveLength(5);
+    for (const { response } of failed) expect(response).toMatchObject({ error: { code: 'session_limit_reached' } });
+    expect(await api.idsOf('sessions/busy/responses')).toHaveLength(5);
+  });
+
+  it('is held to by ten background responses that are created at once', async () => {
+    await start(5);
+    const held = new HeldTurns(provider).hold(10);
+    const session = api.with({ 'x-session-id': 'busy' });
+    const body = { ...turnBody, background: true };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => session.post('responses', body)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(5);
+    expect(await api.idsOf('sessions/busy/responses')).toHaveLength(5);
+    held.letGo('Hi');
   });
 });
 

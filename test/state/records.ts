@@ -44,6 +44,7 @@ export function recordOf(id: string, parts: RecordParts = {}): ResponseRecord {
     inherited: parts.inherited ?? [],
     origin: parts.origin ?? null,
     sessionId: parts.sessionId ?? id,
+    sessionLimit: parts.sessionLimit,
     conversation: parts.conversation ?? null,
     fence: parts.fence ?? null,
     expiresAt: parts.expiresAt ?? START + TTL_MS,

@@ -70,6 +70,7 @@ export class BackgroundResponses {
         parentId: resolved.parent?.responseId ?? null,
         inherited: resolved.parent?.transcript.items ?? [],
         sessionId: resolved.sessionId,
+        sessionLimit: settings.store ? this.sessions.limitOf(asked) : undefined,
         turn: writeTurn(background),
         isStream: transport === 'sse',
         opening: { firstEvent: 0, firstNote: 0, events: assembler.takeEvents(), notes: assembler.takeNotes() },

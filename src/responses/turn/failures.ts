@@ -7,6 +7,7 @@ import { BreakConnectionError, ModelError } from '../../providers/index.js';
 import {
   ConversationChangedError,
   isOutOfPlace,
+  SessionFullError,
   StateError,
   StoreUnavailableError,
   WriteLockLostError,
@@ -48,7 +49,7 @@ export class TurnFailures {
   /** A failure after `response.created`, as `response.error` shows it (protocol §5). */
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     if (error instanceof ModelError) return { code: error.code, message: error.message };
-    if (error instanceof ApiError) return { code: error.code ?? 'server_error', message: error.message };
+    if (error instanceof ApiError) return bodyOf(error);
     if (isOutOfPlace(error)) return this.toSaveError(error, turn);
     if (error instanceof StoreUnavailableError) {
       this.log(error, turn);
@@ -70,7 +71,7 @@ export class TurnFailures {
     if (error instanceof TurnStoppedError) {
       return error.reason === 'time_limit' ? this.outOfTime() : ApiError.retryLater(stopMessage(error.reason, turn));
     }
-    if (isOutOfPlace(error)) return this.toSaveRefusal(error, turn);
+    if (isOutOfPlace(error) || error instanceof SessionFullError) return this.toSaveRefusal(error, turn);
     const refusal =
       error instanceof StateError ? error.toApiError() : ApiError.unexpected(turn.caller.requestId, error);
     // Client errors are not logged.
@@ -80,13 +81,15 @@ export class TurnFailures {
 
   /** The error of a finished response that could not be saved. */
   toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
+    if (error instanceof SessionFullError) return bodyOf(error.toApiError());
     // Clients delete conversations as they like.
     if (!isDeletion(error)) this.log(error, turn);
     return { code: 'server_error', message: saveMessage(error, turn) };
   }
 
-  /** The same for a client that gets no response: 503, and 404 when its conversation is gone. */
+  /** The same for a client that gets no response: 503, 400 when its session is full, and 404 when its conversation is gone. */
   toSaveRefusal(error: unknown, turn: AdmittedTurn): ApiError {
+    if (error instanceof SessionFullError) return error.toApiError(turn.session?.param);
     const { message } = this.toSaveError(error, turn);
     if (!isDeletion(error)) return ApiError.retryLater(message, error);
     return new ApiError(404, 'invalid_request_error', null, null, message, { 'x-should-retry': 'false' }, error);
@@ -113,6 +116,10 @@ function saveMessage(error: unknown, turn: AdmittedTurn): string {
   if (error instanceof WriteLockLostError) return lockLost(turn);
   if (!(error instanceof ConversationChangedError)) return NOT_SAVED;
   return error.isDeleted ? DELETED : CHANGED;
+}
+
+function bodyOf({ code, message }: ApiError): ResponseErrorBody {
+  return { code: code ?? 'server_error', message };
 }
 
 function isDeletion(error: unknown): boolean {

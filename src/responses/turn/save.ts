@@ -6,6 +6,7 @@ import {
   type RequestParameters,
   type ResponseErrorBody,
 } from '../../protocol/index.js';
+import { SessionGate } from '../../sessions/index.js';
 import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
 import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
@@ -32,13 +33,14 @@ export class TurnSaver {
     private readonly store: ResponseStore,
     private readonly failures: TurnFailures,
     private readonly usage: UsageRecords,
+    private readonly sessions: SessionGate,
     private readonly clock: Clock,
   ) {}
 
   /**
    * Ends the response. It is stored before its terminal event is sent, so that a client that has the event can continue
    * it on any replica; the end of a background response is stored together with the event. Throws ApiError 503 when it
-   * cannot be saved and there is no stream, 404 when its conversation was deleted; the errors of BackgroundRun.
+   * cannot be saved and there is no stream, 404 when its conversation was deleted, 400 when its session is full; the errors of BackgroundRun.
    */
   end(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<EndedTurn> {
     if (turn.run !== null) return this.finish(turn, turn.run, resolved, answer);
@@ -75,7 +77,7 @@ export class TurnSaver {
 
   /**
    * Saves the response if its request asks for it, remembers it for its connection, and returns it. A response that
-   * cannot be saved has failed and is not remembered; without a stream, that throws ApiError 503 or 404.
+   * cannot be saved has failed and is not remembered; without a stream, that throws ApiError 503, 404 or 400.
    */
   private save(turn: ActiveTurn, resolved: ResolvedTurn, answer: Answer): MaybePromise<FinalResponse> {
     const response = answer.assembler.conclude(answer.outcome, this.clock.nowInSeconds());
@@ -124,7 +126,16 @@ export class TurnSaver {
     }
     const usage = this.usageOf(turn, response);
     const { given } = assembler.state;
-    const record = new TurnToSave(resolved, parameters, { response, given, origin, ...place, expiresAt, usage });
+    const sessionLimit = this.sessions.limitOf(turn.admitted);
+    const record = new TurnToSave(resolved, parameters, {
+      response,
+      given,
+      origin,
+      ...place,
+      sessionLimit,
+      expiresAt,
+      usage,
+    });
     // Another client may delete it before the save is confirmed.
     memory?.beginSave(response.id);
     const save = (): void | Promise<void> => this.store.save(caller.tenant, record);
@@ -166,6 +177,7 @@ class TurnToSave implements ResponseRecord {
   readonly origin: ResponseRecord['origin'];
   readonly conversation: ResponseRecord['conversation'];
   readonly sessionId: string;
+  readonly sessionLimit: ResponseRecord['sessionLimit'];
   readonly fence: ResponseRecord['fence'];
   readonly expiresAt: number;
   readonly usage: ResponseRecord['usage'];
@@ -173,7 +185,7 @@ class TurnToSave implements ResponseRecord {
   constructor(
     private readonly resolved: ResolvedTurn,
     private readonly parameters: RequestParameters,
-    saved: Pick<ResponseRecord, 'response' | 'given' | 'origin' | 'conversation' | 'fence' | 'expiresAt' | 'usage'>,
+    saved: Omit<ResponseRecord, 'settingsBytes' | 'input' | 'parentId' | 'inherited' | 'sessionId'>,
   ) {
     this.response = saved.response;
     this.input = resolved.input;
@@ -182,6 +194,7 @@ class TurnToSave implements ResponseRecord {
     this.origin = saved.origin;
     this.conversation = saved.conversation;
     this.sessionId = resolved.sessionId;
+    this.sessionLimit = saved.sessionLimit;
     this.fence = saved.fence;
     this.expiresAt = saved.expiresAt;
     this.usage = saved.usage;

@@ -9,7 +9,7 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
-import { ConversationChangedError, WriteLockLostError } from '../errors.js';
+import { ConversationChangedError, SessionFullError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { Page, PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
@@ -58,6 +58,7 @@ export class MemoryResponseStore extends ResponseStore {
     if (this.state.has(tenant, record.response.id)) return;
     try {
       this.requireLock(tenant, record);
+      this.requireRoom(tenant, record);
       const place = this.placeOf(tenant, record.conversation);
       const entries = this.entriesOf(place, record);
       this.add(tenant, record, null, place);
@@ -71,6 +72,7 @@ export class MemoryResponseStore extends ResponseStore {
 
   override async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
     this.runs.admit(tenant, bounds);
+    this.requireRoom(tenant, record);
     const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: Infinity };
     const node = this.add(tenant, whole, this.runs.toRun(record));
     this.runs.enter(node, record.opening);
@@ -219,6 +221,16 @@ export class MemoryResponseStore extends ResponseStore {
   ): void {
     const name = conversation === null ? sessionId : conversationLock(conversation.id);
     if (fence !== null && !this.locks.isHeld(tenant, name, fence)) throw new WriteLockLostError(name);
+  }
+
+  /** Throws SessionFullError when the session of a response has as many as it may have. */
+  private requireRoom(
+    tenant: Tenant,
+    { sessionId, sessionLimit = Infinity }: Pick<ResponseRecord, 'sessionId' | 'sessionLimit'>,
+  ): void {
+    if (sessionLimit === Infinity) return;
+    const count = this.state.countInSession(tenant, sessionId, sessionLimit);
+    if (count >= sessionLimit) throw new SessionFullError(sessionLimit);
   }
 
   /** Where the response stands in its conversation. Throws ConversationChangedError. */

@@ -38,7 +38,7 @@ export class MemorySessionStore extends SessionStore {
   }
 
   override async hasAtLeast(tenant: Tenant, sessionId: string, responses: number): Promise<boolean> {
-    return this.membersOf(tenant, sessionId).length >= responses;
+    return this.state.countInSession(tenant, sessionId, responses) >= responses;
   }
 
   private membersOf(tenant: Tenant, sessionId: string): readonly Node[] {

@@ -95,6 +95,16 @@ export class MemoryState {
     return toSortedList(this.indexes.get(tenant)?.sessions.get(sessionId));
   }
 
+  /** How many visible responses a session has; no further than `most`. */
+  countInSession(tenant: Tenant, sessionId: string, most: number): number {
+    let count = 0;
+    for (const node of this.ofSession(tenant, sessionId)) {
+      if (count >= most) break;
+      if (this.shows(node)) count += 1;
+    }
+    return count;
+  }
+
   /** Throws StoreUnavailableError for a response that does not fit. */
   add(node: Node): void {
     const { tenant, parent, id, sessionId, bytes } = node;

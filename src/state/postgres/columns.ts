@@ -23,7 +23,17 @@ export interface EndColumns {
 }
 
 /** The part of SAVE's values that describes the response itself and its items. */
-type Columns = SaveValues extends readonly [string, string, string | null, string, ...infer Rest, string, string | null]
+type Columns = SaveValues extends readonly [
+  string,
+  string,
+  string | null,
+  string,
+  ...infer Rest,
+  string,
+  string | null,
+  number | null,
+  Date,
+]
   ? Rest
   : never;
 

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { ContextTooLargeError, UnknownCursorError, WriteLockLostError } from '../errors.js';
+import { ContextTooLargeError, SessionFullError, UnknownCursorError, WriteLockLostError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import {
   type ConcludeOptions,
@@ -177,7 +177,7 @@ export class PostgresResponseStore extends ResponseStore {
 
   /**
    * False, and nothing is saved, when the parent is not stored; a response of a conversation has none. Throws
-   * WriteLockLostError and ConversationChangedError.
+   * WriteLockLostError, SessionFullError and ConversationChangedError.
    */
   private async insert(
     run: RunStatement,
@@ -185,7 +185,7 @@ export class PostgresResponseStore extends ResponseStore {
     record: ResponseRecord,
     parentId: string | null,
   ): Promise<boolean> {
-    const { response, sessionId, conversation } = record;
+    const { response, sessionId, sessionLimit, conversation } = record;
     const isRoot = parentId === null;
     const [owner, id] = [toKey(tenant), toKey(response.id)];
     const lock = conversation === null ? sessionId : conversationLock(conversation.id);
@@ -197,10 +197,13 @@ export class PostgresResponseStore extends ResponseStore {
       ...toColumns(owner, record, isRoot ? record.inherited : []),
       toKey(lock),
       toUsageRow(record.usage),
+      sessionLimit ?? null,
+      new Date(this.clock.now()),
     ] as const;
     if (conversation === null) {
       const [row] = await run(SAVE, values);
       if (row?.leased !== true) throw new WriteLockLostError(lock);
+      if (row.linked && !row.has_room) throw new SessionFullError(sessionLimit ?? 0);
       return row.linked;
     }
     const conversationId = toKey(conversation.id);
@@ -211,6 +214,7 @@ export class PostgresResponseStore extends ResponseStore {
     // Asked separately: a statement does not see what was stored while it waited, here its first attempt.
     const [saved] = await run(IS_SAVED, [owner, id, conversationId]);
     if (saved?.is_saved === true) return true;
+    if (row?.has_room === false) throw new SessionFullError(sessionLimit ?? 0);
     throw row?.leased === true ? await changedConversation(run, owner, conversation.id) : new WriteLockLostError(lock);
   }
 }

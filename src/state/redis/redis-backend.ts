@@ -36,6 +36,7 @@ import { startFaultOf } from './requirements.js';
 import { RunEnds } from './run-ends.js';
 import { RunIndex } from './run-index.js';
 import { RunSweep } from './run-sweep.js';
+import { SessionMembers } from './session-members.js';
 import { StoredItems } from './stored-items.js';
 import { Tombstones } from './tombstones.js';
 
@@ -82,6 +83,7 @@ export class RedisBackend extends StateBackend {
     const locators = new Locators(redis, keys);
     const dangling = new DanglingEntries(redis, clock);
     const listed = new ListedResponses(redis, keys, locators, dangling, clock);
+    const members = new SessionMembers(redis, keys, listed, clock);
     const conversations = new ConversationIndex(redis, keys, maxBytes);
     const versions = new KnownVersions();
     this.jobs = new RedisJobQueue(redis, keys.jobs, this.runNotices, published, clock);
@@ -90,11 +92,12 @@ export class RedisBackend extends StateBackend {
     const ends = new RunEnds({ ...runParts, conversations, locks, usage });
     this.sweep = new RunSweep({ ...runParts, ends });
     this.transfer = new RedisTransfer({ ...runParts, ends, locators, conversations });
-    const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, maxContextBytes: maxBytes });
+    const runs = new RedisRuns({ ...runParts, locators, log: this.log, ends, members, maxContextBytes: maxBytes });
     const tombstones = new Tombstones(redis, keys, locators, published, runs, clock);
     const parts = {
       locators,
       locks,
+      members,
       tombstones,
       conversations,
       usage,

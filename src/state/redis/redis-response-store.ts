@@ -39,6 +39,7 @@ import { DELETE, type GoneReply } from './scripts/delete.js';
 import { INPUT, type InputReply } from './scripts/input.js';
 import { READ, type ReadReply } from './scripts/read.js';
 import { SAVE, type Saved } from './scripts/save.js';
+import type { SessionMembers } from './session-members.js';
 import type { StoredItems } from './stored-items.js';
 import type { Tombstones } from './tombstones.js';
 
@@ -51,6 +52,7 @@ export interface ResponseParts {
   readonly runs: RedisRuns;
   readonly log: Pick<RedisEventLog, 'forget'>;
   readonly turns: RedisConversationTurns;
+  readonly members: SessionMembers;
   readonly conversations: ConversationIndex;
   readonly usage: RedisUsageStore;
 }
@@ -74,8 +76,16 @@ export class RedisResponseStore extends ResponseStore {
     return this.redis.checkIfInDoubt();
   }
 
+  override save(tenant: Tenant, record: ResponseRecord): Promise<void> {
+    return this.parts.members.storing(tenant, record, () => this.store(tenant, record));
+  }
+
+  override create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
+    return this.parts.runs.create(tenant, record, bounds);
+  }
+
   /** When the parent was never stored or was freed meanwhile, the response is saved with its whole transcript. */
-  override async save(tenant: Tenant, record: ResponseRecord): Promise<void> {
+  private async store(tenant: Tenant, record: ResponseRecord): Promise<void> {
     const { conversation, parentId, sessionId } = record;
     if (conversation !== null) return this.parts.turns.save(tenant, record, conversation);
     const found = parentId === null ? undefined : this.parts.locators.find(tenant, parentId);
@@ -84,10 +94,6 @@ export class RedisResponseStore extends ResponseStore {
     const lock = place ?? sessionId;
     const isSaved = await this.insert(tenant, record, place === undefined ? null : parentId, lock);
     if (!isSaved) await this.insert(tenant, record, null, lock);
-  }
-
-  override create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    return this.parts.runs.create(tenant, record, bounds);
   }
 
   override start(attempt: Run): Promise<StartedRun | undefined> {

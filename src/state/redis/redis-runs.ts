@@ -32,6 +32,7 @@ import { identify, type RedisJobQueue } from './redis-job-queue.js';
 import type { RunEnds } from './run-ends.js';
 import { leaveCommands, type RunEntry, type RunIndex } from './run-index.js';
 import { run } from './script.js';
+import type { SessionMembers } from './session-members.js';
 import { CREATE_RUN, type Created } from './scripts/create-run.js';
 import { OPEN_RUN, type OpenRun, UNFINISHED } from './scripts/end-run.js';
 import { RUN_CONTEXT, type RunContext } from './scripts/run-context.js';
@@ -46,6 +47,7 @@ export interface RunParts {
   readonly log: RedisEventLog;
   readonly jobs: RedisJobQueue;
   readonly ends: RunEnds;
+  readonly members: SessionMembers;
   readonly clock: Clock;
   readonly maxContextBytes: number;
 }
@@ -60,7 +62,7 @@ export class RedisRuns {
 
   constructor(private readonly parts: RunParts) {}
 
-  /** Stores a queued response, and enqueues its job. Throws QueueFullError and StoreUnavailableError. */
+  /** Stores a queued response, and enqueues its job. Throws QueueFullError, SessionFullError and StoreUnavailableError. */
   async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
     const { redis, index, locators, jobs, clock } = this.parts;
     const { response, parentId, sessionId } = record;
@@ -71,9 +73,11 @@ export class RedisRuns {
     const entry = { tenant, lock: known ?? ownLock, responseKey: toKey(response.id) };
     await index.admit(entry, response.created_at, clock.now(), bounds);
     try {
-      const isLinked = known !== undefined && (await this.store(entry, record, parentId, job));
-      // The parent was never stored, or was freed meanwhile.
-      if (!isLinked) await this.store(entry, record, null, job);
+      await this.parts.members.storing(tenant, { ...record, expiresAt: NEVER }, async () => {
+        const isLinked = known !== undefined && (await this.store(entry, record, parentId, job));
+        // The parent was never stored, or was freed meanwhile.
+        if (!isLinked) await this.store(entry, record, null, job);
+      });
     } catch (error) {
       // If it was stored after all, the sweep finds it.
       await redis.write(...index.begun(entry)).catch(() => undefined);

@@ -30,6 +30,8 @@ export interface NewResponse extends OutputTexts {
   readonly id: string;
   readonly parentId: string | null;
   readonly sessionId: string;
+  /** Most responses that its session may have with this one, at a time in milliseconds since the epoch. */
+  readonly sessionRoom?: { readonly most: number; readonly now: number } | undefined;
   readonly status: string;
   readonly model: string;
   /** Unix seconds. */
@@ -49,6 +51,6 @@ export interface NewResponse extends OutputTexts {
 
 /**
  * What became of it. `saved`: also when it was stored before. `unlinked`: its parent is not stored. `changed`, `deleted`:
- * so is its conversation. Unless it was saved, nothing is stored.
+ * so is its conversation. `full`: its session. Unless it was saved, nothing is stored.
  */
-export type SaveOutcome = 'saved' | 'unlinked' | 'changed' | 'deleted';
+export type SaveOutcome = 'saved' | 'unlinked' | 'changed' | 'deleted' | 'full';

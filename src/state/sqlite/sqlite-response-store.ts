@@ -9,7 +9,13 @@ import type {
   StartedRun,
   UnfinishedResponse,
 } from '../background-record.js';
-import { ConversationChangedError, ContextTooLargeError, UnknownCursorError, WriteLockLostError } from '../errors.js';
+import {
+  ContextTooLargeError,
+  ConversationChangedError,
+  SessionFullError,
+  UnknownCursorError,
+  WriteLockLostError,
+} from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
 import type { Page, PageRequest } from '../page.js';
@@ -20,7 +26,7 @@ import { conversationLock } from '../write-lock.js';
 import type { DatabaseThread } from './database-thread.js';
 import { lookOf } from './look-of.js';
 import type { SqliteTombstones } from './sqlite-tombstones.js';
-import { toNewResponse } from './to-new-response.js';
+import { sessionRoom, toNewResponse } from './to-new-response.js';
 
 /** The life of background responses. */
 export interface Runs extends Pick<
@@ -177,8 +183,12 @@ export class SqliteResponseStore extends ResponseStore {
       if (session !== undefined) return true;
       throw new WriteLockLostError(lock);
     }
-    const outcome = await this.thread.call('save', toNewResponse(tenant, record, parentId));
+    const outcome = await this.thread.call('save', {
+      ...toNewResponse(tenant, record, parentId),
+      ...sessionRoom(record, this.clock),
+    });
     if (outcome === 'unlinked') return false;
+    if (outcome === 'full') throw new SessionFullError(record.sessionLimit ?? 0);
     if (conversation === null) return true;
     if (outcome !== 'saved') throw new ConversationChangedError(conversation.id, outcome === 'deleted');
     if (fence !== null) this.locks.release(tenant, lock, fence);

@@ -15,6 +15,7 @@ import {
   ConversationChangedError,
   QueueFullError,
   RunLostError,
+  SessionFullError,
   WriteLockLostError,
 } from '../errors.js';
 import type { Run } from '../event-log.js';
@@ -32,7 +33,7 @@ import type { NewEnd } from './operations/run-ends.js';
 import type { RunGate } from './run-gate.js';
 import type { SqliteEventLog } from './sqlite-event-log.js';
 import { toStoredJob, withId } from './sqlite-job-journal.js';
-import { toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
+import { sessionRoom, toNewResponse, toOutputTexts, toPlace } from './to-new-response.js';
 
 /** What SqliteRuns needs. */
 export interface SqliteRunsParts {
@@ -49,19 +50,25 @@ export interface SqliteRunsParts {
 export class SqliteRuns {
   constructor(private readonly parts: SqliteRunsParts) {}
 
-  /** Stores a queued response with its first events and its job. Throws QueueFullError. */
+  /** Stores a queued response with its first events and its job. Throws QueueFullError and SessionFullError. */
   async create(tenant: Tenant, record: QueuedRecord, bounds: QueueBounds): Promise<void> {
-    const { thread, jobs } = this.parts;
+    const { thread, jobs, clock } = this.parts;
     const { turn, isStream, opening, response, parentId } = record;
     const job = withId(record.job);
     const run = { turn, isStream, opening: toBatchColumns(opening), job: toStoredJob(job) };
     const whole = { ...record, given: [], origin: null, conversation: null, fence: null, expiresAt: NEVER };
     const store = (parent: string | null) =>
-      thread.call('createRun', toNewResponse(tenant, whole, parent, response.store), bounds, run);
+      thread.call(
+        'createRun',
+        { ...toNewResponse(tenant, whole, parent, response.store), ...sessionRoom(record, clock) },
+        bounds,
+        run,
+      );
     let outcome = await store(parentId);
     // The parent was never stored, or is gone: what came before is stored with the response.
     if (outcome === 'unlinked') outcome = await store(null);
     if (outcome === 'total' || outcome === 'perTenant') throw new QueueFullError(outcome);
+    if (outcome === 'full') throw new SessionFullError(record.sessionLimit ?? 0);
     jobs.add([job]);
   }
 

@@ -1,5 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import type { Tenant } from '../../access/index.js';
+import type { Clock } from '../../time/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
 import type { ResponseRecord } from '../response-record.js';
 import { toBody } from '../stored-response.js';
@@ -32,6 +33,14 @@ export function toNewResponse(
     ...toOutputTexts(record),
     conversation: conversation && toPlace(conversation),
   };
+}
+
+/** The room that the session of a record must have, if it has a limit. */
+export function sessionRoom(
+  { sessionLimit }: Pick<ResponseRecord, 'sessionLimit'>,
+  clock: Clock,
+): Pick<NewResponse, 'sessionRoom'> {
+  return sessionLimit === undefined ? {} : { sessionRoom: { most: sessionLimit, now: clock.now() } };
 }
 
 /** The output of a response, what was given in between, and what it has used. */

@@ -25,6 +25,8 @@ export type SaveValues = readonly [
   itemBodies: readonly string[],
   lock: string,
   usage: string | null,
+  sessionLimit: number | null,
+  now: Date,
 ];
 
 /** The values of SAVE_IN_CONVERSATION, in order. */
@@ -39,6 +41,8 @@ export type SaveInConversationValues = readonly [
 export interface SaveRow {
   readonly leased: boolean;
   readonly linked: boolean;
+  /** Whether its session has room for it. */
+  readonly has_room: boolean;
   /** Whether its conversation has the version that the turn has read. */
   readonly placed: boolean;
 }
@@ -47,13 +51,16 @@ export interface SaveRow {
 const LEASED = `($14::bigint IS NULL OR EXISTS (SELECT FROM lease))`;
 const LINKED = `($3::text IS NULL OR EXISTS (SELECT FROM parent))`;
 
+/** Whether the session has room, if it has a limit. It is asked once: whoever stores a response there meanwhile is waited for. */
+const HAS_ROOM = '(SELECT has_room FROM room)';
+
 /** What a response of a conversation does besides; it has no parent. */
 const IN_CONVERSATION = {
   /** Its place. Whoever changes the conversation meanwhile is waited for, and then it is not placed. */
   place: `place AS (
     UPDATE antiphon.conversations c SET version = c.version + 1, end_position = c.end_position + cardinality($15::text[]),
       items_size = c.items_size + $12
-    WHERE c.owner = $1 AND c.id = $20 AND c.version = $21 AND NOT c.is_deleted AND ${LEASED}
+    WHERE c.owner = $1 AND c.id = $22 AND c.version = $23 AND NOT c.is_deleted AND ${LEASED} AND ${HAS_ROOM}
     RETURNING c.id, c.end_position - cardinality($15::text[]) AS start
   ), `,
   /** The lock is released with it, which saves a round trip. */
@@ -67,7 +74,7 @@ const IN_CONVERSATION = {
     INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
     SELECT saved.owner, place.id, place.start + item.position - 1, item.kind = 'given', item.item_key, item.body
     FROM saved, place, unnest($15::text[], $16::text[], $17::text[]) WITH ORDINALITY AS item (kind, item_key, body, position)
-    WHERE item.kind <> 'input' OR item.item_key IS DISTINCT FROM $22
+    WHERE item.kind <> 'input' OR item.item_key IS DISTINCT FROM $24
   )`,
   placed: 'EXISTS (SELECT FROM place)',
 } as const;
@@ -82,8 +89,8 @@ const ALONE: Record<keyof typeof IN_CONVERSATION, string> = {
 };
 
 /**
- * Saves a response with its items in one round trip, if its parent is stored and its lease is the latest; both are
- * locked until the end of the statement. Idempotent, so that it can be repeated when a connection breaks.
+ * Saves a response with its items in one round trip, if its parent is stored, its lease is the latest and its session has room; they
+ * are locked until the end of the statement. Idempotent, so that it can be repeated when a connection breaks.
  */
 export const SAVE = prepared<SaveValues, SaveRow>('save', toSave(ALONE));
 
@@ -119,11 +126,13 @@ function toSave({
     SELECT FROM antiphon.session_locks WHERE owner = $1 AND session_id = $18 AND fence = $14 FOR SHARE
   ), parent AS MATERIALIZED (
     SELECT FROM antiphon.responses WHERE owner = $1 AND id = $3 FOR KEY SHARE
+  ), room AS MATERIALIZED (
+    SELECT $20::int IS NULL OR antiphon.has_session_room($1, $4, $2, $20::int, $21::timestamptz) AS has_room
   ), ${place}saved AS (
     INSERT INTO antiphon.responses
       (owner, id, parent_id, session_id, status, model, created_at, expires_at, labels, origin, size, items_size, body${columns})
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11, $12, $13${values}
-    WHERE ${LEASED} AND ${LINKED}
+    WHERE ${LEASED} AND ${LINKED} AND ${HAS_ROOM}
     ON CONFLICT DO NOTHING
     RETURNING owner, id
   ), member AS (
@@ -136,5 +145,5 @@ function toSave({
   ), used AS (
     ${insertUsage('$19', 'saved, ')}
   )${append}${release}
-  SELECT ${LEASED} AS leased, ${LINKED} AS linked, ${placed} AS placed`;
+  SELECT ${LEASED} AS leased, ${LINKED} AS linked, ${HAS_ROOM} AS has_room, ${placed} AS placed`;
 }

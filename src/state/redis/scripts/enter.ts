@@ -11,3 +11,21 @@ export const ENTER: Script = {
 redis.call('ZADD', KEYS[1], unpack(ARGV, 2))
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end`,
 };
+
+/**
+ * Adds an entry to an index that has room for it.
+ *
+ * KEYS[1]: a sorted set. ARGV: 1 most entries, 2 how long it is of use, ms, 3 score, 4 entry, then entries that are removed before.
+ * Returns 1, or 0 when there is no room.
+ */
+export const ENTER_BELOW: Script = {
+  name: 'enter-below',
+  text: `
+for first = 5, #ARGV, 1000 do redis.call('ZREM', KEYS[1], unpack(ARGV, first, math.min(first + 999, #ARGV))) end
+if not redis.call('ZSCORE', KEYS[1], ARGV[4]) then
+  if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+  redis.call('ZADD', KEYS[1], ARGV[3], ARGV[4])
+end
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 1`,
+};

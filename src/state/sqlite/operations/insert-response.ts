@@ -4,6 +4,7 @@ import { toKey, toLabels } from '../../keys.js';
 import type { NewResponse, SaveOutcome } from '../new-response.js';
 import { turnAppending, type TurnPlace } from './append-turn.js';
 import { bytesOf, itemEntering, toColumn, turnInput, turnOutput } from './response-items.js';
+import { memberCounting } from './sessions.js';
 import { tenantNumbers } from './tenants.js';
 import { usageRecording } from './usage.js';
 
@@ -86,12 +87,18 @@ export function responseInsertion(database: DatabaseSync) {
   const numberOf = responseNumbers(database);
   const store = responseStoring(database);
   const recordUsage = usageRecording(database);
+  const countMembers = memberCounting(database);
 
   return (record: NewResponse): Insertion => {
     const { parentId, conversation } = record;
     const owner = tenants.findOrCreate(record.tenant);
     const parent = parentId === null ? null : numberOf(owner, parentId);
     if (parent === undefined) return { outcome: 'unlinked' };
+    if (record.sessionRoom !== undefined) {
+      const { most, now } = record.sessionRoom;
+      const isFull = countMembers(owner, record.sessionId, now, most) >= most;
+      if (isFull) return { outcome: numberOf(owner, record.id) === undefined ? 'full' : 'saved' };
+    }
     let place = null;
     if (conversation !== null) {
       // A turn is appended once.

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { QueueBounds } from '../../background-record.js';
 import { toKey } from '../../keys.js';
 import type { BatchColumns, BatchRow } from '../../log-columns.js';
-import type { NewResponse } from '../new-response.js';
+import type { NewResponse, SaveOutcome } from '../new-response.js';
 import { joinPath, type PathRow, pathStatement } from './path.js';
 import type { EventLogOperations } from './event-log.js';
 import { responseInsertion } from './insert-response.js';
@@ -85,11 +85,11 @@ export function runOperations(
   };
   return {
     /** Stores a queued response with its first events and its job; or says which bound the queue has reached. */
-    createRun: (record: NewResponse, bounds: QueueBounds, run: NewRun): 'saved' | 'unlinked' | keyof QueueBounds => {
+    createRun: (record: NewResponse, bounds: QueueBounds, run: NewRun): SaveOutcome | keyof QueueBounds => {
       const full = isFull(tenants.find(record.tenant), bounds);
       if (full !== undefined) return full;
       const { outcome, response } = insertResponse(record);
-      if (response === undefined) return outcome === 'unlinked' ? 'unlinked' : 'saved';
+      if (response === undefined) return outcome;
       insert.run(response, run.turn, run.isStream ? 1 : 0);
       insertBatch(response, run.opening);
       addJobs([run.job]);

@@ -23,6 +23,13 @@ interface Member {
 const MEMBERS = `FROM session_responses s CROSS JOIN responses r ON r.response = s.response
     WHERE s.owner = ?1 AND s.session_id = ?2 AND r.expires_at > ?3`;
 
+/** Counts the visible responses of a session, no further than `most`. */
+export function memberCounting(database: DatabaseSync) {
+  const count = database.prepare(`SELECT count(*) AS members FROM (SELECT 1 ${MEMBERS} LIMIT ?4)`);
+  return (owner: number | null, sessionId: string, now: number, most: number): number =>
+    Number(count.get(owner, toKey(sessionId), now, most)?.['members']);
+}
+
 /** Forks and deletes sessions. */
 export function sessionOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
@@ -43,7 +50,7 @@ export function sessionOperations(database: DatabaseSync) {
       AND NOT EXISTS (SELECT 1 FROM session_responses s
         WHERE s.owner = r.owner AND s.session_id = r.session_id AND s.created_at = r.created_at AND s.id = r.id)`,
   );
-  const count = database.prepare(`SELECT count(*) AS members FROM (SELECT 1 ${MEMBERS} LIMIT ?4)`);
+  const countMembers = memberCounting(database);
 
   return {
     forkSession: (tenant: string, now: number, request: ForkRequest): ForkOutcome => {
@@ -82,6 +89,6 @@ export function sessionOperations(database: DatabaseSync) {
     },
 
     sessionHasAtLeast: (tenant: string, now: number, sessionId: string, responses: number): boolean =>
-      count.get(tenants.find(tenant), toKey(sessionId), now, responses)?.['members'] === responses,
+      countMembers(tenants.find(tenant), sessionId, now, responses) === responses,
   };
 }
