@@ -8,6 +8,7 @@ import {
   type OpenedConversation,
   type OpenOptions,
 } from '../conversation-store.js';
+import { UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { conversationLock } from '../write-lock.js';
 import { MemoryConversation, seenEntries } from './memory-conversation.js';
@@ -85,7 +86,13 @@ export class MemoryConversationStore extends ConversationStore {
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
-    return this.find(tenant, conversationId)?.page(page);
+    const conversation = this.find(tenant, conversationId);
+    if (conversation === undefined) return undefined;
+    const cursor = page.after ?? page.before;
+    if (cursor === undefined) return conversation.page(page, undefined);
+    const position = this.state.positionOf(conversation, cursor);
+    if (position === undefined) throw new UnknownCursorError(page);
+    return conversation.page(page, position);
   }
 
   override async item(

@@ -1,7 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import { estimateBytes, type Item } from '../../protocol/index.js';
 import type { ConversationRecord } from '../conversation-store.js';
-import { UnknownCursorError } from '../errors.js';
 import { interleave } from '../given-items.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import type { ResponseRecord } from '../response-record.js';
@@ -73,6 +72,11 @@ export class MemoryConversation implements Sortable {
     return this.shown.get(itemId)?.item;
   }
 
+  /** Where an item that clients see stands; of several with one id, the latest. */
+  positionOf(itemId: string): number | undefined {
+    return this.shown.get(itemId)?.position;
+  }
+
   /** The ids of the items that clients see. */
   get itemIds(): Iterable<string> {
     return this.shown.keys();
@@ -120,17 +124,12 @@ export class MemoryConversation implements Sortable {
     this.version += 1;
   }
 
-  /** A page of the items that clients see, which costs only its entries. Throws UnknownCursorError. */
-  page(request: PageRequest): Page<Item> {
-    const { after, before, limit } = request;
+  /** A page of the items that clients see, from the position of its cursor on; it costs only its entries. */
+  page(request: PageRequest, cursor: number | undefined): Page<Item> {
+    const { before, limit } = request;
     const step = isForward(request) ? 1 : -1;
-    const cursor = after ?? before;
     let index = step === 1 ? 0 : this.entries.length - 1;
-    if (cursor !== undefined) {
-      const entry = this.shown.get(cursor);
-      if (entry === undefined) throw new UnknownCursorError(request);
-      index = this.indexOf(entry.position) + step;
-    }
+    if (cursor !== undefined) index = step === 1 ? this.indexOf(cursor + 1) : this.indexOf(cursor) - 1;
     const data: Item[] = [];
     let bytes = 0;
     let hasMore = false;

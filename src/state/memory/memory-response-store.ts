@@ -192,6 +192,7 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override async purge(): Promise<boolean> {
+    this.state.purgeBookmarks();
     const now = this.clock.now();
     const expired: Node[] = [];
     for (const node of this.state.all()) {

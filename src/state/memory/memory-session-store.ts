@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import { type ForkOutcome, type ForkRequest, SessionStore } from '../session-store.js';
 import type { MemoryState } from './memory-state.js';
-import type { Node } from './node.js';
+import { isShared, type Node } from './node.js';
 
 /** Sessions of responses in memory. */
 export class MemorySessionStore extends SessionStore {
@@ -30,8 +30,9 @@ export class MemorySessionStore extends SessionStore {
 
   override async delete(tenant: Tenant, sessionId: string): Promise<boolean> {
     const members = this.membersOf(tenant, sessionId);
-    for (const node of members) this.state.leave(node, sessionId);
-    this.state.delete(members.filter(({ sessions }) => sessions?.size === 0));
+    const [own, shared] = [members.filter((node) => !isShared(node)), members.filter(isShared)];
+    for (const node of shared) this.state.leave(node, sessionId);
+    this.state.delete(own);
     // The remaining responses now belong to other sessions; cached copies are outdated.
     this.notices.announce(members.map(({ id }) => id));
     return members.length > 0;

@@ -1,12 +1,14 @@
-import type { Tenant } from '../../access/index.js';
+import { type Tenant, tenantKey } from '../../access/index.js';
 import type { Environment } from '../../config/index.js';
 import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import { StoreUnavailableError } from '../errors.js';
 import type { MovedEntry } from '../state-transfer.js';
+import { BOOKMARK_MS } from '../bookmark.js';
+import { Bookmarks } from './bookmarks.js';
 import { bytesOf, MemoryConversation, type NewEntry } from './memory-conversation.js';
 import { MemoryConversationIndex } from './memory-conversation-index.js';
-import { belongsTo, isContinuable, itemsOf, type Node, sessionsOf } from './node.js';
+import { belongsTo, type GoneNode, isContinuable, itemsOf, type Node, sessionsOf, toGone } from './node.js';
 import { findLast, type SmallList, toSortedList, withEntry, withoutEntry } from './small-list.js';
 import { SortedList } from './sorted-list.js';
 
@@ -38,6 +40,10 @@ export class MemoryState {
   /** A continued iteration: a new one would pass all deleted entries. */
   private oldest = this.written.values();
   private readonly indexes = new Map<Tenant, TenantIndex>();
+  /** By tenant and id. Not counted as bytes: each is small. */
+  private readonly goneNodes: Bookmarks<GoneNode>;
+  /** The positions of deleted items, by tenant, conversation and item. */
+  private readonly goneItems: Bookmarks<number>;
   /** Estimated bytes of everything, tombstones included. */
   private total = 0;
 
@@ -45,7 +51,10 @@ export class MemoryState {
     private readonly clock: Clock,
     private readonly notices: DeletionNotices,
     private readonly limits: MemoryLimits,
-  ) {}
+  ) {
+    this.goneNodes = new Bookmarks(clock, limits.MEMORY_MAX_RESPONSES);
+    this.goneItems = new Bookmarks(clock, limits.MEMORY_MAX_RESPONSES);
+  }
 
   get bytes(): number {
     return this.total;
@@ -74,6 +83,25 @@ export class MemoryState {
   find(tenant: Tenant, responseId: string, within?: string): Node | undefined {
     const node = this.stored(tenant, responseId);
     return node !== undefined && this.shows(node, within) ? node : undefined;
+  }
+
+  /** Where a response stood that was dropped or has expired, for BOOKMARK_MS. */
+  findGone(tenant: Tenant, responseId: string): GoneNode | undefined {
+    const node = this.stored(tenant, responseId);
+    if (node === undefined) return this.goneNodes.find(tenantKey(tenant, responseId));
+    const now = this.clock.now();
+    return node.expiresAt <= now && node.expiresAt > now - BOOKMARK_MS ? toGone(node) : undefined;
+  }
+
+  /** Where an item that clients see stands in its conversation, or stood BOOKMARK_MS ago at most. */
+  positionOf(conversation: MemoryConversation, itemId: string): number | undefined {
+    return conversation.positionOf(itemId) ?? this.goneItems.find(nameOf(conversation, itemId));
+  }
+
+  /** Forgets where responses and items stood that have been gone for BOOKMARK_MS. */
+  purgeBookmarks(): void {
+    this.goneNodes.purge();
+    this.goneItems.purge();
   }
 
   /** Whether a response is visible: live, not expired, and in the given session if any. */
@@ -171,6 +199,8 @@ export class MemoryState {
   /** Removes an item from a conversation. */
   removeFrom(conversation: MemoryConversation, itemId: string): void {
     const before = conversation.bytes;
+    const position = conversation.positionOf(itemId);
+    if (position !== undefined) this.goneItems.set(nameOf(conversation, itemId), position);
     this.conversations.removeItem(conversation, itemId);
     conversation.remove(itemId);
     this.rewrite(conversation, before);
@@ -237,6 +267,7 @@ export class MemoryState {
   drop(node: Node): void {
     const { tenant, id } = node;
     const index = this.indexOf(tenant);
+    this.goneNodes.set(tenantKey(tenant, id), toGone(node), Math.min(node.expiresAt, this.clock.now()));
     this.written.delete(node);
     index.nodes.delete(id);
     index.list.remove(node);
@@ -294,6 +325,10 @@ export class MemoryState {
     if (index === undefined) this.indexes.set(tenant, (index = new TenantIndex()));
     return index;
   }
+}
+
+function nameOf({ tenant, id }: MemoryConversation, itemId: string): string {
+  return tenantKey(tenant, JSON.stringify([id, itemId]));
 }
 
 function addTo(lists: Map<string, SmallList<Node>>, name: string, node: Node): void {

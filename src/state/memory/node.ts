@@ -1,11 +1,11 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item, StreamEvent } from '../../protocol/index.js';
+import type { Item, ResponseObject, StreamEvent } from '../../protocol/index.js';
 import type { LogNote } from '../event-log.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-record.js';
 import type { MemoryConversation } from './memory-conversation.js';
 import { entriesOf, type SmallList } from './small-list.js';
-import type { Sortable } from './sorted-list.js';
+import type { Sortable, SortedPlace } from './sorted-list.js';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -48,6 +48,21 @@ export interface Node extends Sortable, Pick<ResponseRecord, 'input' | 'sessionI
   alive: boolean;
 }
 
+/** What is remembered of a response that is gone: where it stood in its lists, and which they were. */
+export interface GoneNode extends SortedPlace {
+  readonly parentId: string | null;
+  readonly sessions: readonly string[];
+  readonly response: Pick<ResponseObject, 'model' | 'status' | 'created_at' | 'metadata'>;
+}
+
+/** What is remembered of a response when it goes. */
+export function toGone(node: Node): GoneNode {
+  const { id, createdAt, parent, response } = node;
+  const { model, status, created_at, metadata } = response;
+  const place = { id, createdAt, parentId: parent?.id ?? null, sessions: [...sessionsOf(node)] };
+  return { ...place, response: { model, status, created_at, metadata } };
+}
+
 /** Whether others may continue a response and refer to its items: not if it was stored only to be polled. */
 export function isContinuable({ run }: Node): boolean {
   return run?.isContinuable ?? true;
@@ -87,6 +102,11 @@ export function isInConversation(node: Node): boolean {
 /** The sessions of a response. */
 export function sessionsOf({ sessions, sessionId }: Node): Iterable<string> {
   return sessions ?? [sessionId];
+}
+
+/** Whether a response belongs to several sessions. */
+export function isShared({ sessions }: Node): boolean {
+  return sessions !== undefined && sessions.size > 1;
 }
 
 /** Whether a response belongs to a session. */

@@ -19,10 +19,15 @@ describe('a sorted list', () => {
       expect([...list]).toEqual(expected);
       expect(list.size).toBe(expected.length);
       expect(gone.some((one) => one !== undefined && list.has(one))).toBe(false);
-      const find = (id: string) => expected.find((one) => one.id === id);
-      const { data } = list.page({ limit: 5, order: 'asc' }, find, () => true);
+      const { data } = list.page({ limit: 5, order: 'asc' }, undefined, () => true);
       expect(data).toEqual(expected.slice(0, 5));
-      expect(list.page({ limit: 5, order: 'desc' }, find, () => true).data).toEqual(expected.slice(-5).reverse());
+      const latest = list.page({ limit: 5, order: 'desc' }, undefined, () => true);
+      expect(latest.data).toEqual(expected.slice(-5).reverse());
+      const from = gone[1];
+      const newer = list.page({ limit: 400, order: 'asc' }, from, () => true).data;
+      const older = list.page({ limit: 400, order: 'desc' }, from, () => true).data;
+      expect([...older.toReversed(), ...newer]).toEqual(expected);
+      expect(newer.every(({ id }) => id > (from?.id ?? ''))).toBe(true);
     }
     list.add(entry(7));
     expect([...list]).toEqual([entry(7)]);

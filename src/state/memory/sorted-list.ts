@@ -1,4 +1,3 @@
-import { UnknownCursorError } from '../errors.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 
 /** An entry that is listed in the order of creation. */
@@ -8,6 +7,9 @@ export interface Sortable {
   readonly createdAt: number;
   readonly bytes: number;
 }
+
+/** A place in the order, which no entry needs to have. */
+export type SortedPlace = Pick<Sortable, 'id' | 'createdAt'>;
 
 /** A list ordered by time of creation, then by id. Always sorted, so that a page costs only its entries. */
 export class SortedList<T extends Sortable> implements Iterable<T> {
@@ -54,19 +56,16 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
     return undefined;
   }
 
-  /**
-   * A page of the entries that `shows` accepts; `find` looks up a cursor. Throws UnknownCursorError for a cursor that
-   * is not in this list or not shown.
-   */
-  page(request: PageRequest, find: (id: string) => T | undefined, shows: (entry: T) => boolean): Page<T> {
-    const { after, before, limit } = request;
+  /** A page of the entries that `shows` accepts, from the place of its cursor on. */
+  page(request: PageRequest, cursor: SortedPlace | undefined, shows: (entry: T) => boolean): Page<T> {
+    const { before, limit } = request;
     const step = isForward(request) ? 1 : -1;
-    const cursor = after ?? before;
     let index = step === 1 ? this.head : this.entries.length - 1;
     if (cursor !== undefined) {
-      const entry = find(cursor);
-      if (entry === undefined || !this.has(entry) || !shows(entry)) throw new UnknownCursorError(request);
-      index = this.positionOf(entry) + step;
+      const position = this.positionOf(cursor);
+      const next = this.entries[position];
+      const isEntry = next !== undefined && !isBefore(cursor, next);
+      index = step === 1 && !isEntry ? position : position + step;
     }
     const data: T[] = [];
     let bytes = 0;
@@ -91,7 +90,7 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
   }
 
   /** The index of an entry, or where to insert it. New ones usually come last. */
-  private positionOf(entry: T): number {
+  private positionOf(entry: SortedPlace): number {
     const last = this.entries.at(-1);
     if (last === undefined || isBefore(last, entry)) return this.entries.length;
     let low = this.head;
@@ -105,7 +104,7 @@ export class SortedList<T extends Sortable> implements Iterable<T> {
   }
 }
 
-function isBefore(left: Sortable, right: Sortable): boolean {
+function isBefore(left: SortedPlace, right: SortedPlace): boolean {
   if (left.createdAt !== right.createdAt) return left.createdAt < right.createdAt;
   return left.id < right.id;
 }
