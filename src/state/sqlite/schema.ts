@@ -2,7 +2,7 @@
 export const APPLICATION_ID = 0x416e7469;
 
 /** The version of the schema below: the `user_version` of a file. A file with a greater one is refused. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /**
  * The steps that lead to the schema, by the version that each one makes. Texts of users and clients are stored as
@@ -160,5 +160,31 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX usage_by_tenant ON usage (owner_key, ended_at);
   CREATE INDEX usage_by_time ON usage (ended_at);
+  `,
+  `
+  -- Where responses stood in their lists that were deleted or have expired. labels, sessions: JSON.
+  CREATE TABLE bookmarks (
+    owner INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    parent_id TEXT,
+    model TEXT NOT NULL,
+    status TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    sessions TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (owner, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX bookmarks_by_expiry ON bookmarks (expires_at);
+
+  -- Where items stood in their conversations that were deleted.
+  CREATE TABLE item_bookmarks (
+    conversation INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (conversation, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX item_bookmarks_by_expiry ON item_bookmarks (expires_at);
   `,
 ];

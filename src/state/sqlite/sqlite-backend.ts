@@ -63,7 +63,7 @@ export class SqliteBackend extends StateBackend {
     const gate = new RunGate();
     const log = new SqliteEventLog(thread, gate, this.runNotices, clock);
     const jobs = new InProcessJobQueue(clock, new SqliteJobJournal(thread));
-    const conversations = new SqliteConversationStore(thread, locks, maxContextBytes);
+    const conversations = new SqliteConversationStore(thread, locks, clock, maxContextBytes);
     const tombstones = new SqliteTombstones(thread, this.notices, clock);
     const runs = new SqliteRuns({ thread, locks, log, jobs, gate, clock, maxContextBytes });
     this.responses = new SqliteResponseStore(

@@ -8,6 +8,7 @@ import {
   type OpenedConversation,
   type OpenOptions,
 } from '../conversation-store.js';
+import type { Clock } from '../../time/index.js';
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import type { InProcessLock } from '../in-process/in-process-lock.js';
 import { isForward, type Page, type PageRequest } from '../page.js';
@@ -28,6 +29,7 @@ export class SqliteConversationStore extends ConversationStore {
   constructor(
     private readonly thread: DatabaseThread,
     private readonly locks: InProcessLock,
+    private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
     super();
@@ -109,6 +111,7 @@ export class SqliteConversationStore extends ConversationStore {
       cursor ?? null,
       isForward(page) ? 'ASC' : 'DESC',
       page.limit,
+      this.clock.now(),
     );
     if (outcome === 'not found') return undefined;
     if (outcome === 'no cursor') throw new UnknownCursorError(page);
@@ -135,7 +138,7 @@ export class SqliteConversationStore extends ConversationStore {
     const outcome = await this.change(
       tenant,
       conversationId,
-      () => this.thread.call('deleteConversationItem', tenant, conversationId, itemId),
+      () => this.thread.call('deleteConversationItem', tenant, conversationId, itemId, this.clock.now()),
       (result) => typeof result === 'object',
     );
     if (outcome === 'locked') return { refused: 'locked' };

@@ -40,12 +40,12 @@ export class SqliteTombstones {
 
   /** Frees the next batch of expired responses; false when there are no more. Throws StoreUnavailableError. */
   async sweep(): Promise<boolean> {
-    const { ids, numbers, last } = await this.thread.call('sweep', this.clock.now(), this.position, BATCH);
+    const { ids, numbers, last, hasMore } = await this.thread.call('sweep', this.clock.now(), this.position, BATCH);
     // Set first: an error must not block the following ones.
     this.position = last ?? this.position;
     this.notices.announce(ids);
     await this.free(numbers);
-    if (numbers.length === BATCH) return true;
+    if (hasMore) return true;
     this.sweeps += 1;
     if (this.sweeps % SWEEPS_IN_A_ROUND === 0) this.position = BEGINNING;
     return false;

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { toKey } from '../../keys.js';
 import type { ItemText } from '../new-response.js';
 import { turnAppending } from './append-turn.js';
+import { bookmarking } from './bookmarks.js';
 import { readPage, type TextPage } from './bounded-page.js';
 import { bytesOf, turnInput } from './response-items.js';
 import { tenantNumbers } from './tenants.js';
@@ -36,6 +37,7 @@ interface Found extends ConversationRow {
 export function conversationOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
   const appendItems = turnAppending(database);
+  const { bookmarkItem, findItemBookmark, forgetItemBookmarks } = bookmarking(database);
   const select = database.prepare(
     `SELECT c.* FROM tenants t JOIN conversations c ON c.owner = t.owner WHERE t.key = ? AND c.id = ? AND c.is_deleted = 0`,
   );
@@ -67,7 +69,7 @@ export function conversationOperations(database: DatabaseSync) {
   const deleteShown = database.prepare(
     `DELETE FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position IN (
       SELECT position FROM conversation_items WHERE owner = ? AND key = ? AND conversation = ?
-    ) RETURNING octet_length(body) AS size`,
+    ) RETURNING position, octet_length(body) AS size`,
   );
   const shrink = database.prepare(
     'UPDATE conversations SET version = version + 1, items_size = items_size - ? WHERE conversation = ?',
@@ -92,7 +94,10 @@ export function conversationOperations(database: DatabaseSync) {
   const forget = (conversation: number, most: number): number => {
     if (needed.get(conversation) !== undefined) return 0;
     const freed = Number(freeItems.run(conversation, most).changes);
-    if (freed < most) free.run(conversation);
+    if (freed < most) {
+      forgetItemBookmarks(conversation);
+      free.run(conversation);
+    }
     return freed;
   };
 
@@ -164,11 +169,15 @@ export function conversationOperations(database: DatabaseSync) {
       cursor: string | null,
       direction: 'ASC' | 'DESC',
       limit: number,
+      now: number,
     ): TextPage | 'not found' | 'no cursor' => {
       const found = find(tenant, id);
       if (found === undefined) return 'not found';
       const edge = direction === 'ASC' ? -1 : Number.MAX_SAFE_INTEGER;
-      const position = cursor === null ? edge : shownItem(found, cursor)?.position;
+      const position =
+        cursor === null
+          ? edge
+          : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now));
       if (position === undefined) return 'no cursor';
       return readPage(pages[direction].iterate(found.conversation, position), limit);
     },
@@ -183,12 +192,15 @@ export function conversationOperations(database: DatabaseSync) {
       tenant: string,
       id: string,
       itemId: string,
+      now: number,
     ): ConversationRow | 'not found' | 'item not found' => {
       const found = find(tenant, id);
       if (found === undefined) return 'not found';
       const { owner, conversation } = found;
-      const gone = deleteShown.all(conversation, owner, toKey(itemId), conversation);
+      const key = toKey(itemId);
+      const gone = deleteShown.all(conversation, owner, key, conversation);
       if (gone.length === 0) return 'item not found';
+      bookmarkItem(conversation, key, Math.max(...gone.map((row) => Number(row['position']))), now);
       shrink.run(
         gone.reduce((size, row) => size + Number(row['size']), 0),
         conversation,

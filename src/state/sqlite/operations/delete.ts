@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../../keys.js';
+import { bookmarking } from './bookmarks.js';
 import { leaving, MEMBER, type MemberRow } from './leave-sessions.js';
 import { tenantNumbers } from './tenants.js';
 import { type Look, lookValues, SUBTREE, VISIBLE } from './visible.js';
@@ -15,6 +16,8 @@ export interface GoneResponses {
 export interface Swept extends GoneResponses {
   /** The last of them: the next sweep begins behind it; null without any. */
   readonly last: SweepPosition | null;
+  /** Whether there may be more to do. */
+  readonly hasMore: boolean;
 }
 
 /** A place in the order of expiry. */
@@ -27,6 +30,7 @@ export interface SweepPosition {
 export function deleteOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
   const leave = leaving(database);
+  const { bookmarkDeleted, bookmarkExpired, purgeBookmarks } = bookmarking(database);
   // By their numbers: not by an index.
   const hide = database.prepare(
     `WITH RECURSIVE ${SUBTREE}
@@ -41,18 +45,26 @@ export function deleteOperations(database: DatabaseSync) {
     delete: (look: Look, id: string, cascade: boolean): GoneResponses => {
       const values = [...lookValues(tenants, look), toKey(id), cascade ? 1 : 0];
       const gone = hide.all(...values) as unknown as MemberRow[];
-      gone.forEach(leave);
+      for (const row of gone) {
+        bookmarkDeleted(row.response, look.now);
+        leave(row);
+      }
       return { ids: gone.map((row) => row.id), numbers: gone.map(({ response }) => response) };
     },
 
-    /** The next responses that have expired; those that were deleted before are not among the ids. */
+    /** The next responses that have expired; those that were deleted before are not among the ids. Forgets old bookmarks. */
     sweep: (now: number, { expiresAt, response }: SweepPosition, limit: number): Swept => {
       const rows = expired.all(now, expiresAt, response, limit) as unknown as MemberRow[];
-      rows.forEach(leave);
+      for (const row of rows) {
+        bookmarkExpired(row.response, now);
+        leave(row);
+      }
+      const hasMore = purgeBookmarks(now, limit) || rows.length === limit;
       const last = rows.at(-1);
       return {
         ids: rows.filter((row) => row.expires_at > 0).map(({ id }) => id),
         numbers: rows.map((row) => row.response),
+        hasMore,
         last: last === undefined ? null : { expiresAt: last.expires_at, response: last.response },
       };
     },

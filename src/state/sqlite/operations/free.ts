@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../../keys.js';
 import { readItems } from '../../stored-response.js';
+import { bookmarking } from './bookmarks.js';
 import { leaving, MEMBER, type MemberRow } from './leave-sessions.js';
 
 /** A response that is freed. */
@@ -20,18 +21,20 @@ export function freeOperations(database: DatabaseSync) {
   );
   const leaveItem = database.prepare('DELETE FROM item_places WHERE owner = ? AND key = ? AND response = ?');
   const leave = leaving(database);
+  const { bookmarkExpired } = bookmarking(database);
   const unlabel = database.prepare('DELETE FROM labels WHERE response = ?');
   const endRun = database.prepare('DELETE FROM runs WHERE response = ?');
   const dropLog = database.prepare('DELETE FROM event_log WHERE response = ?');
 
   /** The number of its parent, which may be free now; null if there is none, or if it is still needed. */
   const freeOne = (response: number, now: number): number | null => {
+    // It may have expired since the last sweep.
+    bookmarkExpired(response, now);
     const row = free.get(response, now) as unknown as FreedRow | undefined;
     if (row === undefined) return null;
     for (const { id } of [...readItems(row.input), ...readItems(row.output)]) {
       leaveItem.run(row.owner, toKey(id), response);
     }
-    // It may have expired since the last sweep.
     leave(row);
     unlabel.run(response);
     if (endRun.run(response).changes > 0) dropLog.run(response);

@@ -1,9 +1,11 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
+import { type Bookmark, wasListed } from '../../bookmark.js';
 import { toKey, toLabels } from '../../keys.js';
 import type { PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter, type TreeBounds } from '../../response-graph.js';
 import type { StoredResponse } from '../../stored-response.js';
+import { bookmarking } from './bookmarks.js';
 import { type PageOutcome, type PageSource, responsePages, withinBounds } from './page.js';
 import { tenantNumbers } from './tenants.js';
 import { CONTINUING, type Look, type LookValues, lookValues, VISIBLE } from './visible.js';
@@ -19,6 +21,9 @@ export interface TreeRow extends StoredResponse {
   /** Visible children, counted up to one more than the limit of the tree. */
   readonly children: number;
 }
+
+/** Whether a list around a response `?4` had one that is gone, given that it belongs to the session of the look-up. */
+type Had = (values: LookValues, response: number, gone: Bookmark) => boolean;
 
 type NodeRow = Pick<TreeRow, 'response' | 'parent'> & { readonly size: number };
 
@@ -45,6 +50,7 @@ const RELATIVES: Readonly<Record<Relatives, string>> = {
 export function graphOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
   const pageOf = responsePages(database);
+  const { findBookmark } = bookmarking(database);
   const find = database.prepare(`SELECT r.response FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
   const count = database.prepare(
     `WITH RECURSIVE walk (response) AS (
@@ -65,6 +71,28 @@ export function graphOperations(database: DatabaseSync) {
   );
   const sizeOf = database.prepare('SELECT response, NULL AS parent, size FROM responses WHERE response = ?');
   const select = database.prepare('SELECT body, status, output FROM responses WHERE response = ?');
+
+  const keyOf = database.prepare('SELECT id FROM responses WHERE response = ?');
+  const parentOf = database.prepare(
+    'SELECT parent.id FROM responses r JOIN responses parent ON parent.response = r.parent WHERE r.response = ?',
+  );
+  const parentOfKey = database.prepare(
+    'SELECT parent.id FROM responses r JOIN responses parent ON parent.response = r.parent WHERE r.owner = ? AND r.id = ?',
+  );
+  const had: Readonly<Record<Relatives, Had>> = {
+    children: (_, response, gone) => gone.parentKey === keyOf.get(response)?.['id'],
+    siblings: (_, response, gone) => gone.parentKey !== null && gone.parentKey === parentOf.get(response)?.['id'],
+    leaves: ([owner, now], response, gone) => {
+      const key = keyOf.get(response)?.['id'];
+      let { parentKey } = gone;
+      for (let climbed = 0; parentKey !== null && climbed < GRAPH_MAX_RESPONSES; climbed += 1) {
+        if (parentKey === key) return true;
+        const stored = parentOfKey.get(owner, parentKey)?.['id'] as string | undefined;
+        parentKey = stored ?? findBookmark(owner, parentKey, now)?.parentKey ?? null;
+      }
+      return false;
+    },
+  };
 
   const findNumber = (values: LookValues, id: string): number | undefined =>
     find.get(...values, toKey(id))?.['response'] as number | undefined;
@@ -105,7 +133,13 @@ export function graphOperations(database: DatabaseSync) {
         const walked = count.get(...values, response, GRAPH_MAX_RESPONSES + 1)?.['responses'] as number;
         if (walked > GRAPH_MAX_RESPONSES) return 'too large';
       }
-      return pageOf({ rows: RELATIVES[relatives], order: 'r', values: [...values, response] }, page);
+      const source: PageSource = {
+        rows: RELATIVES[relatives],
+        order: 'r',
+        values: [...values, response],
+        had: (gone) => wasListed(gone, toFilter(look)) && had[relatives](values, response, gone),
+      };
+      return pageOf(source, page);
     },
 
     /** From the earliest visible ancestor on, the root first; undefined when the response is not found. */
@@ -122,8 +156,9 @@ export function graphOperations(database: DatabaseSync) {
 /** The responses of a tenant that match a filter: from the shortest list that there is of them. */
 function filtered(owner: number, tenant: string, now: number, filter: ResponseFilter): PageSource {
   const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
-  const values: [number, ...SQLInputValue[]] = [owner, now, sessionId === undefined ? null : toKey(sessionId)];
-  const [label, ...labels] = toLabels(toKey(tenant), metadata ?? {});
+  const values: [number, number, ...SQLInputValue[]] = [owner, now, sessionId === undefined ? null : toKey(sessionId)];
+  const searched = toLabels(toKey(tenant), metadata ?? {});
+  const [label, ...labels] = searched;
   let [tables, order, condition] = ['responses r', 'r', VISIBLE];
   const where = (text: (value: string) => string, value: SQLInputValue | undefined): void => {
     if (value === undefined) return;
@@ -145,5 +180,10 @@ function filtered(owner: number, tenant: string, now: number, filter: ResponseFi
   where((value) => `r.status = ${value}`, status);
   where((value) => `${order}.created_at >= ${value}`, createdFrom);
   where((value) => `${order}.created_at < ${value}`, createdBefore);
-  return { rows: `FROM ${tables} WHERE ${condition}`, order, values };
+  const had = (gone: Bookmark): boolean => wasListed(gone, filter, searched);
+  return { rows: `FROM ${tables} WHERE ${condition}`, order, values, had };
+}
+
+function toFilter({ within }: Look): ResponseFilter {
+  return within === null ? {} : { sessionId: within };
 }

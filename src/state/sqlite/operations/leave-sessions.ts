@@ -13,6 +13,13 @@ export interface MemberRow {
 /** The columns of a MemberRow. */
 export const MEMBER = 'response, owner, id, session_id, created_at, expires_at';
 
+/** The sessions of response `r`, JSON. */
+export const SESSIONS = `(SELECT json_group_array(session_id) FROM (
+    SELECT s.session_id FROM session_responses s
+    WHERE s.owner = r.owner AND s.session_id = r.session_id AND s.created_at = r.created_at AND s.id = r.id
+    UNION
+    SELECT f.session_id FROM session_responses f WHERE f.response = r.response AND f.is_fork = 1))`;
+
 /** Takes responses out of all their sessions. */
 export function leaving(database: DatabaseSync) {
   const leaveOwn = database.prepare(

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 import type { StoredJob } from './jobs.js';
+import { SESSIONS } from './leave-sessions.js';
 import { tenantNumbers } from './tenants.js';
 
 /** Most rows that are read at once, and most characters, unless one row alone has more. */
@@ -72,14 +73,8 @@ export function moveOutOperations(database: DatabaseSync) {
   const responses = database.prepare(
     `SELECT r.response, r.session_id, r.status, r.expires_at, r.origin, r.body, r.inherited, r.input, r.output,
       r.output_with_given, p.id AS parent_id, CASE WHEN p.id LIKE ' %' THEN p.body END AS parent_body,
-      ${bodyOfDigest('r.session_id')} AS session_body, c.id AS conversation_id, r.conversation_end, (
-        SELECT json_group_array(session_id) FROM (
-          SELECT s.session_id FROM session_responses s
-          WHERE s.owner = r.owner AND s.session_id = r.session_id AND s.created_at = r.created_at AND s.id = r.id
-          UNION
-          SELECT f.session_id FROM session_responses f WHERE f.response = r.response AND f.is_fork = 1
-        )
-      ) AS sessions, b.turn, b.is_stream, b.attempts, b.log_expires_at
+      ${bodyOfDigest('r.session_id')} AS session_body, c.id AS conversation_id, r.conversation_end,
+      ${SESSIONS} AS sessions, b.turn, b.is_stream, b.attempts, b.log_expires_at
     FROM responses r LEFT JOIN responses p ON p.response = r.parent LEFT JOIN runs b ON b.response = r.response
       LEFT JOIN conversations c ON c.conversation = r.conversation
     WHERE +r.owner = ?1 AND r.response > ?2 ORDER BY r.response`,

@@ -1,8 +1,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
+import type { Bookmark } from '../../bookmark.js';
 import { toKey } from '../../keys.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../../page.js';
 import type { StoredResponse } from '../../stored-response.js';
+import { bookmarking } from './bookmarks.js';
 
 /** A set of responses as SQL, for paging. */
 export interface PageSource {
@@ -10,8 +12,10 @@ export interface PageSource {
   readonly rows: string;
   /** The table whose `created_at` and `id` give the order. */
   readonly order: string;
-  /** The values of `?1` and so on; the first is the number of the tenant. */
-  readonly values: readonly [owner: number, ...SQLInputValue[]];
+  /** The values of `?1` and so on; the first are the number of the tenant and the time. */
+  readonly values: readonly [owner: number, now: number, ...SQLInputValue[]];
+  /** Whether the set had a response that is gone. */
+  readonly had: (gone: Bookmark) => boolean;
 }
 
 /** A page, or why there is none. */
@@ -40,7 +44,15 @@ export function responsePages(database: DatabaseSync) {
     return row && [row['created_at'] as number, id];
   };
 
-  return ({ rows, order, values }: PageSource, page: PageRequest): PageOutcome => {
+  const { findBookmark } = bookmarking(database);
+  /** Where it had one that is gone. */
+  const gonePlaceOf = ({ values: [owner, now], had }: PageSource, id: string): ReturnType<typeof placeOf> => {
+    const gone = findBookmark(owner, id, now);
+    return gone !== undefined && had(gone) ? [gone.createdAt, id] : undefined;
+  };
+
+  return (source: PageSource, page: PageRequest): PageOutcome => {
+    const { rows, order, values } = source;
     const { limit, after, before } = page;
     const cursor = after ?? before;
     const [comparison, direction] = isForward(page) ? ['>', 'ASC'] : ['<', 'DESC'];
@@ -48,9 +60,11 @@ export function responsePages(database: DatabaseSync) {
     const limited = [...values, limit + 1];
     let behind = '';
     if (cursor !== undefined) {
-      const place = placeOf(values[0], toKey(cursor));
-      const found = prepare(`SELECT 1 ${rows} AND ${order}.created_at = ?${next} AND ${order}.id = ?${next + 1}`);
-      if (place === undefined || found.get(...values, ...place) === undefined) return 'unknown cursor';
+      const stored = placeOf(values[0], toKey(cursor));
+      const find = prepare(`SELECT 1 ${rows} AND ${order}.created_at = ?${next} AND ${order}.id = ?${next + 1}`);
+      const isShown = stored !== undefined && find.get(...values, ...stored) !== undefined;
+      const place = isShown ? stored : gonePlaceOf(source, toKey(cursor));
+      if (place === undefined) return 'unknown cursor';
       behind = ` AND (${order}.created_at, ${order}.id) ${comparison} (?${next + 1}, ?${next + 2})`;
       limited.push(...place);
     }

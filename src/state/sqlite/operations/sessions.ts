@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../../keys.js';
 import type { ForkOutcome, ForkRequest } from '../../session-store.js';
+import { bookmarking } from './bookmarks.js';
 import type { GoneResponses } from './delete.js';
 import { tenantNumbers } from './tenants.js';
 
@@ -33,6 +34,7 @@ export function memberCounting(database: DatabaseSync) {
 /** Forks and deletes sessions. */
 export function sessionOperations(database: DatabaseSync) {
   const tenants = tenantNumbers(database);
+  const { bookmarkDeleted } = bookmarking(database);
   const some = database.prepare(`SELECT 1 ${MEMBERS} LIMIT 1`);
   const find = database.prepare(`SELECT s.created_at, s.id ${MEMBERS} AND s.id = ?4`);
   const upTo = database.prepare(
@@ -82,6 +84,7 @@ export function sessionOperations(database: DatabaseSync) {
       const gone = members.filter(
         ({ response }) => isVisible.get(response, now) !== undefined && hide.run(response).changes > 0,
       );
+      for (const { response } of gone) bookmarkDeleted(response, now, [key]);
       return {
         gone: { ids: gone.map(({ id }) => id), numbers: gone.map(({ response }) => response) },
         members: members.map(({ id }) => id),
