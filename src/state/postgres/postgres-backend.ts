@@ -60,7 +60,7 @@ export class PostgresBackend extends StateBackend {
     this.listener = new NoticeListener(settings, this.notices, this.runNotices, this.log, clock);
     const runs = new PostgresRuns(this.database, this.log, this.jobs, clock, settings.CONTEXT_MAX_BYTES);
     this.locks = new PostgresWriteLock(this.database);
-    this.conversations = new PostgresConversationStore(this.database, this.locks, settings.CONTEXT_MAX_BYTES);
+    this.conversations = new PostgresConversationStore(this.database, this.locks, clock, settings.CONTEXT_MAX_BYTES);
     this.responses = new PostgresResponseStore(
       this.database,
       tombstones,

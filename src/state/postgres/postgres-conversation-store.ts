@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Item } from '../../protocol/index.js';
+import type { Clock } from '../../time/index.js';
 import {
   type ConversationContext,
   type ConversationRecord,
@@ -50,6 +51,7 @@ export class PostgresConversationStore extends ConversationStore {
   constructor(
     private readonly database: Database,
     private readonly locks: PostgresWriteLock,
+    private readonly clock: Clock,
     private readonly maxContextBytes: number,
   ) {
     super();
@@ -149,6 +151,7 @@ export class PostgresConversationStore extends ConversationStore {
       ...namesOf(tenant, conversationId),
       cursor === undefined ? null : toKey(cursor),
       limit + 1,
+      new Date(this.clock.now()),
     ] as const;
     const rows = await this.database.repeatable(conversationItems(page), values);
     if (rows[0] === undefined) return undefined;
@@ -176,7 +179,7 @@ export class PostgresConversationStore extends ConversationStore {
     itemId: string,
   ): Promise<ConversationRecord | ConversationRefusal> {
     const lock = toKey(conversationLock(conversationId));
-    const values = [...namesOf(tenant, conversationId), lock, toKey(itemId)] as const;
+    const values = [...namesOf(tenant, conversationId), lock, toKey(itemId), new Date(this.clock.now())] as const;
     for (;;) {
       const [row] = await this.database.query(DELETE_ITEM, values);
       if (row === undefined) return { refused: 'not_found' };

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
-import type { Clock } from '../../time/index.js';
+import { type Clock, type MaybePromise } from '../../time/index.js';
+import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import {
@@ -12,13 +13,16 @@ import {
 } from '../response-graph.js';
 import { readResponse } from '../stored-response.js';
 import type { Database } from './database.js';
-import { toKey } from '../keys.js';
+import { toKey, toLabels } from '../keys.js';
+import { FIND_BOOKMARK, IS_BELOW, PARENT } from './statements/bookmarks.js';
 import { CHILDREN, filtered, LEAVES, type PageSource, SIBLINGS, toPage } from './statements/page.js';
 import { TREE, type TreeRow } from './statements/tree.js';
 import { viewerOf } from './viewer.js';
 
 type ResponsePage = Page<ResponseObject>;
 type Source = Omit<PageSource, 'values'>;
+/** Whether a list had a response that is gone. */
+type Had = (gone: Bookmark) => MaybePromise<boolean>;
 
 /** Lists and trees of responses in PostgreSQL, each in one round trip. */
 export class PostgresResponseGraph extends ResponseGraph {
@@ -30,20 +34,30 @@ export class PostgresResponseGraph extends ResponseGraph {
   }
 
   override async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
-    const found = await this.page(filtered(toKey(tenant), new Date(this.clock.now()), filter), page);
+    const key = toKey(tenant);
+    const labels = toLabels(key, filter.metadata ?? {});
+    const source = filtered(key, new Date(this.clock.now()), filter);
+    const found = await this.page(source, page, (gone) => wasListed(gone, filter, labels));
     return found ?? { data: [], hasMore: false };
   }
 
   override children(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
-    return this.around(CHILDREN, tenant, responseId, page, within);
+    return this.around(CHILDREN, tenant, responseId, page, within, (gone) => gone.parentKey === toKey(responseId));
   }
 
   override siblings(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
-    return this.around(SIBLINGS, tenant, responseId, page, within);
+    return this.around(SIBLINGS, tenant, responseId, page, within, async ({ parentKey }) => {
+      const [row] = await this.database.repeatable(PARENT, [toKey(tenant), toKey(responseId)]);
+      return parentKey !== null && parentKey === row?.parent_id;
+    });
   }
 
   override leaves(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
-    return this.around(LEAVES, tenant, responseId, page, within);
+    return this.around(LEAVES, tenant, responseId, page, within, async ({ parentKey }) => {
+      if (parentKey === null) return false;
+      const [row] = await this.database.repeatable(IS_BELOW, [toKey(tenant), parentKey, toKey(responseId)]);
+      return row?.is_below === true;
+    });
   }
 
   override async tree(
@@ -64,21 +78,44 @@ export class PostgresResponseGraph extends ResponseGraph {
     responseId: string,
     page: PageRequest,
     within: string | undefined,
+    had: Had,
   ): Promise<ResponsePage | undefined> {
-    return this.page({ ...source, values: [...viewerOf(tenant, this.clock, within), toKey(responseId)] }, page);
+    const values = [...viewerOf(tenant, this.clock, within), toKey(responseId)] as const;
+    const filter = within === undefined ? {} : { sessionId: within };
+    return this.page({ ...source, values }, page, (gone) => wasListed(gone, filter) && had(gone));
   }
 
-  private async page(source: PageSource, page: PageRequest): Promise<ResponsePage | undefined> {
-    const { statement, values } = toPage(source, page);
+  /** In one round trip, unless what the cursor names is gone. `gone`: that, once it is known that the source had it. */
+  private async page(
+    source: PageSource,
+    page: PageRequest,
+    had: Had,
+    gone?: Bookmark,
+  ): Promise<ResponsePage | undefined> {
+    const { statement, values } = toPage(source, page, gone);
     const rows = await this.database.repeatable(statement, values);
     const [first] = rows;
     if (first?.known !== true) return undefined;
     if (first.too_large) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    if (!first.found) throw new UnknownCursorError(page);
+    if (!first.found) {
+      const bookmark = await this.findGone(source, page);
+      if (bookmark === undefined || !(await had(bookmark))) throw new UnknownCursorError(page);
+      return this.page(source, page, had, bookmark);
+    }
     const data = rows.flatMap(({ body, status, output }) =>
       body === null || status === null ? [] : [readResponse({ body, status, output })],
     );
     return { data, hasMore: first.has_more };
+  }
+
+  private async findGone(
+    { values: [tenant, now] }: PageSource,
+    { after, before }: PageRequest,
+  ): Promise<Bookmark | undefined> {
+    const [row] = await this.database.repeatable(FIND_BOOKMARK, [tenant, now, toKey(after ?? before ?? '')]);
+    if (row === undefined) return undefined;
+    const { created_at: createdAt, parent_id: parentKey, model, status, labels, sessions } = row;
+    return { createdAt: createdAt.getTime() / 1000, parentKey, model, status, labels: labels ?? [], sessions };
   }
 }
 

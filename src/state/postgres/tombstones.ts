@@ -5,6 +5,7 @@ import type { Clock } from '../../time/index.js';
 import type { DeletionNotices } from '../deletion-notices.js';
 import type { Database } from './database.js';
 import { CHILDREN_OF, FREE, HOLD_TOMBSTONES, type Key, SWEEP, type SweptRow } from './statements/delete.js';
+import { FORGET_BOOKMARKS } from './statements/bookmarks.js';
 import { FORGET_LIMITS } from './postgres-limits.js';
 import { FORGET_LOCKS } from './statements/locks.js';
 
@@ -41,7 +42,7 @@ export class Tombstones {
   }
 
   /**
-   * Frees the next batch of expired responses; false when there are no more. A response with descendants is freed with
+   * Frees the next batch of expired responses, and forgets old bookmarks; false when there are no more. A response with descendants is freed with
    * the last of them.
    */
   async sweep(): Promise<boolean> {
@@ -54,6 +55,8 @@ export class Tombstones {
     if (expired.length === BATCH) return true;
     await this.database.query(FORGET_LOCKS, []);
     await this.database.query(FORGET_LIMITS, []);
+    const [forgotten] = await this.database.query(FORGET_BOOKMARKS, [this.now(), BATCH]);
+    if (forgotten?.has_more === true) return true;
     this.sweeps += 1;
     if (this.sweeps % SWEEPS_IN_A_ROUND === 0) this.position = BEGINNING;
     return false;
@@ -74,7 +77,7 @@ export class Tombstones {
       const held = await run(HOLD_TOMBSTONES, [...toArrays(keys), this.now(), 2 * BATCH]);
       const links = await run(CHILDREN_OF, toArrays(held));
       const doomed = withoutNeeded(held, links);
-      return doomed.length === 0 ? [] : run(FREE, toArrays(doomed));
+      return doomed.length === 0 ? [] : run(FREE, [...toArrays(doomed), this.now()]);
     });
   }
 

@@ -11,7 +11,7 @@ const EDGES = { ASC: '-1', DESC: '9223372036854775807' } as const;
 
 /** An item of the page; an empty page is one row without an item. No row: the conversation is not found. */
 export interface ConversationItemRow {
-  /** Whether the list has the cursor. */
+  /** Whether the list has the cursor, or had it until it was deleted. */
   readonly found: boolean;
   readonly position: string | null;
   /** Null when the page is full. */
@@ -21,12 +21,16 @@ export interface ConversationItemRow {
 /** A page of a conversation's items plus one, in order from the cursor. */
 export function conversationItems(
   request: Pick<PageRequest, 'order' | 'before'>,
-): Statement<readonly [...Names, cursor: string | null, limit: number], ConversationItemRow> {
+): Statement<readonly [...Names, cursor: string | null, limit: number, now: Date], ConversationItemRow> {
   const [comparison, direction] = directionOf(request);
   return prepared(
     `conversation_items_${direction.toLowerCase()}`,
     `WITH cursor AS MATERIALIZED (
-      SELECT i.position ${VISIBLE_ITEMS} AND i.item_key = $3 ORDER BY i.position DESC LIMIT 1
+      SELECT coalesce(
+        (SELECT i.position ${VISIBLE_ITEMS} AND i.item_key = $3 ORDER BY i.position DESC LIMIT 1),
+        (SELECT b.position FROM antiphon.item_bookmarks b
+          WHERE b.owner = $1 AND b.conversation_id = $2 AND b.item_key = $3 AND b.expires_at > $5)
+      ) AS position
     ), page AS (
       SELECT i.position, i.body ${VISIBLE_ITEMS}
         AND i.position ${comparison} coalesce((SELECT position FROM cursor), ${EDGES[direction]})
@@ -36,7 +40,7 @@ export function conversationItems(
         row_number() OVER (ORDER BY position ${direction}) AS place
       FROM page
     )
-    SELECT $3::text IS NULL OR EXISTS (SELECT FROM cursor) AS found, weighed.position,
+    SELECT $3::text IS NULL OR EXISTS (SELECT FROM cursor WHERE position IS NOT NULL) AS found, weighed.position,
       CASE WHEN place = 1 OR total <= ${PAGE_BYTES} THEN weighed.body END AS body
     FROM antiphon.conversations c LEFT JOIN weighed ON true
     WHERE c.owner = $1 AND c.id = $2 AND NOT c.is_deleted

@@ -1,4 +1,5 @@
 import { adHoc, prepared } from '../statement.js';
+import { BOOKMARK_TIME } from './bookmarks.js';
 import { isLocked, leaseEnd, take } from './locks.js';
 
 type Names = readonly [tenant: string, conversationId: string];
@@ -155,8 +156,8 @@ export interface DeletedItemRow extends ChangedRow, ConversationRow {
   readonly is_there: boolean;
 }
 
-/** Deletes an item that clients see; takes the lock as APPEND_ITEMS does. */
-export const DELETE_ITEM = prepared<readonly [...Names, lock: string, itemKey: string], DeletedItemRow>(
+/** Deletes an item that clients see, and remembers where it was; takes the lock as APPEND_ITEMS does. */
+export const DELETE_ITEM = prepared<readonly [...Names, lock: string, itemKey: string, now: Date], DeletedItemRow>(
   'delete_item',
   `WITH conversation AS MATERIALIZED (
     SELECT c.version, c.created_at, c.metadata, ${isLocked('$3')} AS is_locked
@@ -171,6 +172,11 @@ export const DELETE_ITEM = prepared<readonly [...Names, lock: string, itemKey: s
     SET version = c.version + 1, items_size = c.items_size - (SELECT sum(size) FROM doomed)
     FROM conversation, held WHERE ${FOUND} AND c.version = conversation.version
     RETURNING c.owner, c.id
+  ), remembered AS (
+    INSERT INTO antiphon.item_bookmarks (owner, conversation_id, item_key, position, expires_at)
+    SELECT owner, id, $4, (SELECT max(position) FROM doomed), $5::timestamptz + ${BOOKMARK_TIME} FROM changed
+    ON CONFLICT (owner, conversation_id, item_key)
+      DO UPDATE SET position = EXCLUDED.position, expires_at = EXCLUDED.expires_at
   ), gone AS (
     DELETE FROM antiphon.conversation_items i USING changed, doomed
     WHERE i.owner = changed.owner AND i.conversation_id = changed.id AND i.position = doomed.position

@@ -1,4 +1,5 @@
 import { adHoc, prepared } from '../statement.js';
+import { remember } from './bookmarks.js';
 import { notifyReplicas, SUBTREE, type Viewer, VISIBLE } from './visible.js';
 
 /** Responses that were visible and no longer are. */
@@ -12,7 +13,9 @@ export const DELETE = prepared<readonly [...Viewer, responseId: string, cascade:
   `WITH RECURSIVE ${SUBTREE}, gone AS (
     UPDATE antiphon.responses r SET expires_at = '-infinity' FROM subtree
     WHERE r.id = subtree.id AND ${VISIBLE}
-    RETURNING r.id
+    RETURNING r.owner, r.id
+  ), remembered AS (
+    ${remember('gone', '$2')}
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING gone WHERE s.owner = $1 AND s.response_id = gone.id
   )
@@ -48,6 +51,8 @@ export const SWEEP = adHoc<SweepValues, SweptRow>(
     ORDER BY r.expires_at, r.owner, r.id LIMIT $5
   ), gone AS (
     SELECT id FROM expired WHERE expires_at > '-infinity'
+  ), remembered AS (
+    ${remember('expired', '$1')}
   ), memberships AS (
     DELETE FROM antiphon.session_responses s USING expired WHERE s.owner = expired.owner AND s.response_id = expired.id
   )
@@ -84,12 +89,14 @@ export const CHILDREN_OF = adHoc<Keys, Key & { readonly parent_id: string }>(
   JOIN antiphon.responses r ON r.owner = key.owner AND r.parent_id = key.id`,
 );
 
-/** Frees them; returns their parents. */
-export const FREE = adHoc<Keys, Key>(
+/** Frees them; returns their parents. They may have expired since the last sweep. */
+export const FREE = adHoc<readonly [...Keys, now: Date], Key>(
   `WITH freed AS (
     DELETE FROM antiphon.responses r USING unnest($1::text[], $2::text[]) AS key (owner, id)
     WHERE r.owner = key.owner AND r.id = key.id
     RETURNING r.owner, r.id, r.parent_id
+  ), remembered AS (
+    ${remember('freed', '$3')}
   )
   SELECT owner, parent_id AS id FROM freed WHERE parent_id IS NOT NULL EXCEPT SELECT owner, id FROM freed`,
 );

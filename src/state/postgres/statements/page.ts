@@ -1,3 +1,4 @@
+import type { Bookmark } from '../../bookmark.js';
 import { PAGE_BYTES, type PageRequest } from '../../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter } from '../../response-graph.js';
 import { toKey, toLabels } from '../../keys.js';
@@ -102,10 +103,14 @@ export const LEAVES = {
   tooLarge: `(SELECT count(*) FROM nodes) > ${GRAPH_MAX_RESPONSES}`,
 } satisfies Omit<PageSource, 'values'>;
 
-/** One page of a source, bounded in number and size before bodies are read. */
+/**
+ * One page of a source, bounded in number and size before bodies are read. `gone`: what its cursor names, if the source had
+ * it and has it no more.
+ */
 export function toPage(
   source: PageSource,
   request: PageRequest,
+  gone?: Pick<Bookmark, 'createdAt'>,
 ): { readonly statement: Statement<readonly unknown[], PageRow>; readonly values: readonly unknown[] } {
   const { limit, after, before } = request;
   const [comparison, direction] = directionOf(request);
@@ -117,8 +122,13 @@ export function toPage(
     cursor === null
       ? ''
       : `AND (${createdAt}, ${id}) ${comparison} ((SELECT created_at FROM cursor), (SELECT id FROM cursor))`;
+  let place = `${createdAt} AS created_at, ${id} AS id ${source.rows} AND r.id = ${cursorValue}`;
+  if (gone !== undefined) {
+    values.push(gone.createdAt);
+    place = `to_timestamp($${values.length}) AS created_at, ${cursorValue} COLLATE "C" AS id`;
+  }
   const text = `WITH RECURSIVE ${source.tables}cursor AS (
-    SELECT ${createdAt} AS created_at, ${id} AS id ${source.rows} AND r.id = ${cursorValue}
+    SELECT ${place}
   ), candidates AS MATERIALIZED (
     SELECT ${createdAt} AS created_at, ${id} AS id, r.size ${source.rows} ${behindCursor}
     ORDER BY ${createdAt} ${direction}, ${id} ${direction} LIMIT ${limitValue} + 1

@@ -1,4 +1,5 @@
 import { adHoc, prepared } from '../statement.js';
+import { remember } from './bookmarks.js';
 import type { GoneRow } from './delete.js';
 import { notifyReplicas } from './visible.js';
 
@@ -68,7 +69,9 @@ export const DELETE_SESSION = adHoc<readonly [tenant: string, now: Date, session
     UPDATE antiphon.responses r SET expires_at = '-infinity' FROM members
     WHERE r.owner = $1 AND r.id = members.id AND r.expires_at > $2 AND NOT EXISTS (
       SELECT FROM antiphon.session_responses s WHERE s.owner = $1 AND s.response_id = r.id AND s.session_id <> $3)
-    RETURNING r.id
+    RETURNING r.owner, r.id
+  ), remembered AS (
+    ${remember('gone', '$2')}
   )
   SELECT array(SELECT id FROM gone) AS ids, array(SELECT id FROM members) AS members,
     ${notifyReplicas('members')} AS notices, EXISTS (

@@ -25,13 +25,14 @@ export function bookmarking(database: DatabaseSync) {
     WHERE r.response = ?1 AND coalesce(?4, r.expires_at) <= ?2 AND coalesce(?4, r.expires_at) > ?2 - ${BOOKMARK_MS}
     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at WHERE expires_at < excluded.expires_at`,
   );
+  // As it was remembered, or as it is if the purge has not come to it.
   const find = database.prepare(
-    `SELECT created_at, parent_id, model, status, labels, sessions FROM bookmarks
+    `SELECT 1 AS place, created_at, parent_id, model, status, labels, sessions FROM bookmarks
     WHERE owner = ?1 AND id = ?2 AND expires_at > ?3
     UNION ALL
-    SELECT ${PLACE}, ${SESSIONS} AS sessions FROM responses r
+    SELECT 2, ${PLACE}, ${SESSIONS} FROM responses r
     WHERE r.owner = ?1 AND r.id = ?2 AND r.expires_at <= ?3 AND r.expires_at > ?3 - ${BOOKMARK_MS}
-    LIMIT 1`,
+    ORDER BY place LIMIT 1`,
   );
   const insertItem = database.prepare(
     `INSERT INTO item_bookmarks (conversation, key, position, expires_at) VALUES (?, ?, ?, ?)
