@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Tenant } from '../access/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError, type ListObject, type ResponseWithText, toListObject, withOutputText } from '../protocol/index.js';
-import { type PageRequest, ResponseGraph, SessionStore } from '../state/index.js';
+import { type PageRequest, ResponseGraph, SessionStore, UnknownCursorError } from '../state/index.js';
 import type { ForkBody } from './fork-body.js';
 import { SessionGate } from './session-gate.js';
 
@@ -21,11 +21,20 @@ export class SessionsService {
     private readonly environment: Environment,
   ) {}
 
-  /** The responses of a session, oldest first or newest first. Throws ApiError 404, or UnknownCursorError. */
+  /**
+   * The responses of a session, oldest first or newest first. Behind its last response, which has just gone, the list is empty.
+   * Throws ApiError 404, or UnknownCursorError.
+   */
   async responses(tenant: Tenant, sessionId: string, page: PageRequest): Promise<ListObject<ResponseWithText>> {
-    if (!(await this.sessions.hasAtLeast(tenant, sessionId, 1))) throw ApiError.notFound('Session', sessionId);
-    const { data, hasMore } = await this.graph.list(tenant, { sessionId }, page);
-    return toListObject(data.map(withOutputText), hasMore);
+    const hasCursor = page.after !== undefined || page.before !== undefined;
+    if (!hasCursor) await this.requireThere(tenant, sessionId);
+    try {
+      const { data, hasMore } = await this.graph.list(tenant, { sessionId }, page);
+      return toListObject(data.map(withOutputText), hasMore);
+    } catch (error) {
+      if (error instanceof UnknownCursorError) await this.requireThere(tenant, sessionId);
+      throw error;
+    }
   }
 
   /**
@@ -75,5 +84,9 @@ export class SessionsService {
     } finally {
       await held.release();
     }
+  }
+
+  private async requireThere(tenant: Tenant, sessionId: string): Promise<void> {
+    if (!(await this.sessions.hasAtLeast(tenant, sessionId, 1))) throw ApiError.notFound('Session', sessionId);
   }
 }

@@ -5,6 +5,7 @@ import { type Command, run } from './script.js';
 import type { Freed } from './scripts/free.js';
 import { ENTER } from './scripts/enter.js';
 import { NEVER } from '../background-record.js';
+import { BOOKMARK_MS } from '../bookmark.js';
 import { GRACE_MS, LONGEST_MS, UNFINISHED_MS } from './scripts/lifetimes.js';
 
 /** The number of indexes of what expires. */
@@ -82,7 +83,7 @@ export function unexpiringCommand(keys: RedisKeys, response: Expiring): Command 
   return ['ZREM', shardOf(keys, response), toExpiringEntry(response)];
 }
 
-/** The commands that take responses of a tenant that are freed out of the indexes. */
+/** The commands that take responses of a tenant that are freed out of the indexes. They are found as long as bookmarks tell where they were. */
 export function removalCommands(
   keys: RedisKeys,
   tenant: Tenant,
@@ -91,7 +92,7 @@ export function removalCommands(
 ): readonly Command[] {
   return freed.flatMap(([responseKey, held]): readonly Command[] => [
     unexpiringCommand(keys, { tenant, lock, responseKey }),
-    ['DEL', keys.locatorOfKey(tenant, responseKey)],
+    ['PEXPIRE', keys.locatorOfKey(tenant, responseKey), BOOKMARK_MS + GRACE_MS],
     ...leaveItems(keys, responseKey, held),
   ]);
 }

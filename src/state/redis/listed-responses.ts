@@ -60,25 +60,22 @@ export class ListedResponses {
     private readonly clock: Clock,
   ) {}
 
-  /** Those of a list behind a cursor, in batches that grow. Throws UnknownCursorError. */
+  /**
+   * Those of a list behind a cursor, in batches that grow. `gone`: when the cursor was created, Unix seconds, if the list had it
+   * and has it no more. Throws UnknownCursorError.
+   */
   async *walk(
     tenant: Tenant,
     list: List,
     page: Pick<PageRequest, 'order' | 'after' | 'before'>,
     firstBatch = BATCH,
+    gone?: number,
   ): AsyncGenerator<readonly Listed[], undefined> {
     const forward = isForward(page);
     const range = [list.createdFrom ?? '-inf', list.createdBefore ?? '+inf'];
-    let cursor: readonly string[] = [];
+    let cursor: readonly (string | number)[] = gone === undefined ? cursorOf(page) : [...cursorOf(page), gone];
     for (let count = firstBatch; ; count = Math.min(BATCH, 4 * count)) {
-      const script = run(
-        PAGE,
-        [list.index],
-        forward ? 1 : 0,
-        count,
-        ...range,
-        ...(cursor.length > 0 ? cursor : cursorOf(page)),
-      );
+      const script = run(PAGE, [list.index], forward ? 1 : 0, count, ...range, ...cursor);
       const [reply] = (await this.redis.read(script)) as readonly PageReply[];
       if (reply == null) throw new UnknownCursorError(page);
       const entries = toPairs(reply);

@@ -13,6 +13,7 @@ import { DanglingEntries } from './dangling-entries.js';
 import { EvictionWatch } from './eviction-watch.js';
 import { RedisKeys } from './keys.js';
 import { KnownVersions } from './known-versions.js';
+import { GoneResponses } from './gone-responses.js';
 import { ListedResponses } from './listed-responses.js';
 import { Locators } from './locators.js';
 import { RedisConversationStore } from './redis-conversation-store.js';
@@ -107,7 +108,8 @@ export class RedisBackend extends StateBackend {
       log: this.log,
     };
     this.responses = new RedisResponseStore(redis, keys, parts, clock, maxBytes);
-    this.graph = new RedisResponseGraph(redis, keys, locators, listed, clock);
+    const gone = new GoneResponses(redis, keys, locators, clock);
+    this.graph = new RedisResponseGraph(redis, keys, locators, listed, gone, clock);
     this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
     this.conversations = new RedisConversationStore(redis, keys, locks, conversations, versions, clock, maxBytes);
   }

@@ -131,7 +131,7 @@ export class RedisConversationStore extends ConversationStore {
     const cursor = after ?? before;
     const { base } = this.place(tenant, conversationId);
     const command = isForward(page) ? 'XRANGE' : 'XREVRANGE';
-    const args = [command, cursor === undefined ? '' : toItemId(cursor), limit];
+    const args = [command, cursor === undefined ? '' : toItemId(cursor), limit, this.clock.now()];
     const [reply] = await this.redis.read(run(CONVERSATION_ITEMS, [base], ...args));
     const [outcome, hasMore, texts] = reply as ConversationItems;
     if (outcome === 'not_found') return undefined;
@@ -158,7 +158,7 @@ export class RedisConversationStore extends ConversationStore {
     itemId: string,
   ): Promise<ConversationRecord | ConversationRefusal> {
     const { base } = this.place(tenant, conversationId);
-    const [reply] = await this.redis.write(run(DELETE_ITEM, [base], randomUUID(), toItemId(itemId)));
+    const [reply] = await this.redis.write(run(DELETE_ITEM, [base], randomUUID(), toItemId(itemId), this.clock.now()));
     const [outcome, created, metadata] = reply as ItemDeleted;
     if (outcome !== 'deleted') return { refused: outcome };
     await this.index.remove(tenant, conversationId, [itemId]);

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
+import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
@@ -12,6 +13,7 @@ import {
   type TreeNode,
 } from '../response-graph.js';
 import { readResponse } from '../stored-response.js';
+import type { GoneResponse, GoneResponses } from './gone-responses.js';
 import type { RedisKeys } from './keys.js';
 import { type List, type Listed, type ListedResponses, toTexts } from './listed-responses.js';
 import type { Locators } from './locators.js';
@@ -21,6 +23,15 @@ import { run } from './script.js';
 import { LEAVES, type LeavesReply, TREE, type TreeReply, type TreeRow } from './scripts/walk.js';
 
 type ResponsePage = Page<ResponseObject>;
+
+/** Whether a list had a response that is gone. */
+type Had = (gone: Bookmark) => boolean;
+
+/** A leaf; where it stands among the others. */
+interface Leaf extends Listed {
+  /** Unix seconds. */
+  readonly createdAt: number;
+}
 
 /**
  * Lists and trees of responses in Redis. A list is read from its index, then its responses where they lie: few round trips,
@@ -32,6 +43,7 @@ export class RedisResponseGraph extends ResponseGraph {
     private readonly keys: RedisKeys,
     private readonly locators: Locators,
     private readonly responses: ListedResponses,
+    private readonly gone: GoneResponses,
     private readonly clock: Clock,
   ) {
     super();
@@ -39,14 +51,16 @@ export class RedisResponseGraph extends ResponseGraph {
 
   override async list(tenant: Tenant, filter: ResponseFilter, page: PageRequest): Promise<ResponsePage> {
     const { sessionId, model, status, metadata, createdFrom, createdBefore } = filter;
+    const labels = toLabels(tenant, metadata ?? {});
     const index = sessionId === undefined ? this.keys.responsesOf(tenant) : this.keys.place(tenant, sessionId).members;
     const criteria = {
       within: withinOf(sessionId),
       model: model === undefined ? undefined : toKey(model),
       status,
-      labels: toLabels(tenant, metadata ?? {}),
+      labels,
     };
-    return this.page(tenant, { index, criteria, createdFrom, createdBefore }, page);
+    const list = { index, criteria, createdFrom, createdBefore };
+    return this.page(tenant, list, page, (gone) => wasListed(gone, filter, labels));
   }
 
   override async children(
@@ -56,7 +70,8 @@ export class RedisResponseGraph extends ResponseGraph {
     within?: string,
   ): Promise<ResponsePage | undefined> {
     const node = await this.find(tenant, toKey(responseId), within);
-    return node && this.page(tenant, this.childrenOf(tenant, node, within), page);
+    if (node === undefined) return undefined;
+    return this.page(tenant, this.childrenOf(tenant, node, within), page, wasChild(node.responseKey, within));
   }
 
   override async siblings(
@@ -70,8 +85,11 @@ export class RedisResponseGraph extends ResponseGraph {
     const place = this.keys.place(tenant, node.lock);
     const [parentKey] = await this.redis.read(['HGET', place.responseOfKey(node.responseKey), 'parent']);
     const parent = typeof parentKey === 'string' ? await this.find(tenant, parentKey, within, node.lock) : undefined;
-    if (parent !== undefined) return this.page(tenant, this.childrenOf(tenant, parent, within), page, node.responseKey);
-    requireNoCursor(page);
+    const had = wasChild(parentKey, within);
+    if (parent !== undefined) {
+      return this.page(tenant, this.childrenOf(tenant, parent, within), page, had, node.responseKey);
+    }
+    if (page.after !== undefined || page.before !== undefined) await this.findGone(tenant, page, had);
     return { data: [], hasMore: false };
   }
 
@@ -91,9 +109,14 @@ export class RedisResponseGraph extends ResponseGraph {
     const leaves = toLeaves(reply, lock);
     if (!isForward(page)) leaves.reverse();
     const cursor = page.after ?? page.before;
-    const position = cursor === undefined ? -1 : leaves.findIndex(({ responseKey }) => responseKey === toKey(cursor));
-    if (cursor !== undefined && position < 0) throw new UnknownCursorError(page);
-    return this.show(tenant, leaves.slice(position + 1), page, withinOf(within));
+    if (cursor === undefined) return this.show(tenant, leaves, page, withinOf(within));
+    const responseKey = toKey(cursor);
+    const position = leaves.findIndex((leaf) => leaf.responseKey === responseKey);
+    if (position >= 0) return this.show(tenant, leaves.slice(position + 1), page, withinOf(within));
+    const had = wasIn(within);
+    const { createdAt } = await this.findGone(tenant, page, (gone) => gone.isBelow && had(gone), toKey(responseId));
+    const isBehind = (leaf: Leaf): boolean => isBefore({ createdAt, responseKey }, leaf) === isForward(page);
+    return this.show(tenant, leaves.filter(isBehind), page, withinOf(within));
   }
 
   override async tree(
@@ -128,16 +151,30 @@ export class RedisResponseGraph extends ResponseGraph {
     return { index, criteria: { within: withinOf(within) }, lock };
   }
 
+  /** What the cursor of a page names, if it is gone and the list had it. Throws UnknownCursorError. */
+  private async findGone(
+    tenant: Tenant,
+    page: PageRequest,
+    had: (gone: GoneResponse) => boolean,
+    ancestor?: string,
+  ): Promise<GoneResponse> {
+    const gone = await this.gone.find(tenant, toKey(page.after ?? page.before ?? ''), ancestor);
+    if (gone === undefined || !had(gone)) throw new UnknownCursorError(page);
+    return gone;
+  }
+
   /** One page of a list without one of its responses. Throws UnknownCursorError. */
-  private async page(tenant: Tenant, list: List, page: PageRequest, except?: string): Promise<ResponsePage> {
+  private async page(tenant: Tenant, list: List, page: PageRequest, had: Had, except?: string): Promise<ResponsePage> {
     const cursor = page.after ?? page.before;
+    let goneFrom: number | undefined;
     if (cursor !== undefined) {
       const [known] = await this.responses.confirm(tenant, list, [toKey(cursor)]);
-      if (known === undefined || known.responseKey === except) throw new UnknownCursorError(page);
+      if (known === undefined) goneFrom = (await this.findGone(tenant, page, had)).createdAt;
+      else if (known.responseKey === except) throw new UnknownCursorError(page);
     }
     const candidates: Listed[] = [];
     // One more tells whether there are more, and another one may be left out.
-    for await (const batch of this.responses.walk(tenant, list, page, page.limit + 2)) {
+    for await (const batch of this.responses.walk(tenant, list, page, page.limit + 2, goneFrom)) {
       candidates.push(...batch.filter(({ responseKey }) => responseKey !== except));
       if (candidates.length > page.limit) break;
     }
@@ -163,18 +200,31 @@ export class RedisResponseGraph extends ResponseGraph {
   }
 }
 
-function requireNoCursor(page: PageRequest): void {
-  if (page.after !== undefined || page.before !== undefined) throw new UnknownCursorError(page);
+/** What belonged to the session of a look-up. */
+function wasIn(within: string | undefined): Had {
+  const filter = within === undefined ? {} : { sessionId: within };
+  return (gone) => wasListed(gone, filter);
+}
+
+/** What belonged to it and continued a response. */
+function wasChild(parentKey: unknown, within: string | undefined): Had {
+  const had = wasIn(within);
+  return (gone) => gone.parentKey !== null && gone.parentKey === parentKey && had(gone);
 }
 
 /** By creation, then by id. */
-function toLeaves(reply: readonly string[], lock: string): Listed[] {
+function isBefore(one: Pick<Leaf, 'createdAt' | 'responseKey'>, other: Leaf): boolean {
+  return one.createdAt === other.createdAt ? one.responseKey < other.responseKey : one.createdAt < other.createdAt;
+}
+
+/** In their order. */
+function toLeaves(reply: readonly string[], lock: string): Leaf[] {
   return Array.from({ length: reply.length / 3 }, (_, index) => ({
     responseKey: reply[3 * index] ?? '',
     lock,
     createdAt: Number(reply[3 * index + 1]),
     size: Number(reply[3 * index + 2]),
-  })).sort((one, other) => one.createdAt - other.createdAt || (one.responseKey < other.responseKey ? -1 : 1));
+  })).sort((one, other) => (isBefore(one, other) ? -1 : 1));
 }
 
 /** Builds a tree from rows, the root first. */

@@ -11,7 +11,7 @@ export type ConversationItems =
  * Reads a page of the items that clients see.
  *
  * KEYS[1]: the place of the conversation. ARGV[1]: `XRANGE` from the oldest on, or `XREVRANGE`; ARGV[2]: the id of the item before
- * the page, JSON, or nothing; ARGV[3]: most items. Returns `ConversationItems`.
+ * the page, JSON, or nothing; ARGV[3]: most items; ARGV[4]: now, ms since the epoch. Returns `ConversationItems`.
  */
 export const CONVERSATION_ITEMS: Script = {
   name: 'conversation-items',
@@ -22,8 +22,14 @@ local start, stop = '-', '+'
 if command == 'XREVRANGE' then start, stop = '+', '-' end
 if ARGV[2] ~= '' then
   local seen = positionsOf(base, ARGV[2])
-  if #seen == 0 then return {'unknown_cursor'} end
-  start = '(' .. seen[#seen] .. '-0'
+  local position = seen[#seen]
+  if not position then
+    local gone = redis.call('GET', base .. ':gone-item:' .. ARGV[2])
+    local place, counts = string.match(gone or '', '(%d+) (%d+)')
+    if not place or tonumber(counts) <= tonumber(ARGV[4]) then return {'unknown_cursor'} end
+    position = place
+  end
+  start = '(' .. position .. '-0'
 end
 local texts, bytes = {}, 0
 repeat

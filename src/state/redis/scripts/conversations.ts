@@ -7,6 +7,7 @@ import { GRACE_MS } from './lifetimes.js';
  *   the latest item), `responses` (how many were made in it), `until` (the latest of them is kept until then, ms since the
  *   epoch), `change` (names the latest change of its items: a call of a client, or the response of a turn), and `deleted` once it is.
  * - `:items`, a stream whose entry `<position>-0` has one field: `item`, or `given` where clients do not see it.
+ * - `:gone-item:<id>`, a string: the position of a deleted item, and until when that counts, ms since the epoch.
  * - `:item-ids`, a hash from the JSON of an item's id to its positions, those of given items with `g`: `3 g7`.
  *
  * Entries that are added are tables with `kind` (`item` or `given`), `id` (JSON) and `text`.

@@ -1,5 +1,7 @@
 import { FREES_MEMORY, type Script } from '../script.js';
+import { BOOKMARK_MS } from '../../bookmark.js';
 import { CONVERSATIONS } from './conversations.js';
+import { GRACE_MS } from './lifetimes.js';
 import { LOCKS } from './locks.js';
 
 /** What became of the deletion of an item; with the conversation: when it was created, Unix seconds, and its metadata, JSON. */
@@ -10,7 +12,8 @@ export type ItemDeleted =
 /**
  * Deletes an item that clients see. A turn whose lease has expired is not saved any more.
  *
- * KEYS[1]: the place. ARGV[1]: names the call, so that its repetition does nothing; ARGV[2]: the id, JSON. Returns `ItemDeleted`.
+ * KEYS[1]: the place. ARGV[1]: names the call, so that its repetition does nothing; ARGV[2]: the id, JSON; ARGV[3]: now,
+ * ms since the epoch. Returns `ItemDeleted`.
  */
 export const DELETE_ITEM: Script = {
   name: 'delete-item',
@@ -31,6 +34,8 @@ for _, position in ipairs(seen) do
 end
 if #given == 0 then redis.call('HDEL', base .. ':item-ids', ARGV[2])
 else redis.call('HSET', base .. ':item-ids', ARGV[2], 'g' .. table.concat(given, ' g')) end
+local place = seen[#seen] .. string.format(' %.0f', ARGV[3] + ${BOOKMARK_MS})
+redis.call('SET', base .. ':gone-item:' .. ARGV[2], place, 'PX', ${BOOKMARK_MS + GRACE_MS})
 redis.call('HINCRBY', about, 'size', -size)
 redis.call('HINCRBY', about, 'version', 1)
 redis.call('HSET', about, 'change', ARGV[1])

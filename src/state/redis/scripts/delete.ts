@@ -1,18 +1,21 @@
 import { FREES_MEMORY, type Script } from '../script.js';
+import { BOOKMARKS } from './bookmarks.js';
 import { RESPONSES } from './responses.js';
 
 /** Responses that are gone, each with the fields of the sessions that it belonged to. */
 export type GoneReply = readonly (readonly [id: string, ...memberships: readonly string[]])[];
 
 /**
- * A function in Lua, after RESPONSES: hides a response and returns what GoneReply has of it. Repeated, it returns the same.
+ * A function in Lua, after RESPONSES: hides a response and returns what GoneReply has of it. Repeated, it returns the same. `left`: the
+ * field of a session that it has just left, if there is one. BOOKMARKS is part of it.
  */
-export const HIDE = `
-local function hide(id)
+export const HIDE = `${BOOKMARKS}
+local function hide(id, left)
+  local fields = memberships(id)
   local gone = {id}
-  for _, field in ipairs(redis.call('HKEYS', at(id))) do
-    if string.sub(field, 1, 3) == 'in:' then gone[#gone + 1] = field end
-  end
+  for _, field in ipairs(fields) do gone[#gone + 1] = field end
+  fields[#fields + 1] = left
+  remember(id, fields)
   redis.call('HSET', at(id), 'expires', 0)
   redis.call('ZREM', base .. ':members', id)
   return gone

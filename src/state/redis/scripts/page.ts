@@ -1,4 +1,4 @@
-import type { Script } from '../script.js';
+import { FREES_MEMORY, type Script } from '../script.js';
 
 /** The reply of PAGE: names and scores in turn, ascending; null when the list has no such cursor. */
 export type PageReply = readonly string[] | null;
@@ -8,11 +8,11 @@ export type PageReply = readonly string[] | null;
  *
  * KEYS[1]: a sorted set. ARGV[1]: 1 for what follows the cursor, 0 for what precedes it; ARGV[2]: how many; ARGV[3], ARGV[4]:
  * the least score, inclusive, and the highest, exclusive; ARGV[5], if any: the cursor; ARGV[6], if any: its score, for a
- * cursor that was in the list and may have left it. Returns a `PageReply`.
+ * cursor that was in the list and may have left it. Returns a `PageReply`. What it adds, it removes: also when memory is full.
  */
 export const PAGE: Script = {
   name: 'page',
-  text: `
+  text: `${FREES_MEMORY}
 local key, count = KEYS[1], tonumber(ARGV[2])
 local first = redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[3])
 local last = redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[4]) - 1

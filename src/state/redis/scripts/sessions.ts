@@ -40,9 +40,7 @@ for i = 4, #ARGV do
     left[#left + 1] = id
     redis.call('HSET', at(id), 'by', ARGV[3])
     redis.call('HDEL', at(id), ARGV[2])
-    local others = false
-    for _, field in ipairs(redis.call('HKEYS', at(id))) do others = others or string.sub(field, 1, 3) == 'in:' end
-    if not others then gone[#gone + 1] = hide(id) end
+    if #memberships(id) == 0 then gone[#gone + 1] = hide(id, ARGV[2]) end
   end
 end
 return {gone, left}`,
