@@ -4,6 +4,7 @@ import { Redis as Client } from 'ioredis';
 import type { Tenant } from '../../src/access/index.js';
 import { toKey } from '../../src/state/keys.js';
 import type { ResponseStore } from '../../src/state/index.js';
+import { BOOKMARK_MS } from '../../src/state/bookmark.js';
 import { RedisKeys } from '../../src/state/redis/keys.js';
 import { findKeys } from '../support/redis/remove-keys.js';
 import { heardBy } from './heard.js';
@@ -188,12 +189,18 @@ describe('responses in Redis', () => {
       expect(Number(await until())).toBeGreaterThan(opened.clock.now() + TTL_MS);
     });
 
-    it('go with the response, and its place is remembered by nobody', async () => {
+    /** What is left of responses, without their bookmarks and what finds these. */
+    const left = async (): Promise<readonly string[]> =>
+      [...(await lifetimes()).keys()].filter((key) => !/:gone:|:at:|:sweep$/.test(key));
+
+    it('go with the response, and its place is remembered by its bookmark alone', async () => {
       await append(store, tenant, 'a');
       await append(store, tenant, 'b', { parentId: 'a', sessionId: 'other' });
       await store.delete(tenant, 'a', { cascade: true });
-      const rest = [...(await lifetimes()).keys()].filter((key) => !key.endsWith(':sweep'));
-      expect(rest).toEqual([]);
+      for (const [key, lifetime] of await lifetimes()) {
+        if (/:gone:|:at:/.test(key)) expect([key, lifetime <= BOOKMARK_MS + 10 * MINUTE_MS]).toEqual([key, true]);
+      }
+      expect(await left()).toEqual([]);
     });
 
     it('that are purged go from all indexes', async () => {
@@ -204,8 +211,7 @@ describe('responses in Redis', () => {
       expect(await contextOf(store, tenant, 'b')).toEqual(contextFrom('a', 'b'));
       opened.clock.advance(TTL_MS);
       await purge(store);
-      const rest = [...(await lifetimes()).keys()].filter((key) => !key.endsWith(':sweep'));
-      expect(rest).toEqual([]);
+      expect(await left()).toEqual([]);
     });
   });
 

@@ -46,6 +46,8 @@ describe('a state in SQLite', () => {
     expect(await responses.items(tenant, ['b-out'])).toEqual(new Map([['b-out', message('b-out')]]));
     const first = await graph.list(tenant, { metadata: { kind: 'first' } }, { limit: 10, order: 'asc' });
     expect(first.data.map(({ id }) => id)).toEqual(['a']);
+    const older = await graph.list(tenant, {}, { limit: 10, order: 'desc', after: 'deleted' });
+    expect(older.data.map(({ id }) => id)).toEqual(['b', 'a']);
     expect(await sessions.hasAtLeast(tenant, 'fork', 2)).toBe(true);
     expect(await secrets.getOrCreate('key', 'made again')).toBe('made once');
   }

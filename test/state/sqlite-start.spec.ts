@@ -8,8 +8,10 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { asTenant } from '../../src/access/index.js';
 import { explainFailure, explainStart } from '../../src/state/sqlite/explain-error.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import { APPLICATION_ID, MIGRATIONS } from '../../src/state/sqlite/schema.js';
 import { CollectedLog } from '../support/collected-log.js';
 import { append, contextFrom, contextOf, newTenant } from './records.js';
 import { sqliteIn } from './sqlite-fixture.js';
@@ -129,6 +131,22 @@ describe('the start of a state in SQLite', () => {
     expect(await contextOf(first.responses, tenant, 'b')).toEqual(contextFrom('a', 'b'));
     await first.stop();
   });
+
+  it.each(MIGRATIONS.map((_, version) => version).slice(1))(
+    'brings a file of version %i up to date',
+    async (version) => {
+      change(`PRAGMA application_id = ${APPLICATION_ID}; ${MIGRATIONS.slice(0, version).join('')}`);
+      change(`INSERT INTO tenants (key, name) VALUES ('old', '"old"'); PRAGMA user_version = ${version}`);
+      const backend = sqliteIn(directory);
+      await backend.start();
+      const tenant = asTenant('old');
+      for (const id of ['a', 'b']) await append(backend.responses, tenant, id);
+      await backend.responses.delete(tenant, 'a', { cascade: false });
+      const { data } = await backend.graph.list(tenant, {}, { limit: 10, order: 'asc', after: 'a' });
+      expect(data.map(({ id }) => id)).toEqual(['b']);
+      await backend.stop();
+    },
+  );
 
   it('is refused by a file of a later version, which stays as it is', async () => {
     await fill();
