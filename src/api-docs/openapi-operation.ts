@@ -22,7 +22,8 @@ const STREAMED =
 
 /** What the parameters of queries mean, and what they are when they are left out. */
 const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
-  after: 'The id of the entry before the page. Not together with `before`.',
+  after:
+    'The id of the entry before the page; it may have been deleted within the last hour. Not together with `before`.',
   before: 'The id of the entry after the page. Not together with `after`.',
   bucket_width: 'Only days: `1d`.',
   cascade: 'Whether what continues the response is deleted, too. False by default.',

@@ -87,7 +87,7 @@ export class SessionFullError extends StateError {
   }
 }
 
-/** The cursor of a page is not in the list. */
+/** The cursor of a page is not in the list, and has not just gone from it. */
 export class UnknownCursorError extends StateError {
   override readonly name = 'UnknownCursorError';
   private readonly param: 'after' | 'before';

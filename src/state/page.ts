@@ -2,7 +2,10 @@
 export interface PageRequest {
   readonly limit: number;
   readonly order: 'asc' | 'desc';
-  /** Exclusive: the page begins after this id. Throws UnknownCursorError unless it is in the list. */
+  /**
+   * Exclusive: the page begins after this id. Throws UnknownCursorError unless it is in the list, or was deleted from it or has
+   * expired since, BOOKMARK_MS ago at most.
+   */
   readonly after?: string;
   /** Exclusive: the page ends before this id. Never together with `after`. */
   readonly before?: string;
