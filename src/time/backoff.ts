@@ -23,7 +23,7 @@ export class Backoff {
 
   /** Whether the pause after the last failure is not over. */
   get isWaiting(): boolean {
-    return this.clock.now() < this.notBefore;
+    return this.leftMs > 0;
   }
 
   succeeded(): void {
@@ -37,7 +37,7 @@ export class Backoff {
    */
   failed(): number {
     // Concurrent failures count once.
-    const left = this.notBefore - this.clock.now();
+    const left = this.leftMs;
     if (left > 0) return left;
     const { firstMs, longestMs } = this.pauses;
     const longest = Math.min(firstMs * 2 ** this.failures, longestMs);
@@ -45,5 +45,12 @@ export class Backoff {
     this.failures += 1;
     this.notBefore = this.clock.now() + pause;
     return pause;
+  }
+
+  /** What is left of the pause, ms. */
+  private get leftMs(): number {
+    const left = this.notBefore - this.clock.now();
+    // No pause is longer: the clock was set back.
+    return left > this.pauses.longestMs ? 0 : left;
   }
 }

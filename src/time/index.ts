@@ -1,3 +1,4 @@
 export * from './backoff.js';
 export * from './clock.js';
 export * from './maybe-promise.js';
+export * from './shared-clock.js';
