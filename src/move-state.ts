@@ -17,7 +17,7 @@ import {
   StateTransferError,
   StoreUnavailableError,
 } from './state/index.js';
-import { Clock, SystemClock } from './time/index.js';
+import { Clock, SharedClock } from './time/index.js';
 
 /** The backend alone, without what uses it. */
 @Module({})
@@ -27,7 +27,7 @@ class BackendModule {
       module: BackendModule,
       imports: [ConfigModule.forRoot(variables)],
       providers: [
-        { provide: Clock, useClass: SystemClock },
+        { provide: Clock, useClass: SharedClock },
         {
           provide: StateBackend,
           inject: [Environment, ModuleRef],

@@ -11,7 +11,13 @@ import { FORWARDED_HEADERS, PROVIDER_KINDS, PROVIDERS, type ProviderKind } from 
 import { Admission, OBSERVERS, PASS_POLICIES } from './responses/index.js';
 import { makeSeam, provideSeam, provideSeams, type Seam } from './seams/index.js';
 import { StateBackend } from './state/index.js';
-import { Clock, SystemClock } from './time/index.js';
+import { Clock, SharedClock, sharedTimeOf } from './time/index.js';
+
+/** Ids in the order of their creation on all replicas. */
+const TIMED_IDS: Seam<IdGenerator> = {
+  inject: [Clock],
+  useFactory: (clock: Clock) => new UuidIdGenerator(sharedTimeOf(clock)),
+};
 
 /** Registers the extension points as Nest providers, with their defaults. */
 @Module({})
@@ -19,8 +25,8 @@ export class SeamsModule {
   static with(seams: AntiphonSeams): DynamicModule {
     const { imports = [], providerKinds = {}, forwardedHeaders = [] } = seams;
     const providers: readonly Provider[] = [
-      provideSeam(Clock, seams.clock ?? SystemClock),
-      provideSeam(IdGenerator, seams.ids ?? UuidIdGenerator),
+      provideSeam(Clock, seams.clock ?? SharedClock),
+      provideSeam(IdGenerator, seams.ids ?? TIMED_IDS),
       provideSeam(Authenticator, seams.authenticator ?? EnvironmentAuthenticator),
       provideSeam(Admission, seams.admission ?? LimitedAdmission),
       {

@@ -7,7 +7,7 @@ import type { Readiness } from '../operations/index.js';
 import { readVersion } from '../read-version.js';
 import type { RunningTurns } from '../responses/index.js';
 import type { ResponseStore } from '../state/index.js';
-import type { Clock } from '../time/index.js';
+import { type Clock, SharedClock } from '../time/index.js';
 import type { Metrics } from './metrics.js';
 
 /** How long a scrape waits for the state, ms: a database that hangs must not hide the rest. */
@@ -60,6 +60,7 @@ export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
     ['status', 'code'] as const,
     () => [...connections.refusals].map(([labels, count]) => [labels, count] as const),
   );
+  if (clock instanceof SharedClock) measureClock(metrics, clock);
   metrics.gauge(
     'antiphon_background_queued',
     `Background turns that wait in the queue of all replicas; at most ${MOST_COUNTED} are counted.`,
@@ -89,5 +90,18 @@ export function measureProcess(metrics: Metrics, parts: MeasuredParts): void {
     'Large bodies and messages that arrive or are parsed (BODY_TOTAL_BYTES).',
     [],
     (gauge) => gauge.set(bodies.bytes),
+  );
+}
+
+/** A clock that follows none has no offset. */
+function measureClock(metrics: Metrics, clock: SharedClock): void {
+  metrics.gauge(
+    'antiphon_clock_offset_seconds',
+    'By how much the clock of PostgreSQL or Redis is ahead of that of this machine.',
+    [],
+    (gauge) => {
+      if (clock.offsetMs === undefined) gauge.remove();
+      else gauge.set(clock.offsetMs / 1000);
+    },
   );
 }

@@ -27,6 +27,11 @@ export class UuidIdGenerator extends IdGenerator {
   private readonly options = { random: this.pool, msecs: 0, seq: 0 };
   private readonly id = Buffer.alloc(BYTES_PER_ID);
 
+  /** `now`: milliseconds since the Unix epoch. */
+  constructor(private readonly now: () => number = Date.now) {
+    super();
+  }
+
   override next(prefix: IdPrefix): string {
     this.options.random = this.draw();
     this.count();
@@ -37,7 +42,7 @@ export class UuidIdGenerator extends IdGenerator {
   /** Starts each millisecond at a random value and counts up within it. */
   private count(): void {
     const { options } = this;
-    const now = Date.now();
+    const now = this.now();
     if (now > options.msecs) {
       options.msecs = now;
       options.seq = options.random.readUInt32BE() >>> 1;

@@ -72,7 +72,8 @@ export class ResponseSnapshots {
   /** The final Response. */
   final<S extends FinalStatus>(outcome: Outcome<S>, output: readonly FinishedItem[], now: number): FinalResponse<S> {
     const items = output.map(({ item }) => item);
-    const completedAt = outcome.status === 'completed' ? now : null;
+    // The clock may have been set back since, or be that of another process.
+    const completedAt = outcome.status === 'completed' ? Math.max(now, this.identity.createdAt) : null;
     return { ...this.changing(outcome, items, completedAt), status: outcome.status, ...this.identity.settings };
   }
 

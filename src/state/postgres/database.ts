@@ -35,6 +35,11 @@ const SNAPSHOT_TIMEOUT_MS = 3_600_000;
 /** Returns a row if the database is writable: after a failover it may be a standby. */
 const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transaction_read_only') = 'off'`);
 
+/** Milliseconds since the Unix epoch. */
+const TIME = adHoc<readonly [], { readonly time: number }>(
+  `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS time`,
+);
+
 /** The connection pool for requests. All methods throw StoreUnavailableError while the database is unavailable. */
 export class Database {
   private readonly logger = new Logger('Database');
@@ -61,11 +66,13 @@ export class Database {
   }
 
   /**
-   * The schema is up to date: statements are accepted from now on. Throws StateStartError where DATABASE_URL leads to a pooler that does not
-   * permit what only a connection to the database itself can do; warns of a pooler that does.
+   * The schema is up to date: statements are accepted from now on, after `prepare`, which may only ask for the time. Throws what that throws,
+   * and StateStartError where DATABASE_URL leads to a pooler that does not permit what only a connection to the database itself can do;
+   * warns of a pooler that does.
    */
-  async open(): Promise<void> {
+  async open(prepare: () => Promise<void>): Promise<void> {
     if (!this.isPooled) await this.requireDirect();
+    await prepare();
     this.opened = true;
   }
 
@@ -95,6 +102,13 @@ export class Database {
   /** Waits for running statements, up to LAST_STATEMENTS_MS. */
   async close(): Promise<void> {
     await this.clock.within(this.pool.end(), LAST_STATEMENTS_MS);
+  }
+
+  /** What the clock of the database shows, milliseconds since the Unix epoch; also before `open`. */
+  async time(): Promise<number> {
+    const [row] = await this.once((run) => run(TIME, []), true);
+    if (row === undefined) throw new Error('the database gave no time');
+    return row.time;
   }
 
   /** Throws StoreUnavailableError when the database is unavailable or read-only. */
@@ -181,8 +195,11 @@ export class Database {
     }
   }
 
-  private async once<T>(work: (run: RunStatement, client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.connect();
+  private async once<T>(
+    work: (run: RunStatement, client: PoolClient) => Promise<T>,
+    isOpen = this.opened,
+  ): Promise<T> {
+    const client = await this.connect(isOpen);
     let broken = false;
     try {
       return await work((statement, values) => this.run(client, statement, values), client);
@@ -194,8 +211,8 @@ export class Database {
     }
   }
 
-  private async connect(): Promise<PoolClient> {
-    if (!this.opened) throw new StoreUnavailableError('the database is not ready yet');
+  private async connect(isOpen = this.opened): Promise<PoolClient> {
+    if (!isOpen) throw new StoreUnavailableError('the database is not ready yet');
     // With an open connection the database is available, and only the number of connections may be exhausted.
     if (this.pool.totalCount === 0 && this.backoff.isWaiting) {
       throw new StoreUnavailableError('the last attempt to connect to the database failed');

@@ -4,7 +4,7 @@ import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import { StateStartError } from '../errors.js';
+import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
 import type { DatabaseSettings } from './connection-options.js';
@@ -25,6 +25,7 @@ import { PostgresSecretStore } from './postgres-secret-store.js';
 import { PostgresSessionStore } from './postgres-session-store.js';
 import { PostgresTransfer } from './postgres-transfer.js';
 import { PostgresUsageStore } from './postgres-usage-store.js';
+import { SharedTime } from '../shared-time.js';
 import { Tombstones } from './tombstones.js';
 
 /** State in PostgreSQL, shared by all replicas. */
@@ -45,6 +46,7 @@ export class PostgresBackend extends StateBackend {
   private readonly logger = new Logger('Database');
   private readonly outages = new OutageLog(this.logger);
   private readonly database: Database;
+  private readonly time: SharedTime;
   private readonly listener: NoticeListener;
   private readonly stopping = new AbortController();
 
@@ -54,6 +56,8 @@ export class PostgresBackend extends StateBackend {
   ) {
     super();
     this.database = new Database(settings, clock);
+    const read = (): Promise<number> => this.database.time();
+    this.time = new SharedTime(clock, { name: 'PostgreSQL', read, notices: this.runNotices });
     const tombstones = new Tombstones(this.database, this.notices, clock);
     this.jobs = new PostgresJobQueue(this.database, this.runNotices, clock);
     this.log = new PostgresEventLog(this.database, this.runNotices, clock);
@@ -86,6 +90,7 @@ export class PostgresBackend extends StateBackend {
 
   override async stop(): Promise<void> {
     this.stopping.abort();
+    this.time.stop();
     await this.jobs.stop();
     await this.listener.stop();
     await this.database.close();
@@ -95,9 +100,10 @@ export class PostgresBackend extends StateBackend {
   private async tryToOpen(): Promise<boolean> {
     try {
       await this.requireSchema();
-      await this.database.open();
+      await this.database.open(() => this.time.start());
     } catch (error) {
-      if (!(error instanceof StateStartError) || !isPassing(error.cause)) throw error;
+      const isAway = error instanceof StoreUnavailableError || (error instanceof StateStartError && isPassing(error.cause));
+      if (!isAway) throw error;
       this.outages.warn('the database is not available yet', describe(error));
       return false;
     }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { JobsOptions, Queue, RedisQueueBackend } from 'bullmq';
 
 import { OutageLog } from '../../logging/index.js';
-import type { Clock } from '../../time/index.js';
+import { type Clock, sharedTimeOf } from '../../time/index.js';
 import type { QueueName, QueueOptions } from '../job-queue.js';
 import { inOneLine } from '../errors.js';
 import { repeatUntilDone } from '../repeat.js';
@@ -12,6 +12,12 @@ import type { Redis } from './redis.js';
 const MAX_EVENTS = 100;
 /** Jobs are never dropped for being taken over often: attempts are ours to count. */
 const MAX_STALLED = Number.MAX_SAFE_INTEGER;
+
+/** Where the time stands among the keys and arguments of BullMQ's scripts that go by it. */
+const TIME_AT: ReadonlyMap<string, number> = new Map([
+  ['moveToActive', 12],
+  ['moveToFinished', 15],
+]);
 
 /** The shares of a lease: a lock lasts half of it; dead processes' jobs are looked for five times in it. */
 const LOCK_SHARE = 1 / 2;
@@ -31,12 +37,16 @@ export class JobEngine {
   private readonly outages = new OutageLog(new Logger('JobQueue'));
   private readonly stopping = new AbortController();
   private readonly queues = new Map<QueueName, Promise<Queue>>();
+  /** The time that BullMQ goes by, milliseconds since the Unix epoch. */
+  readonly now: () => number;
 
   constructor(
     private readonly redis: Redis,
     private readonly prefix: string,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.now = sharedTimeOf(clock);
+  }
 
   stop(): void {
     this.stopping.abort();
@@ -55,6 +65,7 @@ export class JobEngine {
     const mover = (
       await this.open(name, { lockDuration: lockMs, stalledInterval: checkMs, maxStalledCount: MAX_STALLED })
     ).getBackend();
+    this.setTimes(mover);
     await mover.setQueueMeta({ 'opts.maxLenEvents': MAX_EVENTS });
     return mover;
   }
@@ -67,6 +78,15 @@ export class JobEngine {
 
   warn(what: string, reason: unknown): void {
     this.outages.warn(what, inOneLine(this.redis.explain(reason)));
+  }
+
+  /** BullMQ tells its scripts the time of this machine: when jobs that wait are due, and when those that are done are forgotten. */
+  private setTimes(mover: RedisQueueBackend): void {
+    const execute = mover.execCommand.bind(mover);
+    mover.execCommand = (client, name, args: unknown[]) => {
+      const at = TIME_AT.get(name);
+      return execute(client, name, at === undefined ? args : args.with(at, this.now())) as unknown;
+    };
   }
 
   private async open(name: QueueName, options: object): Promise<Queue> {

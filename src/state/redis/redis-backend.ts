@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
 import { DeletionNotices } from '../deletion-notices.js';
-import { StateStartError } from '../errors.js';
+import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { keepOpening } from '../repeat.js';
 import { RunNotices } from '../run-notices.js';
 import { StateBackend } from '../state-backend.js';
@@ -33,6 +33,7 @@ import { RedisTransfer } from './redis-transfer.js';
 import { RedisUsageStore } from './redis-usage-store.js';
 import { RedisSessionStore } from './redis-session-store.js';
 import { RedisWriteLock } from './redis-write-lock.js';
+import { SharedTime } from '../shared-time.js';
 import { startFaultOf } from './requirements.js';
 import { RunEnds } from './run-ends.js';
 import { RunIndex } from './run-index.js';
@@ -59,6 +60,7 @@ export class RedisBackend extends StateBackend {
   private readonly logger = new Logger('Redis');
   private readonly outages: OutageLog;
   private readonly redis: Redis;
+  private readonly time: SharedTime;
   private readonly published: RedisNotices;
   private readonly sweep: RunSweep;
   private readonly eviction: EvictionWatch;
@@ -73,6 +75,8 @@ export class RedisBackend extends StateBackend {
     const keys = new RedisKeys(settings.REDIS_PREFIX);
     this.outages = new OutageLog(this.logger, clock);
     this.redis = new Redis(settings, clock);
+    const read = (): Promise<number> => this.redis.time();
+    this.time = new SharedTime(clock, { name: 'Redis', read, notices: this.runNotices });
     this.eviction = new EvictionWatch(this.redis, clock);
     this.published = new RedisNotices(settings, this.redis, keys, this.notices, this.runNotices, clock);
     this.locks = new RedisWriteLock(this.redis, keys, settings.REDIS_COMMAND_TIMEOUT_MS);
@@ -129,6 +133,7 @@ export class RedisBackend extends StateBackend {
 
   override async stop(): Promise<void> {
     this.stopping.abort();
+    this.time.stop();
     this.jobs.stop();
     this.eviction.stop();
     await this.sweep.stop();
@@ -139,10 +144,11 @@ export class RedisBackend extends StateBackend {
   /** False when Redis is temporarily unavailable. */
   private async tryToOpen(): Promise<boolean> {
     try {
-      await this.redis.open();
+      await this.redis.open(() => this.time.start());
     } catch (error) {
       const fault = startFaultOf(error);
-      if (fault !== undefined || !isPassing(error)) throw fault ?? error;
+      const isAway = error instanceof StoreUnavailableError || isPassing(error);
+      if (fault !== undefined || !isAway) throw fault ?? error;
       this.outages.warn('Redis is not available yet', reasonOf(error));
       return false;
     }

@@ -135,8 +135,7 @@ export class RedisQueueWorker implements QueueWorker {
 
   private postpone({ id, token, attempt }: HeldJob): Promise<unknown> {
     const pauseMs = pauseAfter(attempt, this.parts.options) * 1000;
-    // By the time that BullMQ goes by.
-    return this.ready.moveToDelayed(id, Date.now(), pauseMs, token, {
+    return this.ready.moveToDelayed(id, this.parts.engine.now(), pauseMs, token, {
       skipAttempt: true,
       fieldsToUpdate: PRIORITY.again,
     });

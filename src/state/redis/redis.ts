@@ -8,7 +8,7 @@ import type { RedisSettings } from './connection-options.js';
 import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, toStoreError } from './redis-errors.js';
 import { requireUsable } from './requirements.js';
 import { type Redirection, redirectionOf, route } from './routes.js';
-import type { Command } from './script.js';
+import { type Command, run, type Script } from './script.js';
 
 /** How often a request is sent at most: a server that was started again is lost first, and then does not know the scripts. */
 const MOST_ATTEMPTS = 3;
@@ -18,6 +18,9 @@ const SCANNED = 1000;
 const MOVING_PAUSE_MS = 20;
 /** The part of the time of a command that replicas may take to confirm it. */
 const CONFIRMATION_SHARE = 0.8;
+
+/** KEYS: any, which decides on the node of a cluster. Returns seconds and microseconds, as TIME does. */
+const TIME: Script = { name: 'time', text: `return redis.call('TIME')` };
 
 /** The connection to Redis for requests. Methods throw StoreUnavailableError while it is unavailable. */
 export class Redis {
@@ -39,11 +42,15 @@ export class Redis {
     this.confirmation = replicas === 0 ? undefined : confirmation;
   }
 
-  /** Connects. Throws StateStartError when Redis cannot be used as it is, and errors of the driver when it is not available. */
-  async open(): Promise<void> {
+  /**
+   * Connects, and lets `prepare` ask for the time before anything else is sent. Throws StateStartError when Redis cannot be used as it is,
+   * errors of the driver when it is not available, and what `prepare` throws.
+   */
+  async open(prepare: () => Promise<void>): Promise<void> {
     const connections = new Set([this.reading, this.writing]);
     await Promise.all(Array.from(connections, (connection) => connection.open()));
     await requireUsable(this.writing, this.settings);
+    await prepare();
     this.isOpen = true;
   }
 
@@ -73,8 +80,16 @@ export class Redis {
     if (!this.isOpen || !this.writing.isReady) return this.check();
   }
 
+  /** What the clock of Redis shows, milliseconds since the Unix epoch; of a cluster that of the same node for all replicas. Also before `open`. */
+  async time(): Promise<number> {
+    const [reply] = await this.request(this.reading, [run(TIME, [`${this.settings.REDIS_PREFIX}:clock`])]);
+    const [seconds, microseconds] = reply as readonly [string, string];
+    return Number(seconds) * 1000 + Number(microseconds) / 1000;
+  }
+
   /** Sends commands together, each to the node of its keys, and returns their replies in order. */
   async read(...commands: readonly Command[]): Promise<readonly unknown[]> {
+    this.requireOpen();
     return this.request(this.reading, commands);
   }
 
@@ -83,12 +98,13 @@ export class Redis {
    * breaks: they must be idempotent. Commands that fail leave those of other nodes, and other ones of their node, written.
    */
   async write(...commands: readonly Command[]): Promise<readonly unknown[]> {
+    this.requireOpen();
     return this.request(this.writing, commands, this.confirmation);
   }
 
   /** What every server that is written to says of a section of itself. Throws StoreUnavailableError. */
   async infos(section: string): Promise<readonly string[]> {
-    if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
+    this.requireOpen();
     try {
       return await Promise.all(this.writing.primaries.map((node) => node.info(section)));
     } catch (error) {
@@ -98,7 +114,7 @@ export class Redis {
 
   /** The names of the keys of a type that fit a pattern, of all nodes, in parts; some may come twice. Throws StoreUnavailableError. */
   async *scan(pattern: string, type: 'hash' | 'string'): AsyncGenerator<readonly string[]> {
-    if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
+    this.requireOpen();
     try {
       for (const node of this.reading.primaries) {
         // As it is iterated over, it asks for the next part when the one before is taken.
@@ -111,12 +127,15 @@ export class Redis {
     }
   }
 
+  private requireOpen(): void {
+    if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
+  }
+
   private async request(
     connection: Connection,
     commands: readonly Command[],
     confirmation?: Confirmation,
   ): Promise<readonly unknown[]> {
-    if (!this.isOpen) throw new StoreUnavailableError('Redis is not ready yet');
     let redirection: Redirection | undefined;
     const deadline = this.clock.now() + this.settings.REDIS_COMMAND_TIMEOUT_MS;
     try {
