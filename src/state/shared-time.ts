@@ -28,6 +28,7 @@ export class SharedTime {
   private timer: Timer | null = null;
   private ignoreNotices: (() => void) | undefined;
   private hasWarned = false;
+  private hasStopped = false;
 
   constructor(
     clock: Clock,
@@ -40,11 +41,13 @@ export class SharedTime {
   async start(): Promise<void> {
     if (this.clock === undefined) return;
     await this.look(this.clock);
+    if (this.hasStopped) return;
     this.timer ??= this.clock.schedule(INTERVAL_MS, () => this.lookAgain());
     this.ignoreNotices ??= this.source.notices.subscribe({ resumed: () => this.lookAgain() });
   }
 
   stop(): void {
+    this.hasStopped = true;
     this.ignoreNotices?.();
     this.timer?.cancel();
     this.timer = null;

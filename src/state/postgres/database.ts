@@ -195,10 +195,7 @@ export class Database {
     }
   }
 
-  private async once<T>(
-    work: (run: RunStatement, client: PoolClient) => Promise<T>,
-    isOpen = this.opened,
-  ): Promise<T> {
+  private async once<T>(work: (run: RunStatement, client: PoolClient) => Promise<T>, isOpen = this.opened): Promise<T> {
     const client = await this.connect(isOpen);
     let broken = false;
     try {

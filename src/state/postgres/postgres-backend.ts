@@ -102,7 +102,8 @@ export class PostgresBackend extends StateBackend {
       await this.requireSchema();
       await this.database.open(() => this.time.start());
     } catch (error) {
-      const isAway = error instanceof StoreUnavailableError || (error instanceof StateStartError && isPassing(error.cause));
+      const isAway =
+        error instanceof StoreUnavailableError || (error instanceof StateStartError && isPassing(error.cause));
       if (!isAway) throw error;
       this.outages.warn('the database is not available yet', describe(error));
       return false;

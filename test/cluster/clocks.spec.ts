@@ -1,0 +1,104 @@
+// Slow: starts the built service as several processes, and waits for the second attempt of webhooks.
+
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+
+import { readSamples } from '../metrics/scrape.js';
+import { createResponse, expectWhole, readOn } from '../support/background/background-client.js';
+import { startReplica } from '../support/conversations/replica.js';
+import { databaseTime, expectSince, machineAhead } from '../support/machine-clock.js';
+import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
+import { ONE_STATE, SHARED_STATES } from '../support/states.js';
+import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
+
+jest.setTimeout(240_000);
+
+const FIVE_MINUTES_S = 300;
+/** The pause before a webhook is sent again, ms (docs/webhooks.md). */
+const PAUSE_MS = 10_000;
+const TURNS = 12;
+
+const TURN = { model: 'gpt-4.1', input: 'Hi', text: { verbosity: 'low' } };
+
+afterEach(endProcesses);
+
+function hooked(hooks: WebhookReceiver): Readonly<Record<string, string>> {
+  return {
+    WEBHOOK_URL: hooks.url,
+    WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+    WEBHOOK_ALLOW_LOOPBACK: 'true',
+  };
+}
+
+describe.each(SHARED_STATES)('processes with $state, of which one is five minutes ahead and one behind', ({ open }) => {
+  it('run every background turn once, and end it after it was created', async () => {
+    await using state = await open();
+    await using hooks = await WebhookReceiver.open();
+    // So long that others look at what runs, and may take it for lost.
+    const environment = { ...state.environment, ...hooked(hooks), SIMULATOR_BACKGROUND_LATENCY: '3000/100' };
+    const replicas = await Promise.all(
+      [FIVE_MINUTES_S, -FIVE_MINUTES_S].map((ahead) =>
+        startReplica({ ...environment, BACKGROUND_MAX_RUNNING: '6', ...machineAhead(ahead) }),
+      ),
+    );
+    const of = (index: number): ServiceProcess => replicas[index % 2] as ServiceProcess;
+    const begun = databaseTime();
+    const made = await Promise.all(Array.from({ length: TURNS }, (_, index) => createResponse(of(index), TURN)));
+    for (const [index, { id }] of made.entries()) {
+      // Reads at the other one.
+      const text = await readOn(of(index + 1), id);
+      const { status, created_at, completed_at } = await expectWhole(of(index), id, text);
+      expect(status).toBe('completed');
+      expectSince(begun, created_at);
+      expectSince(begun, Number(completed_at));
+      expect(Number(completed_at)).toBeGreaterThanOrEqual(created_at + 2);
+    }
+    while (hooks.received.length < TURNS) await hooks.next;
+    for (const { headers } of hooks.received) expectSince(begun, Number(headers['webhook-timestamp']));
+    expect(new Set(hooks.received.map(({ headers }) => headers['webhook-id'])).size).toBe(TURNS);
+  });
+
+  it('send a webhook again after its pause, whoever does', async () => {
+    await using state = await open();
+    await using hooks = await WebhookReceiver.open();
+    const environment = { ...state.environment, ...hooked(hooks) };
+    const asked = Promise.withResolvers<() => void>();
+    hooks.answers.push((response) => asked.resolve(() => response.writeHead(500).end()));
+    const late = await startReplica({ ...environment, ...machineAhead(-FIVE_MINUTES_S) });
+    await createResponse(late, TURN);
+    const refuse = await asked.promise;
+    await startReplica({ ...environment, ...machineAhead(FIVE_MINUTES_S) });
+    const refusedAt = Date.now();
+    refuse();
+    while (hooks.received.length < 2) await hooks.next;
+    // Never earlier, however slow the machine is.
+    expect(Date.now() - refusedAt).toBeGreaterThan(PAUSE_MS / 2);
+  });
+});
+
+describe.each(ONE_STATE)('a service of two workers with $state on a machine that is ahead', ({ open }) => {
+  it('goes by the time of the database, and says how far it is off', async () => {
+    await using state = await open();
+    const service = await startProcess({
+      ...state.environment,
+      ...machineAhead(FIVE_MINUTES_S),
+      ...{ WORKERS: '2', METRICS: 'true' },
+    });
+    await service.written(/\[Clock\] the clock of this machine is 300 s ahead of that of PostgreSQL, .*NTP/);
+    const begun = databaseTime();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => service.client.post(JSON.stringify(TURN))));
+    for (const { text } of answers) {
+      expectSince(begun, (JSON.parse(text) as { readonly created_at: number }).created_at);
+    }
+    const samples = readSamples((await service.client.send({ path: '/metrics' })).text);
+    expect(samples.get('antiphon_clock_offset_seconds')).toBeCloseTo(-FIVE_MINUTES_S, 0);
+  });
+});
+
+it('has no offset with a state of its own', async () => {
+  const service = await startProcess({ METRICS: 'true', ...machineAhead(FIVE_MINUTES_S) });
+  const begun = databaseTime();
+  const { text } = await service.client.post(JSON.stringify(TURN));
+  expectSince(begun, (JSON.parse(text) as { readonly created_at: number }).created_at - FIVE_MINUTES_S);
+  const samples = readSamples((await service.client.send({ path: '/metrics' })).text);
+  expect(samples.has('antiphon_clock_offset_seconds')).toBe(false);
+});
