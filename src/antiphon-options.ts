@@ -71,7 +71,10 @@ export interface AntiphonSeams {
    */
   readonly state?: Readonly<Record<string, Seam<StateBackend>>>;
 
-  /** Time and timers. Default: the system's. Tests use a clock that they advance. */
+  /**
+   * Time and timers. Default: `SharedClock`, which follows the clock of PostgreSQL or Redis where these have the state, and is the system's
+   * otherwise. Tests use a clock that they advance. Replicas with other clocks have to agree by themselves.
+   */
   readonly clock?: Seam<Clock>;
 
   /** The ids of responses, items, requests and connections. Default: UUIDv7. They must be unique over all replicas. */

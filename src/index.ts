@@ -62,4 +62,4 @@ export type { Seam } from './seams/index.js';
 export { ErrorEventFilter, SocketAdapter } from './responses/socket/index.js';
 export * from './simulator/index.js';
 export * from './state/index.js';
-export { Clock, type MaybePromise, SharedClock, SystemClock, type Timer } from './time/index.js';
+export { Clock, type LocalTime, type MaybePromise, SharedClock, SystemClock, type Timer } from './time/index.js';

@@ -11,10 +11,10 @@ interface Sending {
   sync: (this: pg.Connection) => void;
 }
 
-/** Reports, on request, the number of database round trips of this process. Those that the queue makes by its timers do not count. */
+/** Reports, on request, the number of database round trips of this process. Those of timers, of the queue and of the clock, do not count. */
 export function reportRoundTrips(): void {
   let roundTrips = 0;
-  const ofQueue = new WeakSet<pg.Connection>();
+  const byTimer = new WeakSet<pg.Connection>();
   const prototype = pg.Connection.prototype as unknown as Sending;
   const { query, parse, sync } = prototype;
   prototype.query = function (text) {
@@ -22,11 +22,11 @@ export function reportRoundTrips(): void {
     query.call(this, text);
   };
   prototype.parse = function (statement) {
-    if (statement.text.includes('antiphon_jobs')) ofQueue.add(this);
+    if (/antiphon_jobs|clock_timestamp\(\)\) \* 1000/.test(statement.text)) byTimer.add(this);
     parse.call(this, statement);
   };
   prototype.sync = function () {
-    if (!ofQueue.delete(this)) roundTrips += 1;
+    if (!byTimer.delete(this)) roundTrips += 1;
     sync.call(this);
   };
   process.on('message', ({ type }: { readonly type: string }) => {

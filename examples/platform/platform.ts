@@ -1,4 +1,4 @@
-import { type AntiphonOptions, SimulatorModule, SystemClock } from 'antiphon';
+import { type AntiphonOptions, SharedClock, SimulatorModule } from 'antiphon';
 
 import { AcmeProvider } from '../provider/acme.provider.js';
 import { AuditedBackend } from './audited-backend.js';
@@ -19,7 +19,7 @@ export const platform: AntiphonOptions = {
   authenticator: TeamAuthenticator,
   admission: { useClass: TokenBudget },
   state: { audited: AuditedBackend },
-  clock: { useClass: SystemClock },
+  clock: { useClass: SharedClock },
   ids: { useFactory: () => new RegionIds('e0') },
   observers: [{ useExisting: UsageMeter }],
   passPolicies: [WordFilter, HelpCommand, WeatherTool],

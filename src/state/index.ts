@@ -17,6 +17,7 @@ export * from './write-lock.js';
 export * from './secret-store.js';
 export * from './session-store.js';
 export * from './shared-limits.js';
+export * from './shared-time.js';
 export * from './state-backend.js';
 export * from './state-transfer.js';
 export * from './state.module.js';

@@ -2,17 +2,17 @@
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { Clock } from '../../src/index.js';
+import { Clock, SystemClock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
 import { createInBackground, whenEnded } from '../support/background.js';
 import { clockAhead, databaseTime, expectSince } from '../support/machine-clock.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
-import type { Service, ServiceOptions } from '../support/service.js';
+import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import { ShiftedClock } from '../support/shifted-clock.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
-import { openPostgres, SHARED_STATES } from '../support/states.js';
+import { EVERY_STATE, openPostgres, SHARED_STATES, type StateKind } from '../support/states.js';
 
 const FIVE_MINUTES_S = 300;
 /** Much less than the difference of the clocks, and more than a test takes. */
@@ -34,6 +34,11 @@ const onMachine = (aheadS: number, environment: object = {}): ServiceOptions => 
   environment: { ...ENVIRONMENT, ...environment },
   overrides: [[Clock, clockAhead(aheadS)]],
 });
+
+/** The text of a message. */
+function textOf(item: object): string | undefined {
+  return (item as { readonly content?: readonly { readonly text?: string }[] }).content?.[0]?.text;
+}
 
 describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes ahead and one behind', ({ open }) => {
   let replicas: Replicas;
@@ -116,6 +121,31 @@ describe.each(SHARED_STATES)('replicas with $state, of which one is five minutes
     }
     expect(left).toEqual(['999', '998', '997', '996']);
   });
+});
+
+it('keeps the order of what SQLite has when the clock is set back between two runs', async () => {
+  const sqlite = EVERY_STATE.find(({ state }) => state === 'sqlite') as StateKind;
+  await using state = await sqlite.open();
+  const start = (clock: Clock): Promise<Service> =>
+    startService({ providers: [ScriptedProvider], environment: state.environment, overrides: [[Clock, clock]] });
+  const ahead = new ShiftedClock();
+  ahead.skip(FIVE_MINUTES_S * 1000);
+  const before = await start(ahead);
+  const conversation = await before.client().conversations.create();
+  const said = { ...TURN, conversation: conversation.id };
+  const first = await before.client().responses.create({ ...said, input: 'one' });
+  const held = new HeldTurns(before.app.get(ScriptedProvider)).hold();
+  const running = await createInBackground(before, { input: 'waits' });
+  await held.whenBegun(1);
+  await before.close();
+
+  await using after = await start(new SystemClock());
+  const second = await after.client().responses.create({ ...said, input: 'two' });
+  expect(second.created_at).toBeLessThan(first.created_at);
+  const items = await after.client().conversations.items.list(conversation.id, { order: 'asc' });
+  expect(items.data.map(textOf)).toEqual(['one', first.output_text, 'two', second.output_text]);
+  const { status, created_at, completed_at } = await whenEnded(after, running.id);
+  expect({ status, completed_at }).toEqual({ status: 'completed', completed_at: created_at });
 });
 
 it('leaves the clock of a program alone', async () => {
