@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
-import { type Clock, type MaybePromise } from '../../time/index.js';
+import type { Clock, MaybePromise } from '../../time/index.js';
 import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';

@@ -42,8 +42,8 @@ export class Tombstones {
   }
 
   /**
-   * Frees the next batch of expired responses, and forgets old bookmarks; false when there are no more. A response with descendants is freed with
-   * the last of them.
+   * Frees the next batch of expired responses, and forgets old bookmarks; false when there are no more. A response with
+   * descendants is freed with the last of them.
    */
   async sweep(): Promise<boolean> {
     const { expires_at: expiresAt, owner, id } = this.position;

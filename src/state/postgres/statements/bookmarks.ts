@@ -18,7 +18,8 @@ export function remember(table: string, now: string): string {
     SELECT r.owner, r.id, r.created_at, r.parent_id, r.model, r.status, r.labels, r.sessions,
       least(r.expires_at, ${now}) + ${BOOKMARK_TIME}
     FROM ${table} CROSS JOIN LATERAL (
-      SELECT r.*, ${SESSIONS} AS sessions FROM antiphon.responses r WHERE r.owner = ${table}.owner AND r.id = ${table}.id OFFSET 0
+      SELECT r.owner, r.id, r.created_at, r.parent_id, r.model, r.status, r.labels, r.expires_at, ${SESSIONS} AS sessions
+      FROM antiphon.responses r WHERE r.owner = ${table}.owner AND r.id = ${table}.id OFFSET 0
     ) r
     WHERE r.expires_at > ${now}::timestamptz - ${BOOKMARK_TIME} ORDER BY r.owner, r.id
     ON CONFLICT (owner, id) DO UPDATE SET expires_at = EXCLUDED.expires_at WHERE bookmarks.expires_at < EXCLUDED.expires_at`;
