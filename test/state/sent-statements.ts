@@ -12,7 +12,7 @@ export interface SentStatement {
 }
 
 /** In the statements that the job engine sends by itself, at any time. */
-const JOBS_SCHEMA = 'antiphon_jobs.';
+const JOBS_SCHEMA = 'antiphon_jobs';
 
 /** Notes every statement that this process gives to the driver, until it is disposed. Each is one round trip. */
 export class SentStatements implements Disposable {
