@@ -9,6 +9,7 @@ import { findKeys } from '../support/redis/remove-keys.js';
 import { append, contextFrom, contextOf, LEASE_MS, newTenant, recordOf, TTL_MS } from './records.js';
 import { type OpenedRedis, openRedis, redisOf } from './redis-fixture.js';
 import { batch, begins, launch } from './runs.js';
+import { whenServed } from './when-served.js';
 
 describeRedis('a slot that moves to another node', () => {
   const tenant = newTenant();
@@ -99,11 +100,11 @@ describeRedis('a slot that moves to another node', () => {
   it('is not available when that takes longer than a command may', async () => {
     const backend = await opened.replica({ REDIS_COMMAND_TIMEOUT_MS: 200 }, new SystemClock());
     const expiresAt = new SystemClock().now() + TTL_MS;
-    await append(backend.responses, tenant, 'slow', { expiresAt });
+    await append(opened.backend.responses, tenant, 'slow', { expiresAt });
     const finish = await move((await findKeys(cluster.url, '*:r:slow')).at(0) ?? '', () => false);
     await expect(backend.responses.chain(tenant, 'slow')).rejects.toBeInstanceOf(StoreUnavailableError);
     await finish();
-    expect(await contextOf(backend.responses, tenant, 'slow')).toEqual(contextFrom('slow'));
+    expect(await whenServed(() => contextOf(backend.responses, tenant, 'slow'))).toEqual(contextFrom('slow'));
   });
 
   it('takes the jobs of the queue with it', async () => {

@@ -9,14 +9,18 @@ export interface RedisCluster extends AsyncDisposable {
   readonly url: string;
   /** The servers that began as primaries, in the order of their slots. */
   readonly primaries: readonly RedisServer[];
+  /** Ends the first primary at once, and has its replica take its place soon. */
+  losePrimary(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const SLOTS = 16_384;
 /** How many of its servers begin as primaries. */
 export const PRIMARIES = 3;
-/** How long a node may be silent before others take its place, ms. */
-const NODE_TIMEOUT_MS = 1000;
+/** How long a node may be silent before the others count it as dead, ms: longer than a busy machine lets one stand still. */
+const NODE_TIMEOUT_MS = 3_600_000;
+/** The same once a primary is dead. */
+const LOST_AFTER_MS = 1000;
 /** Between looks whether the cluster is complete, ms. */
 const LOOK_MS = 20;
 
@@ -42,6 +46,15 @@ export async function startRedisCluster(replicas = 0): Promise<RedisCluster> {
   } finally {
     for (const client of clients) client.disconnect();
   }
+  const losePrimary = async (): Promise<void> => {
+    const [lost, ...others] = servers;
+    for (const { port } of others) {
+      const client = new Client(port);
+      await client.config('SET', 'cluster-node-timeout', LOST_AFTER_MS);
+      client.disconnect();
+    }
+    await lost?.crash();
+  };
   const stop = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop()));
   };
@@ -49,6 +62,7 @@ export async function startRedisCluster(replicas = 0): Promise<RedisCluster> {
   return {
     url: `redis+cluster://${hosts}`,
     primaries: servers.slice(0, PRIMARIES),
+    losePrimary,
     stop,
     [Symbol.asyncDispose]: stop,
   };

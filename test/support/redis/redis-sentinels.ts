@@ -6,14 +6,15 @@ import { type RedisServer, startRedis, startRedisWith } from './redis-server.js'
 /** A primary with a replica, and three Sentinels that promote it. They do not outlive this process. */
 export interface RedisSentinels extends AsyncDisposable {
   readonly url: string;
-  /** The server that begins as the primary. */
-  readonly primary: RedisServer;
-  readonly replica: RedisServer;
+  /** Ends the primary at once, and has its replica take its place soon. */
+  losePrimary(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** How long the primary may be silent before it is replaced, ms. */
-const DOWN_AFTER_MS = 500;
+/** How long the primary may be silent before it is replaced, ms: longer than a busy machine lets it stand still. */
+const DOWN_AFTER_MS = 3_600_000;
+/** The same once it is dead. */
+const LOST_AFTER_MS = 500;
 /** Between looks whether the Sentinels know each other, ms. */
 const LOOK_MS = 20;
 const SENTINELS = 3;
@@ -34,11 +35,19 @@ export async function startRedisSentinels(): Promise<RedisSentinels> {
   for (const sentinel of sentinels) {
     await untilTold(sentinel, ['INFO', 'sentinel'], (info) => info.includes(`slaves=1,sentinels=${SENTINELS}`));
   }
+  const losePrimary = async (): Promise<void> => {
+    for (const { port } of sentinels) {
+      const client = new Client(port);
+      await client.call('SENTINEL', 'SET', 'main', 'down-after-milliseconds', LOST_AFTER_MS);
+      client.disconnect();
+    }
+    await primary.crash();
+  };
   const stop = async (): Promise<void> => {
     await Promise.all([...sentinels, primary, replica].map((server) => server.stop()));
   };
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
-  return { url: `redis+sentinel://${hosts}/main`, primary, replica, stop, [Symbol.asyncDispose]: stop };
+  return { url: `redis+sentinel://${hosts}/main`, losePrimary, stop, [Symbol.asyncDispose]: stop };
 }
 
 async function untilTold(
