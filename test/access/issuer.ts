@@ -26,7 +26,7 @@ export class Issuer implements AsyncDisposable {
   private constructor(private readonly server: Server) {}
 
   static async start(): Promise<Issuer> {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 0 });
     const issuer = new Issuer(server);
     server.on('request', (request, reply) => {
       void issuer.answer(request.url ?? '').then((body) => {

@@ -11,7 +11,10 @@ export const ASK_TO_FAIL = 'Fail.';
 
 /** The made-up upstream of docs/extending.md: it takes items and streams a plain text about them. */
 export class AcmeUpstream implements AsyncDisposable {
-  private readonly server = createServer((request, response) => void this.answer(request, response));
+  private readonly server = createServer(
+    { keepAliveTimeout: 0 },
+    (request, response) => void this.answer(request, response),
+  );
   private hung = Promise.withResolvers<undefined>();
   private left = Promise.withResolvers<undefined>();
 

@@ -21,7 +21,7 @@ export class CountingUpstream implements AsyncDisposable {
   readonly asked = Promise.withResolvers<undefined>();
   /** Answers the next requests, one each; the last one answers all that follow. */
   replies: readonly CountReply[] = [{ body: { object: 'response.input_tokens', input_tokens: 1234 } }];
-  private readonly server = createServer((request, response) => {
+  private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {

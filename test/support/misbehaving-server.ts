@@ -9,7 +9,7 @@ export interface MisbehavingServer extends AsyncDisposable {
 
 /** Starts it. `change` gets the whole body of an answer. */
 export async function misbehave(origin: string, change: (text: string) => string): Promise<MisbehavingServer> {
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -12,7 +12,7 @@ export class Collector implements AsyncDisposable {
   private constructor(private readonly server: Server) {}
 
   static async start(): Promise<Collector> {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 0 });
     const collector = new Collector(server);
     server.on('request', (request, reply) => {
       const chunks: Buffer[] = [];

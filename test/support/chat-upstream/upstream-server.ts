@@ -11,6 +11,9 @@ import { Exchange } from './exchange.js';
 /** What the upstream speaks: HTTP/1.1 in the open, or HTTP/2 and HTTP/1.1 over TLS. */
 export type UpstreamProtocol = 'http' | 'https';
 
+/** Only a client closes a connection, not the time between two requests. */
+const KEPT_ALIVE = { keepAliveTimeout: 0 };
+
 /** The certificate of `localhost` and `127.0.0.1` that upstreams over TLS show; its key is no secret. */
 export const TEST_CERTIFICATE = readTestMaterial('test-only.cert.pem');
 
@@ -42,7 +45,7 @@ export class UpstreamServer {
 
   /** Listens on a free port of the loopback interface. */
   static async listen(protocol: UpstreamProtocol, handle: (exchange: Exchange) => void): Promise<UpstreamServer> {
-    const server = protocol === 'http' ? createServer({ keepAliveTimeout: 0 }) : createTlsServer();
+    const server = protocol === 'http' ? createServer(KEPT_ALIVE) : createTlsServer();
     const upstream = new UpstreamServer(server, protocol, handle);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -102,7 +105,8 @@ export class UpstreamServer {
 }
 
 function createTlsServer(): Http2SecureServer {
-  return createSecureServer({ allowHTTP1: true, cert: TEST_CERTIFICATE, key: readTestMaterial('test-only.key.pem') });
+  const key = readTestMaterial('test-only.key.pem');
+  return createSecureServer({ ...KEPT_ALIVE, allowHTTP1: true, cert: TEST_CERTIFICATE, key });
 }
 
 function readTestMaterial(name: string): string {

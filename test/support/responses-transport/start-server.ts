@@ -31,7 +31,7 @@ export interface StartedServer extends AsyncDisposable {
 
 /** Starts a server that behaves as the script says. */
 export async function startServer(script: ServerScript): Promise<StartedServer> {
-  const server = createServer(script.onRequest);
+  const server = createServer({ keepAliveTimeout: 0 }, script.onRequest);
   const upgrades = new WebSocketServer({ noServer: true, perMessageDeflate: script.compresses ?? false });
   const transports = new Set<Socket>();
   const handshakes: IncomingMessage[] = [];

@@ -21,7 +21,7 @@ export class WebhookReceiver implements AsyncDisposable {
   /** Connections that it has accepted. */
   connections = 0;
   private arrived = Promise.withResolvers<undefined>();
-  private readonly server = createServer((request, response) => {
+  private readonly server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
     request.on('end', () => {
