@@ -144,7 +144,7 @@ describe.each([
   const service = useFreshService(() =>
     startTimedService({
       entry: { ...transport, stream_max_retries: 0, request_max_retries: 0 },
-      environment: { MODEL_IDLE_TIMEOUT_MS: 0 },
+      environment: { MODEL_IDLE_TIMEOUT_MS: 0, MODEL_ACCEPT_TIMEOUT_MS: 0 },
     }),
   );
 

@@ -21,6 +21,12 @@ export interface ServiceOptions {
   readonly overrides?: readonly (readonly [token: InjectionToken, value: unknown])[];
 }
 
+/**
+ * Variables of services in front of upstreams. By default a stream begins after a second without output, and an error of the upstream
+ * comes in it rather than as an HTTP error: also after a second in which the machine stood still.
+ */
+export const BEFORE_UPSTREAMS = { MODEL_ACCEPT_TIMEOUT_MS: 600_000 } as const;
+
 /** The real service on a free port of the loopback interface. */
 export interface Service extends AsyncDisposable {
   readonly app: NestFastifyApplication;
