@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
 import { asTenant, Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
@@ -167,9 +168,7 @@ describe('a client that has left too much of an answer unread', () => {
   };
 
   /** Until the kernel has taken what it takes by itself. */
-  const settle = async (): Promise<void> => {
-    for (let turn = 0; turn < 100; turn += 1) await nextLoopTurn();
-  };
+  const settle = (): Promise<void> => whenStill(() => 0);
 
   it('is closed with 1013 when it takes nothing for a second, and cut off after another', async () => {
     await start({ WS_MAX_BUFFERED_BYTES: MEGABYTE, MAX_OUTPUT_CHARACTERS: 1024 * MEGABYTE });

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Clock } from '../../src/index.js';
 import { OpenReplies } from '../../src/operations/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useFreshService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startService } from '../support/service.js';
@@ -56,10 +57,8 @@ describe('a client that does not read its answer', () => {
   /** Resolves when the kernel takes nothing more of what is pending. */
   async function whenStuck(side: Socket): Promise<void> {
     const handle = (side as unknown as { readonly _handle: { readonly writeQueueSize: number } })._handle;
-    for (let before = 0, calm = 0; calm < 200; before = handle.writeQueueSize) {
-      await nextLoopTurn();
-      calm = handle.writeQueueSize > 0 && handle.writeQueueSize === before ? calm + 1 : 0;
-    }
+    do await whenStill(() => handle.writeQueueSize);
+    while (handle.writeQueueSize === 0);
   }
 
   /** The client may read nothing for the limit, and not for longer than another look. */

@@ -7,6 +7,7 @@ import { Admission, Clock, type Lease } from '../../src/index.js';
 import { RunningTurns } from '../../src/responses/index.js';
 import type { FakeClock } from '../../src/testing/index.js';
 import { type Script, ScriptedProvider } from '../../src/testing/index.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useService } from '../support/describe-service.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { openRawStream, postJson } from '../support/sse.js';
@@ -102,10 +103,8 @@ describe('MAX_TURN_MS', () => {
       }
     });
     const { socket } = openUnread(service.port);
-    for (let before = -1, calm = 0; pulled === 0 || calm < 100; before = pulled) {
-      await nextLoopTurn();
-      calm = before === pulled ? calm + 1 : 0;
-    }
+    while (pulled === 0) await nextLoopTurn();
+    await whenStill(() => pulled);
     expect(pulled).toBeLessThan(100);
     clock.advance(LIMIT_MS);
     await expectSettled('failed');

@@ -1,3 +1,5 @@
+import { setImmediate as nextLoopTurn } from 'node:timers/promises';
+
 import { expect } from '@jest/globals';
 
 import {
@@ -65,6 +67,7 @@ export async function useOnce(socket: UpstreamSocket): Promise<void> {
 
 /** Resolves when the server has no more open sockets than this. */
 export async function serverHas(server: StartedServer, count: number): Promise<void> {
+  while (server.sockets.size > count) await nextLoopTurn();
   await whenStill(() => server.sockets.size);
   expect(server.sockets.size).toBe(count);
 }

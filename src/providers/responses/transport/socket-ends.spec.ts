@@ -16,6 +16,7 @@ import {
   TEXT,
 } from '../../../../test/support/responses-transport/open-socket.js';
 import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { serverHas } from '../../../../test/support/responses-transport/with-pool.js';
 
 const DELTA = '{"type":"response.output_text.delta"}';
 const COMPLETED = '{"type":"response.completed"}';
@@ -62,8 +63,7 @@ describe('the end of an answer over a WebSocket', () => {
     expect(taker.events).toEqual([DELTA]);
     socket.release();
     expect(pool.size).toBe(0);
-    await whenStill(() => server.sockets.size);
-    expect(server.sockets.size).toBe(0);
+    await serverHas(server, 0);
     expect(clock.pending).toBe(0);
   });
 
