@@ -2,16 +2,21 @@
  * Loaded before a program with `--import`. Counts, on request, the promises that the process creates or the bytes that it
  * allocates on its heap. Not both at once, because the hooks that count promises allocate.
  */
-import { createHook } from 'node:async_hooks';
+import { createHook, executionAsyncId, executionAsyncResource } from 'node:async_hooks';
 import { GCProfiler } from 'node:v8';
 
 import { collectGarbage } from './collect-garbage.ts';
 import type { CountAnswer, CountQuestion } from './messages.ts';
 
 let promises = 0;
+/** Those that the callbacks of timers make, and what follows from these: when a timer is due depends on the machine, not on a turn. */
+const ofTimers = new Set<number>();
 const hook = createHook({
-  init: (_id, type) => {
-    if (type === 'PROMISE') promises += 1;
+  init: (id, type) => {
+    if (type !== 'PROMISE') return;
+    const isOfTimer = ofTimers.has(executionAsyncId()) || executionAsyncResource().constructor?.name === 'Timeout';
+    if (isOfTimer) ofTimers.add(id);
+    else promises += 1;
   },
 });
 
@@ -32,6 +37,7 @@ process.on('message', (message: CountQuestion | { readonly type: 'usage' }) => {
 function begin(what: CountQuestion['what']): void {
   if (what === 'promises') {
     promises = 0;
+    ofTimers.clear();
     hook.enable();
   } else {
     profiler = new GCProfiler();
