@@ -1,11 +1,12 @@
 // Slow: starts the built service as processes.
 
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
+import { freePorts } from '../support/free-ports.js';
 import { endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
 
 const STACK = /\n\s+at |node_modules|file:\/\//;
@@ -76,11 +77,7 @@ describe('a start that cannot be', () => {
   });
 
   it('listens nowhere when a variable is bad', async () => {
-    const probe = createServer().listen(0, '127.0.0.1');
-    await once(probe, 'listening');
-    const { port } = probe.address() as { port: number };
-    probe.close();
-    await once(probe, 'close');
+    const port = await freePorts();
     const exit = await runToEnd({ PORT: String(port), LOG_FORMAT: 'xml' });
     expectRefusal(exit, [/^LOG_FORMAT: expected one of text, json, but got 'xml'\.$/]);
     const socket = connect(port, '127.0.0.1');

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { WebSocket, WebSocketServer } from 'ws';
 
 import { Balancer, type ChoosePort } from './balancer.js';
+import { closedPort } from './chat-upstream/closed-port.js';
 import { RawClient } from './raw-client.js';
 
 const toClose: (() => Promise<void>)[] = [];
@@ -38,15 +39,6 @@ async function named(name: string): Promise<number> {
       response.end(JSON.stringify({ name, method: request.method, url: request.url, headers: request.headers, body }));
     })();
   });
-  return port;
-}
-
-/** A port on which nobody listens. */
-async function closedPort(): Promise<number> {
-  const { port, server } = await listen(() => undefined);
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
   return port;
 }
 
