@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, constants, createZstdCompress, gzipSync, zstdCompressSync } from 'node:zlib';
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { useService } from '../support/describe-service.js';
 import { heldBy, MEGABYTE, until } from '../support/held-bodies.js';
@@ -10,8 +10,6 @@ import { findErrorFault } from '../support/raw-checks.js';
 import { takeStock } from '../support/raw-heap.js';
 import { exchange, openSocket } from '../support/raw-socket.js';
 import { sendUnfinished, type UnfinishedBody } from '../support/unfinished-body.js';
-
-jest.setTimeout(120_000);
 
 const LIMIT = 8 * MEGABYTE;
 const TOTAL = 32 * MEGABYTE;
@@ -105,7 +103,7 @@ describe.each(CODINGS)('unfinished bodies in %s', (coding, compress) => {
     const body = send(compress(bodyOf(LIMIT)), headers);
     body.finish();
     expect(await body.answer).toMatchObject({ status: 200 });
-    expect(held()).toBe(0);
+    await untilHeld(0);
   });
 });
 
@@ -119,7 +117,7 @@ describe('a body that is refused holds nothing', () => {
   it('when it is not what it says', async () => {
     const body = send(Buffer.from('{"model":"gpt-4.1","input":"Hi"}'), { 'content-encoding': 'gzip' });
     expect(await body.answer).toMatchObject({ status: 400 });
-    expect(held()).toBe(0);
+    await untilHeld(0);
   });
 
   it('when it is not JSON by its type', async () => {
@@ -171,7 +169,7 @@ describe('the connection of a body that is refused', () => {
   ])('is there for the next request: it %s', async (_what, first, status) => {
     const answers = await exchange(service.port, Buffer.concat([first, last]));
     expect(answers.map((answer) => answer.status)).toEqual([status, 200]);
-    expect(held()).toBe(0);
+    await untilHeld(0);
   });
 });
 
