@@ -90,5 +90,5 @@ describeService('a client that is generated from the document', DESCRIBED, (serv
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
-  }, 120_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import {
   cancelResponse,
@@ -14,8 +14,6 @@ import { countLeftovers, NOTHING_LEFT } from '../support/background/job-table.js
 import { inParallel } from '../support/conversations/in-parallel.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
-
-jest.setTimeout(120_000);
 
 const STALL = { breaks: { after: 4, by: 'stall' } } as const;
 const RACES = 50;

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import {
   createResponse,
@@ -19,8 +19,6 @@ import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background
 import { createTestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess, startProgram } from '../support/process-service.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
-
-jest.setTimeout(120_000);
 
 const PROGRAM = fileURLToPath(new URL('../support/background/tool-program.ts', import.meta.url));
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import {
   createResponse,
@@ -16,8 +16,6 @@ import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background
 import { startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
-
-jest.setTimeout(120_000);
 
 const RUNNING = 4;
 const PIECES = Array.from({ length: 30 }, (_, index) => ` word${index}`);

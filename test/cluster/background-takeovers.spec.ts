@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import {
   cancelResponse,
@@ -17,8 +17,6 @@ import { loseWorkers } from '../support/background/job-table.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
-
-jest.setTimeout(120_000);
 
 const NEVER = '600000';
 const STALL = { breaks: { after: 4, by: 'stall' } } as const;

@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 
 import { closedPort } from '../support/chat-upstream/closed-port.js';
@@ -8,8 +8,6 @@ import { itWith } from '../support/on-path.js';
 import { startPooler } from '../support/pgbouncer.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type Exit, type Program, runToEnd, startProcess } from '../support/process-service.js';
-
-jest.setTimeout(240_000);
 
 type Variables = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Conversation } from '../support/conversations/conversation.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
@@ -11,8 +11,6 @@ import { endProcesses, type ServiceProcess, startProcess } from '../support/proc
 import type { RawAnswer } from '../support/raw-client.js';
 import { SocketClient } from '../support/socket-client.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-
-jest.setTimeout(240_000);
 
 /** Longer than any test may take: what waits for it never ends by itself. */
 const FOR_EVER = '600000';

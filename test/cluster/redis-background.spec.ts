@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { afterEach, expect, it } from '@jest/globals';
 
 import { createResponse, expectSameAfterEvery, expectWhole, readOn } from '../support/background/background-client.js';
 import { startReplica } from '../support/conversations/replica.js';
@@ -9,8 +9,6 @@ import { describeRedis } from '../support/redis/describe-redis.js';
 import { removeKeys } from '../support/redis/remove-keys.js';
 import { EVERY_STATE } from '../support/states.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
-
-jest.setTimeout(180_000);
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const TURNS = 12;

@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { SeededRandom } from '../../src/simulator/seeded-random.js';
 import { Balancer } from '../support/balancer.js';
@@ -18,8 +18,6 @@ import { startPooler } from '../support/pgbouncer.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
-
-jest.setTimeout(240_000);
 
 /** Short enough to wait for. */
 const LOCKS = { SESSION_LOCK_TTL_MS: '2000', SESSION_LOCK_TIMEOUT_MS: '100' };

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, jest } from '@jest/globals';
+import { afterEach, describe, expect } from '@jest/globals';
 
 import { itWith } from '../support/on-path.js';
 import { getResponse } from '../support/background/background-client.js';
@@ -11,8 +11,6 @@ import { createTestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses, type ServiceProcess } from '../support/process-service.js';
 import { HeldSockets } from '../support/rolling/held-sockets.js';
 import { MixedLoad } from '../support/rolling/mixed-load.js';
-
-jest.setTimeout(240_000);
 
 /** Turns that clients are given before, between and after the restarts. */
 const TURNS = 100;

@@ -1,13 +1,11 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { createResponse, expectSameAfterEvery, expectWhole, readOn } from '../support/background/background-client.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
 import { SqliteService } from '../support/sqlite-service.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
-
-jest.setTimeout(120_000);
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const TURNS = 12;

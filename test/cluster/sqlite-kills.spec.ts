@@ -1,14 +1,12 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import type { ResponseObject } from '../../src/protocol/index.js';
 import type { UsagePage } from '../../src/usage/usage-page.js';
 import { inParallel } from '../support/conversations/in-parallel.js';
 import { RawClient } from '../support/raw-client.js';
 import { SqliteService } from '../support/sqlite-service.js';
-
-jest.setTimeout(180_000);
 
 const KILLS = 20;
 /** Turns that are acknowledged before a kill, by all clients together. */

@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import { freePorts } from '../support/free-ports.js';
 import { openSocketsOn, startWorkers } from '../support/worker-processes.js';
-
-jest.setTimeout(240_000);
 
 describe('METRICS_PORT of two workers', () => {
   let database: TestDatabase;

@@ -4,14 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import type { SocketClient } from '../support/socket-client.js';
 import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
-
-jest.setTimeout(240_000);
 
 /** Longer than any test may take: what waits for it never ends by itself. */
 const FOR_EVER = '600000';

@@ -4,13 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { beginProcess, endProcesses, type Exit, runToEnd, startProcess } from '../support/process-service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-
-jest.setTimeout(240_000);
 
 type Variables = Readonly<Record<string, string>>;
 

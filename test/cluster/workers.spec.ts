@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { converse, faultsOf, makeConversations } from '../support/conversations/converse.js';
 import { expectKept } from '../support/conversations/expect-kept.js';
@@ -9,8 +9,6 @@ import { endProcesses } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { notFound } from '../support/socket-not-found.js';
 import { openSocketsOn, startWorkers, type WorkerProcesses } from '../support/worker-processes.js';
-
-jest.setTimeout(240_000);
 
 const TURN = { model: 'gpt-4.1', input: 'Hi', text: { verbosity: 'low' } };
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { OpenReplies } from '../../src/operations/index.js';
@@ -22,8 +22,6 @@ import { findFault } from '../support/raw-checks.js';
 import { RawClient } from '../support/raw-client.js';
 import { type Holdings, takeStock } from '../support/raw-heap.js';
 import { type Json, SAMPLES } from '../support/raw-samples.js';
-
-jest.setTimeout(300_000);
 
 const SEED = 20_261_121;
 

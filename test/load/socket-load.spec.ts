@@ -3,7 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 
 import {
   Clock,
@@ -20,8 +20,6 @@ import { FakeClock } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { type Holdings, takeStock } from '../support/raw-heap.js';
 import { SocketClient } from '../support/socket-client.js';
-
-jest.setTimeout(300_000);
 
 const SOCKETS = 100;
 const TURNS = 20;

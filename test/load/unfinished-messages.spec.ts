@@ -1,11 +1,9 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { ConnectionRegistry } from '../../src/connections/index.js';
 import { useService } from '../support/describe-service.js';
 import { heldBy, MEGABYTE, until } from '../support/held-bodies.js';
 import { SocketClient } from '../support/socket-client.js';
-
-jest.setTimeout(120_000);
 
 const LIMIT = 8 * MEGABYTE;
 const TOTAL = 32 * MEGABYTE;

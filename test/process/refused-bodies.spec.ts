@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { findErrorFault } from '../support/raw-checks.js';
-
-jest.setTimeout(300_000);
 
 const MEGABYTE = 1024 * 1024;
 const LARGE = Buffer.alloc(50 * MEGABYTE, 'x');

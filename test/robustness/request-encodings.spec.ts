@@ -12,7 +12,7 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 
 import { useService } from '../support/describe-service.js';
@@ -20,8 +20,6 @@ import { editedBody } from '../support/raw-bodies.js';
 import { findErrorFault, findFault } from '../support/raw-checks.js';
 import { type RawAnswer, RawClient } from '../support/raw-client.js';
 import { SocketClient } from '../support/socket-client.js';
-
-jest.setTimeout(300_000);
 
 const SEED = 20_261_122;
 const MEGABYTE = 1024 * 1024;

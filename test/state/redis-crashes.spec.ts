@@ -126,7 +126,7 @@ describeRedis('a replica that dies between any two commands', () => {
     });
     expect(steps).toBeGreaterThan(5);
     expect(outcomes.has('done, there')).toBe(true);
-  }, 60_000);
+  });
 
   it('while it ends a response: it ends once, and all that follows is done once', async () => {
     const steps = await dieAfterEvery(async (commands) => {
@@ -152,7 +152,7 @@ describeRedis('a replica that dies between any two commands', () => {
       return death;
     });
     expect(steps).toBeGreaterThan(8);
-  }, 60_000);
+  });
 });
 
 describeRedis('a queue whose keys are gone', () => {
