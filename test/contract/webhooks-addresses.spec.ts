@@ -35,7 +35,7 @@ function resolver(...answers: readonly (readonly string[])[]): LookupFunction & 
 
 /** Sends an event to a host that the resolver knows, on the port of the receiver. Returns the status. */
 async function send(url: string, lookup: LookupFunction): Promise<number> {
-  const environment = { WEBHOOK_URL: url, WEBHOOK_SECRET: SECRET, WEBHOOK_TIMEOUT_MS: 5000 };
+  const environment = { WEBHOOK_URL: url, WEBHOOK_SECRET: SECRET, WEBHOOK_TIMEOUT_MS: 600_000 };
   const client = new WebhookClient(environment, new SystemClock(), lookup);
   try {
     return await client.send(EVENT, new AbortController().signal);
