@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 
-import { ModelError, ModelProvider, type ModelEvent } from '../../src/index.js';
+import { Clock, ModelError, ModelProvider, type ModelEvent } from '../../src/index.js';
+import { RunningClock } from '../../src/testing/contract/running-clock.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded } from '../support/background.js';
@@ -12,6 +13,8 @@ import { REFUSED } from './refusals.js';
 
 const MAX_OUTPUT_CHARACTERS = 1000;
 const IDLE_MS = 100;
+/** Longer than the beginning of a turn takes. */
+const LIMIT_MS = 60_000;
 
 const START: ModelEvent = { type: 'text', delta: 'Half' };
 
@@ -64,19 +67,27 @@ describe.each(STATES)('the model of a background turn in $state', ({ open }) => 
 });
 
 describe.each(STATES)('MAX_TURN_MS in $state', ({ open }) => {
-  const service = useService(() =>
-    startServiceIn(open, { providers: [ScriptedProvider], environment: { MAX_TURN_MS: 300 } }),
-  );
-
   it('ends a background turn', async () => {
-    service.provider.play(async function* () {
+    const clock = new RunningClock();
+    await using service = await startServiceIn(open, {
+      providers: [ScriptedProvider],
+      environment: { MAX_TURN_MS: LIMIT_MS },
+      overrides: [[Clock, clock]],
+    });
+    service.app.get(ScriptedProvider).play(async function* () {
       yield START;
       await new Promise(() => undefined);
     });
-    const { id } = await createInBackground(service);
+    const raw = new RawClient(service.port);
+    const stream = await raw.stream({ ...IN_BACKGROUND });
+    const id = /resp_\w+/.exec(await stream.until('Half'))?.[0] ?? '';
+    clock.advance(LIMIT_MS);
     const { error, output_text } = await whenEnded(service, id);
     expect(error).toMatchObject({ code: 'turn_time_limit_exceeded' });
     expect(output_text).toBe('Half');
+    await stream.whole;
+    raw.close();
+    clock.stop();
   });
 });
 

@@ -123,6 +123,7 @@ describe.each(STATES)('observers and admission in $state', ({ open }) => {
     const id = /resp_\w+/.exec(text)?.[0] ?? '';
     await raw.send({ path: `/v1/responses/${id}?stream=true` });
     raw.close();
+    await witness.whenOver();
     expect(witness.told).toEqual(['begun sse in the background', 'first event of scripted', 'settled completed']);
     expect(counter.acquired).toBe(1);
   });

@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Admission, type AdmittedTurn, ApiError, Clock, type Lease } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { RunningClock } from '../../src/testing/contract/running-clock.js';
 import { createInBackground, IN_BACKGROUND, pollUntil, replay, whenEnded, whenRunning } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
 import { ShiftedClock } from '../support/shifted-clock.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
 import { startServiceIn, STATES } from '../support/states.js';
+import { WatchedClock } from '../support/watched-clock.js';
 
 const TENANTS = 'alice:sk-alice,bob:sk-bob,carol:sk-carol';
 const [alice, bob, carol] = [{ apiKey: 'sk-alice' }, { apiKey: 'sk-bob' }, { apiKey: 'sk-carol' }] as const;
@@ -100,7 +100,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
 
   describe('is left after BACKGROUND_MAX_WAIT', () => {
     it('when no place becomes free', async () => {
-      const clock = new RunningClock();
+      const clock = new WatchedClock(Date.now());
       await using service = await startServiceIn(open, {
         providers: [ScriptedProvider],
         environment: { BACKGROUND_MAX_RUNNING: 1, BACKGROUND_MAX_WAIT: 60 },
@@ -117,7 +117,7 @@ describe.each(STATES)('the queue of background turns in $state', ({ open }) => {
       expect(await whenEnded(service, old.id)).toMatchObject(WAITED);
       expect(await service.client().responses.retrieve(young.id)).toMatchObject({ status: 'queued' });
       held.letAllGo();
-      clock.stop();
+      clock.letGo();
     });
 
     it('when it is taken too late, without asking its model', async () => {
