@@ -1,6 +1,6 @@
 // Slow: starts the built service as several processes, and ends them.
 
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { createResponse, deleteResponse, expectWhole, readOn } from '../support/background/background-client.js';
 import { countLeftovers, loseWorkers, NOTHING_LEFT } from '../support/background/job-table.js';
@@ -10,8 +10,6 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres/test-
 import { endProcesses, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { RawClient } from '../support/raw-client.js';
 import { onStablePort } from '../support/stable-port.js';
-
-jest.setTimeout(120_000);
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -35,6 +33,8 @@ function start(variables: Variables, port?: number): Promise<ServiceProcess> {
       SSE_KEEPALIVE_MS: '600000',
       SIMULATOR_BACKGROUND_LATENCY: '100/8',
       BACKGROUND_MAX_RUNNING: '12',
+      // A process that stands still for long is not taken for dead.
+      BACKGROUND_LEASE: '3600',
       // Less than a turn takes: those that run are handed back.
       DRAIN_TIMEOUT_MS: '100',
       ...variables,
