@@ -7,6 +7,7 @@ import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useService } from '../support/describe-service.js';
+import { openedFor } from '../support/opened-connections.js';
 import { openRawStream, openStream } from '../support/sse.js';
 
 const ANSWER = { text: ['One', ' two', ' three'] };
@@ -37,21 +38,19 @@ describe('the connection to an upstream', () => {
 
   it('is kept for the next turn', async () => {
     await runTurn(service, ANSWER);
-    const connections = service.upstream.connections;
-    for (let round = 0; round < 3; round += 1) {
-      await runTurn(service, ANSWER);
-      await runTurn(service, ANSWER, { usage: 'absent', done: false });
-      await runTurn(service, ANSWER, { json: true });
-      await expect(runTurn(service, ANSWER, { status: 400, json: true })).rejects.toThrow();
-    }
+    const round: readonly (() => Promise<unknown>)[] = [
+      () => runTurn(service, ANSWER),
+      () => runTurn(service, ANSWER, { usage: 'absent', done: false }),
+      () => runTurn(service, ANSWER, { json: true }),
+      () => expect(runTurn(service, ANSWER, { status: 400, json: true })).rejects.toThrow(),
+    ];
     // A turn may begin while the last bytes of the one before are still on the way.
-    expect(service.upstream.connections - connections).toBeLessThanOrEqual(1);
+    expect(await openedFor(service.upstream, [...round, ...round, ...round])).toBeLessThanOrEqual(1);
   });
 
   it('is kept after long answers', async () => {
-    const connections = service.upstream.connections;
-    for (let round = 0; round < 4; round += 1) await runTurn(service, { text: 'long '.repeat(50_000) });
-    expect(service.upstream.connections - connections).toBeLessThanOrEqual(1);
+    const turn = (): Promise<unknown> => runTurn(service, { text: 'long '.repeat(50_000) });
+    expect(await openedFor(service.upstream, [turn, turn, turn, turn])).toBeLessThanOrEqual(1);
   });
 
   it('may be closed by the upstream behind every answer', async () => {
