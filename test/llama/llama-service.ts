@@ -6,7 +6,7 @@ import type OpenAI from 'openai';
 
 import { checkEventOrder } from '../support/event-order.js';
 import type { WireEvent } from '../support/rule.js';
-import { startService } from '../support/service.js';
+import { SLOW_REFUSALS, startService } from '../support/service.js';
 import { type LlamaServer, MODEL, startLlamaServer } from './llama-server.js';
 
 /** A request, with members that are handed on to llama.cpp. */
@@ -44,7 +44,7 @@ export async function startLlamaService(program: string): Promise<LlamaService> 
     const forward = ['seed', 'ignore_eos', 'cache_prompt'];
     const provider = { base_url: llama.baseUrl, dialect: 'llama.cpp', discover: true, forward };
     await writeFile(file, JSON.stringify({ providers: { llama: provider } }));
-    const service = await startService({ environment: { PROVIDERS_FILE: file } });
+    const service = await startService({ environment: { ...SLOW_REFUSALS, PROVIDERS_FILE: file } });
     const client = service.client();
     return {
       llama,

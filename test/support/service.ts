@@ -22,10 +22,10 @@ export interface ServiceOptions {
 }
 
 /**
- * Variables of services in front of upstreams. By default a stream begins after a second without output, and an error of the upstream
- * comes in it rather than as an HTTP error: also after a second in which the machine stood still.
+ * Variables of services that have to ask an upstream or a database before they refuse. By default a stream begins after a second without
+ * output, and the error comes in it rather than as an HTTP error: also after a second in which the machine stood still.
  */
-export const BEFORE_UPSTREAMS = { MODEL_ACCEPT_TIMEOUT_MS: 600_000 } as const;
+export const SLOW_REFUSALS = { MODEL_ACCEPT_TIMEOUT_MS: 600_000 } as const;
 
 /** The real service on a free port of the loopback interface. */
 export interface Service extends AsyncDisposable {

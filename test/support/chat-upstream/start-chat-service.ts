@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { BEFORE_UPSTREAMS, type Service, type ServiceOptions, startService } from '../service.js';
+import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
 import { ChatUpstream } from './chat-upstream.js';
 import type { UpstreamProtocol } from './upstream-server.js';
 
@@ -43,7 +43,7 @@ export async function startChatService(options: ChatServiceOptions = {}): Promis
   const providers = { upstream: { base_url: upstream.baseUrl, ...provider }, ...providersBeside };
   try {
     await writeFile(providersFile, JSON.stringify({ providers, models }, null, 2));
-    const variables = { ...BEFORE_UPSTREAMS, PROVIDERS_FILE: providersFile, ...environment };
+    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: providersFile, ...environment };
     const service = await startService({ ...rest, environment: variables });
     const close = async (): Promise<void> => {
       await service.close();

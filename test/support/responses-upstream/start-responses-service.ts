@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { ApiClient } from '../api-client.js';
-import { BEFORE_UPSTREAMS, type Service, type ServiceOptions, startService } from '../service.js';
+import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
 import { ResponsesUpstream } from './responses-upstream.js';
 
 /** The model name that tests ask for when nothing else is said. */
@@ -42,7 +42,7 @@ export async function startResponsesService(options: ResponsesServiceOptions = {
   const provider = { kind: 'responses', base_url: upstream.baseUrl, api_key: UPSTREAM_KEY, ...entry };
   try {
     await writeFile(file, JSON.stringify({ providers: { upstream: provider }, models }, null, 2));
-    const variables = { ...BEFORE_UPSTREAMS, PROVIDERS_FILE: file, ...environment };
+    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
     const service = await startService({ ...rest, environment: variables });
     const close = async (): Promise<void> => {
       await service.close();

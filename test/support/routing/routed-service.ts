@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { ProviderRegistry } from '../../../src/index.js';
 import { ChatUpstream } from '../chat-upstream/chat-upstream.js';
-import { BEFORE_UPSTREAMS, type Service, type ServiceOptions, startService } from '../service.js';
+import { type Service, type ServiceOptions, SLOW_REFUSALS, startService } from '../service.js';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -82,7 +82,7 @@ export async function startRoutedService(options: RoutedServiceOptions): Promise
   try {
     await write({});
     prepare?.(upstreamOf);
-    const variables = { ...BEFORE_UPSTREAMS, PROVIDERS_FILE: file, ...environment };
+    const variables = { ...SLOW_REFUSALS, PROVIDERS_FILE: file, ...environment };
     const service = await startService({ ...rest, environment: variables });
     const close = async (): Promise<void> => {
       await service.close();
