@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { REFUSED_TURNS } from '../support/refused-turns.js';
-import { type Service, startService } from '../support/service.js';
+import { type Service, SLOW_REFUSALS, startService } from '../support/service.js';
 import { SESSION_TURNS } from '../support/session-turns.js';
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/socket-held-turns.js';
@@ -38,7 +39,10 @@ describe('a database that is away', () => {
     url.port = String(proxy.port);
     service = await startService({
       providers: [ScriptedProvider],
-      environment: { STATE: 'postgres', DATABASE_URL: url.href, WS_SESSION_LOCK: true, ...environment },
+      environment: {
+        ...{ ...SLOW_REFUSALS, STATE: 'postgres', DATABASE_URL: url.href, WS_SESSION_LOCK: true },
+        ...environment,
+      },
     });
     api = new ApiClient(service.baseURL);
     provider = service.app.get(ScriptedProvider);
@@ -139,6 +143,8 @@ describe('a database that is away', () => {
   it.each(REFUSED_TURNS)('lets no model work for what would be lost: %s', async (_, refuse) => {
     await start();
     await proxy.cut();
+    // Each of the pool's connections hears of it by itself.
+    await whenStill(() => 0);
     // From now on it is known.
     expect((await readiness())[0]).toBe(503);
     const refused = await refuse(service, { model: 'scripted', input: 'Hi' });

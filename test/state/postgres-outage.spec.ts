@@ -5,6 +5,7 @@ import { StoreUnavailableError } from '../../src/state/index.js';
 import type { DatabaseSettings } from '../../src/state/postgres/connection-options.js';
 import { PostgresBackend } from '../../src/state/postgres/index.js';
 import { SystemClock } from '../../src/time/index.js';
+import { whenStill } from '../support/chat-upstream/when-still.js';
 import { startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -70,6 +71,8 @@ describe('a backend whose PostgreSQL goes away', () => {
     await ready(backend);
     await backend.responses.expectSave();
     await proxy.cut();
+    // Each of the pool's connections hears of it by itself.
+    await whenStill(() => 0);
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
     await expect(backend.responses.expectSave()).rejects.toBeInstanceOf(StoreUnavailableError);
     await proxy.restore();
