@@ -8,14 +8,16 @@ import { GCProfiler } from 'node:v8';
 import { collectGarbage } from './collect-garbage.ts';
 import type { CountAnswer, CountQuestion } from './messages.ts';
 
+/** What the callback of a timer is executed for; Node does not export it. */
+const Timeout = setTimeout(() => undefined, 0).constructor;
+
 let promises = 0;
 /** Those that the callbacks of timers make, and what follows from these: when a timer is due depends on the machine, not on a turn. */
 const ofTimers = new Set<number>();
 const hook = createHook({
   init: (id, type) => {
     if (type !== 'PROMISE') return;
-    const isOfTimer = ofTimers.has(executionAsyncId()) || executionAsyncResource().constructor?.name === 'Timeout';
-    if (isOfTimer) ofTimers.add(id);
+    if (ofTimers.has(executionAsyncId()) || executionAsyncResource() instanceof Timeout) ofTimers.add(id);
     else promises += 1;
   },
 });
