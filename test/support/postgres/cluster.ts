@@ -8,7 +8,7 @@ import { onStablePort } from '../stable-port.js';
 import { serverAccount } from './account.js';
 import { copyBinaries } from './binaries.js';
 import { guardDirectory } from '../guard.js';
-import { type RunOptions, runProgram, type ServerProcess, startServer } from './server-process.js';
+import { type EndSignal, type RunOptions, runProgram, type ServerProcess, startServer } from './server-process.js';
 
 /** A PostgreSQL server of its own, with its data in a temporary directory. It does not outlive this process. */
 export interface Cluster extends AsyncDisposable {
@@ -18,6 +18,8 @@ export interface Cluster extends AsyncDisposable {
   url(database?: string): string;
   /** Ends the server at once and cuts every connection, as a crash does. What was committed is kept. */
   crash(): Promise<void>;
+  /** Ends the server's first process by SIGKILL. Resolves when the others have noticed. What was committed is kept. */
+  kill(): Promise<void>;
   /** Starts the server again after a crash, under the same URL. */
   resume(): Promise<void>;
   /** Ends the server and removes its data. */
@@ -97,7 +99,7 @@ interface Parts {
 
 function clusterOf({ port, home, password, server, start, remove }: Parts): Cluster {
   let running: ServerProcess | undefined = server;
-  const end = async (signal: 'SIGINT' | 'SIGQUIT'): Promise<void> => {
+  const end = async (signal: EndSignal): Promise<void> => {
     await running?.end(signal);
     running = undefined;
   };
@@ -109,6 +111,7 @@ function clusterOf({ port, home, password, server, start, remove }: Parts): Clus
     home,
     url: (database = 'postgres') => `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
     crash: () => end('SIGQUIT'),
+    kill: () => end('SIGKILL'),
     resume: async () => {
       running ??= await start();
     },

@@ -10,10 +10,13 @@ export interface RunOptions {
   readonly account: Account | undefined;
 }
 
+/** How a server is ended: SIGINT ends PostgreSQL in order, SIGQUIT at once, as a crash, and SIGKILL by the kernel. */
+export type EndSignal = 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
+
 /** A server, PostgreSQL unless said otherwise, that accepts connections. */
 export interface ServerProcess {
-  /** SIGINT ends PostgreSQL in order, SIGQUIT at once, as a crash. Resolves when it is gone. */
-  end(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>;
+  /** Resolves when it is gone, with all processes that it has started. */
+  end(signal: EndSignal): Promise<void>;
 }
 
 interface Running {
