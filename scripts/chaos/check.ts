@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type { ConversationItem } from 'openai/resources/conversations/items';
 
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
@@ -30,6 +30,7 @@ export class Checker {
     if (responses.length === 0) return;
     const some = Array.from({ length: count }, () => random.pick(responses));
     await inParallel(some, WIDTH, (response) => this.checkResponse(response));
+    if (ledger.conversations.length > 0) await this.checkConversation(random.pick(ledger.conversations));
   }
 
   /** Looks at everything, once nothing changes any more. */
@@ -44,11 +45,12 @@ export class Checker {
 
   private async checkResponse(kept: KeptResponse): Promise<void> {
     const { kind, id, said } = kept;
-    const wasDeleted = kept.isDeleted;
+    const { fate } = kept;
     const lost = (detail: string): void => this.ledger.report(kind, 'lost', id, detail);
     try {
       const stored = await this.ask((client) => client.responses.retrieve(id));
-      if (wasDeleted) return lost('is there again after its deletion');
+      if (fate === 'deleted') lost('is there again after its deletion');
+      if (fate !== 'kept') return;
       if (digestOfResponse(stored) !== kept.digest) lost('is not what was acknowledged');
       const { data } = await this.ask((client) => client.responses.inputItems.list(id, { limit: 100 }));
       const times = data.filter((item) => textOf(item) === said).length;
@@ -57,7 +59,7 @@ export class Checker {
       if (kept.events !== undefined) await this.checkEvents(kept);
     } catch (error) {
       // It may have been deleted while it was looked at.
-      if (!kept.isDeleted || !isMissing(error)) lost(String(error));
+      if (kept.fate === 'kept' || !isMissing(error)) lost(String(error));
     }
   }
 
@@ -69,11 +71,16 @@ export class Checker {
         if ((event.type as string) !== 'keepalive') seen.push(event);
       return seen;
     });
-    if (digestOf(read) !== events) this.ledger.report('background', 'gaps', id, 'its stream is another one when it is read again');
+    if (digestOf(read) !== events)
+      this.ledger.report('background', 'gaps', id, 'its stream is another one when it is read again');
   }
 
-  private async checkConversation({ id, items, deleted }: KeptConversation): Promise<void> {
+  private async checkConversation(conversation: KeptConversation): Promise<void> {
     const { ledger } = this;
+    const { id } = conversation;
+    // It may grow while it is read.
+    const items = [...conversation.items];
+    const deleted = new Set(conversation.deleted);
     const report = (violation: 'lost' | 'doubled', detail: string): void =>
       ledger.report('conversations', violation, id, detail);
     let stored: readonly ConversationItem[];
@@ -84,7 +91,8 @@ export class Checker {
         return all;
       });
     } catch (error) {
-      return report('lost', String(error));
+      report('lost', String(error));
+      return;
     }
     // What was asked for and not acknowledged may be there too, but no more than once.
     const names = stored.flatMap((item) => textOf(item) ?? []);
@@ -104,10 +112,14 @@ export class Checker {
   private checkWebhook(webhooks: Webhooks, { id, status }: KeptResponse): void {
     const { ledger } = this;
     const announced = webhooks.announced.get(id);
-    if (announced === undefined) return ledger.report('webhooks', 'lost', id, 'its end was not announced');
+    if (announced === undefined) {
+      ledger.report('webhooks', 'lost', id, 'its end was not announced');
+      return;
+    }
     ledger.acknowledge('webhooks');
     const { webhookIds, types } = announced;
-    if (webhookIds.size > 1) ledger.report('webhooks', 'doubled', id, `came with the ids ${[...webhookIds].join(', ')}`);
+    if (webhookIds.size > 1)
+      ledger.report('webhooks', 'doubled', id, `came with the ids ${[...webhookIds].join(', ')}`);
     for (const type of types)
       if (type !== `response.${status}`) ledger.report('webhooks', 'lost', id, `came as ${type}, but is ${status}`);
   }

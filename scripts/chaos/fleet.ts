@@ -38,8 +38,9 @@ export interface FleetOptions {
 }
 
 /** What is done to a fleet. */
-const STRIKES = ['SIGKILL', 'SIGTERM', 'SIGKILL of all', 'database', 'database and SIGKILL'] as const;
-type Strike = (typeof STRIKES)[number];
+type Strike = 'SIGKILL' | 'SIGTERM' | 'SIGKILL of all' | 'database' | 'database and SIGKILL';
+const ON_FILE: readonly Strike[] = ['SIGKILL', 'SIGTERM'];
+const ON_SERVER: readonly Strike[] = [...ON_FILE, 'SIGKILL of all', 'database', 'database and SIGKILL'];
 
 /** The service as the processes that its state allows, and its database; all of them are killed again and again. */
 export class Fleet implements AsyncDisposable {
@@ -48,6 +49,9 @@ export class Fleet implements AsyncDisposable {
   private readonly options: FleetOptions;
   private readonly server: Server;
   private readonly replicas: Replica[] = [];
+  /** What is done next, from the last to the first. */
+  private next: Strike[] = [];
+  private striking: Promise<void> = Promise.resolve();
   private isOver = false;
   /** Resolves when a process serves again. */
   private served = Promise.withResolvers<undefined>();
@@ -94,10 +98,25 @@ export class Fleet implements AsyncDisposable {
     }
   }
 
-  /** Kills something, and starts it again. Resolves when all processes serve. */
-  async strike(): Promise<void> {
+  /** Kills something, and starts it again. Resolves when all processes serve. One at a time. */
+  strike(): Promise<void> {
+    this.striking = this.strikeNext();
+    return this.striking;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isOver = true;
+    // What is being started could not be ended.
+    await this.striking.catch(() => undefined);
+    await Promise.all(this.replicas.map((replica) => this.end(replica, 'SIGKILL')));
+    await this.server[Symbol.asyncDispose]();
+  }
+
+  private async strikeNext(): Promise<void> {
     const { random, state } = this.options;
-    const strike = random.pick(state === 'sqlite' ? STRIKES.slice(0, 2) : STRIKES);
+    // All of them once, before one comes again.
+    if (this.next.length === 0) this.next = random.shuffle(state === 'sqlite' ? ON_FILE : ON_SERVER);
+    const strike = this.next.pop() as Strike;
     const one = random.pick(this.replicas);
     const victims = strike === 'SIGKILL of all' ? this.replicas : strike === 'database' ? [] : [one];
     const hitsServer = strike.startsWith('database');
@@ -108,12 +127,6 @@ export class Fleet implements AsyncDisposable {
     if (hitsServer) await this.server.resume();
     await Promise.all(victims.map((victim) => this.serve(victim)));
     this.strikes.set(strike, (this.strikes.get(strike) ?? 0) + 1);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.isOver = true;
-    await Promise.all(this.replicas.map((replica) => this.end(replica, 'SIGKILL')));
-    await this.server[Symbol.asyncDispose]();
   }
 
   private async add(): Promise<void> {

@@ -6,7 +6,7 @@ import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import type { Fleet } from './fleet.ts';
 
 /** Longer than any outage; whoever is not served by then never will be. ms. */
-const LONGEST_OUTAGE_MS = 120_000;
+export const LONGEST_OUTAGE_MS = 120_000;
 /** What a client waits that is not told how long, ms. */
 const PAUSE_MS = 100;
 
@@ -80,6 +80,6 @@ function isCut(error: unknown): boolean {
 
 function pauseOf(error: unknown): number {
   const { headers } = error as { readonly headers?: Headers };
-  const seconds = Number(headers?.get?.('retry-after') ?? 0);
+  const seconds = Number(headers?.get('retry-after') ?? 0);
   return seconds > 0 ? seconds * 1000 : PAUSE_MS;
 }

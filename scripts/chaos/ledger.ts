@@ -33,8 +33,8 @@ export interface KeptResponse {
   readonly tokens: number;
   /** The digest of its events, where they can be read again. */
   readonly events?: string;
-  /** Whether its deletion was acknowledged. */
-  isDeleted: boolean;
+  /** Deleting: a client has asked for its deletion. Deleted: that was acknowledged. */
+  fate: 'kept' | 'deleting' | 'deleted';
 }
 
 /** A conversation as it was acknowledged. */
@@ -99,8 +99,8 @@ export class Ledger {
   }
 
   /** Keeps a response that was acknowledged, and counts it unless it was counted when it was created. */
-  keep(kept: Omit<KeptResponse, 'isDeleted'>): KeptResponse {
-    const response = { ...kept, isDeleted: false };
+  keep(kept: Omit<KeptResponse, 'fate'>): KeptResponse {
+    const response: KeptResponse = { ...kept, fate: 'kept' };
     this.responses.set(kept.id, response);
     if (!this.unfinished.delete(kept.id)) this.acknowledge(kept.kind);
     return response;

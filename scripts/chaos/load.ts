@@ -194,8 +194,9 @@ async function addItem(ground: Ground, conversation: KeptConversation, name: str
 }
 
 async function deleteResponse(ground: Ground, kept: KeptResponse): Promise<void> {
+  kept.fate = 'deleting';
   await deleteOnce(ground, (client) => client.responses.delete(kept.id));
-  kept.isDeleted = true;
+  kept.fate = 'deleted';
   ground.ledger.acknowledge(kept.kind);
 }
 
@@ -214,9 +215,17 @@ function bodyOf(kind: TurnKind, input: string): TurnBody {
   return { model: modelOf(kind), input, text: { verbosity: 'low' } };
 }
 
-function toKept(kind: TurnKind, said: string, response: Response): Omit<KeptResponse, 'isDeleted'> {
+function toKept(kind: TurnKind, said: string, response: Response): Omit<KeptResponse, 'fate'> {
   const { input_tokens: inputTokens = 0, total_tokens: tokens = 0 } = response.usage ?? {};
-  return { kind, id: response.id, said, status: String(response.status), digest: digestOfResponse(response), inputTokens, tokens };
+  return {
+    kind,
+    id: response.id,
+    said,
+    status: String(response.status),
+    digest: digestOfResponse(response),
+    inputTokens,
+    tokens,
+  };
 }
 
 /** All clients at once, until they are told to stop. */
@@ -238,7 +247,11 @@ export class Load {
   private async work(kind: TurnKind, client: number, seed: number, shared: Omit<Ground, 'random' | 'name'>) {
     const ground = { ...shared, random: new SeededRandom(seed, 'client', client), name: `Client ${client}` };
     const work =
-      kind === 'background' ? runInBackground : kind === 'conversations' ? conversationsOf(ground) : chainsOf(kind, ground);
+      kind === 'background'
+        ? runInBackground
+        : kind === 'conversations'
+          ? conversationsOf(ground)
+          : chainsOf(kind, ground);
     for (let round = 1; !this.isOver; round += 1) {
       try {
         await work(ground, round);

@@ -4,12 +4,13 @@
  */
 import { createWriteStream, openSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { Checker } from './check.ts';
 import { Fleet } from './fleet.ts';
+import { LONGEST_OUTAGE_MS } from './insist.ts';
 import { Ledger, modelOf, TURN_KINDS } from './ledger.ts';
 import { Load } from './load.ts';
 import { type ChaosOptions, HELP, OptionError, readOptions } from './options.ts';
@@ -20,7 +21,7 @@ import { Webhooks } from './webhooks.ts';
 
 const PROGRESS_MS = 30_000;
 /** What is acknowledged between two kills. */
-const BETWEEN_KILLS = [20, 200] as const;
+const BETWEEN_KILLS = [10, 100] as const;
 /** Responses that are looked at between two kills. */
 const LOOKED_AT = 20;
 
@@ -51,7 +52,7 @@ async function run(options: ChaosOptions): Promise<boolean> {
   const webhooks = resources.use(await Webhooks.open());
   const ledger = new Ledger();
   const random = new SeededRandom(seed, 'kills');
-  const log = createWriteStream('', { fd: openSync(options.log ?? '/dev/null', 'a') });
+  const log = createWriteStream('', { fd: openSync(options.log ?? devNull, 'a') });
   const environment = { ...(await variables(directory, workers)), ...webhooks.environment };
   const fleet = resources.use(await Fleet.start({ state, environment, ledger, random, log }));
   process.stdout.write(`STATE=${state}, seed ${seed}, ${workers} workers: ${fleet.addresses.join(' ')}\n`);
@@ -71,9 +72,11 @@ async function run(options: ChaosOptions): Promise<boolean> {
       await Promise.race([ledger.more(random.pickInteger(...BETWEEN_KILLS)), load.ended]);
       await Promise.all([fleet.strike(), checker.checkSome(LOOKED_AT)]);
     }
-    const end: End = { fleet, ledger, random, webhooks, workers };
-    await settle(end, load);
+    const settling: End = { fleet, ledger, random, webhooks, workers, patienceMs: LONGEST_OUTAGE_MS };
+    await settle(settling, load);
     if (options.plant) await plantFaults(await fleet.pick(random), ledger, webhooks);
+    // What was planted does not heal.
+    const end = options.plant ? { ...settling, patienceMs: 0 } : settling;
     await checkUsage(end);
     await checker.checkAll(webhooks);
     await checkPlaces(end);

@@ -49,9 +49,7 @@ export function readOptions(args: readonly string[]): ChaosOptions | null {
   return {
     state: state as State,
     until:
-      kills === undefined
-        ? { minutes: readCount('--minutes', minutes ?? '') }
-        : { kills: readCount('--kills', kills) },
+      kills === undefined ? { minutes: readCount('--minutes', minutes ?? '') } : { kills: readCount('--kills', kills) },
     seed: values.seed === undefined ? randomInt(1, 1_000_000) : readCount('--seed', values.seed),
     workers: readCount('--workers', values.workers ?? '10'),
     log: values.log,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type { Response } from 'openai/resources/responses/responses';
 
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
@@ -27,6 +27,8 @@ export interface End {
   readonly random: SeededRandom;
   readonly webhooks: Webhooks;
   readonly workers: number;
+  /** How long something is waited for that nobody tells of, ms. */
+  readonly patienceMs: number;
 }
 
 /** Ends the load, and waits until nothing runs any more and every webhook has come. What does not come is found by the check. */
@@ -40,7 +42,7 @@ export async function settle(end: End, load: Load): Promise<void> {
     while (!ended.every(({ id }) => webhooks.announced.has(id))) await webhooks.next;
   };
   await within('the webhooks', announced()).catch(() => undefined);
-  await until(async () => (await listResponses(end)).every(({ status }) => isOver(status)));
+  await until(end, async () => (await listResponses(end)).every(({ status }) => isOver(status)));
   for (const { id, status } of await listResponses(end))
     if (!isOver(status)) ledger.report('background', 'lost', id, `is still ${String(status)}`);
 }
@@ -61,17 +63,20 @@ export async function checkUsage(end: End): Promise<void> {
       const counted = results.filter((result) => result.model === model);
       const expected =
         sum(stored.filter((response) => response.model === model).map(({ usage }) => usage?.total_tokens ?? 0)) +
-        sum(kept.filter((response) => response.kind === kind && response.isDeleted).map(({ tokens }) => tokens));
+        sum(
+          kept.filter((response) => response.kind === kind && response.fate === 'deleted').map(({ tokens }) => tokens),
+        );
       const tokens = sum(counted.map((result) => result.input_tokens + result.output_tokens));
       const turns = sum(counted.map((result) => result.turns));
       return { kind, missing: Math.max(0, expected - tokens), excess: turns - (ledger.attempts.get(kind) ?? 0) };
     });
   };
   // With Redis a background response may be counted some time after its end, when its process died.
-  await until(async () => (await faultsOf()).every(({ missing }) => missing === 0));
+  await until(end, async () => (await faultsOf()).every(({ missing }) => missing === 0));
   for (const { kind, missing, excess } of await faultsOf()) {
     if (missing > 0) ledger.report(kind, 'uncounted tokens', 'usage', `${missing} tokens`, missing);
-    if (excess > 0) ledger.report(kind, 'doubled', 'usage', `${excess} more turns are counted than were asked for`, excess);
+    if (excess > 0)
+      ledger.report(kind, 'doubled', 'usage', `${excess} more turns are counted than were asked for`, excess);
   }
 }
 
@@ -79,13 +84,16 @@ export async function checkUsage(end: End): Promise<void> {
 export async function checkStarts({ fleet, ledger }: End): Promise<void> {
   const socket = new SocketClient(ledger, 'WebSocket');
   for (const client of fleet.clients) {
-    const { id: conversation } = await client.conversations.create({});
     const turns = {
       JSON: () => takeJson(client, { model: modelOf('JSON'), input: 'Once more.' }),
       SSE: () => takeStream(ledger, 'SSE')(client, { model: modelOf('SSE'), input: 'Once more.' }),
       WebSocket: () => socket.take(client, { model: modelOf('WebSocket'), input: 'Once more.' }),
-      background: () => client.responses.create({ model: modelOf('background'), input: 'Once more.', background: true }),
-      conversations: () => takeJson(client, { model: modelOf('conversations'), input: 'Once more.', conversation }),
+      background: () =>
+        client.responses.create({ model: modelOf('background'), input: 'Once more.', background: true }),
+      conversations: async () => {
+        const { id: conversation } = await client.conversations.create({});
+        return takeJson(client, { model: modelOf('conversations'), input: 'Once more.', conversation });
+      },
     };
     for (const kind of TURN_KINDS)
       await turns[kind]().catch((error: unknown) =>
@@ -99,10 +107,11 @@ export async function checkStarts({ fleet, ledger }: End): Promise<void> {
  * Fills every place of every process: as many turns of each kind as may run at once, all of which are held. A turn that is refused has found
  * a place that a turn did not give back. The places that dead processes had are free after six seconds.
  */
-export async function checkPlaces({ fleet, ledger, workers }: End): Promise<void> {
+export async function checkPlaces(end: End): Promise<void> {
+  const { fleet, ledger, workers } = end;
   for (const client of fleet.clients) {
     let refused: readonly (readonly [TurnKind, number, string])[] = [];
-    await until(async () => {
+    await until(end, async () => {
       refused = await fill(client, workers);
       return refused.length === 0;
     });
@@ -114,6 +123,8 @@ export async function checkPlaces({ fleet, ledger, workers }: End): Promise<void
 /** Holds as many turns of each kind as may run at once. Gives how many were refused, with the reason of one. */
 async function fill(client: OpenAI, workers: number): Promise<readonly (readonly [TurnKind, number, string])[]> {
   const release = new AbortController();
+  // A stream that nobody has any more would be closed when memory is collected.
+  const held: unknown[] = [];
   const hold = async (kind: TurnKind): Promise<string | null> => {
     try {
       const stream = await client.responses.create(
@@ -121,6 +132,7 @@ async function fill(client: OpenAI, workers: number): Promise<readonly (readonly
         // Its answer never ends.
         { headers: { 'x-simulate': 'latency=1/600000/0' }, signal: release.signal },
       );
+      held.push(stream);
       await stream[Symbol.asyncIterator]().next();
       return null;
     } catch (error) {
@@ -137,14 +149,10 @@ async function fill(client: OpenAI, workers: number): Promise<readonly (readonly
   return answers.filter(([, places]) => places > 0);
 }
 
-/** Looks again and again until something holds, or has not held for longer than any promise allows. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const limit = new AbortController();
-  const look = async (): Promise<void> => {
-    while (!limit.signal.aborted && !(await holds())) await sleep(LOOK_MS);
-  };
-  await within('what must come', look()).catch(() => undefined);
-  limit.abort();
+/** Looks until something holds, or patience is over. */
+async function until({ patienceMs }: End, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (!(await holds()) && performance.now() < deadline) await sleep(LOOK_MS);
 }
 
 /** All that is stored, acknowledged or not. */

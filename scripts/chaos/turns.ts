@@ -1,7 +1,11 @@
 import { checkEventOrder } from 'antiphon/testing';
 import type OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
-import type { Response, ResponseCreateParamsNonStreaming, ResponseStreamEvent } from 'openai/resources/responses/responses';
+import type {
+  Response,
+  ResponseCreateParamsNonStreaming,
+  ResponseStreamEvent,
+} from 'openai/resources/responses/responses';
 
 import { isPassingStatus, TurnFailed } from './insist.ts';
 import type { Kind, Ledger } from './ledger.ts';
@@ -121,8 +125,10 @@ export class SocketClient {
     this.socket.send({ type: 'response.create', ...body });
     const trail = new EventTrail(this.ledger, this.kind);
     while (trail.final === null) {
-      const { value: frame } = (await this.frames?.next()) ?? {};
-      if (frame === undefined || frame.type === 'close') throw new TurnFailed('the socket was closed', true);
+      const next = await this.frames?.next();
+      if (next === undefined || next.done === true) throw new TurnFailed('the socket was closed', true);
+      const frame = next.value;
+      if (frame.type === 'close') throw new TurnFailed(`the socket was closed with ${frame.code}`, true);
       if (frame.type === 'error') throw toFailure(frame.error.error);
       if (frame.type === 'message') trail.take(frame.message as ResponseStreamEvent);
     }

@@ -17,6 +17,7 @@ export class Webhooks implements AsyncDisposable {
   readonly announced = new Map<string, Announced>();
   /** Deliveries that were not signed as they must be. */
   readonly unsigned: string[] = [];
+  private noted = Promise.withResolvers<undefined>();
   private readonly receiver: WebhookReceiver;
   private readonly verifier = new OpenAI({ apiKey: 'unused', webhookSecret: SECRET });
 
@@ -34,9 +35,9 @@ export class Webhooks implements AsyncDisposable {
     return { WEBHOOK_URL: this.receiver.url, WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_LOOPBACK: 'true' };
   }
 
-  /** Resolves when the next delivery was answered. */
-  get next(): Promise<unknown> {
-    return this.receiver.next;
+  /** Resolves when the next delivery was noted. */
+  get next(): Promise<undefined> {
+    return this.noted.promise;
   }
 
   /** Refuses the next delivery, so that it has to be repeated. */
@@ -50,6 +51,8 @@ export class Webhooks implements AsyncDisposable {
     this.announced.set(responseId, announced);
     announced.webhookIds.add(webhookId);
     announced.types.add(type);
+    this.noted.resolve(undefined);
+    this.noted = Promise.withResolvers();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -59,10 +62,11 @@ export class Webhooks implements AsyncDisposable {
   /** Verifies every delivery when it comes: a signature is valid for some minutes. */
   private async read(): Promise<void> {
     for (;;) {
-      await this.receiver.next;
+      // Some may have come while the ones before were verified.
+      if (this.receiver.received.length === 0) await this.receiver.next;
       for (const { headers, body } of this.receiver.received.splice(0)) {
         try {
-          const event = await this.verifier.webhooks.unwrap(body, headers as Record<string, string>);
+          const event = await this.verifier.webhooks.unwrap(body, headers);
           this.note((event.data as { readonly id: string }).id, String(headers['webhook-id']), event.type);
         } catch (error) {
           this.unsigned.push(`${body}: ${String(error)}`);
