@@ -1,4 +1,3 @@
-import { checkEventOrder } from 'antiphon/testing';
 import type OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import type {
@@ -7,8 +6,12 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses';
 
+import type * as Events from '../../src/testing/events/index.ts';
 import { isPassingStatus, TurnFailed } from './insist.ts';
 import type { Kind, Ledger } from './ledger.ts';
+
+// The built checker; `antiphon/testing` would load the service as well.
+const events = (await import(new URL('../../dist/testing/events/index.js', import.meta.url).href)) as typeof Events;
 
 /** What a turn asks for. */
 export type TurnBody = ResponseCreateParamsNonStreaming;
@@ -59,7 +62,7 @@ export class EventTrail {
   /** Reports what does not follow the protocol from the first to the last event. */
   check(transport: 'sse' | 'ws'): void {
     try {
-      checkEventOrder(this.events, { transport });
+      events.checkEventOrder(this.events, { transport });
     } catch (error) {
       this.report('gaps', String(error));
     }
