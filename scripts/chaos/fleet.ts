@@ -9,7 +9,7 @@ import { importCluster, importRedis } from '../../bench/processes/test-servers.t
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { onStablePort } from '../../test/support/stable-port.ts';
 import { OwnService } from '../own-service.ts';
-import { within } from './insist.ts';
+import { LONGEST_OUTAGE_MS, within } from './insist.ts';
 import type { Ledger } from './ledger.ts';
 import type { State } from './options.ts';
 
@@ -135,7 +135,7 @@ export class Fleet implements AsyncDisposable {
     ledger.acknowledge('service');
     const baseURL = `http://127.0.0.1:${port}/v1`;
     // Each failed attempt is counted, so that a client of the SDK makes one.
-    const client = new OpenAI({ apiKey: 'unused', baseURL, maxRetries: 0, timeout: 120_000 });
+    const client = new OpenAI({ apiKey: 'unused', baseURL, maxRetries: 0, timeout: LONGEST_OUTAGE_MS });
     const replica: Replica = { port, client, service };
     this.replicas.push(replica);
     this.watch(replica, service);

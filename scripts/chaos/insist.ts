@@ -6,7 +6,7 @@ import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import type { Fleet } from './fleet.ts';
 
 /** Longer than any outage; whoever is not served by then never will be. ms. */
-export const LONGEST_OUTAGE_MS = 120_000;
+export const LONGEST_OUTAGE_MS = 300_000;
 /** What a client waits that is not told how long, ms. */
 const PAUSE_MS = 100;
 

@@ -80,8 +80,9 @@ export async function checkUsage(end: End): Promise<void> {
   }
 }
 
-/** Takes a turn of each kind from each process. None may be refused: nothing is broken any more. */
-export async function checkStarts({ fleet, ledger }: End): Promise<void> {
+/** Takes a turn of each kind from each process. None may be refused for good: nothing is broken any more. */
+export async function checkStarts(end: End): Promise<void> {
+  const { fleet, ledger } = end;
   const socket = new SocketClient(ledger, 'WebSocket');
   for (const client of fleet.clients) {
     const turns = {
@@ -95,10 +96,17 @@ export async function checkStarts({ fleet, ledger }: End): Promise<void> {
         return takeJson(client, { model: modelOf('conversations'), input: 'Once more.', conversation });
       },
     };
-    for (const kind of TURN_KINDS)
-      await turns[kind]().catch((error: unknown) =>
-        ledger.report(kind, 'refused starts', client.baseURL, String(error)),
-      );
+    for (const kind of TURN_KINDS) {
+      let refusal: unknown;
+      await until(end, async () => {
+        refusal = await turns[kind]().then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        return refusal === undefined;
+      });
+      if (refusal !== undefined) ledger.report(kind, 'refused starts', client.baseURL, String(refusal));
+    }
   }
   socket.hangUp();
 }

@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { PROJECT } from '../support/shipped-files.js';
 import { EVERY_STATE } from '../support/states.js';
 
-jest.setTimeout(480_000);
+jest.setTimeout(900_000);
 
 const COLUMNS = ['acknowledged', 'lost', 'doubled', 'gaps', 'refused starts', 'leaked places', 'uncounted tokens'];
 const KINDS = ['JSON', 'SSE', 'WebSocket', 'background', 'conversations', 'webhooks', 'service'];
