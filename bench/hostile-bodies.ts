@@ -15,6 +15,31 @@ export interface HostileBody {
 const message = { role: 'user', content: 'Hi' };
 const call = { type: 'function_call_output', call_id: 'call_1', output: 'x' };
 
+/** Schemas that are slow to fill, to compile or to check, each for a reason of its own. */
+const SLOW_SCHEMAS: readonly (readonly [name: string, schema: object])[] = [
+  ['4,000 different items', { type: 'array', uniqueItems: true, minItems: 4000 }],
+  [
+    'lists of lists of different items',
+    { type: 'array', minItems: 60, uniqueItems: true, items: { type: 'array', minItems: 60, uniqueItems: true } },
+  ],
+  ['15,000 items', { type: 'array', minItems: 15_000 }],
+  ['3,000 items, none of which is the one to contain', { type: 'array', minItems: 3000, contains: { const: 'x' } }],
+  ['2,000 alternatives', { oneOf: many(2000, (index) => ({ required: [`m${index}`] })) }],
+  ['100 lists of 60 alternatives', objectOf(100, () => ({ oneOf: many(60, () => ({ type: 'integer' })) }))],
+  ['40 times 100 parts', { allOf: many(40, () => ({ allOf: many(100, (index) => objectOf(1, () => ({}), index)) })) }],
+  ['70 times 70 properties', objectOf(70, () => objectOf(70, () => ({ type: 'string' })))],
+  ['1,000 patterns', objectOf(1000, (index) => ({ type: 'string', pattern: `^[a-z]{3}-${index}$` }))],
+  ['300 patterns of properties', { ...patternsOf(300), minProperties: 800 }],
+  ['900 names of a pattern', { type: 'object', minProperties: 900, propertyNames: { pattern: '^[a-z]{9}$' } }],
+  ['a pattern that backtracks', objectOf(1, () => ({ type: 'string', pattern: '(x+x+)+y', minLength: 3000 }))],
+  ['references that double', { $ref: '#/$defs/m0', $defs: named(12, doubled) }],
+  [
+    '3,000 definitions',
+    { ...objectOf(3000, (index) => ({ $ref: `#/$defs/m${index}` })), $defs: named(3000, () => ({})) },
+  ],
+  ['an enum of 15,000', { type: 'array', minItems: 2000, items: { enum: many(15_000, (index) => `v${index}`) } }],
+];
+
 /** Builds the bodies, one after another: they are large. */
 export function* hostileBodies(): Generator<HostileBody> {
   yield body('16 MiB of text', { input: 'x'.repeat(MOST_BYTES - MEGABYTE) });
@@ -43,6 +68,12 @@ export function* hostileBodies(): Generator<HostileBody> {
     text: { format: { type: 'json_schema', name: 'a', schema: { properties: { ['~/'.repeat(5 * MEGABYTE)]: 5 } } } },
   });
   yield body('a strict schema of 20,000 properties', { input: 'Hi', text: { format: strictFormat(20_000) } });
+  for (const [name, schema] of SLOW_SCHEMAS) {
+    yield body(`a schema of ${name}`, {
+      input: 'Hi',
+      text: { format: { type: 'json_schema', name: 'answer', schema } },
+    });
+  }
   yield compressed('16 MiB of text in gzip', {
     input: 'Hi',
     client_metadata: { text: 'x'.repeat(MOST_BYTES - MEGABYTE) },
@@ -73,12 +104,30 @@ function many<T>(count: number, make: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-function named<T>(count: number, make: () => T): Readonly<Record<string, T>> {
-  return Object.fromEntries(many(count, (index) => [`m${index}`, make()]));
+function named<T>(count: number, make: (index: number) => T): Readonly<Record<string, T>> {
+  return Object.fromEntries(many(count, (index) => [`m${index}`, make(index)]));
 }
 
 function tool(properties: number, name = 'f'): object {
   return { type: 'function', name, parameters: { type: 'object', properties: named(properties, () => ({})) } };
+}
+
+/** An object with required properties, named from `m` and a number on. */
+function objectOf(count: number, make: (index: number) => object, first = 0): object {
+  const entries = many(count, (index) => [`m${first + index}`, make(index)] as const);
+  return { type: 'object', properties: Object.fromEntries(entries), required: entries.map(([name]) => name) };
+}
+
+function patternsOf(count: number): object {
+  return {
+    type: 'object',
+    patternProperties: Object.fromEntries(many(count, (index) => [`^[a-z]{${(index % 9) + 1}}$|${index}`, {}])),
+  };
+}
+
+/** A definition whose values hold two of the next one. */
+function doubled(index: number): object {
+  return index === 11 ? { type: 'string' } : objectOf(2, () => ({ $ref: `#/$defs/m${index + 1}` }));
 }
 
 function picture(bytes: number): object {

@@ -25,12 +25,16 @@ const REQUIRE = `import { createRequire as requireFrom } from 'node:module';
 const require = requireFrom(import.meta.url);`;
 
 /**
- * Puts the modules of `start.js` into that one file, and those of the database's thread into `thread.js`. Finding, reading and linking
- * two thousand modules is a third of a start. The other files stay for programs that import the package.
+ * Puts the modules of `start.js` into that one file, those of the database's thread into `thread.js`, and those of the simulator's into
+ * `schema-thread.js`. Finding, reading and linking two thousand modules is a third of a start. The other files stay for programs that import the package.
  */
 export async function bundleProgram(folder: string): Promise<void> {
   const { metafile, outputFiles } = await build({
-    entryPoints: { start: join(folder, 'start.js'), thread: join(folder, 'state/sqlite/thread.js') },
+    entryPoints: {
+      start: join(folder, 'start.js'),
+      thread: join(folder, 'state/sqlite/thread.js'),
+      'schema-thread': join(folder, 'simulator/schema/schema-thread.js'),
+    },
     outdir: folder,
     allowOverwrite: true,
     bundle: true,

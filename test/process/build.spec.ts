@@ -28,6 +28,7 @@ describe('the program as it is built', () => {
 
   it('needs no other file to start', async () => {
     expect(importsOf(await read('thread.js'))).toEqual([]);
+    expect(importsOf(await read('schema-thread.js'))).toEqual([]);
     expect(importsOf(await read('start.js'))).toEqual([]);
     // Programs import these.
     expect(importsOf(await read('index.js'))).toContain('./bootstrap.js');
@@ -37,6 +38,7 @@ describe('the program as it is built', () => {
     const beyond = /[^\0-\x7f]/;
     expect(beyond.exec(await read('start.js'))).toBeNull();
     expect(beyond.exec(await read('thread.js'))).toBeNull();
+    expect(beyond.exec(await read('schema-thread.js'))).toBeNull();
   });
 
   it('has one Nest: what it loads on demand does not bring another', async () => {
@@ -74,6 +76,8 @@ describe('a build', () => {
     await write('start.ts', "import 'reflect-metadata';\nexport { part } from './part.js';\n");
     await write('part.ts', "export const part: readonly string[] = ['a part'];\n");
     await write('state/sqlite/thread.ts', 'export {};\n');
+    await mkdir(join(folder, 'src/simulator/schema'), { recursive: true });
+    await write('simulator/schema/schema-thread.ts', 'export {};\n');
     await write('state/postgres/migrations/1.sql', 'SELECT 1;');
     expect(await build()).toBe(0);
   });

@@ -1,6 +1,6 @@
 import type { Logprob } from '../../protocol/index.js';
 import type { SeededRandom } from '../seeded-random.js';
-import { shuffleWords } from './prose.js';
+import { shuffleWords } from './words.js';
 
 /** Minimum probability of the chosen token. */
 const LEAST_CHOSEN = 0.3;

@@ -3,6 +3,6 @@ import type { SeededRandom } from '../seeded-random.js';
 
 /** A value that a schema allows. Ajv is loaded on first use, because it is slow to load and most turns do not need it. */
 export async function makeData(schema: unknown, random: SeededRandom): Promise<SchemaData> {
-  const { makeSchemaData } = await import('../schema/schema-data.js');
-  return makeSchemaData(schema, random.pickInteger(0, 0x7fffffff));
+  const { fillSchema } = await import('../schema/fill-schema.js');
+  return fillSchema(schema, random.pickInteger(0, 0x7fffffff));
 }

@@ -1,5 +1,6 @@
 import { countTokens } from '../../providers/index.js';
 import type { SeededRandom } from '../seeded-random.js';
+import { ADJECTIVES, NOUNS } from './words.js';
 
 const OPENERS = [
   '',
@@ -11,11 +12,6 @@ const OPENERS = [
   'On most days, ',
   'In practice, ',
   'Even so, ',
-];
-const ADJECTIVES = ['quiet', 'early', 'steady', 'small', 'bright', 'careful', 'old', 'simple', 'distant', 'patient'];
-const NOUNS = [
-  ...['river', 'garden', 'lantern', 'harbor', 'meadow', 'window', 'journey', 'market', 'orchard', 'bridge', 'letter'],
-  ...['morning', 'signal', 'valley', 'notebook', 'engine', 'forest', 'compass', 'kitchen', 'island', 'mountain'],
 ];
 const VERBS = ['follows', 'keeps', 'carries', 'answers', 'crosses', 'explains', 'supports', 'finds', 'shapes', 'joins'];
 const ENDINGS = [
@@ -45,16 +41,6 @@ export function writeWords(random: SeededRandom, count: number): string {
   const words: string[] = [];
   while (words.length < count) words.push(...writeSentence(random).split(' '));
   return words.slice(0, count).join(' ');
-}
-
-/** A lowercase word, safe to insert into commands and paths. */
-export function pickWord(random: SeededRandom): string {
-  return random.pick(random.happens(70) ? NOUNS : ADJECTIVES);
-}
-
-/** All words in random order. */
-export function shuffleWords(random: SeededRandom): readonly string[] {
-  return random.shuffle([...NOUNS, ...ADJECTIVES]);
 }
 
 function writeSentence(random: SeededRandom): string {

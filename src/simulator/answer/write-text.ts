@@ -6,7 +6,8 @@ import type { GeneratorName } from '../generators.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { listPartTypes, readText } from './read-items.js';
 import { makeData } from './make-data.js';
-import { pickWord, writeProse } from './prose.js';
+import { writeProse } from './prose.js';
+import { pickWord } from './words.js';
 import { writeSummary } from './write-summary.js';
 
 /** How texts are generated. */

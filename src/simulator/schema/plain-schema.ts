@@ -1,5 +1,5 @@
 import type { Pattern } from '../pattern/pattern.js';
-import { spend } from '../work.js';
+import { spend, TooMuchWork } from '../work.js';
 import { countMerged } from './count-merged.js';
 import { settlePatterns } from './pattern-properties.js';
 import type { PatternProperty, PlainDocument, PlainSchema } from './plain-document.js';
@@ -25,7 +25,8 @@ const VALUES = [
   ...['minProperties', 'maxProperties', 'required', 'dependentRequired'],
 ];
 const SCHEMAS = ['items', 'contains', 'additionalProperties', 'propertyNames', 'not', 'if', 'then', 'else'];
-const LISTS = ['prefixItems', 'allOf', 'anyOf', 'oneOf'];
+const BRANCHES = ['allOf', 'anyOf', 'oneOf'];
+const LISTS = ['prefixItems', ...BRANCHES];
 const MAPS = ['properties', 'dependentSchemas', 'dependencies'];
 /** Keywords whose schemas hold for the same value, and so have to obey the same patterns. */
 const IN_PLACE = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
@@ -40,6 +41,8 @@ const MOST_BEYOND_LEAST = 50;
 const MOST_PARTS = 20_000;
 /** Maximum properties of one object that depend on others: json-schema-faker looks at each pair of them. */
 const MOST_DEPENDENT = 500;
+/** Maximum schemas in one list of branches: Ajv takes the square of their number to compile them, and the cube of many. */
+const MOST_BRANCHES = 1000;
 /** Maximum characters of all patterns. */
 const MOST_PATTERN_CHARACTERS = 64 * 1024;
 /** Steps to rewrite a schema, and to compile a character of a pattern. */
@@ -125,6 +128,11 @@ class DocumentWriter {
     held: readonly PatternProperty[],
   ): readonly (readonly [keyword: string, value: unknown])[] {
     const convert = (part: unknown): PlainSchema => this.convert(part, IN_PLACE.includes(keyword) ? held : []);
+    if (BRANCHES.includes(keyword) && toList(value).length > MOST_BRANCHES) {
+      throw new TooMuchWork(
+        `One \`${keyword}\` in it has more than ${MOST_BRANCHES} schemas, too many for the simulator.`,
+      );
+    }
     if (VALUES.includes(keyword)) return [[keyword, value]];
     if (SCHEMAS.includes(keyword)) return [[keyword, convert(value)]];
     if (LISTS.includes(keyword) && Array.isArray(value)) return [[keyword, value.map(convert)]];

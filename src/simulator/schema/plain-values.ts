@@ -1,4 +1,4 @@
-import { pickWord, shuffleWords } from '../answer/prose.js';
+import { pickWord, shuffleWords } from '../answer/words.js';
 import { Pattern } from '../pattern/pattern.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { toNumber, toTypes } from './schema-parts.js';

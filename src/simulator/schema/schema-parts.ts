@@ -55,7 +55,7 @@ export function toTypes(type: unknown): readonly string[] | undefined {
 }
 
 /** Steps of work to look at a value in another. */
-const LOOK_STEPS = 2;
+export const LOOK_STEPS = 2;
 
 /** The values in a value, itself included, down to so many levels. */
 export function countValues(value: unknown, levels = Infinity): number {
