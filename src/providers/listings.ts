@@ -98,8 +98,9 @@ export class Listings {
       if (answer === undefined) throw new Error('no answer');
       listing.arrived(answer.value, clock.now());
     } catch (error) {
-      listing.failed(reasonOf(error, secrets), clock.now());
-      this.outages.warn('a provider did not list its models', `'${name}': ${String(error)}`);
+      const reason = reasonOf(error, secrets);
+      listing.failed(reason, clock.now());
+      this.outages.warn('a provider did not list its models', `'${name}': ${reason}`);
     }
   }
 

@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 
 import type { ModelEvent } from './model-event.js';
-import { findSecrets, redact } from './redact.js';
+import { DISGUISES } from '../../test/support/disguises.js';
+import { findSecrets, quotesKnownSecret, quotesSecret, redact } from './redact.js';
 import { redactSteps } from './recording/redact-steps.js';
+import { scrub } from './scrub.js';
 
 const REDACTED = '[redacted]';
 
@@ -84,6 +86,65 @@ describe(redact, () => {
   ])('leaves ordinary text as it is: %s', (text) => {
     expect(redact(text, ['correct-horse'])).toBe(text);
   });
+});
+
+describe('a disguised secret', () => {
+  it.each(DISGUISES)('is redacted %s', (_, disguise) => {
+    for (const secret of ['correct-horse', 'a/b+c?d=e&f%g', 'exactly8', 'corr"ect\\horse<%41>']) {
+      const disguised = disguise(secret);
+      // Base64 goes on with what is beside the secret.
+      expect(redact(`It is (${disguised}), again (${disguised}).`, [secret])).toMatch(
+        /^It is \([\w+/]{0,6}\[redacted\][\w+/-]{0,3}={0,2}\), again \([\w+/]{0,6}\[redacted\][\w+/-]{0,3}={0,2}\)\.$/,
+      );
+    }
+  });
+
+  it.each(DISGUISES.filter(([name]) => !name.includes('Base64')))('is redacted by its looks %s', (_, disguise) => {
+    expect(redact(`It is (${disguise('sk-abcdefghijklmnop1234')}).`, [])).toBe(`It is (${REDACTED}).`);
+  });
+
+  it('may have characters that are not seen, and what looks like an escape', () => {
+    for (const secret of ['a\u200bvery-long-one', 'with%41percents', 'with\\u0041escapes', 'and&amp;entities']) {
+      expect(redact(`It is (${secret}).`, [secret])).toBe(`It is (${REDACTED}).`);
+      expect(redact(`It is (${JSON.stringify(secret).slice(1, -1)}).`, [secret])).toBe(`It is (${REDACTED}).`);
+    }
+  });
+
+  it.each([
+    '100 % of %41 &amp; \\u0041',
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUg==',
+    'caf\u00ade',
+    '&#x110000; %ff \\u{ffffff}',
+  ])('is not what ordinary text has: %s', (text) => {
+    expect(redact(text, ['correct-horse'])).toBe(text);
+  });
+
+  it('is searched for a bounded number of times: each character is decoded four times at most', () => {
+    const text = `${'%25'.repeat(100_000)}41${'\\'.repeat(100_000)}&amp;${'amp;'.repeat(100_000)}`;
+    expect(redact(text, ['correct-horse'])).toBe(text);
+  });
+
+  it('does not count where only known secrets do', () => {
+    const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r';
+    expect([quotesSecret(token, []), quotesKnownSecret(token, [])]).toEqual([true, false]);
+    expect(quotesKnownSecret(`x${Buffer.from('correct-horse').toString('base64')}`, ['correct-horse'])).toBe(true);
+  });
+});
+
+describe(scrub, () => {
+  it.each([...DISGUISES, ['plain', (secret: string) => secret] as const])(
+    'shows nothing of a secret that is cut off where reading ends: %s',
+    (_, disguise) => {
+      for (const secret of ['correct-horse-battery-staple', 'correct horse battery staple']) {
+        const disguised = disguise(secret);
+        for (let cut = 1; cut <= disguised.length; cut += 7) {
+          // Blanks are no part of what is shown.
+          const message = `${' '.repeat(10_000 - cut)}${disguised}${'.'.repeat(10_000)}`;
+          expect(['', REDACTED]).toContain(scrub(message, [secret]));
+        }
+      }
+    },
+  );
 });
 
 describe(redactSteps, () => {

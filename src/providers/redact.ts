@@ -1,3 +1,5 @@
+import { base64FormsOf, type View, viewsOf } from './disguises.js';
+
 /** Minimum characters of a secret; shorter values occur in ordinary text. */
 export const SHORTEST_SECRET = 8;
 
@@ -13,8 +15,12 @@ const LOOKS_SECRET = [
   /(?<=:\/\/)[^\s/:@]{1,256}:[^\s/@]{1,256}(?=@)/g,
 ];
 
-/** JSON escapes of one letter. */
-const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
+/** What may be half a character at the end of a text, or half an escape. */
+const HALF =
+  /(?:[\ud800-\udbff]|%[c-f][\da-f]?(?:%[89ab]?[\da-f]?){0,3}|%[\da-f]?|\\{1,4}[^\s\\%&]{0,9}|&[^\s\\%&;]{0,9})$/i;
+
+const BASE64 = /[\w+/-]/;
+const BASE64_END = /^[\w+/-]?={0,2}/;
 
 /** Replaces a secret. */
 export const REDACTED = '[redacted]';
@@ -35,9 +41,29 @@ export function findSecrets(
   return [...named, ...keys].filter((value) => value.length >= SHORTEST_SECRET && !/^\d+$/.test(value));
 }
 
-/** Redacts credentials in a text. */
+/**
+ * Redacts credentials in a text, also where they are in Base64, in a URL, in JSON or HTML, or split by what is not seen: see `viewsOf`. In
+ * linear time.
+ */
 export function redact(text: string, secrets: readonly string[]): string {
   return redactPieces([text], secrets)[0] ?? '';
+}
+
+/** Whether a text has credentials in it. */
+export function quotesSecret(text: string, secrets: readonly string[]): boolean {
+  return findRanges(text, secrets).length > 0;
+}
+
+/** Whether a text has one of these secrets in it. What only looks like one does not count: tokens do. */
+export function quotesKnownSecret(text: string, secrets: readonly string[]): boolean {
+  return findRanges(text, secrets, { isKnown: true }).length > 0;
+}
+
+/** Redacts credentials in the beginning of a text, and at its end what may be the beginning of one. */
+export function redactBeginning(text: string, secrets: readonly string[], length: number): string {
+  if (text.length <= length) return redact(text, secrets);
+  const beginning = text.slice(0, length).replace(HALF, '');
+  return cutOut(beginning, 0, findRanges(beginning, secrets, { isCut: true }), 0);
 }
 
 /** Redacts credentials in a text in pieces, including those that span several pieces. */
@@ -55,17 +81,57 @@ export function redactPieces(pieces: readonly string[], secrets: readonly string
   });
 }
 
-/** Redacts credentials in all strings of a value. */
+/** Redacts credentials in all strings of a value, and in the names of its members. */
 export function redactDeeply(value: unknown, secrets: readonly string[]): unknown {
   if (typeof value === 'string') return redact(value, secrets);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((element) => redactDeeply(element, secrets));
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, redactDeeply(member, secrets)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [redact(key, secrets), redactDeeply(member, secrets)]),
+  );
+}
+
+/** What is searched for. */
+interface Needles {
+  /** Known secrets. */
+  readonly plain: readonly string[];
+  readonly base64: readonly string[];
+}
+
+/** By the list of secrets: it is the same for all texts of an upstream. */
+const needles = new WeakMap<readonly string[], Needles>();
+
+function needlesOf(secrets: readonly string[]): Needles {
+  let known = needles.get(secrets);
+  if (known === undefined) {
+    // An empty text is found everywhere, without end.
+    const plain = secrets.filter((secret) => secret !== '');
+    // What looks like an escape in a secret is decoded with the rest of a text.
+    const decoded = plain.flatMap((secret) => [...viewsOf(secret)].map(({ text }) => text));
+    const long = [...plain, ...decoded].filter(({ length }) => length >= SHORTEST_SECRET);
+    known = { plain: [...new Set([...plain, ...long])], base64: [...new Set(long.flatMap(base64FormsOf))] };
+    needles.set(secrets, known);
+  }
+  return known;
+}
+
+/** What else to find, or not to find. */
+interface SearchOptions {
+  /** Only known secrets, not what looks like one. */
+  readonly isKnown?: boolean;
+  /** Also what may be the beginning of one, at the end of the text. */
+  readonly isCut?: boolean;
 }
 
 /** Ranges of secrets, sorted and without overlaps. */
-function findRanges(text: string, secrets: readonly string[]): readonly Range[] {
-  const found = [...findPlain(text, secrets), ...findEscaped(text, secrets)];
+function findRanges(text: string, secrets: readonly string[], options: SearchOptions = {}): readonly Range[] {
+  const found: Range[] = [];
+  for (const view of viewsOf(text)) {
+    const { positions } = view;
+    for (const { start, end } of findIn(view, needlesOf(secrets), options)) {
+      found.push({ start: positions?.[start] ?? start, end: positions?.[end] ?? end });
+    }
+  }
   const merged: Range[] = [];
   for (const range of found.sort((a, b) => a.start - b.start)) {
     const last = merged.at(-1);
@@ -75,38 +141,39 @@ function findRanges(text: string, secrets: readonly string[]): readonly Range[] 
   return merged;
 }
 
-function* findPlain(text: string, secrets: readonly string[]): Generator<Range> {
-  for (const secret of secrets) {
-    // An empty text is found everywhere, without end.
-    if (secret === '') continue;
-    for (let start = text.indexOf(secret); start !== -1; start = text.indexOf(secret, start + secret.length)) {
-      yield { start, end: start + secret.length };
+function* findIn({ text }: View, { plain, base64 }: Needles, { isKnown, isCut }: SearchOptions): Generator<Range> {
+  for (const secret of plain) yield* findAll(text, secret);
+  for (const form of base64) {
+    for (const { start, end } of findAll(text, form)) {
+      // The characters beside it have some of its bits.
+      const isInside = BASE64.test(text.charAt(start - 1));
+      yield {
+        start: isInside ? start - 1 : start,
+        end: end + (BASE64_END.exec(text.slice(end, end + 3))?.[0].length ?? 0),
+      };
     }
   }
-  for (const pattern of LOOKS_SECRET) {
+  for (const pattern of isKnown === true ? [] : LOOKS_SECRET) {
     for (const { index, 0: match } of text.matchAll(pattern)) yield { start: index, end: index + match.length };
   }
+  if (isCut !== true) return;
+  // Any credential without blanks, and what has begun of a known one with blanks.
+  const word = text.split(/\s/).at(-1)?.length ?? 0;
+  const begun = plain.map((secret) => lengthOfBegun(text, secret));
+  yield { start: text.length - Math.max(word, ...begun), end: text.length };
 }
 
-/** Ranges of secrets in the unescaped text: JSON, such as arguments, may escape characters of a secret. */
-function* findEscaped(text: string, secrets: readonly string[]): Generator<Range> {
-  if (!text.includes('\\')) return;
-  const positions: number[] = [];
-  let plain = '';
-  for (const { index, 0: token } of text.matchAll(/\\(?:u[0-9a-f]{4}|[^u])|[^]/gi)) {
-    positions.push(index);
-    plain += token.length === 1 ? token : unescape(token);
-  }
-  positions.push(text.length);
-  for (const { start, end } of findPlain(plain, secrets)) {
-    yield { start: positions[start] ?? 0, end: positions[end] ?? text.length };
+function* findAll(text: string, needle: string): Generator<Range> {
+  for (let start = text.indexOf(needle); start !== -1; start = text.indexOf(needle, start + needle.length)) {
+    yield { start, end: start + needle.length };
   }
 }
 
-function unescape(token: string): string {
-  if (token.length > 2) return String.fromCharCode(parseInt(token.slice(2), 16));
-  const letter = token.charAt(1);
-  return ESCAPES[letter] ?? letter;
+/** Characters of the longest beginning of a secret that a text ends with. */
+function lengthOfBegun(text: string, secret: string): number {
+  let length = Math.min(text.length, secret.length - 1);
+  while (length > 0 && !text.endsWith(secret.slice(0, length))) length -= 1;
+  return length;
 }
 
 /** Redacts a piece that begins at `offset`. A secret that spans pieces leaves REDACTED only in the first. */

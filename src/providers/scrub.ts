@@ -1,8 +1,8 @@
-import { redact } from './redact.js';
+import { redactBeginning } from './redact.js';
 
 /** Characters of a message that clients see. */
 const LONGEST_MESSAGE = 500;
-/** Characters that are searched for secrets. A secret cut off here lies beyond LONGEST_MESSAGE and is cut off as well. */
+/** Characters that are searched for secrets. */
 const MOST_READ = 20 * LONGEST_MESSAGE;
 
 const ADDRESSES = [
@@ -14,7 +14,7 @@ const ADDRESSES = [
 
 /** A message for clients: credentials and addresses removed, on one line, up to 500 characters. */
 export function scrub(message: string, secrets: readonly string[]): string {
-  let text = redact(message.slice(0, MOST_READ), secrets);
+  let text = redactBeginning(message, secrets, MOST_READ);
   for (const address of ADDRESSES) text = text.replaceAll(address, '[address]');
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;

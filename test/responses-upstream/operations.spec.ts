@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 
 import { useFreshService } from '../support/describe-service.js';
+import { DISGUISES } from '../support/disguises.js';
 import { ask, transportsOf } from '../support/responses-upstream/ask.js';
 import { functionCall, message } from '../support/responses-upstream/items.js';
 import { failing, refusing, type Reply, type Responder, streaming } from '../support/responses-upstream/reply.js';
@@ -73,6 +74,9 @@ describe('the log', () => {
   });
 });
 
+/** Base64 goes on with what is beside the secret. */
+const SAID = /Key <[\w+/]{0,6}\[redacted\][\w+/-]{0,3}={0,2}> is bad\./;
+
 /** What an upstream may say that has secrets in it. */
 const TELLTALES: readonly (readonly [name: string, entry: object, reply: Reply | Responder])[] = [
   ['a refusal', SSE, refusing(400, { code: 'bad', message: `Key ${UPSTREAM_KEY} is bad.` })],
@@ -94,6 +98,45 @@ describe('the key of the upstream', () => {
     expect(JSON.stringify([...headers, body])).not.toContain(UPSTREAM_KEY);
     expect(JSON.stringify([...headers, body])).not.toContain(String(service.upstream.port));
     expect(log.text).not.toContain(UPSTREAM_KEY);
+  });
+
+  it.each<[where: string, entry: object, tell: (message: string) => Reply | Responder]>([
+    ['a refusal', SSE, (message) => refusing(400, { code: 'bad', message })],
+    ['a failure in a stream', SSE, (message) => failing({ code: 'invalid_prompt', message })],
+    ['a failure on a socket', WEBSOCKET, (message) => failing({ code: 'invalid_prompt', message })],
+    ['an error frame', WEBSOCKET, (message) => refusing(400, { code: 'bad', message })],
+  ])('is found in every disguise: %s', async (_, entry, tell) => {
+    using log = new WholeLog();
+    await using service = await startTimedService({ entry: { ...entry }, imports: [log.asModule()] });
+    for (const [, disguise] of DISGUISES) {
+      service.upstream.respond(tell(`Key <${disguise(UPSTREAM_KEY)}> is bad.`));
+      const { body } = await service.api.post('responses', TURN);
+      expect(body).toMatchObject({ error: { message: expect.stringMatching(SAID) } });
+      expect(log.lines.splice(0).join('\n')).toMatch(SAID);
+    }
+  });
+
+  it('is not passed on with what the upstream tells beside the output', async () => {
+    await using service = await startTimedService({ entry: SSE });
+    const told = Buffer.from(`user:${UPSTREAM_KEY}`).toString('base64');
+    service.upstream.respond(({ responseId }) =>
+      streaming(
+        [
+          { type: 'codex.rate_limits', plan_type: told, limits: { [told]: [told] } },
+          {
+            type: 'response.metadata',
+            headers: { 'x-codex-primary-used-percent': told, 'x-models-etag': 'v2' },
+            note: told,
+          },
+          ...toEvents(responseId, [message('Hi')]),
+        ],
+        { headers: { 'x-ratelimit-limit-requests': told, 'x-codex-turn-state': told, 'x-codex-credits-balance': '7' } },
+      ),
+    );
+    const { status, headers, body } = await service.api.post('responses', TURN);
+    expect(status).toBe(200);
+    expect([headers.get('x-models-etag'), headers.get('x-codex-credits-balance')]).toEqual(['v2', '7']);
+    expect(JSON.stringify([...headers, body])).not.toContain(told);
   });
 
   it('is not in the log of a refused handshake', async () => {

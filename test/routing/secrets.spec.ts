@@ -5,6 +5,7 @@ import type { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { closedPort } from '../support/chat-upstream/closed-port.js';
 import { type Reply, streamReply, textReply } from '../support/chat-upstream/reply.js';
 import { useService } from '../support/describe-service.js';
+import { DISGUISES } from '../support/disguises.js';
 import { PausingClock } from '../support/pausing-clock.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { startRoutedService } from '../support/routing/routed-service.js';
@@ -16,6 +17,8 @@ const KEY = 'tz-key-0123456789';
 const HEADER = 'tz-header-0123456789';
 const QUERY = 'tz-query-0123456789';
 const PASSWORD = 'tz-password-0123456789';
+/** In the form of an error code. */
+const KEY_AS_CODE = 'tz_code_0123456789';
 const VARIABLE = 'tz-variable-0123456789';
 const BASIC = Buffer.from(`user:${PASSWORD}`).toString('base64');
 
@@ -40,7 +43,12 @@ const service = useService(async () => {
   const common = {
     retries: 0,
     api_key: KEY,
-    headers: { 'x-key': HEADER, 'x-variable': 'a ${ROUTING_TEST_VARIABLE}', 'x-basic': `Basic ${BASIC}` },
+    headers: {
+      'x-key': HEADER,
+      'x-variable': 'a ${ROUTING_TEST_VARIABLE}',
+      'x-basic': `Basic ${BASIC}`,
+      'x-code': KEY_AS_CODE,
+    },
     query: { key: QUERY },
   };
   return startRoutedService({
@@ -177,6 +185,42 @@ describe('nothing of a file is seen when an upstream tells it', () => {
     expect(confession(request as never)).toContain(`Bearer ${KEY}; x-key ${HEADER}, x-variable a ${VARIABLE}`);
     expect(request?.url).toContain(QUERY);
     expectHidden(log.text);
+  });
+});
+
+describe('a secret of a file is found in every disguise', () => {
+  /** Base64 goes on with what is beside the secret. */
+  const SAID = /Key <[\w+/]{0,6}\[redacted\][\w+/-]{0,3}={0,2}> is bad\./;
+
+  async function say(reply: Reply, stream = false): Promise<string> {
+    service.upstream('a').respond(() => reply);
+    const answer = await fetch(`${service.baseURL}/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'a', input: 'Hi', stream }),
+    });
+    return answer.text();
+  }
+
+  it.each(DISGUISES)('%s', async (_, disguise) => {
+    const message = `Key <${disguise(KEY)}> is bad.`;
+    const error = JSON.stringify({ error: { message } });
+    expect(await say(textReply(error, 'application/json', { status: 400 }))).toMatch(SAID);
+    // It is the words of a refusal where the message has no quotes and no escapes of its own.
+    expect(await say(textReply(message, 'text/plain', { status: 400 }))).toMatch(SAID);
+    const refusal = JSON.stringify({ error: { message, code: 400 } });
+    expect(await say(streamReply([word(), `data: ${refusal}\n\n`]), true)).toMatch(SAID);
+    await say(textReply(error, 'application/json', { status: 500 }));
+    expect(log.lines.join('\n')).toMatch(SAID);
+    await say(streamReply([`data: ${disguise(KEY)}\n\n`]), true);
+    for (const line of log.lines) expect(line).not.toContain(disguise(KEY).slice(0, 24));
+  });
+
+  it('as the code of an error', async () => {
+    const error = { message: 'x', code: KEY_AS_CODE };
+    expect(await say(textReply(JSON.stringify({ error }), 'application/json', { status: 400 }))).not.toContain(
+      KEY_AS_CODE,
+    );
   });
 });
 

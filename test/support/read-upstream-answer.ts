@@ -22,7 +22,7 @@ export function readUpstreamAnswer(
 ): ReadAnswer {
   const statistics = new Statistics();
   const { transport = 'sse', profile = 'codex-2026-11' } = over;
-  const reader = new AnswerReader({ profile: PROFILES[profile], transport, now: () => 0 }, statistics);
+  const reader = new AnswerReader({ profile: PROFILES[profile], secrets: [], transport, now: () => 0 }, statistics);
   const isOver = texts.map((text) => reader.read(typeof text === 'string' ? text : JSON.stringify(text)));
   return { reader, events: reader.take(), counts: statistics.counts, isOver };
 }

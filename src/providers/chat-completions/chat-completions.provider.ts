@@ -200,7 +200,7 @@ export class ChatCompletionsProvider extends PushingProvider {
       const { cause } = explained;
       this.outages.warn(
         'an upstream failed',
-        `'${this.options.name}': ${cause === undefined ? explained.message : reasonOf(cause)}`,
+        `'${this.options.name}': ${cause === undefined ? explained.message : reasonOf(cause, this.options.secrets)}`,
       );
     }
     return explained;

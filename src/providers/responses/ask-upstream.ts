@@ -1,7 +1,6 @@
 import type { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
-import { redact } from '../redact.js';
 import { scrub } from '../scrub.js';
 import { traceHeaders } from '../trace-headers.js';
 import type { Turn } from '../turn.js';
@@ -170,9 +169,9 @@ class Question {
   /** Reads the answer into the sink. Rejects when it ends without a terminal event, and with the failure that it reports. */
   private async read({ exchange, socket }: Attempt): Promise<void> {
     const { options, clock, statistics } = this.upstream;
-    const { profile } = options;
+    const { profile, secrets } = options;
     const { transport, headers } = exchange;
-    const reader = new AnswerReader({ profile, transport, now: () => clock.now() }, statistics);
+    const reader = new AnswerReader({ profile, secrets, transport, now: () => clock.now() }, statistics);
     const head = socket?.isNew === false ? [this.lastingHeaders(headers)] : this.readHeaders(exchange);
     try {
       await exchange.read({
@@ -200,8 +199,9 @@ class Question {
   private readHeaders({ transport, headers }: Exchange): readonly ModelEvent[] {
     this.noteRequestId(headers['x-request-id']);
     this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId}`);
-    const metadata = this.toMetadata(headers);
-    if (transport === 'websocket' && this.upstream.options.profile.turnStateFrom === 'event') return [metadata];
+    const { profile, secrets } = this.upstream.options;
+    const metadata = toMetadata(readHeaderEvents(headers), secrets);
+    if (transport === 'websocket' && profile.turnStateFrom === 'event') return [metadata];
     this.keepTurnState(headers[TURN_STATE]);
     return [
       metadata,
@@ -211,15 +211,7 @@ class Question {
 
   /** What the handshake of a socket that was used before says of every answer: limits and states were those of earlier turns. */
   private lastingHeaders({ 'x-reasoning-included': value }: UpstreamHeaders): ModelEvent {
-    return this.toMetadata({ 'x-reasoning-included': value });
-  }
-
-  /** Headers that quote a secret are left out. */
-  private toMetadata(headers: UpstreamHeaders): ModelEvent {
-    const { secrets } = this.upstream.options;
-    const { type, headers: told = {} } = toMetadata(readHeaderEvents(headers));
-    const isSafe = (value: string): boolean => redact(value, secrets) === value;
-    return { type, headers: Object.fromEntries(Object.entries(told).filter(([, value]) => isSafe(value))) };
+    return toMetadata(readHeaderEvents({ 'x-reasoning-included': value }), this.upstream.options.secrets);
   }
 
   /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
@@ -347,7 +339,7 @@ class Question {
   }
 
   private keepTurnState(state: string | readonly string[] | null | undefined): void {
-    const token = readTurnState(state);
+    const token = readTurnState(state, this.upstream.options.secrets);
     if (token !== null) this.upstream.sessions.keepTurnState(this.turn.responseId, token);
   }
 

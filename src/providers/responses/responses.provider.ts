@@ -60,7 +60,11 @@ export class ResponsesProvider extends PushingProvider {
       logger,
       outages: new OutageLog(logger, clock),
     };
-    this.list = new ModelList(client, clock, { name: options.name, baseUrl: address.baseUrl });
+    this.list = new ModelList(client, clock, {
+      name: options.name,
+      baseUrl: address.baseUrl,
+      secrets: options.secrets,
+    });
   }
 
   override async models(): Promise<readonly ModelInfo[]> {

@@ -1,5 +1,6 @@
 import { CONTEXT_TOO_LONG, IMAGE_ERRORS } from '../../protocol/index.js';
 import { ModelError, type ModelErrorOptions } from '../model-error.js';
+import { quotesSecret } from '../redact.js';
 import { scrub } from '../scrub.js';
 import type { UpstreamFailure } from './error-body.js';
 
@@ -39,7 +40,9 @@ const SHARED_PARAMS =
   /^(?:model|temperature|top_p|presence_penalty|frequency_penalty|top_logprobs|tools|tool_choice|parallel_tool_calls|metadata|user)(?=$|[.[])/;
 
 /** Translates an upstream's failure and HTTP status into the error for the client (protocol §7). */
-export function toModelError(status: number, failure: UpstreamFailure, context: FailureContext): ModelError {
+export function toModelError(status: number, told: UpstreamFailure, context: FailureContext): ModelError {
+  const isSafe = (name: string | null): boolean => name !== null && !quotesSecret(name, context.secrets);
+  const failure = { ...told, code: isSafe(told.code) ? told.code : null, type: isSafe(told.type) ? told.type : null };
   const cause = new Error(`HTTP ${status}: ${scrub(failure.message, context.secrets)}`);
   if (status === 429) return rateLimit(failure, context, cause);
   if (status === 401 || status === 402 || status === 403) {

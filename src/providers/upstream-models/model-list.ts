@@ -16,6 +16,8 @@ export interface ListedServer {
   /** Name of the provider, for the log. */
   readonly name: string;
   readonly baseUrl: string;
+  /** Values to redact from errors. */
+  readonly secrets: readonly string[];
 }
 
 /** The model list of a server. */
@@ -36,7 +38,7 @@ export class ModelList {
     try {
       return await this.request(limit.signal);
     } catch (error) {
-      throw new Error(reasonOf(error));
+      throw new Error(reasonOf(error, this.server.secrets));
     } finally {
       timer.cancel();
     }

@@ -10,6 +10,8 @@ export interface ListerOptions {
   /** Name of the provider. */
   readonly name: string;
   readonly baseUrl: string;
+  /** Values to redact from errors. */
+  readonly secrets: readonly string[];
   readonly capabilities: Capabilities;
   /** Capabilities that were configured; what the server lists does not change them. */
   readonly configured: ReadonlySet<keyof Capabilities>;

@@ -12,6 +12,8 @@ import { differenceOf, type Usage } from './read-usage.js';
 /** How an answer is read. */
 export interface AnswerOptions {
   readonly profile: Profile;
+  /** Values to redact from what is told beside the output. */
+  readonly secrets: readonly string[];
   readonly transport: 'sse' | 'websocket';
   /** Milliseconds since the epoch. */
   readonly now: () => number;

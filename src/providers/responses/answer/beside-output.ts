@@ -1,6 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import type { ForeignEvent } from '../../model-event.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
+import { redactDeeply } from '../../redact.js';
 import { readTurnState, TURN_STATE } from '../turn-state.js';
 import type { Answer, Handler } from './answer.js';
 import { readHeaderEvents, toMetadata } from './header-events.js';
@@ -27,12 +28,13 @@ const created: Handler = (answer, { response }) => {
  */
 const metadata: Handler = (answer, event) => {
   const headers = headersOf(event);
-  const known = toMetadata(readHeaderEvents(headers)).headers;
-  const turnState = answer.takeTurnState(readTurnState(headers[TURN_STATE]));
+  const { secrets } = answer.options;
+  const known = toMetadata(readHeaderEvents(headers), secrets).headers;
+  const turnState = answer.takeTurnState(readTurnState(headers[TURN_STATE], secrets));
   const forClient = turnState === null ? known : { ...known, [TURN_STATE]: turnState };
   if (forClient !== undefined && Object.keys(forClient).length > 0)
     answer.note({ type: 'metadata', headers: forClient });
-  if (Object.keys(event).some((name) => name !== 'type' && !OF_UPSTREAM.has(name))) passOn(answer, event);
+  if (Object.keys(event).some((name) => name !== 'type' && !OF_UPSTREAM.has(name))) tell(answer, event);
 };
 
 /** Passes on an event for clients on sockets. */
@@ -41,6 +43,11 @@ export function passOn(answer: Answer, event: ForeignEvent): void {
   answer.note({ type: 'event', event: { ...Object.fromEntries(members), type: event.type } });
 }
 
+/** Passes on what a server tells of itself. It has no output, and may quote what the server was sent. */
+const tell: Handler = (answer, event) => {
+  passOn(answer, { ...(redactDeeply(event, answer.options.secrets) as object), type: event.type });
+};
+
 const ignored: Handler = () => undefined;
 
 /** Events beside the output (upstreams §3.2). */
@@ -48,7 +55,7 @@ export const BESIDE_OUTPUT: Readonly<Record<string, Handler>> = {
   'response.created': created,
   'response.metadata': metadata,
   'codex.response.metadata': metadata,
-  'codex.rate_limits': passOn,
+  'codex.rate_limits': tell,
   // They keep the connection alive, and that is done.
   keepalive: ignored,
   ping: ignored,

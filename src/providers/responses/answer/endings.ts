@@ -1,5 +1,6 @@
 import { isObject } from '../../../validation/index.js';
 import type { Finish, ForeignEvent } from '../../model-event.js';
+import { quotesSecret } from '../../redact.js';
 import { classifyFailed, classifyFrame } from '../errors/index.js';
 import { UpstreamError } from '../upstream-error.js';
 import type { Answer, Handler } from './answer.js';
@@ -35,7 +36,7 @@ function complete(answer: Answer, response: Snapshot, id: string): void {
   }
   if (usage !== undefined) answer.noteUsage(usage);
   answer.nameResponse(id);
-  answer.finish({ reason: 'stop', ...tierOf(response) });
+  answer.finish({ reason: 'stop', ...tierOf(answer, response) });
 }
 
 /** The model was stopped. Its open items stay incomplete. */
@@ -47,7 +48,7 @@ const incomplete: Handler = (answer, { response }) => {
   readOutput(answer, response.output);
   noteUsage(answer, response);
   if (typeof response.id === 'string') answer.nameResponse(response.id);
-  answer.finish({ ...reasonOf(response.incomplete_details), ...tierOf(response) });
+  answer.finish({ ...reasonOf(answer, response.incomplete_details), ...tierOf(answer, response) });
 };
 
 const failed: Handler = (answer, { response }) => {
@@ -93,14 +94,15 @@ function noteUsage(answer: Answer, { usage: value }: Snapshot): void {
   if (usage !== undefined) answer.noteUsage(usage);
 }
 
-function tierOf({ service_tier: tier }: Snapshot): Pick<Finish, 'serviceTier'> {
-  return typeof tier === 'string' ? { serviceTier: tier } : {};
+function tierOf({ options }: Answer, { service_tier: tier }: Snapshot): Pick<Finish, 'serviceTier'> {
+  return typeof tier === 'string' && !quotesSecret(tier, options.secrets) ? { serviceTier: tier } : {};
 }
 
-function reasonOf(details: unknown): Finish {
+function reasonOf({ options }: Answer, details: unknown): Finish {
   const reason = isObject(details) ? details.reason : undefined;
   if (reason === 'content_filter') return { reason };
   if (typeof reason !== 'string' || reason === '' || reason === 'max_output_tokens') return { reason: 'length' };
+  if (quotesSecret(reason, options.secrets)) return { reason: 'length' };
   return { reason: 'length', incompleteReason: reason };
 }
 

@@ -45,7 +45,7 @@ describe('§3.1 the headers of an answer', () => {
   });
 
   it('reach our client under their names and in this order, without the name of the model', () => {
-    const { type, headers = {} } = toMetadata(readHeaderEvents(HEADERS));
+    const { type, headers = {} } = toMetadata(readHeaderEvents(HEADERS), []);
     expect([type, Object.entries(headers)]).toEqual([
       'metadata',
       Object.entries({

@@ -1,5 +1,6 @@
 import { rateLimitFamilyOf } from '../../../protocol/index.js';
 import type { ModelEvent } from '../../model-event.js';
+import { quotesSecret } from '../../redact.js';
 import { firstValue } from '../../upstream-errors/index.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
 
@@ -27,9 +28,14 @@ export function readHeaderEvents(headers: UpstreamHeaders): readonly HeaderEvent
   return events;
 }
 
-/** The events as headers for our client, under the names that they came with. */
-export function toMetadata(events: readonly HeaderEvent[]): Extract<ModelEvent, { type: 'metadata' }> {
-  return { type: 'metadata', headers: Object.fromEntries(events.flatMap(({ headers }) => Object.entries(headers))) };
+/** The events as headers for our client, under the names that they came with. Headers that quote a secret are left out. */
+export function toMetadata(
+  events: readonly HeaderEvent[],
+  secrets: readonly string[],
+): Extract<ModelEvent, { type: 'metadata' }> {
+  const headers = events.flatMap((event) => Object.entries(event.headers));
+  const safe = headers.filter(([name, value]) => !quotesSecret(`${name}: ${value}`, secrets));
+  return { type: 'metadata', headers: Object.fromEntries(safe) };
 }
 
 /** One event per family, in the order of the headers. */
