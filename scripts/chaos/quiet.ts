@@ -97,15 +97,15 @@ export async function checkStarts(end: End): Promise<void> {
       },
     };
     for (const kind of TURN_KINDS) {
-      let refusal: unknown;
+      let refusal: string | undefined;
       await until(end, async () => {
         refusal = await turns[kind]().then(
           () => undefined,
-          (error: unknown) => error,
+          (error: unknown) => String(error),
         );
         return refusal === undefined;
       });
-      if (refusal !== undefined) ledger.report(kind, 'refused starts', client.baseURL, String(refusal));
+      if (refusal !== undefined) ledger.report(kind, 'refused starts', client.baseURL, refusal);
     }
   }
   socket.hangUp();
@@ -113,7 +113,7 @@ export async function checkStarts(end: End): Promise<void> {
 
 /**
  * Fills every place of every process: as many turns of each kind as may run at once, all of which are held. A turn that is refused has found
- * a place that a turn did not give back. The places that dead processes had are free after six seconds.
+ * a place that a turn did not give back. The places that dead processes had are free after thirty seconds.
  */
 export async function checkPlaces(end: End): Promise<void> {
   const { fleet, ledger, workers } = end;

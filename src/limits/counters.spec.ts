@@ -133,7 +133,7 @@ describe('shared places', () => {
   it('are renewed while they are taken, and no longer', async () => {
     await counters.take(PLACE);
     shared.stored = new Map([['red', 1]]);
-    clock.advance(2000);
+    clock.advance(5000);
     await answered();
     expect(shared.renewed).toEqual([['red']]);
     expect(shared.settled).toEqual([]);
@@ -141,7 +141,7 @@ describe('shared places', () => {
     await answered();
     shared.stored = new Map();
     for (let renewal = 0; renewal < 3; renewal++) {
-      clock.advance(2000);
+      clock.advance(5000);
       await answered();
     }
     expect(shared.renewed).toHaveLength(2);
@@ -154,7 +154,7 @@ describe('shared places', () => {
   ])('that were %s are put right', async (_, stored, places) => {
     await counters.take(PLACE);
     shared.stored = new Map([['red', stored]]);
-    clock.advance(2000);
+    clock.advance(5000);
     await answered();
     expect(shared.settled).toEqual([new Map([['red', { tokens: 0, tokenLimit: 0, places }]])]);
   });
@@ -163,7 +163,7 @@ describe('shared places', () => {
     await counters.take(PLACE);
     const { promise, resolve } = Promise.withResolvers<ReadonlyMap<string, number>>();
     shared.renew = () => promise;
-    clock.advance(2000);
+    clock.advance(5000);
     await answered();
     await counters.take(PLACE);
     resolve(new Map([['red', 1]]));
@@ -177,7 +177,7 @@ describe('shared places', () => {
     expect(await counters.take(PLACE)).toMatchObject({ admitted: true, places: 2 });
     expect(await counters.take(PLACE)).toMatchObject({ admitted: false });
     shared.isAway = false;
-    clock.advance(2000);
+    clock.advance(5000);
     await answered();
     expect(shared.settled).toEqual([new Map([['red', { tokens: 0, tokenLimit: 0, places: 2 }]])]);
   });

@@ -21,8 +21,8 @@ const SETTLE_MS = 250;
 /** After a failure of the storage the process counts for itself for so long, ms: turns do not wait for one timeout after another. */
 const AWAY_MS = 1000;
 /** How often a replica says that it still has its places, ms, and how long they count without that. */
-const RENEW_MS = 2000;
-const LEASE_MS = 6000;
+const RENEW_MS = 5000;
+const LEASE_MS = 30_000;
 
 /** What is open in this process by a counter. */
 interface Own {
