@@ -10,6 +10,7 @@ import type { JobEngine } from '../../src/state/postgres/job-engine.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
+import { STATE_PATIENCE_MS } from '../support/state-patience.js';
 import type { OpenedBackend } from './backends.js';
 
 /** A started backend over a database of its own. */
@@ -27,9 +28,13 @@ export interface OpenedPostgres extends OpenedBackend {
 /** More than the intervals at which a worker looks for jobs and shows that it is alive, ms. */
 const SHORT_MS = 6000;
 
-/** How a database is reached, with everything else as it is by default. */
+/** How a database is reached, with time to answer, and everything else as it is by default. */
 export function settingsFor(url: string, overrides: Partial<DatabaseSettings> = {}): DatabaseSettings {
-  return Object.assign(new Environment(), { DATABASE_URL: url }, overrides);
+  const patience = {
+    DATABASE_CONNECT_TIMEOUT_MS: STATE_PATIENCE_MS,
+    DATABASE_STATEMENT_TIMEOUT_MS: STATE_PATIENCE_MS,
+  };
+  return Object.assign(new Environment(), { DATABASE_URL: url, ...patience }, overrides);
 }
 
 /**

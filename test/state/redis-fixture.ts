@@ -8,6 +8,7 @@ import { RedisBackend } from '../../src/state/redis/index.js';
 import { FakeClock } from '../../src/testing/index.js';
 import type { Clock } from '../../src/time/index.js';
 import { findKeys, removeKeys } from '../support/redis/remove-keys.js';
+import { STATE_PATIENCE_MS } from '../support/state-patience.js';
 import { identify } from '../../src/state/redis/redis-job-queue.js';
 import type { Redis } from '../../src/state/redis/redis.js';
 import type { OpenedBackend } from './backends.js';
@@ -35,7 +36,8 @@ const MANY = 500;
 /** Starts a backend with a prefix of its own, on the server of the test run or on another one. */
 export async function openRedis(url = process.env['TEST_REDIS_URL']): Promise<OpenedRedis> {
   Logger.overrideLogger(false);
-  const settings = { REDIS_URL: url, REDIS_PREFIX: `test-${randomUUID()}` };
+  const patience = { REDIS_COMMAND_TIMEOUT_MS: STATE_PATIENCE_MS };
+  const settings = { REDIS_URL: url, REDIS_PREFIX: `test-${randomUUID()}`, ...patience };
   const clock = new FakeClock();
   const backends: RedisBackend[] = [];
   const replica = async (overrides: Partial<RedisSettings> = {}, time: Clock = clock): Promise<RedisBackend> => {

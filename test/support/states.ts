@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createTestDatabase } from './postgres/test-database.js';
 import { removeKeys } from './redis/remove-keys.js';
 import { type Service, type ServiceOptions, startService } from './service.js';
+import { STATE_PATIENCE_MS } from './state-patience.js';
 
 /** Where the services of a test keep their state; empty at first. */
 export interface TestState extends AsyncDisposable {
@@ -68,14 +69,21 @@ async function openRedis(): Promise<TestState> {
   const url = process.env['TEST_REDIS_URL'] ?? '';
   const prefix = `test-${randomUUID()}`;
   const drop = (): Promise<void> => removeKeys(url, `${prefix}:*`);
-  return { environment: { STATE: 'redis', REDIS_URL: url, REDIS_PREFIX: prefix }, drop, [Symbol.asyncDispose]: drop };
+  const patience = { REDIS_COMMAND_TIMEOUT_MS: String(STATE_PATIENCE_MS) };
+  const environment = { STATE: 'redis', REDIS_URL: url, REDIS_PREFIX: prefix, ...patience };
+  return { environment, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** A database of its own, for one service or for several that share it. */
 export async function openPostgres(): Promise<TestState> {
   const database = await createTestDatabase();
   const drop = (): Promise<void> => database.drop();
-  return { environment: { STATE: 'postgres', DATABASE_URL: database.url }, drop, [Symbol.asyncDispose]: drop };
+  const patience = {
+    DATABASE_CONNECT_TIMEOUT_MS: String(STATE_PATIENCE_MS),
+    DATABASE_STATEMENT_TIMEOUT_MS: String(STATE_PATIENCE_MS),
+  };
+  const environment = { STATE: 'postgres', DATABASE_URL: database.url, ...patience };
+  return { environment, drop, [Symbol.asyncDispose]: drop };
 }
 
 /** Starts a service over an empty state; its end removes the state as well. */
