@@ -12,7 +12,7 @@ const CONNECTIONS_CHECKING_INTERVAL_MS = 5000;
 
 /** The HTTP adapter with its constructor options: the form of errors before routing. */
 export function createAdapter(): FastifyAdapter {
-  return new FastifyAdapter({
+  const adapter = new FastifyAdapter({
     routerOptions: { maxParamLength: LONGEST_PATH_PARAMETER, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true },
     frameworkErrors: answerUnrouted,
     // The router takes the asterisk form for `/`, and runs no hook for it.
@@ -25,6 +25,9 @@ export function createAdapter(): FastifyAdapter {
       shouldUpgradeCallback: ({ headers }) => /^websocket$/i.test(headers.upgrade ?? ''),
     },
   });
+  // Else Node closes the connection of a client that has sent its request and half-closes. Who waits for an answer probes such a client.
+  Object.assign(adapter.getInstance().server, { httpAllowHalfOpen: true });
+  return adapter;
 }
 
 /** Answers errors that Fastify raises before routing; no hook runs for these. */

@@ -16,6 +16,7 @@ import { RequestValidator } from './dto/index.js';
 import { CompactController } from './http/compact.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
 import { PostOnlyController } from './http/post-only.controller.js';
+import { HalfClosedClients } from './http/half-closed-clients.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { StalledClients } from './http/stalled-clients.js';
@@ -63,6 +64,7 @@ import {
   providers: [
     SseTransport,
     StalledClients,
+    HalfClosedClients,
     ResponsesGateway,
     SocketHandshake,
     ConnectionHandlers,

@@ -5,9 +5,14 @@ import type { FastifyReply } from 'fastify';
 
 import { ActiveTurn, type AdmittedTurn, type Transport } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
+import type { HalfClosedClients } from './half-closed-clients.js';
 
-/** The turn that a reply answers. It is stopped when its client disconnects before the answer is complete. */
-export function activate(admitted: AdmittedTurn, reply: FastifyReply, transport: Transport): ActiveTurn {
+/** The turn that a reply answers. It is stopped when its client disconnects before the answer is complete; not when it half-closes. */
+export function activate(
+  admitted: AdmittedTurn,
+  reply: FastifyReply,
+  { transport, halfClosed }: { readonly transport: Transport; readonly halfClosed: HalfClosedClients },
+): ActiveTurn {
   const { raw } = reply;
   const turn = new ActiveTurn(admitted, {
     transport,
@@ -19,6 +24,7 @@ export function activate(admitted: AdmittedTurn, reply: FastifyReply, transport:
   // On the response: the request closes once its body is read. Also applies when something else answers first, such as
   // an interceptor with a time limit; a completed turn ignores it.
   raw.once('close', () => turn.stop('disconnect'));
+  halfClosed.watch(reply);
   return turn;
 }
 

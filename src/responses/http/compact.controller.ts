@@ -8,6 +8,7 @@ import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from
 import { CompactRequestBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { activate } from './client-connection.js';
+import { HalfClosedClients } from './half-closed-clients.js';
 import { TURN_ERRORS } from './turn-errors.js';
 
 /** `POST /responses/compact`: a turn that ends in a compaction item, and of which nothing is stored (protocol §1.1). */
@@ -17,6 +18,7 @@ export class CompactController {
   constructor(
     private readonly validator: RequestValidator,
     private readonly responses: ResponsesService,
+    private readonly halfClosed: HalfClosedClients,
   ) {}
 
   @Describe(() => ({
@@ -40,7 +42,7 @@ export class CompactController {
   ): Promise<CompactedResponse | undefined> {
     const request = toCompactionRequest(this.validator.checkCompactRequest(body));
     const admitted = this.responses.admit(request, caller, { headers, onlyReadsConversation: true });
-    const turn = activate(admitted, reply, 'json');
+    const turn = activate(admitted, reply, { transport: 'json', halfClosed: this.halfClosed });
     const ended = await this.responses.execute(turn, null);
     return ended && toCompactedResponse(ended.response);
   }

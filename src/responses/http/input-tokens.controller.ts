@@ -7,6 +7,7 @@ import { apiPaths } from '../../http/index.js';
 import { COUNTED_MEMBERS, InputTokensBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { activate } from './client-connection.js';
+import { HalfClosedClients } from './half-closed-clients.js';
 import { TURN_ERRORS } from './turn-errors.js';
 
 /** The body of an answer (protocol §1.1). */
@@ -22,6 +23,7 @@ export class InputTokensController {
   constructor(
     private readonly validator: RequestValidator,
     private readonly responses: ResponsesService,
+    private readonly halfClosed: HalfClosedClients,
   ) {}
 
   @Describe(() => ({
@@ -47,7 +49,7 @@ export class InputTokensController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CountedInput | undefined> {
     const admitted = this.responses.admit(this.validator.checkCount(body), caller, { headers });
-    const turn = activate(admitted, reply, 'json');
+    const turn = activate(admitted, reply, { transport: 'json', halfClosed: this.halfClosed });
     const tokens = await this.responses.countInput(turn);
     return tokens === undefined ? undefined : { object: 'response.input_tokens', input_tokens: tokens };
   }

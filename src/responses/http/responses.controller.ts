@@ -28,6 +28,7 @@ import { CREATE_EXAMPLES } from './create-examples.js';
 import { ResponsesService } from '../responses.service.js';
 import { StoredResponsesService } from '../stored-responses.service.js';
 import { activate, forwardHeaders } from './client-connection.js';
+import { HalfClosedClients } from './half-closed-clients.js';
 import { SseTransport } from './sse-transport.js';
 import { StalledClients } from './stalled-clients.js';
 import { TURN_ERRORS } from './turn-errors.js';
@@ -55,6 +56,7 @@ export class ResponsesController {
     private readonly streams: EventStreams,
     private readonly sse: SseTransport,
     private readonly stalled: StalledClients,
+    private readonly halfClosed: HalfClosedClients,
   ) {}
 
   @Describe(() => ({
@@ -91,7 +93,7 @@ export class ResponsesController {
       else await this.sse.follow(this.streams.openNew(caller.tenant, response.id), reply, obfuscate);
       return;
     }
-    const turn = activate(admitted, reply, transport);
+    const turn = activate(admitted, reply, { transport, halfClosed: this.halfClosed });
     if (transport === 'sse') {
       await this.sse.send(turn, reply, obfuscate);
       return;

@@ -13,6 +13,9 @@ const NOISE = createHash('shake256', { outputLength: 3072 })
 /** The keepalive event: not part of the response, so it has no sequence number (protocol §1.1). */
 export const KEEPALIVE_FRAME = 'event: keepalive\ndata: {"type":"keepalive"}\n\n';
 
+/** A comment, which clients ignore. */
+export const COMMENT = ':\n\n';
+
 /** Ends the stream after its terminal event. */
 export const DONE_FRAME = 'data: [DONE]\n\n';
 

@@ -8,6 +8,7 @@ import { Clock } from '../../time/index.js';
 import { type EventStream, StreamGoneError } from '../background/index.js';
 import { ResponsesService } from '../responses.service.js';
 import { type ActiveTurn, type EventSink, withEventNames } from '../turn/index.js';
+import { HalfClosedClients } from './half-closed-clients.js';
 import { DONE_FRAME, SseEncoder } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
 import { StalledClients } from './stalled-clients.js';
@@ -20,6 +21,7 @@ export class SseTransport {
   constructor(
     private readonly responses: ResponsesService,
     private readonly stalled: StalledClients,
+    private readonly halfClosed: HalfClosedClients,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -70,6 +72,7 @@ export class SseTransport {
     setProcessingTime(reply);
     const writer = SseWriter.open(reply, this.clock, this.environment.SSE_KEEPALIVE_MS);
     this.stalled.watch(reply);
+    this.halfClosed.watch(reply, () => writer.probe());
     return writer;
   }
 }

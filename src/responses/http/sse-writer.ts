@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 
 import type { Clock, Timer } from '../../time/index.js';
 import { ChunkedBody } from './chunked-body.js';
-import { KEEPALIVE_FRAME } from './sse-encoder.js';
+import { COMMENT, KEEPALIVE_FRAME } from './sse-encoder.js';
 
 /** Collected characters that are written at once. */
 const EARLY_FLUSH_CHARACTERS = 64 * 1024;
@@ -65,6 +65,14 @@ export class SseWriter {
   /** Sends the head without waiting for the first frames, which may take long. */
   sendHead(): void {
     if (!this.isGone()) this.response.flushHeaders();
+  }
+
+  /** Writes a comment, unless something waits to be written. Returns whether the stream goes on. */
+  probe(): boolean {
+    if (this.isGone()) return false;
+    // Keepalives stay due: they tell the client that the model is at work.
+    if (this.drained === null && this.pending === '') this.body.write(COMMENT);
+    return true;
   }
 
   /** Sends pending frames and ends the stream. */
