@@ -108,12 +108,13 @@ export class OutputItems {
   }
 
   /**
-   * Closes every open item as incomplete and leaves it out of the output. The notes come first: wherever the log ends,
-   * none of these items is taken for a finished one.
+   * Closes every open item as incomplete and leaves it out of the output, with `from` also the finished ones from that output_index on. The
+   * notes come first: wherever the log ends, none of these items is taken for a finished one.
    */
-  dropAll(): void {
+  dropAll(from?: number): void {
     const { state } = this.events;
-    for (const { outputIndex } of this.openInOrder()) {
+    const open = this.openInOrder().map(({ outputIndex }) => outputIndex);
+    for (const outputIndex of from === undefined ? open : state.items.keys().drop(from)) {
       if (state.dropped.includes(outputIndex)) continue;
       state.dropped.push(outputIndex);
       this.events.note({ type: 'dropped', outputIndex });

@@ -250,6 +250,11 @@ export class ResponseAssembler {
     this.items.dropAll();
   }
 
+  /** Leaves all that the pass has written out of the output: nobody has seen it, and the model is asked again. */
+  dropPass(): void {
+    this.items.dropAll(this.pass.firstIndex);
+  }
+
   /** The final Response for an outcome. Writes nothing, so that it can be saved first. */
   conclude<S extends FinalStatus = TerminalStatus>(outcome: Outcome<S>, nowInSeconds: number): FinalResponse<S> {
     return this.snapshots.final(outcome, finishedItemsOf(this.state), nowInSeconds);

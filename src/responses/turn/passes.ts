@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
 import { type IncompleteReason, type Item, withoutUpstream } from '../../protocol/index.js';
-import type { Finish, FinishReason, ModelRoute, Turn } from '../../providers/index.js';
+import { type Finish, type FinishReason, ModelError, type ModelRoute, type Turn } from '../../providers/index.js';
 import { Seals } from '../../seals/index.js';
 import { ConversationChangedError } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
@@ -37,6 +37,9 @@ const INCOMPLETE_REASONS: Readonly<Record<Exclude<FinishReason, 'stop'>, Incompl
   length: 'max_output_tokens',
   content_filter: 'content_filter',
 };
+
+/** Pauses before a model is asked again whose upstream broke off its answer, ms; as often as there are pauses in a turn. */
+const REPEAT_PAUSES_MS = [500, 2000];
 
 /** Runs the passes of a turn: another one as long as a policy returns items. */
 @Injectable()
@@ -73,9 +76,10 @@ export class Passes {
     let outcome: Outcome;
     /** What the model was asked last; null once its tokens are known. */
     let asked: Turn | null = null;
-    const policies = this.policies.begin(course.question);
+    let policies = this.policies.begin(course.question);
     const sealer = ReasoningSealer.of(turn.admitted, this.seals);
-    const dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, observers, clock, limits };
+    let dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, observers, clock, limits };
+    let repeats = 0;
     const canLookAhead = policies.some((policy) => policy.ahead !== undefined);
     let pass = new Pass(dependencies, turn.run !== null);
     assembler.start();
@@ -103,8 +107,22 @@ export class Passes {
         if (ended === null) assembler.beginPass();
         asked = ended === null && own === undefined ? question : null;
         if (asked !== null && turn.run !== null) void this.noteInput(asked, assembler, delivery);
-        const finish: Finish | null =
-          ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own, route, question)));
+        let finish: Finish | null;
+        try {
+          finish = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own, route, question)));
+        } catch (error) {
+          const pauseMs = REPEAT_PAUSES_MS[repeats];
+          if (asked === null || pauseMs === undefined || !isUnseenBreak(error, turn, pass, delivery)) throw error;
+          repeats += 1;
+          await this.countUnended(asked, assembler);
+          asked = null;
+          await clock.sleep(pauseMs, turn.signal);
+          course = await this.goBack(turn, resolved, assembler, course);
+          policies = this.policies.begin(course.question);
+          dependencies = { ...dependencies, policies };
+          pass = new Pass(dependencies, true);
+          continue;
+        }
         if (finish === null) {
           outcome = await this.cut(turn, route, question, assembler);
           break;
@@ -162,6 +180,21 @@ export class Passes {
       turn.used(assembler.usage);
     }
     return { assembler, delivery, outcome, transcript: course.transcript, included: course.included };
+  }
+
+  /**
+   * Where a turn goes on whose upstream broke off its answer: in the background with what it has finished, as after the death of its
+   * process; otherwise with the same question, because nobody has seen anything of the answer.
+   */
+  private async goBack(
+    turn: ActiveTurn,
+    resolved: ResolvedTurn,
+    assembler: ResponseAssembler,
+    course: Course,
+  ): Promise<Course> {
+    if (turn.run !== null) return this.takeOver(turn, resolved, assembler);
+    assembler.dropPass();
+    return { ...course, included: assembler.state.items.length };
   }
 
   /** Counts a pass without an end: what its model was asked and has written, unless it has reported that itself. */
@@ -233,6 +266,14 @@ export class Passes {
     assembler.report(await turn.until(this.meter.countPass(route.provider, question, [], turn.signal)));
     return { assembler, delivery, outcome: toOutcome({ reason: 'stop' }, assembler), transcript, included: 0 };
   }
+}
+
+/** Whether an upstream broke off its answer, which may be asked for again, and no client has seen output that would change. */
+function isUnseenBreak(error: unknown, turn: ActiveTurn, pass: Pass, delivery: Delivery): boolean {
+  if (!(error instanceof ModelError) || error.retry !== 'same' || !pass.isAccepted) return false;
+  // Providers of programs, and the simulator, fail as they like.
+  const failed = (turn.attempts.at(-1)?.errorCode ?? null) !== null;
+  return failed && (turn.run !== null || !delivery.isStream);
 }
 
 function beginningOf({ question, transcript }: ResolvedTurn): Course {

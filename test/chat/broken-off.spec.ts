@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
+
+import { Clock } from '../../src/index.js';
+import { createInBackground, whenEnded } from '../support/background.js';
+import type { Quirks } from '../support/chat-upstream/quirks.js';
+import { saidIn } from '../support/chat-upstream/said.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { useFreshService } from '../support/describe-service.js';
+import { SkippingClock } from '../support/skipping-clock.js';
+
+type Response = OpenAI.Responses.Response;
+
+const HALF = { text: ['Half', ' an', ' answer'], usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } };
+const WHOLE = { text: ['The', ' whole', ' answer'] };
+
+const BREAKS: readonly (readonly [string, Quirks])[] = [
+  ['breaks', { breaks: { after: 3, by: 'cut' } }],
+  ['is reset', { breaks: { after: 3, by: 'reset' } }],
+  ['ends without its end', { breaks: { after: 3, by: 'end' } }],
+];
+
+describe('an answer that its upstream breaks off', () => {
+  const service = useFreshService(() =>
+    startChatService({ provider: { retries: 0 }, overrides: [[Clock, new SkippingClock()]] }),
+  );
+  const create = (body: object = {}): Promise<Response> =>
+    service.client().responses.create({ model: MODEL, input: 'Go on.', ...body });
+
+  it.each(BREAKS)('is asked for again for a client of JSON, who sees nothing of it: it %s', async (_, quirks) => {
+    service.upstream.answer(HALF, quirks).answer(WHOLE);
+    const response = await create();
+    expect(response).toMatchObject({ status: 'completed', error: null });
+    expect(saidIn(response as never)).toEqual([{ text: 'The whole answer' }]);
+    expect(service.upstream.requests).toHaveLength(2);
+    expect(service.upstream.requests[1]?.body).toEqual(service.upstream.requests[0]?.body);
+    // What continues the response sees the answer once.
+    service.upstream.answer(WHOLE);
+    await create({ previous_response_id: response.id });
+    expect(JSON.stringify(service.upstream.requests[2]?.body)).not.toContain('Half');
+  });
+
+  it('counts what it has cost', async () => {
+    service.upstream.answer(WHOLE);
+    const { usage: once } = await create();
+    service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } }).answer(WHOLE);
+    const { usage: twice } = await create();
+    expect(twice?.input_tokens).toBeGreaterThan(once?.input_tokens ?? 0);
+    expect(twice?.output_tokens).toBeGreaterThan(once?.output_tokens ?? 0);
+  });
+
+  it('fails after three times', async () => {
+    for (let time = 0; time < 4; time += 1) service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } });
+    expect(await create()).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    expect(service.upstream.requests).toHaveLength(3);
+  });
+
+  it('fails for a client that has seen a part of it', async () => {
+    service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } });
+    const stream = await service.client().responses.create({ model: MODEL, input: 'Go on.', stream: true });
+    const types = [];
+    for await (const { type } of stream) types.push(type);
+    expect(types.at(-1)).toBe('response.failed');
+    expect(service.upstream.requests).toHaveLength(1);
+  });
+
+  it('is gone on with in the background, without what was half-written', async () => {
+    service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } }).answer(WHOLE);
+    const { id } = await createInBackground(service, { model: MODEL, input: 'Go on.' });
+    const response = await whenEnded(service, id);
+    expect(response).toMatchObject({ status: 'completed', error: null });
+    expect(saidIn(response as never)).toEqual([{ text: 'The whole answer' }]);
+    expect(service.upstream.requests).toHaveLength(2);
+  });
+});
