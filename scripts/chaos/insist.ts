@@ -55,9 +55,9 @@ export async function insist<T>(
   }
 }
 
-/** Whether something is not found. */
+/** Whether something is not found, or a response that was to be continued. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof OpenAI.APIError && error.status === 404;
+  return error instanceof OpenAI.APIError && (error.status === 404 || error.code === 'previous_response_not_found');
 }
 
 /** Whether a connection broke, or the answer is one that the official SDKs ask again after. */
