@@ -3,10 +3,10 @@ import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
-import { readAnnotations, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
+import { type PartTexts, readAnnotations, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
 import { readFinish } from './read-finish.js';
 import { readLogprobs } from './read-logprobs.js';
-import { readUsage } from './read-usage.js';
+import { mergeUsage, readUsage, type Usage } from './read-usage.js';
 
 /** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
 const LONGEST_ID = 256;
@@ -19,23 +19,40 @@ const THOUGHTS: readonly (readonly [member: keyof ChatDelta, read: (value: unkno
 ];
 
 /**
+ * Characters from which a text that equals all that was said before is its repetition. Shorter ones may be what the model says:
+ * some models write the digits of a number in tokens of their own.
+ */
+const SHORTEST_REPETITION = 8;
+
+/**
  * Turns chunks of a chat completion, in any dialect, into ModelEvents. Most deltas have one text: they cost one event and nothing
- * else.
+ * else. What an upstream says a second time, such as the whole message in its last chunk, is read once.
  */
 export class AnswerReader {
-  /** What becomes of the members that follow reasoning and content, in this order. */
-  private readonly rest: readonly (readonly [member: keyof ChatDelta, read: (value: unknown) => void])[] = [
+  /** What becomes of the members of a delta that follow reasoning and content, in this order. */
+  private readonly others: readonly (readonly [member: keyof ChatDelta, read: (value: unknown) => void])[] = [
     ['refusal', (value) => this.refuse(textOrEmpty(value))],
     ['annotations', (value) => this.annotate(value)],
     ['tool_calls', (value) => this.callAll(objectsIn(value))],
-    ['function_call', (value) => this.callAll(isObject(value) ? [{ index: 0, function: value }] : [])],
+    ['function_call', (value) => this.callAll(oldCallIn(value))],
   ];
   private events: ModelEvent[] = [];
   private upstreamId: string | undefined;
+  /** The reasoning since the last output; null without any. */
   private reasoning: string | null = null;
+  /** The reasoning before it. */
+  private earlierReasoning = '';
+  private text = '';
+  private textPieces = 0;
+  private refusal = '';
+  private annotations = 0;
+  /** Whether the upstream writes its deltas as `message`. */
+  private hasMessagesForDeltas = false;
+  /** Whether the chunk has a finish reason. */
+  private isLastChunk = false;
   /** Log probabilities of tokens that hold only part of a character; they go with the next text. */
   private logprobs: Logprob[] | null = null;
-  private usage: ModelEvent | undefined;
+  private usage: Usage | undefined;
   private finish: FinishReason | 'error' | undefined;
 
   constructor(private readonly calls: CallCollector) {}
@@ -51,9 +68,8 @@ export class AnswerReader {
       this.upstreamId = chunk.id;
       this.events.push({ type: 'metadata', upstreamId: chunk.id });
     }
-    // Repeated usage is cumulative: the last one counts.
-    if (chunk.usage != null) this.usage = readUsage(chunk.usage, chunk.timings) ?? this.usage;
-    else if (isObject(chunk.x_groq)) this.usage = readUsage(chunk.x_groq.usage) ?? this.usage;
+    if (chunk.usage != null) this.count(readUsage(chunk.usage, chunk.timings));
+    else if (isObject(chunk.x_groq)) this.count(readUsage(chunk.x_groq.usage));
     const { choices } = chunk;
     if (!Array.isArray(choices)) return;
     for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice);
@@ -75,76 +91,142 @@ export class AnswerReader {
     return this.take();
   }
 
-  private readChoice(choice: ChatChoice): void {
-    const delta = isObject(choice.delta) ? choice.delta : choice.message;
-    if (choice.logprobs != null) (this.logprobs ??= []).push(...readLogprobs(choice.logprobs));
+  private readChoice({ delta, message, logprobs, finish_reason: reason }: ChatChoice): void {
+    if (logprobs != null) (this.logprobs ??= []).push(...readLogprobs(logprobs));
+    const finish = readFinish(reason);
+    this.isLastChunk = finish !== undefined;
     // Deltas after a finish reason only repeat earlier ones.
-    if (isObject(delta) && this.finish === undefined) this.readDelta(delta);
-    this.finish ??= readFinish(choice.finish_reason);
+    if (this.finish === undefined) {
+      if (isObject(delta)) this.readDelta(delta);
+      if (isObject(message)) this.readMessage(message);
+    }
+    this.finish ??= finish;
   }
 
   private readDelta(delta: ChatDelta): void {
-    const thought = thoughtOf(delta);
-    const { content } = delta;
-    if (typeof content === 'string') {
-      this.think(thought);
-      this.say(content);
-    } else {
-      const { reasoning, text } = readParts(content);
-      this.think(thought + reasoning);
-      this.say(text);
-    }
-    for (const [member, read] of this.rest) {
+    const { reasoning, text } = textsIn(delta);
+    this.think(reasoning);
+    this.say(text);
+    for (const [member, read] of this.others) {
       const value = delta[member];
       if (value != null) read(value);
     }
   }
 
+  /** A message is all of the answer, or a delta by another name. */
+  private readMessage(message: ChatDelta): void {
+    if (this.hasSpoken && !this.hasMessagesForDeltas) {
+      this.complete(message);
+      return;
+    }
+    this.hasMessagesForDeltas = true;
+    this.readDelta(message);
+  }
+
+  /** Says what a whole message has beyond the deltas. */
+  private complete(message: ChatDelta): void {
+    const { reasoning, text } = textsIn(message);
+    this.think(restOf(this.allReasoning, reasoning));
+    this.say(restOf(this.text, text));
+    this.refuse(restOf(this.refusal, textOrEmpty(message.refusal)));
+    this.annotate(objectsIn(message.annotations).slice(this.annotations));
+    const calls = [...objectsIn(message.tool_calls), ...oldCallIn(message.function_call)];
+    if (calls.length > 0) this.beginCalls();
+    this.events.push(...this.calls.complete(calls));
+  }
+
+  private get hasSpoken(): boolean {
+    return this.text !== '' || this.refusal !== '' || this.allReasoning !== '' || !this.calls.isEmpty;
+  }
+
+  private get allReasoning(): string {
+    return this.reasoning === null ? this.earlierReasoning : this.earlierReasoning + this.reasoning;
+  }
+
   private think(delta: string): void {
     if (delta === '') return;
+    // Behind the output it is a repetition.
+    if (this.reasoning === null && delta === this.earlierReasoning) return;
     this.logprobs = null;
     this.reasoning = (this.reasoning ?? '') + delta;
     this.events.push({ type: 'reasoning', delta });
   }
 
   private say(delta: string): void {
-    if (delta === '') return;
+    if (delta === '' || (this.isLastChunk && this.isRepetition(delta))) return;
     this.endReasoning();
     const { logprobs } = this;
     this.logprobs = null;
+    this.text += delta;
+    this.textPieces += 1;
     this.events.push(logprobs === null ? { type: 'text', delta } : { type: 'text', delta, logprobs });
+  }
+
+  /** Whether a text is all that was said in several pieces before it. */
+  private isRepetition(text: string): boolean {
+    const { length } = text;
+    return length >= SHORTEST_REPETITION && length === this.text.length && this.textPieces > 1 && text === this.text;
   }
 
   private refuse(delta: string): void {
     if (delta === '') return;
     this.endReasoning();
+    this.refusal += delta;
     this.events.push({ type: 'refusal', delta });
   }
 
   private annotate(value: unknown): void {
     for (const annotation of readAnnotations(value)) {
       this.endReasoning();
+      this.annotations += 1;
       this.events.push({ type: 'annotation', annotation });
     }
   }
 
   private callAll(entries: readonly Readonly<Record<string, unknown>>[]): void {
-    for (const entry of entries) {
-      // Calls end the text item before them.
-      if (this.calls.isEmpty) {
-        this.endReasoning();
-        this.events.push({ type: 'end' });
-      }
-      this.logprobs = null;
-      this.events.push(...this.calls.add(entry));
-    }
+    if (entries.length === 0) return;
+    this.beginCalls();
+    this.events.push(...this.calls.add(entries));
+  }
+
+  /** Calls end the text item before them. */
+  private beginCalls(): void {
+    this.logprobs = null;
+    if (!this.calls.isEmpty) return;
+    this.endReasoning();
+    this.events.push({ type: 'end' });
+  }
+
+  /** Repeated usage is cumulative: the last count of each kind counts, unless it is zero. */
+  private count(usage: Usage | undefined): void {
+    if (usage !== undefined) this.usage = this.usage === undefined ? usage : mergeUsage(this.usage, usage);
   }
 
   private endReasoning(): void {
     if (this.reasoning === null) return;
     this.events.push({ type: 'reasoning_encrypted', plain: this.reasoning });
+    this.earlierReasoning += this.reasoning;
     this.reasoning = null;
   }
+}
+
+/** The reasoning and the text of a delta or a message. */
+function textsIn(delta: ChatDelta): PartTexts {
+  const thought = thoughtOf(delta);
+  const { content } = delta;
+  if (typeof content === 'string') return { reasoning: thought, text: content };
+  const { reasoning, text } = readParts(content);
+  return { reasoning: thought + reasoning, text };
+}
+
+/** What a whole text has beyond what was said; empty if they contradict each other, since nothing can be taken back. */
+function restOf(said: string, whole: string): string {
+  return whole.startsWith(said) ? whole.slice(said.length) : '';
+}
+
+/** The call in the member `function_call`, which Chat Completions had before `tool_calls`. */
+function oldCallIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return isObject(value) ? [{ index: 0, function: value }] : [];
 }
 
 function thoughtOf(delta: ChatDelta): string {

@@ -40,18 +40,21 @@ export class CallCollector {
     return this.calls.length === 0;
   }
 
-  /** Reads one entry of `tool_calls`. Throws ModelError if the calls of the answer exceed the limits. */
-  add(entry: Readonly<Record<string, unknown>>): readonly ModelEvent[] {
-    const func = isObject(entry.function) ? entry.function : {};
-    const id = typeof entry.id === 'string' ? entry.id : '';
-    const name = typeof func.name === 'string' ? func.name : '';
-    const index = typeof entry.index === 'number' ? entry.index : undefined;
-    const json = toJson(func.arguments);
-    this.charge(PIECE_CHARACTERS + id.length + name.length + json.length);
-    const call = this.find({ index, id, name, json }) ?? this.begin(index, id);
-    if (call.upstreamId === '') call.upstreamId = id;
-    call.held.push(...call.addName(name), ...call.addArguments(json));
-    return this.show(call);
+  /** Reads the entries of `tool_calls` of a delta. Throws ModelError if the calls of the answer exceed the limits. */
+  add(entries: readonly Readonly<Record<string, unknown>>[]): readonly ModelEvent[] {
+    return entries.length === 1
+      ? this.addPiece(this.readPiece(entries[0] ?? {}))
+      : entries.flatMap((entry) => this.addPiece(this.readPiece(entry)));
+  }
+
+  /** Reads the entries of `tool_calls` of a whole message: calls that were made in deltas are made once. Throws as `add`. */
+  complete(entries: readonly Readonly<Record<string, unknown>>[]): readonly ModelEvent[] {
+    const before = this.calls.length;
+    return entries.flatMap((entry, position) => {
+      const piece = this.readPiece(entry);
+      const made = this.made(piece) ?? (position < before ? this.calls[position] : undefined);
+      return made?.isPartOf(piece.name, piece.json) === true ? this.addRest(made, piece.json) : this.addPiece(piece);
+    });
   }
 
   /** Ends all calls. `isCut` leaves the last call incomplete. */
@@ -60,6 +63,40 @@ export class CallCollector {
       const end = call.close(!isCut || position < this.calls.length - 1);
       return [...call.held, ...end];
     });
+  }
+
+  private readPiece(entry: Readonly<Record<string, unknown>>): CallPiece {
+    const func = isObject(entry.function) ? entry.function : {};
+    const piece = {
+      index: typeof entry.index === 'number' ? entry.index : undefined,
+      id: typeof entry.id === 'string' ? entry.id : '',
+      name: typeof func.name === 'string' ? func.name : '',
+      json: toJson(func.arguments),
+    };
+    this.charge(PIECE_CHARACTERS + piece.id.length + piece.name.length + piece.json.length);
+    return piece;
+  }
+
+  private addPiece(piece: CallPiece): readonly ModelEvent[] {
+    const { index, id, name, json } = piece;
+    // An upstream may send a call again, whole, after its pieces.
+    const made = name === '' || json === '' ? undefined : this.made(piece);
+    if (made?.isPartOf(name, json) === true) return this.addRest(made, json);
+    const call = this.find(piece) ?? this.begin(index, id);
+    if (call.upstreamId === '') call.upstreamId = id;
+    call.held.push(...call.addName(name), ...call.addArguments(json));
+    return this.show(call);
+  }
+
+  /** Adds what the whole arguments of a call have beyond its pieces. */
+  private addRest(call: GrowingCall, json: string): readonly ModelEvent[] {
+    call.held.push(...call.complete(json));
+    return this.show(call);
+  }
+
+  /** The call that has the id of a piece. */
+  private made({ id }: CallPiece): GrowingCall | undefined {
+    return id === '' ? undefined : this.calls.findLast(({ upstreamId }) => upstreamId === id);
   }
 
   private find({ index, id, name, json }: CallPiece): GrowingCall | undefined {

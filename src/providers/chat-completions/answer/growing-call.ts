@@ -32,6 +32,19 @@ export class GrowingCall {
     return name !== this.name || (json !== '' && this.isWhole);
   }
 
+  /** Whether the pieces so far are those of a call with this name and these whole arguments. */
+  isPartOf(name: string, json: string): boolean {
+    if (name !== this.name) return false;
+    if (json.startsWith(this.json)) return this.json.length === json.length || parseJson(json) !== undefined;
+    const [made, whole] = [parseJson(this.json), parseJson(json)];
+    return made !== undefined && JSON.stringify(made) === JSON.stringify(whole);
+  }
+
+  /** Adds what whole arguments, of which the pieces so far are a part, have beyond them. */
+  complete(json: string): readonly ModelEvent[] {
+    return json.startsWith(this.json) ? this.addArguments(json.slice(this.json.length)) : [];
+  }
+
   /** Whether its arguments are complete. */
   get isWhole(): boolean {
     // Reading the end of a growing string would flatten it each time, hence `lastPiece`.

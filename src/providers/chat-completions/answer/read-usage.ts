@@ -1,8 +1,25 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 
+/** The usage of an answer; all counts are there. */
+export type Usage = Required<Extract<ModelEvent, { readonly type: 'usage' }>>;
+
+/** The usage after a further count: a zero does not replace what was counted before. */
+export function mergeUsage(before: Usage, later: Usage): Usage {
+  const input = later.input || before.input;
+  const output = later.output || before.output;
+  return {
+    type: 'usage',
+    input,
+    output,
+    cached: Math.min(later.cached || before.cached, input),
+    cacheWrite: Math.min(later.cacheWrite || before.cacheWrite, input),
+    reasoning: Math.min(later.reasoning || before.reasoning, output),
+  };
+}
+
 /** The usage of a chunk as an event; undefined if counts are missing or invalid. `timings` are those of llama.cpp. */
-export function readUsage(usage: unknown, timings?: unknown): ModelEvent | undefined {
+export function readUsage(usage: unknown, timings?: unknown): Usage | undefined {
   if (!isObject(usage)) return undefined;
   const input = toCount(usage.prompt_tokens);
   const completion = toCount(usage.completion_tokens);
