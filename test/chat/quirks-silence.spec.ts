@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { afterAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
+import { chunk, finish, openStreamOf } from '../support/chat-upstream/chunk-stream.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
@@ -62,6 +63,20 @@ describe('an upstream that falls silent', () => {
     const { response } = await turn;
     expect(response.status).toBe('completed');
     expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
+    await request.closed;
+  });
+
+  it('behind a finish reason that has ended nothing is given up', async () => {
+    const data = [chunk({ content: 'One' }), finish(), chunk({ content: ' two' })];
+    service.upstream.replay(openStreamOf(data), { breaks: { after: 1, by: 'stall' } });
+    const turn = sendTurn(service);
+    const request = await allRead(1);
+    clock.advance(IDLE_MS - 1);
+    expect(request.isClosed).toBe(false);
+    clock.advance(1);
+    const { response } = await turn;
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+    expect(saidIn(response)).toEqual([{ text: 'One two' }]);
     await request.closed;
   });
 

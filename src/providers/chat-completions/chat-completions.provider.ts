@@ -120,8 +120,8 @@ export class ChatCompletionsProvider extends PushingProvider {
       await readAnswer(answer, reader, sink, this.options.secrets);
     } catch (error) {
       sink.signal.throwIfAborted();
-      // Errors after the finish reason are ignored.
-      if (reader.finished === undefined) throw this.explain(error);
+      // Errors after the end are ignored.
+      if (!reader.isOver) throw this.explain(error);
     } finally {
       alive?.cancel();
     }

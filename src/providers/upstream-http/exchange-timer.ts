@@ -24,6 +24,7 @@ export class ExchangeTimer {
   private awaitsFirstByte = true;
   private isRunning = true;
   private restLimitMs: number | null = null;
+  private readonly hasTotal: boolean;
   /** Whether pieces do not restart the timer any more. */
   private isFixed: boolean;
 
@@ -33,7 +34,8 @@ export class ExchangeTimer {
     private readonly timeouts: Timeouts,
     totalMs?: number,
   ) {
-    this.isFixed = totalMs !== undefined;
+    this.hasTotal = totalMs !== undefined;
+    this.isFixed = this.hasTotal;
     const limitMs = totalMs ?? timeouts.firstByteMs;
     this.timer = clock.schedule(limitMs, () => {
       if (this.isFixed) this.stop('sent no whole answer', limitMs);
@@ -59,6 +61,14 @@ export class ExchangeTimer {
   /** Limits the rest of the exchange to `limitMs`, from the next `resume` on. */
   limitRest(limitMs: number): void {
     this.restLimitMs = limitMs;
+  }
+
+  /** Takes `limitRest` back, from the next `resume` on. */
+  liftRest(): void {
+    if (this.restLimitMs === null) return;
+    this.restLimitMs = null;
+    this.isFixed = this.hasTotal;
+    this.awaitsFirstByte = true;
   }
 
   /** Ends the timeouts; the exchange still ends with the signal. */

@@ -85,6 +85,11 @@ export class UpstreamAnswer implements Dispatcher.DispatchHandler, RunningStream
     this.exchangeTimer.limitRest(limitMs);
   }
 
+  /** Takes `limitRest` back. */
+  liftRest(): void {
+    this.exchangeTimer.liftRest();
+  }
+
   /** Ends reading and drains the body, so that the connection can be reused. */
   complete(): void {
     this.leave();

@@ -48,8 +48,12 @@ export class AnswerReader {
   private annotations = 0;
   /** Whether the upstream writes its deltas as `message`. */
   private hasMessagesForDeltas = false;
-  /** Whether the chunk has a finish reason. */
+  /** Whether the chunk has a finish reason, or comes after one. */
   private isLastChunk = false;
+  /** Whether the last chunk said nothing but that the answer has ended. */
+  private hasStopped = false;
+  /** Whether the upstream went on after a finish reason. */
+  hasGoneOn = false;
   /** Log probabilities of tokens that hold only part of a character; they go with the next text. */
   private logprobs: Logprob[] | null = null;
   private usage: Usage | undefined;
@@ -57,9 +61,14 @@ export class AnswerReader {
 
   constructor(private readonly calls: CallCollector) {}
 
-  /** The finish reason of the upstream; undefined until it arrives. */
+  /** The last finish reason of the upstream so far. It ends nothing: only `isOver`, or the end of the body, says that no more comes. */
   get finished(): FinishReason | 'error' | undefined {
     return this.finish;
+  }
+
+  /** Whether the answer is complete, whatever becomes of the connection. */
+  get isOver(): boolean {
+    return this.hasStopped && !this.hasGoneOn;
   }
 
   /** Reads a chunk; `take` returns its events. */
@@ -91,16 +100,28 @@ export class AnswerReader {
     return this.take();
   }
 
-  private readChoice({ delta, message, logprobs, finish_reason: reason }: ChatChoice): void {
-    if (logprobs != null) (this.logprobs ??= []).push(...readLogprobs(logprobs));
-    const finish = readFinish(reason);
-    this.isLastChunk = finish !== undefined;
-    // Deltas after a finish reason only repeat earlier ones.
-    if (this.finish === undefined) {
-      if (isObject(delta)) this.readDelta(delta);
-      if (isObject(message)) this.readMessage(message);
-    }
-    this.finish ??= finish;
+  private readChoice(choice: ChatChoice): void {
+    if (choice.logprobs != null) (this.logprobs ??= []).push(...readLogprobs(choice.logprobs));
+    const finish = readFinish(choice.finish_reason);
+    if (finish === undefined && this.finish === undefined) this.readWords(choice);
+    else this.readEnd(choice, finish);
+  }
+
+  /** Reads a choice that has a finish reason, or comes after one: some upstreams write one into every chunk. */
+  private readEnd(choice: ChatChoice, finish: FinishReason | 'error' | undefined): void {
+    this.isLastChunk = true;
+    const before = this.events.length + this.calls.size;
+    this.readWords(choice);
+    const hasSpoken = this.events.length + this.calls.size > before;
+    this.hasGoneOn ||= hasSpoken && this.finish !== undefined;
+    this.hasStopped = !hasSpoken;
+    // A proxy may add `stop` to the reason of its upstream.
+    if (this.finish === undefined || hasSpoken || finish !== 'stop') this.finish = finish ?? this.finish;
+  }
+
+  private readWords({ delta, message }: ChatChoice): void {
+    if (isObject(delta)) this.readDelta(delta);
+    if (isObject(message)) this.readMessage(message);
   }
 
   private readDelta(delta: ChatDelta): void {

@@ -40,6 +40,11 @@ export class CallCollector {
     return this.calls.length === 0;
   }
 
+  /** Characters of all pieces; it grows with each. */
+  get size(): number {
+    return this.characters;
+  }
+
   /** Reads the entries of `tool_calls` of a delta. Throws ModelError if the calls of the answer exceed the limits. */
   add(entries: readonly Readonly<Record<string, unknown>>[]): readonly ModelEvent[] {
     return entries.length === 1

@@ -26,7 +26,8 @@ export class ChunkStream {
     const waiting = this.write(piece);
     if (this.isDone) answer.complete();
     else if (sink.isClosed) answer.abort();
-    else if (reader.finished !== undefined) answer.limitRest(END_LIMIT_MS);
+    else if (reader.isOver) answer.limitRest(END_LIMIT_MS);
+    else if (reader.hasGoneOn) answer.liftRest();
     return waiting;
   }
 
