@@ -23,6 +23,9 @@ describe('the end of an answer', () => {
   it.each<[string, Quirks]>([
     ['a finish reason and [DONE]', {}],
     ['a finish reason and no [DONE]', { done: false }],
+    ['[DONE] and no finish reason', { finish: false }],
+    ['[DONE], a usage and no finish reason', { finish: false, usage: 'own_chunk' }],
+    ['a JSON document and no finish reason', { finish: false, json: true }],
     ['a finish reason in the last piece and no [DONE]', { done: false, finishWithContent: true }],
     ['a finish reason and a connection that breaks', { breaks: { after: 5, by: 'cut' } }],
     ['[DONE] and a connection that stays open', { breaks: { after: 7, by: 'stall' } }],
@@ -36,7 +39,6 @@ describe('the end of an answer', () => {
   });
 
   it.each<[string, Quirks]>([
-    ['no finish reason, but [DONE]', { finish: false }],
     ['neither finish reason nor [DONE]', { finish: false, done: false }],
     ['a usage, but no finish reason', { finish: false, done: false, usage: 'own_chunk' }],
     ['an end in the middle', { breaks: { after: 3, by: 'end' } }],

@@ -14,6 +14,7 @@ import { sendTurn } from '../support/chat-upstream/run-turn.js';
 import { type SaidItem, saidIn } from '../support/chat-upstream/said.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
+import type { Refusal } from '../support/transport.js';
 import { TRANSPORTS } from '../support/transports.js';
 
 const stop = { finish_reason: 'stop' };
@@ -73,6 +74,36 @@ describe('a finish reason', () => {
       expect(response.status).toBe('completed');
       expect(saidIn(response)).toEqual(said);
     });
+  });
+
+  it.each<[string, string, SaidItem[]]>([
+    ['a call, as [DONE] says', streamOf([callChunk([ring(1, { id: 'a' })])]), [rung(1)]],
+    ['a call, as its JSON says', JSON.stringify(completion({ tool_calls: [ring(1)] })), [rung(1)]],
+    [
+      'a text, as its JSON says',
+      JSON.stringify(completion({ content: 'Good day.' }, { finish_reason: null })),
+      [{ text: 'Good day.' }],
+    ],
+  ])('may be missing where the answer has ended: %s', async (_, body, said) => {
+    service.upstream.replay(body);
+    const { response } = await sendTurn(service, { tools });
+    expect(response.status).toBe('completed');
+    expect(saidIn(response)).toEqual(said);
+  });
+
+  it.each<[string, string]>([
+    ['[DONE] is all', streamOf([])],
+    ['nothing is said before [DONE]', streamOf([chunk({ role: 'assistant', content: '' })])],
+    ['a JSON document has no choice', JSON.stringify({ object: 'chat.completion', choices: [] })],
+    ['a JSON document ends in the middle', JSON.stringify(completion({ content: 'Good day.' })).slice(0, -5)],
+    ['the stream has no [DONE] either', openStreamOf([chunk({ content: 'Good day.' })])],
+  ])('must be there where %s', async (_, body) => {
+    service.upstream.replay(body);
+    const response = await sendTurn(service).then(
+      ({ response: { error } }) => error,
+      ({ error }: Refusal) => error,
+    );
+    expect(response).toMatchObject({ code: 'server_error' });
   });
 
   it.each<[string, string, readonly StreamData[]]>([

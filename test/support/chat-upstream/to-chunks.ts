@@ -41,7 +41,7 @@ export function toCompletion(answers: ChatAnswers, quirks: Quirks, asked: Asked)
   }
   const usage = quirks.usage === 'absent' ? {} : { usage: usageOf(answers) };
   const logprobs = content.length === 0 ? null : { content };
-  const choices = [{ index: 0, message, logprobs, finish_reason: finishOf(answers) }];
+  const choices = [{ index: 0, message, logprobs, finish_reason: quirks.finish === false ? null : finishOf(answers) }];
   return envelope('chat.completion', { choices, ...usage }, quirks, asked);
 }
 

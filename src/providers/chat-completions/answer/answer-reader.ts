@@ -91,6 +91,13 @@ export class AnswerReader {
     return events;
   }
 
+  /** The upstream says that there is no more: an answer without a finish reason is complete then, if it has said anything. */
+  conclude(): void {
+    if (this.hasSpoken) this.finish ??= 'stop';
+    this.hasStopped = this.finish !== undefined;
+    this.hasGoneOn = false;
+  }
+
   /** Closes open items and returns the remaining events, ending with `finish`. */
   end(reason: FinishReason): readonly ModelEvent[] {
     this.endReasoning();

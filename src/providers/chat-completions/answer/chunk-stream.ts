@@ -53,8 +53,10 @@ export class ChunkStream {
 
   private readEvent({ event, data }: StreamedEvent): void {
     if (data === '' || this.isDone) return;
-    if (data === DONE) this.isDone = true;
-    else if (event === 'error') throw parseError(data, this.secrets);
+    if (data === DONE) {
+      this.isDone = true;
+      this.reader.conclude();
+    } else if (event === 'error') throw parseError(data, this.secrets);
     else this.reader.read(parseChunk(data, this.secrets));
   }
 }

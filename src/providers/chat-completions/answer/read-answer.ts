@@ -36,8 +36,12 @@ export async function readAnswer(
     if (completion.isFull) answer.abort();
     return undefined;
   });
-  if (isJson === true) reader.read(parseChunk(completion.text, secrets));
-  else await chunks.end();
+  if (isJson === true) {
+    reader.read(parseChunk(completion.text, secrets));
+    reader.conclude();
+  } else {
+    await chunks.end();
+  }
 }
 
 /** Throws ModelError for a compressed body. */
