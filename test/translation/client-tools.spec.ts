@@ -175,9 +175,11 @@ describe('tools of the client for an upstream', () => {
     ['local_shell with a list', localTool.tool, 'local_shell', '["ls"]'],
   ])('are function calls where the arguments do not fit: %s', async (_, tool, name, json) => {
     const { response } = await translation.turn({ tools: [tool] }, { toolCalls: [{ name, arguments: json }] });
-    expect(response.status).toBe('completed');
+    // Arguments that are no JSON may be cut.
+    const status = json.startsWith('ls') ? 'incomplete' : 'completed';
+    expect(response.status).toBe(status);
     expect(itemsOf(response)).toMatchObject([
-      { type: 'function_call', status: 'completed', call_id: 'call_1', name, arguments: json },
+      { type: 'function_call', status, call_id: 'call_1', name, arguments: json },
     ]);
     const input = [user('Go on.'), ...itemsOf(response), functionOutput('call_1', 'That does not fit.')];
     const [call] = readCalls(await translation.messages({ tools: [tool], input }));

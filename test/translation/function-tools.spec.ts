@@ -141,15 +141,15 @@ describe('function tools for an upstream', () => {
   });
 
   describe('that the model calls wrongly', () => {
-    it.each<[string, string]>([
-      ['arguments that are no JSON', '{"city": Bern'],
-      ['arguments that do not fit', '{"town":"Bern"}'],
-      ['arguments that are no object', '"Bern"'],
-    ])('are called with %s, as it said them', async (_, json) => {
+    it.each<[string, string, string]>([
+      ['arguments that are no JSON', '{"city": Bern', 'incomplete'],
+      ['arguments that do not fit', '{"town":"Bern"}', 'completed'],
+      ['arguments that are no object', '"Bern"', 'completed'],
+    ])('are called with %s, as it said them', async (_, json, status) => {
       const toolCalls = [{ name: 'get_weather', arguments: json }];
       const { response } = await translation.turn({ tools: [functionTool('get_weather')] }, { toolCalls });
       expect(itemsOf(response)).toMatchObject([
-        { type: 'function_call', status: 'completed', name: 'get_weather', arguments: json },
+        { type: 'function_call', status, name: 'get_weather', arguments: json },
       ]);
     });
 

@@ -45,6 +45,11 @@ export interface Capabilities {
    */
   readonly wholeAnswers: 'bounded' | 'always' | 'never';
   /**
+   * What becomes of a function call whose arguments are no JSON: `incomplete`, as is its response, or `pass`, for clients that repair
+   * arguments themselves.
+   */
+  readonly malformedCalls: 'incomplete' | 'pass';
+  /**
    * How the server counts the tokens of a chat request: vLLM's `tokenize` beside the versioned paths, `input_tokens` below
    * `/chat/completions` (llama.cpp), or not at all.
    */
@@ -73,6 +78,7 @@ const GENERIC: Capabilities = {
   maxTokensField: 'max_tokens',
   streamUsage: true,
   wholeAnswers: 'bounded',
+  malformedCalls: 'incomplete',
   tokenCount: 'none',
 };
 

@@ -105,7 +105,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   /** Asks for an answer and writes it; false if the server gives it only as a stream. */
   private async ask(turn: Turn, sink: ModelSink, capabilities: Capabilities, form: AnswerForm): Promise<boolean> {
     const { body, tools } = toChatRequest(turn, capabilities, this.options, form);
-    const reader = this.createReader(turn, tools);
+    const reader = this.createReader(turn, tools, capabilities);
     const alive = form === 'whole' ? this.keepAlive(sink) : null;
     try {
       const answer = await this.client.post('/chat/completions', JSON.stringify(body), sink.signal, {
@@ -206,9 +206,9 @@ export class ChatCompletionsProvider extends PushingProvider {
     return explained;
   }
 
-  private createReader({ context }: Turn, tools: ToolTable): AnswerReader {
+  private createReader({ context }: Turn, tools: ToolTable, { malformedCalls }: Capabilities): AnswerReader {
     const used = new Set(context.map(callIdOfCall).filter((id) => id !== undefined));
-    const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'));
+    const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'), malformedCalls === 'pass');
     return new AnswerReader(calls);
   }
 }

@@ -36,6 +36,7 @@ export const CAPABILITY_NAMES = {
   max_tokens_field: 'maxTokensField',
   stream_usage: 'streamUsage',
   whole_answers: 'wholeAnswers',
+  malformed_calls: 'malformedCalls',
   token_count: 'tokenCount',
 } as const satisfies Record<string, keyof Capabilities>;
 
@@ -61,5 +62,6 @@ export const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, 
   max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
   stream_usage: flag,
   whole_answers: oneOf('bounded', 'always', 'never'),
+  malformed_calls: oneOf('incomplete', 'pass'),
   token_count: oneOf('tokenize', 'input_tokens', 'none'),
 };

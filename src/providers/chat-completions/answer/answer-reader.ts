@@ -98,12 +98,18 @@ export class AnswerReader {
     this.hasGoneOn = false;
   }
 
-  /** Closes open items and returns the remaining events, ending with `finish`. */
+  /** Closes open items and returns the remaining events, ending with `finish`: an answer with a malformed call was cut off. */
   end(reason: FinishReason): readonly ModelEvent[] {
     this.endReasoning();
-    this.events.push(...this.calls.close(reason !== 'stop'));
+    const { events, areWhole } = this.calls.close(reason !== 'stop');
+    this.events.push(...events);
     if (this.usage !== undefined) this.events.push(this.usage);
-    this.events.push({ type: 'finish', reason });
+    if (areWhole || reason !== 'stop') {
+      this.events.push({ type: 'finish', reason });
+    } else {
+      // The text is complete, only the call is not.
+      this.events.push({ type: 'end' }, { type: 'finish', reason: 'length' });
+    }
     return this.take();
   }
 

@@ -21,6 +21,13 @@ interface CallPiece {
   readonly json: string;
 }
 
+/** How the calls of an answer ended. */
+export interface ClosedCalls {
+  readonly events: readonly ModelEvent[];
+  /** Whether the arguments of all are complete. */
+  readonly areWhole: boolean;
+}
+
 /** Assigns pieces of `tool_calls` to calls. Upstreams may omit or repeat indexes and ids, or start indexes at any number. */
 export class CallCollector {
   private readonly calls: GrowingCall[] = [];
@@ -29,11 +36,12 @@ export class CallCollector {
   /** Number of calls, from the first on, whose events are emitted as they arrive. */
   private shown = 0;
 
-  /** `usedCallIds` are those of the transcript so far; `newCallId` replaces ids that are missing, too long or already used. */
+  /** `usedCallIds` are those of the transcript so far; `newCallId` replaces ids that are missing, too long or already used. `isRaw`: arguments of functions need not be JSON. */
   constructor(
     private readonly tools: ToolTable,
     private readonly usedCallIds: Set<string>,
     private readonly newCallId: () => string,
+    private readonly isRaw = false,
   ) {}
 
   get isEmpty(): boolean {
@@ -62,12 +70,13 @@ export class CallCollector {
     });
   }
 
-  /** Ends all calls. `isCut` leaves the last call incomplete. */
-  close(isCut: boolean): readonly ModelEvent[] {
-    return this.calls.flatMap((call, position) => {
-      const end = call.close(!isCut || position < this.calls.length - 1);
-      return [...call.held, ...end];
-    });
+  /** Ends all calls. Calls whose arguments are malformed stay incomplete; so does the last one if `isCut`. */
+  close(isCut: boolean): ClosedCalls {
+    for (const call of this.calls) call.settle();
+    const malformed = new Set(this.calls.filter((call) => !call.isComplete));
+    const cut = isCut ? this.calls.at(-1) : undefined;
+    const events = this.calls.flatMap((call) => [...call.held, ...call.close(!malformed.has(call) && call !== cut)]);
+    return { events, areWhole: malformed.size === 0 };
   }
 
   private readPiece(entry: Readonly<Record<string, unknown>>): CallPiece {
@@ -134,7 +143,13 @@ export class CallCollector {
   }
 
   private begin(index: number | undefined, id: string): GrowingCall {
-    const call = new GrowingCall(this.calls.length, id, this.tools, (upstreamId) => this.toCallId(upstreamId));
+    const call = new GrowingCall(
+      this.calls.length,
+      id,
+      this.tools,
+      (upstreamId) => this.toCallId(upstreamId),
+      this.isRaw,
+    );
     this.calls.push(call);
     if (index !== undefined) this.byIndex.set(index, call);
     return call;

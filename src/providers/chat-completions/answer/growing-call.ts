@@ -18,6 +18,8 @@ export class GrowingCall {
     public upstreamId: string,
     private readonly tools: ToolTable,
     private readonly toCallId: (upstreamId: string) => string,
+    /** Whether arguments of functions are passed on whatever they are. */
+    private readonly isRaw: boolean,
   ) {}
 
   /** Whether the call streams its events, so that the next call can open. */
@@ -68,10 +70,19 @@ export class GrowingCall {
     return this.name === '' ? [] : this.open();
   }
 
-  /** Ends the call. A call without a name is dropped. */
+  /** Opens the call if its name was not certain before. A call without a name stays closed. */
+  settle(): void {
+    if (this.writer === null && this.name !== '') this.held.push(...this.open());
+  }
+
+  /** Whether its arguments were neither cut nor are anything but JSON. A call without a name has none. */
+  get isComplete(): boolean {
+    return this.writer?.isWhole(this.json) !== false;
+  }
+
+  /** Ends the call. */
   close(isWhole: boolean): readonly ModelEvent[] {
-    const opening = this.writer === null && this.name !== '' ? this.open() : [];
-    return [...opening, ...(this.writer?.close(isWhole) ?? [])];
+    return this.writer?.close(isWhole) ?? [];
   }
 
   private isRepeated(piece: string): boolean {
@@ -84,7 +95,8 @@ export class GrowingCall {
 
   private open(): readonly ModelEvent[] {
     const address = this.tools.called(this.name)?.address ?? { kind: 'function', name: this.name };
-    this.writer = writeCall({ key: `call ${this.position}`, address, callId: this.toCallId(this.upstreamId) });
+    const callId = this.toCallId(this.upstreamId);
+    this.writer = writeCall({ key: `call ${this.position}`, address, callId, isRaw: this.isRaw });
     return [...this.writer.open(), ...(this.json === '' ? [] : this.writer.append(this.json))];
   }
 }

@@ -10,6 +10,8 @@ export interface CallHead {
   readonly key: string;
   readonly address: ToolAddress;
   readonly callId: string;
+  /** Whether arguments of functions are passed on whatever they are. */
+  readonly isRaw: boolean;
 }
 
 /** Translates the arguments of an upstream function call, as they arrive, into events for a call of the client's tool. */
@@ -18,6 +20,8 @@ export interface CallWriter {
   readonly isStreamed: boolean;
   open(): readonly ModelEvent[];
   append(delta: string): readonly ModelEvent[];
+  /** Whether these arguments, all that were appended, are complete: no client may run a call whose arguments were cut. */
+  isWhole(json: string): boolean;
   /** Ends the call. `isWhole` is false if the answer was cut off within it. */
   close(isWhole: boolean): readonly ModelEvent[];
 }
@@ -43,6 +47,10 @@ class FunctionCallWriter implements CallWriter {
     return [{ type: 'function_call_arguments', delta, key: this.head.key }];
   }
 
+  isWhole(json: string): boolean {
+    return this.head.isRaw || isJson(json);
+  }
+
   close(isWhole: boolean): readonly ModelEvent[] {
     return endOf(this.head, isWhole);
   }
@@ -60,6 +68,10 @@ class CustomCallWriter implements CallWriter {
 
   append(delta: string): readonly ModelEvent[] {
     return this.toEvents(this.input.feed(delta));
+  }
+
+  isWhole(): boolean {
+    return this.input.isWhole;
   }
 
   close(isWhole: boolean): readonly ModelEvent[] {
@@ -121,6 +133,10 @@ class ItemCallWriter implements CallWriter {
     return [];
   }
 
+  isWhole(json: string): boolean {
+    return isJson(json);
+  }
+
   close(isWhole: boolean): readonly ModelEvent[] {
     const { key, callId } = this.head;
     const value = parseJson(this.json);
@@ -153,6 +169,11 @@ function namesOf({ key, address, callId }: CallHead): {
 /** A call that was cut off stays open until the turn ends. */
 function endOf({ key }: CallHead, isWhole: boolean): readonly ModelEvent[] {
   return isWhole ? [{ type: 'end', key }] : [];
+}
+
+/** Whether arguments can be parsed; no arguments are an empty object. */
+function isJson(text: string): boolean {
+  return text.trim() === '' || parseJson(text) !== undefined;
 }
 
 function isListOfTexts(value: unknown): value is readonly string[] {

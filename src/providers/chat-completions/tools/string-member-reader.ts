@@ -6,12 +6,18 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b
 /** Characters in which the string must begin; otherwise the JSON is parsed at its end. */
 const LONGEST_HEAD = 1000;
 
+/** The beginning of an object or a string. */
+const BEGUN = /^\s*(?:\{\s*(?:"|$)|")/;
+
 /**
  * Decodes the string in `{"input":"…"}` as the JSON arrives. If the JSON has another form, its raw text is the result.
  */
 export class StringMemberReader {
   private readonly head: RegExp;
-  /** Undecoded JSON: all of it until the string begins, then at most a part of an escape or half a surrogate pair. */
+  /**
+   * Undecoded JSON: all of it until the string begins, then at most a part of an escape or half a surrogate pair, and in the end what
+   * follows the string.
+   */
   private rest = '';
   private state: 'before' | 'within' | 'behind' = 'before';
 
@@ -21,19 +27,38 @@ export class StringMemberReader {
 
   /** Adds a piece of JSON; returns the newly decoded text. */
   feed(piece: string): string {
-    if (this.state === 'behind') return '';
     this.rest += piece;
+    if (this.state === 'behind') return '';
     // The first piece may be the whole JSON.
     if (this.state === 'before' && (this.rest.length < LONGEST_HEAD || this.rest.length === piece.length)) this.begin();
     return this.state === 'within' ? this.decode() : '';
   }
 
+  /**
+   * Whether the JSON is complete, after its last piece: an object with the string, a string, or something that was not begun as either.
+   * Unescaped line breaks are no fault: many models write them.
+   */
+  get isWhole(): boolean {
+    if (this.state === 'within') return false;
+    if (this.state === 'behind') return this.isWholeBehind();
+    return parseJson(this.rest) !== undefined || !BEGUN.test(this.rest);
+  }
+
   /** Ends the JSON; returns the remaining text. */
   end(): string {
-    if (this.state !== 'before') return isHighSurrogate(this.rest.charCodeAt(0)) ? this.rest.charAt(0) : '';
+    if (this.state === 'behind') return '';
+    if (this.state === 'within') return isHighSurrogate(this.rest.charCodeAt(0)) ? this.rest.charAt(0) : '';
     const value = parseJson(this.rest);
     const text = isObject(value) ? value[this.member] : value;
     return typeof text === 'string' ? text : this.rest;
+  }
+
+  /** Whether the object ends behind the string, or has only other members there. */
+  private isWholeBehind(): boolean {
+    const { rest, member } = this;
+    if (/^\s*\}\s*$/.test(rest)) return true;
+    const others = parseJson(`{"":""${rest}`);
+    return isObject(others) && !Object.hasOwn(others, member);
   }
 
   private begin(): void {
@@ -51,14 +76,18 @@ export class StringMemberReader {
       const next = nextMark(rest, at);
       text += rest.slice(at, next);
       at = next;
-      if (rest[at] === '"') this.state = 'behind';
+      if (rest[at] === '"') {
+        this.state = 'behind';
+        at += 1;
+        break;
+      }
       const length = rest[at + 1] === 'u' ? 6 : 2;
       // An incomplete escape waits for the next piece.
       if (rest[at] !== '\\' || at + length > rest.length) break;
       text += length === 6 ? decodeUnit(rest.slice(at + 2, at + 6)) : decodeEscape(rest.charAt(at + 1));
       at += length;
     }
-    return this.holdBackHalf(text, this.state === 'behind' ? '' : rest.slice(at));
+    return this.holdBackHalf(text, rest.slice(at));
   }
 
   /** Holds back a high surrogate until the low surrogate arrives. */
