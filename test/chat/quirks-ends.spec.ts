@@ -76,7 +76,7 @@ describe('the end of an answer', () => {
     expect(response['output']).toMatchObject([{ status: 'incomplete', content: [{ text: 'One two three' }] }]);
   });
 
-  it.each(['stop', 'tool_calls', 'function_call', 'eos', 'end_turn', 'STOP', 'something_new'])(
+  it.each(['stop', 'eos', 'end_turn', 'STOP', 'something_new'])(
     'is ordinary for the finish reason %s',
     async (finish) => {
       const { response } = await runTurn(service, { ...ANSWER, finish });

@@ -32,7 +32,7 @@ describe('how answers of an upstream end', () => {
       ]);
     });
 
-    it.each(['stop', 'tool_calls', 'eos', 'end_turn', 'function_call'])('is complete after %s', async (finish) => {
+    it.each(['stop', 'eos', 'end_turn'])('is complete after %s', async (finish) => {
       const { response } = await translation.run(transport, {}, { text: 'The end.', finish });
       expect(response).toMatchObject({ status: 'completed', incomplete_details: null });
     });

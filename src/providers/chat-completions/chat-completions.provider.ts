@@ -129,6 +129,8 @@ export class ChatCompletionsProvider extends PushingProvider {
     const { finished } = reader;
     if (finished === undefined) throw this.explain(new Error('the stream ended without a finish reason'));
     if (finished === 'error') throw this.explain(new Error("the model's server reported an error"));
+    if (finished === 'stop' && reader.lacksCall)
+      throw this.explain(new Error('the model called a tool, and did not say which'));
     await sink.write(reader.end(finished));
     return true;
   }

@@ -4,7 +4,7 @@ import type { FinishReason, ModelEvent } from '../../model-event.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
 import { type PartTexts, readAnnotations, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
-import { readFinish } from './read-finish.js';
+import { isCall, readFinish } from './read-finish.js';
 import { readLogprobs } from './read-logprobs.js';
 import { mergeUsage, readUsage, type Usage } from './read-usage.js';
 
@@ -50,6 +50,8 @@ export class AnswerReader {
   private hasMessagesForDeltas = false;
   /** Whether the chunk has a finish reason, or comes after one. */
   private isLastChunk = false;
+  /** Whether a finish reason spoke of calls. */
+  private isCalling = false;
   /** Whether the last chunk said nothing but that the answer has ended. */
   private hasStopped = false;
   /** Whether the upstream went on after a finish reason. */
@@ -98,6 +100,11 @@ export class AnswerReader {
     this.hasGoneOn = false;
   }
 
+  /** Whether the model stopped to call a tool, and did not say which. */
+  get lacksCall(): boolean {
+    return this.isCalling && !this.calls.hasUsable;
+  }
+
   /** Closes open items and returns the remaining events, ending with `finish`: an answer with a malformed call was cut off. */
   end(reason: FinishReason): readonly ModelEvent[] {
     this.endReasoning();
@@ -128,6 +135,7 @@ export class AnswerReader {
     const hasSpoken = this.events.length + this.calls.size > before;
     this.hasGoneOn ||= hasSpoken && this.finish !== undefined;
     this.hasStopped = !hasSpoken;
+    this.isCalling ||= isCall(choice.finish_reason);
     // A proxy may add `stop` to the reason of its upstream.
     if (this.finish === undefined || hasSpoken || finish !== 'stop') this.finish = finish ?? this.finish;
   }

@@ -21,6 +21,20 @@ interface CallPiece {
   readonly json: string;
 }
 
+/** Where a piece stands, if several are in one array. */
+interface PlaceInArray {
+  /** The calls of the entries before it. */
+  readonly met: ReadonlySet<GrowingCall>;
+  /** The call at this position in the array before. */
+  readonly beside: GrowingCall | undefined;
+}
+
+/** The call of a piece, and the events that can be emitted now. */
+interface AddedPiece {
+  readonly call: GrowingCall;
+  readonly events: readonly ModelEvent[];
+}
+
 /** How the calls of an answer ended. */
 export interface ClosedCalls {
   readonly events: readonly ModelEvent[];
@@ -32,6 +46,8 @@ export interface ClosedCalls {
 export class CallCollector {
   private readonly calls: GrowingCall[] = [];
   private readonly byIndex = new Map<number, GrowingCall>();
+  /** The calls of the last array with several entries, in its order. */
+  private together: GrowingCall[] = [];
   private characters = 0;
   /** Number of calls, from the first on, whose events are emitted as they arrive. */
   private shown = 0;
@@ -48,6 +64,11 @@ export class CallCollector {
     return this.calls.length === 0;
   }
 
+  /** Whether there is a call with a name. */
+  get hasUsable(): boolean {
+    return this.calls.some(({ hasName }) => hasName);
+  }
+
   /** Characters of all pieces; it grows with each. */
   get size(): number {
     return this.characters;
@@ -55,9 +76,18 @@ export class CallCollector {
 
   /** Reads the entries of `tool_calls` of a delta. Throws ModelError if the calls of the answer exceed the limits. */
   add(entries: readonly Readonly<Record<string, unknown>>[]): readonly ModelEvent[] {
-    return entries.length === 1
-      ? this.addPiece(this.readPiece(entries[0] ?? {}))
-      : entries.flatMap((entry) => this.addPiece(this.readPiece(entry)));
+    const [only] = entries;
+    if (entries.length === 1 && only !== undefined) return this.addPiece(this.readPiece(only)).events;
+    // Entries of one array are different calls, in the same order in each.
+    const met = new Set<GrowingCall>();
+    const earlier = this.together;
+    this.together = [];
+    return entries.flatMap((entry, position) => {
+      const { call, events } = this.addPiece(this.readPiece(entry), { met, beside: earlier[position] });
+      met.add(call);
+      this.together.push(call);
+      return events;
+    });
   }
 
   /** Reads the entries of `tool_calls` of a whole message: calls that were made in deltas are made once. Throws as `add`. */
@@ -66,7 +96,9 @@ export class CallCollector {
     return entries.flatMap((entry, position) => {
       const piece = this.readPiece(entry);
       const made = this.made(piece) ?? (position < before ? this.calls[position] : undefined);
-      return made?.isPartOf(piece.name, piece.json) === true ? this.addRest(made, piece.json) : this.addPiece(piece);
+      return made?.isPartOf(piece.name, piece.json) === true
+        ? this.addRest(made, piece.json)
+        : this.addPiece(piece).events;
     });
   }
 
@@ -82,7 +114,7 @@ export class CallCollector {
   private readPiece(entry: Readonly<Record<string, unknown>>): CallPiece {
     const func = isObject(entry.function) ? entry.function : {};
     const piece = {
-      index: typeof entry.index === 'number' ? entry.index : undefined,
+      index: toIndex(entry.index),
       id: typeof entry.id === 'string' ? entry.id : '',
       name: typeof func.name === 'string' ? func.name : '',
       json: toJson(func.arguments),
@@ -91,15 +123,15 @@ export class CallCollector {
     return piece;
   }
 
-  private addPiece(piece: CallPiece): readonly ModelEvent[] {
+  private addPiece(piece: CallPiece, place?: PlaceInArray): AddedPiece {
     const { index, id, name, json } = piece;
     // An upstream may send a call again, whole, after its pieces.
     const made = name === '' || json === '' ? undefined : this.made(piece);
-    if (made?.isPartOf(name, json) === true) return this.addRest(made, json);
-    const call = this.find(piece) ?? this.begin(index, id);
+    if (made?.isPartOf(name, json) === true) return { call: made, events: this.addRest(made, json) };
+    const call = this.find(piece, place) ?? this.begin(index, id);
     if (call.upstreamId === '') call.upstreamId = id;
     call.held.push(...call.addName(name), ...call.addArguments(json));
-    return this.show(call);
+    return { call, events: this.show(call) };
   }
 
   /** Adds what the whole arguments of a call have beyond its pieces. */
@@ -113,15 +145,20 @@ export class CallCollector {
     return id === '' ? undefined : this.calls.findLast(({ upstreamId }) => upstreamId === id);
   }
 
-  private find({ index, id, name, json }: CallPiece): GrowingCall | undefined {
-    const call = index === undefined ? this.calls.at(-1) : this.byIndex.get(index);
+  /** The call that a piece continues; undefined if it begins one. */
+  private find(piece: CallPiece, place?: PlaceInArray): GrowingCall | undefined {
+    const { index, id, name, json } = piece;
+    const isIdentified = index !== undefined || id !== '';
+    const last = isIdentified || place?.beside === undefined || name !== '' ? this.calls.at(-1) : place.beside;
+    const call = index === undefined ? last : this.byIndex.get(index);
     if (call === undefined) return undefined;
     const isSame = id === '' || call.upstreamId === '' || id === call.upstreamId;
-    const known = isSame ? call : this.calls.findLast(({ upstreamId }) => upstreamId === id);
+    const known = isSame ? call : this.made(piece);
     // Some upstreams give each piece a new id, some give every call the same index. A new id begins a new call only with a
     // name or after complete arguments.
     const meant = known ?? (name !== '' || (json !== '' && call.isWhole) ? undefined : call);
-    return meant?.isFollowedBy(name, json) === true ? undefined : meant;
+    if (meant === undefined || (name !== '' && place?.met.has(meant) === true)) return undefined;
+    return meant.isFollowedBy(name, json, id) ? undefined : meant;
   }
 
   private charge(characters: number): void {
@@ -162,6 +199,12 @@ export class CallCollector {
     this.usedCallIds.add(callId);
     return callId;
   }
+}
+
+/** An index as a number; some upstreams write it as text. */
+function toIndex(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
 /** JSON text of arguments; some upstreams send an object. */

@@ -9,6 +9,9 @@ export class GrowingCall {
   private name = '';
   private json = '';
   private lastPiece = '';
+  /** Whether nothing but blanks or an empty object has come so far, which `placeholder` is. */
+  private awaitsArguments = true;
+  private placeholder = '';
   private writer: CallWriter | null = null;
 
   constructor(
@@ -27,11 +30,17 @@ export class GrowingCall {
     return this.writer?.isStreamed === true;
   }
 
-  /** Whether a piece with this name and arguments begins another call. */
-  isFollowedBy(name: string, json: string): boolean {
+  get hasName(): boolean {
+    return this.name !== '';
+  }
+
+  /** Whether a piece with this name, arguments and id begins another call. */
+  isFollowedBy(name: string, json: string, id: string): boolean {
     // Until the call has opened, the piece may continue its name.
-    if (name === '' || this.writer === null || this.json === '') return false;
-    return name !== this.name || (json !== '' && this.isWhole);
+    if (name === '' || this.writer === null) return false;
+    if (name !== this.name) return true;
+    const isReplaced = this.isPlaceholder && id !== '' && id === this.upstreamId;
+    return !isReplaced && json !== '' && (this.isPlaceholder || this.isWhole);
   }
 
   /** Whether the pieces so far are those of a call with this name and these whole arguments. */
@@ -47,7 +56,7 @@ export class GrowingCall {
     return json.startsWith(this.json) ? this.addArguments(json.slice(this.json.length)) : [];
   }
 
-  /** Whether its arguments are complete. */
+  /** Whether its arguments are complete; an empty object that others may replace is not. */
   get isWhole(): boolean {
     // Reading the end of a growing string would flatten it each time, hence `lastPiece`.
     return this.lastPiece.trimEnd().endsWith('}') && parseJson(this.json) !== undefined;
@@ -63,6 +72,24 @@ export class GrowingCall {
 
   addArguments(piece: string): readonly ModelEvent[] {
     if (piece === '') return [];
+    return this.awaitsArguments ? this.beginArguments(piece) : this.appendArguments(piece);
+  }
+
+  /** Holds back an empty object until other arguments replace it, or the call ends. */
+  private beginArguments(piece: string): readonly ModelEvent[] {
+    const begun = this.isPlaceholder && piece.trim() !== '' ? piece : this.placeholder + piece;
+    this.placeholder = /^\s*(?:\{\s*\}?\s*)?$/.test(begun) ? begun : '';
+    // Arguments end the name, also those that are held back.
+    if (this.placeholder !== '') return this.writer === null && this.name !== '' ? this.open() : [];
+    this.awaitsArguments = false;
+    return this.appendArguments(begun);
+  }
+
+  private get isPlaceholder(): boolean {
+    return this.awaitsArguments && this.placeholder.trimEnd().endsWith('}');
+  }
+
+  private appendArguments(piece: string): readonly ModelEvent[] {
     this.json += piece;
     this.lastPiece = piece;
     if (this.writer !== null) return this.writer.append(piece);
@@ -73,6 +100,9 @@ export class GrowingCall {
   /** Opens the call if its name was not certain before. A call without a name stays closed. */
   settle(): void {
     if (this.writer === null && this.name !== '') this.held.push(...this.open());
+    if (this.placeholder.trim() === '') return;
+    this.awaitsArguments = false;
+    this.held.push(...this.appendArguments(this.placeholder));
   }
 
   /** Whether its arguments were neither cut nor are anything but JSON. A call without a name has none. */

@@ -22,3 +22,8 @@ export function readFinish(reason: unknown): FinishReason | 'error' | undefined 
   if (typeof reason !== 'string' || reason === '') return undefined;
   return REASONS.get(reason.toLowerCase()) ?? 'stop';
 }
+
+/** Whether the model stopped to call tools. */
+export function isCall(reason: unknown): boolean {
+  return reason === 'tool_calls' || reason === 'function_call';
+}
