@@ -101,7 +101,7 @@ describe('a finish reason', () => {
     service.upstream.replay(body);
     const response = await sendTurn(service).then(
       ({ response: { error } }) => error,
-      ({ error }: Refusal) => error,
+      (refusal: unknown) => (refusal as Refusal).error,
     );
     expect(response).toMatchObject({ code: 'server_error' });
   });
