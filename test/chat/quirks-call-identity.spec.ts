@@ -146,7 +146,7 @@ describe('pieces of calls', () => {
     service.upstream.replay(streamOf([...data, finish('tool_calls')]));
     const error = await sendTurn(service, { tools }).then(
       ({ response }) => response['error'],
-      (refusal: Refusal) => refusal.error,
+      (refusal: unknown) => (refusal as Refusal).error,
     );
     expect(error).toMatchObject({ code: 'server_error' });
   });
