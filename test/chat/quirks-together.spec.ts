@@ -39,42 +39,45 @@ const flag = fc.boolean();
 const SEED = 20_261_121;
 
 /** Everything that does not change what is said. */
-const wording: fc.Arbitrary<Quirks> = fc.record(
-  {
-    usage: fc.constantFrom('asked', 'own_chunk', 'with_content', 'with_finish', 'cumulative'),
-    nullUsage: flag,
-    reasoning: fc.constantFrom('reasoning_content', 'reasoning', 'both', 'thinking_parts', 'reasoning_details'),
-    contentParts: flag,
-    silentContent: fc.constantFrom('null', 'empty'),
-    nullMembers: flag,
-    roleChunk: flag,
-    roleEverywhere: flag,
-    emptyChoices: flag,
-    noChoices: fc.constantFrom('absent', 'null'),
-    secondChoice: flag,
-    message: flag,
-    unfinished: fc.constantFrom('empty', 'absent'),
-    finishWithContent: flag,
-    finishTwice: flag,
-    callTypes: fc.constantFrom('first_chunk', 'every_chunk', 'missing'),
-    callArguments: fc.constantFrom('pieces', 'whole', 'object'),
-    lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
-    comments: flag,
-    blankLines: flag,
-    eventName: fc.constantFrom('message', 'chunk'),
-    idLines: flag,
-    noSpace: flag,
-    multiLine: flag,
-    byteOrderMark: flag,
-    done: flag,
-    afterDone: flag,
-    openEnd: flag,
-    json: fc.constantFrom(false, false, false, true),
-    packetBytes: fc.integer({ min: 11, max: 400 }),
-    together: flag,
-  },
-  { requiredKeys: [] },
-);
+const wording: fc.Arbitrary<Quirks> = fc
+  .record(
+    {
+      usage: fc.constantFrom('asked', 'own_chunk', 'with_content', 'with_finish', 'cumulative'),
+      nullUsage: flag,
+      reasoning: fc.constantFrom('reasoning_content', 'reasoning', 'both', 'thinking_parts', 'reasoning_details'),
+      contentParts: flag,
+      silentContent: fc.constantFrom('null', 'empty'),
+      nullMembers: flag,
+      roleChunk: flag,
+      roleEverywhere: flag,
+      emptyChoices: flag,
+      noChoices: fc.constantFrom('absent', 'null'),
+      secondChoice: flag,
+      message: flag,
+      unfinished: fc.constantFrom('empty', 'absent'),
+      finishWithContent: flag,
+      finishTwice: flag,
+      callTypes: fc.constantFrom('first_chunk', 'every_chunk', 'missing'),
+      callArguments: fc.constantFrom('pieces', 'whole', 'object'),
+      lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+      comments: flag,
+      blankLines: flag,
+      eventName: fc.constantFrom('message', 'chunk'),
+      idLines: flag,
+      noSpace: flag,
+      multiLine: flag,
+      byteOrderMark: flag,
+      done: flag,
+      afterDone: flag,
+      openEnd: flag,
+      json: fc.constantFrom(false, false, false, true),
+      packetBytes: fc.integer({ min: 11, max: 400 }),
+      together: flag,
+    },
+    { requiredKeys: [] },
+  )
+  // What comes behind a finish reason, without [DONE], is said.
+  .map((how) => (how.done === false ? { ...how, afterDone: false } : how));
 
 /** How calls are identified, so that they can be told apart. */
 const identity: fc.Arbitrary<Quirks> = fc.oneof(

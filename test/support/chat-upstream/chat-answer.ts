@@ -55,5 +55,5 @@ export function usageOf(answers: ChatAnswers): object {
 /** Why the model stopped: as the last answer says, or as fits what it says. */
 export function finishOf(answers: ChatAnswers): string {
   const last = listAnswers(answers).at(-1);
-  return last?.finish ?? (last?.toolCalls === undefined ? 'stop' : 'tool_calls');
+  return last?.finish ?? ((last?.toolCalls ?? []).length === 0 ? 'stop' : 'tool_calls');
 }
