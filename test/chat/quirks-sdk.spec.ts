@@ -57,8 +57,8 @@ describe('the official SDK in front of an upstream', () => {
     expect((error as APIError).headers?.get('retry-after')).toBe('9');
   });
 
-  it('gets a failed response when the upstream breaks off', async () => {
-    service.upstream.answer(ANSWER, { breaks: { after: 4, by: 'end' } });
+  it('gets a failed response when the upstream breaks off each time that it is asked', async () => {
+    for (let time = 0; time < 3; time += 1) service.upstream.answer(ANSWER, { breaks: { after: 4, by: 'end' } });
     const response = await service.client().responses.create({ model: MODEL, input: 'Go on.' });
     expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
   });

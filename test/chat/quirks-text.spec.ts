@@ -119,7 +119,6 @@ describeService(
     });
 
     it.each<[string, Quirks]>([
-      ['its finish reason', { afterDone: true, done: false }],
       ['[DONE]', { afterDone: true }],
       ['[DONE], all in one packet', { afterDone: true, together: true }],
     ])('is nothing that the upstream says behind %s', async (_, quirks) => {

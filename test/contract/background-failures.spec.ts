@@ -8,6 +8,7 @@ import { createInBackground, framesOf, IN_BACKGROUND, replay, whenEnded } from '
 import { useService } from '../support/describe-service.js';
 import { checkEventOrder } from '../support/event-order.js';
 import { RawClient } from '../support/raw-client.js';
+import { SkippingClock } from '../support/skipping-clock.js';
 import { startServiceIn, STATES } from '../support/states.js';
 import { REFUSED } from './refusals.js';
 
@@ -91,10 +92,10 @@ describe.each(STATES)('MAX_TURN_MS in $state', ({ open }) => {
   });
 });
 
-describe('an upstream that cuts the connection', () => {
+describe('an upstream that cuts the connection each time that it is asked', () => {
   it.each(['cut', 'reset'] as const)('fails the response: %s', async (by) => {
-    await using service = await startChatService();
-    service.upstream.answer({ text: ['Half', ' a text'] }, { breaks: { after: 2, by } });
+    await using service = await startChatService({ overrides: [[Clock, new SkippingClock()]] });
+    service.upstream.always({ text: ['Half', ' a text'] }, { breaks: { after: 2, by } });
     const { id } = await createInBackground(service, { model: 'tested' });
     const { status, error, output_text } = await whenEnded(service, id);
     expect({ status, output_text: output_text.slice(0, 4) }).toEqual({ status: 'failed', output_text: 'Half' });

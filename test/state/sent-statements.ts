@@ -23,7 +23,7 @@ export class SentStatements implements Disposable {
     const calls = this.spy.mock.calls as unknown as readonly (readonly [string | SentStatement])[];
     const sent = calls
       .map(([statement]) => (typeof statement === 'string' ? { text: statement } : statement))
-      .filter(({ text, values }) => values !== undefined || !text.includes(JOBS_SCHEMA));
+      .filter(({ text, values }) => values !== undefined || !text.includes(`${JOBS_SCHEMA}.`));
     this.spy.mockClear();
     return sent;
   }

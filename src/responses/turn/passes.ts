@@ -106,7 +106,8 @@ export class Passes {
         }
         if (ended === null) assembler.beginPass();
         asked = ended === null && own === undefined ? question : null;
-        if (asked !== null && turn.run !== null) void this.noteInput(asked, assembler, delivery);
+        // Before its model writes: wherever the log ends, it says what the output has cost.
+        if (asked !== null && turn.run !== null) await turn.until(this.noteInput(asked, assembler, delivery));
         let finish: Finish | null;
         try {
           finish = ended ?? (await (own === undefined ? pass.ask(route, question) : pass.run(own, route, question)));
