@@ -12,7 +12,7 @@ import {
   StateBackend,
   type Take,
 } from '../state/index.js';
-import { Clock, isPromise, type MaybePromise, type Timer } from '../time/index.js';
+import { andThen, Clock, type MaybePromise, type Timer } from '../time/index.js';
 import { LocalWindows } from './local-windows.js';
 import { Refusals } from './refusals.js';
 
@@ -82,7 +82,7 @@ export class Counters {
     };
     own.asking += 1;
     const counted = this.count(take);
-    return isPromise(counted) ? counted.then(toOwn) : toOwn(counted);
+    return andThen(counted, toOwn);
   }
 
   /** Changes counters: for other replicas at once where a place is given back, otherwise within SETTLE_MS. */

@@ -4,7 +4,7 @@ import { Environment } from '../config/index.js';
 import { ApiError, type Usage } from '../protocol/index.js';
 import { type AdmittedTurn, Admission, type Lease, type QueuedTurn, type TurnEstimate } from '../responses/index.js';
 import type { Counted, Take } from '../state/index.js';
-import { Clock, isPromise, type MaybePromise } from '../time/index.js';
+import { andThen, Clock, isPromise, type MaybePromise } from '../time/index.js';
 import { Counters } from './counters.js';
 import { counterKey, type LimitRule } from './limit-rule.js';
 import { LimitRules } from './limit-rules.js';
@@ -70,13 +70,11 @@ export class LimitedAdmission extends Admission {
   override queue(turn: AdmittedTurn, estimate: TurnEstimate): MaybePromise<QueuedTurn> {
     const ruled = this.ruled(turn);
     if (ruled === undefined || !countsWindows(ruled.rule)) return {};
-    // The estimate costs a look at the whole input.
-    const inputTokens = limitsTokens(ruled.rule) ? estimate.inputTokens : 0;
-    const tokens = limitsTokens(ruled.rule) ? this.tokensOf(ruled, inputTokens, estimate.maxOutputTokens) : 0;
-    return after(this.take(ruled, { requests: 1, tokens }), (counted) => {
+    const tokens = this.tokensOf(ruled, estimate);
+    return andThen(this.take(ruled, { requests: 1, tokens }), (counted) => {
       const headers = limitHeaders(ruled.rule, counted);
       if (!limitsTokens(ruled.rule)) return { headers };
-      return { headers, receipt: { ...this.toReceipt(ruled, tokens, inputTokens, counted) } };
+      return { headers, receipt: { ...this.toReceipt(ruled, tokens, estimate.inputTokens, counted) } };
     });
   }
 
@@ -91,13 +89,13 @@ export class LimitedAdmission extends Admission {
     const { concurrent_turns: most = 0 } = ruled.rule;
     const places = most > 0 ? 1 : 0;
     if (turn.settings.background === true) {
-      return after(this.take(ruled, { places }), () => this.inBackground(turn, ruled, places));
+      return andThen(this.take(ruled, { places }), () => this.inBackground(turn, ruled, places));
     }
     const isCounted = countsWindows(ruled.rule);
     if (!isCounted && places === 0) return { release: () => undefined };
-    const tokens = limitsTokens(ruled.rule) ? this.tokensOf(ruled, estimate.inputTokens, estimate.maxOutputTokens) : 0;
+    const tokens = this.tokensOf(ruled, estimate);
     const counted = this.take(ruled, { requests: isCounted ? 1 : 0, tokens, places });
-    return after(counted, (done) => this.toLease(ruled, estimate, places, tokens, done));
+    return andThen(counted, (done) => this.toLease(ruled, estimate, places, tokens, done));
   }
 
   private toLease(ruled: RuledTurn, estimate: TurnEstimate, places: number, tokens: number, counted: Counted): Lease {
@@ -105,19 +103,18 @@ export class LimitedAdmission extends Admission {
     const headers = countsWindows(rule) ? { headers: limitHeaders(rule, counted) } : {};
     const leave = (): void => this.counters.settle(key, { places: -places });
     if (!limitsTokens(rule)) return { ...headers, release: leave };
-    const { inputTokens, maxOutputTokens } = estimate;
+    const { inputTokens } = estimate;
     let receipt = this.toReceipt(ruled, tokens, inputTokens, counted);
     return {
       ...headers,
       reserve: (more) => {
-        const whole = inputTokens + more;
-        const wanted = this.tokensOf(ruled, whole, maxOutputTokens);
-        const grown = { ...receipt, tokens: wanted, inputTokens: whole };
+        const wanted = this.tokensOf(ruled, estimate, more);
+        const grown = { ...receipt, tokens: wanted, inputTokens: inputTokens + more };
         if (wanted === receipt.tokens) {
           receipt = grown;
           return undefined;
         }
-        return after(this.take(ruled, { tokens: wanted - receipt.tokens }), (now) => {
+        return andThen(this.take(ruled, { tokens: wanted - receipt.tokens }), (now) => {
           receipt = grown;
           return limitHeaders(rule, now);
         });
@@ -158,11 +155,15 @@ export class LimitedAdmission extends Admission {
   }
 
   /**
-   * The tokens to reserve: the input and the most output, which the request bounds. A reserve that it does not name never makes it too
-   * large. Throws ApiError 429.
+   * The tokens to reserve: the input, with what the estimate did not know, and the most output, which the request bounds. A reserve that it
+   * does not name never makes it too large. Throws ApiError 429.
    */
-  private tokensOf({ rule, model }: RuledTurn, inputTokens: number, maxOutputTokens: number | null): number {
+  private tokensOf({ rule, model }: RuledTurn, estimate: TurnEstimate, more = 0): number {
     const { tokens_per_minute: limit = 0 } = rule;
+    // The estimate costs a look at the whole input.
+    if (limit === 0) return 0;
+    const { maxOutputTokens } = estimate;
+    const inputTokens = estimate.inputTokens + more;
     const tokens = inputTokens + (maxOutputTokens ?? 0);
     if (tokens > limit) throw requestTooLarge(rule, model, inputTokens, maxOutputTokens);
     if (maxOutputTokens !== null) return tokens;
@@ -179,7 +180,7 @@ export class LimitedAdmission extends Admission {
       tokenLimit: rule.tokens_per_minute ?? 0,
       placeLimit: rule.concurrent_turns ?? 0,
     };
-    return after(this.counters.take(take), (counted) => {
+    return andThen(this.counters.take(take), (counted) => {
       if (!counted.admitted) throw refusal(rule, model, take, counted);
       return counted;
     });
@@ -214,9 +215,4 @@ function tooManyRunning(): ApiError {
 /** The receipt that `queue` has given, as it was stored. */
 function toReceipt(stored: NonNullable<AdmittedTurn['receipt']>): Receipt {
   return stored as unknown as Receipt;
-}
-
-/** Goes on at once where there is nothing to wait for. */
-function after<T, R>(value: MaybePromise<T>, next: (value: T) => R): MaybePromise<R> {
-  return isPromise(value) ? value.then(next) : next(value);
 }

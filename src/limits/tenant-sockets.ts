@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { SocketQuota, type SocketPlace } from '../connections/index.js';
-import { isPromise, type MaybePromise } from '../time/index.js';
+import { andThen, type MaybePromise } from '../time/index.js';
 import { Counters } from './counters.js';
 import { LimitRules } from './limit-rules.js';
 
@@ -27,6 +27,6 @@ export class TenantSockets extends SocketQuota {
     const counted = this.counters.take({ ...nothing, key, places: 1, placeLimit: limit });
     const toPlace = ({ admitted }: { readonly admitted: boolean }): SocketPlace =>
       admitted ? { limit, release } : { limit };
-    return isPromise(counted) ? counted.then(toPlace) : toPlace(counted);
+    return andThen(counted, toPlace);
   }
 }

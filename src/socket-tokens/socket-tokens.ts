@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { asTenant, type Caller, type Grant, permits, type Scope, SCOPES } from '../access/index.js';
 import { ApiError } from '../protocol/index.js';
 import { type KeyRing, type OpenedSeal, Seals } from '../seals/index.js';
-import { Clock, isPromise, type MaybePromise } from '../time/index.js';
+import { andThen, Clock, type MaybePromise } from '../time/index.js';
 
 /** The subprotocol of the service, which it selects; the token is offered beside it. */
 export const SUBPROTOCOL = 'antiphon';
@@ -54,7 +54,7 @@ export class SocketTokens {
       expiresAt,
     });
     const ring = this.seals.ring();
-    return isPromise(ring) ? ring.then(seal) : seal(ring);
+    return andThen(ring, seal);
   }
 
   /**
@@ -67,7 +67,7 @@ export class SocketTokens {
     if (token === undefined) return undefined;
     const open = (ring: KeyRing): Grant => this.check(ring.open(OF_ALL, 'socket', token), headers.origin);
     const ring = this.seals.ringFor([token]);
-    return isPromise(ring) ? ring.then(open) : open(ring);
+    return andThen(ring, open);
   }
 
   private check(opened: OpenedSeal, origin: string | undefined): Grant {

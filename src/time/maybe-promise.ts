@@ -5,3 +5,8 @@ export type MaybePromise<T> = T | Promise<T>;
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }
+
+/** Goes on with a value: at once where there is nothing to wait for. What `next` throws is then thrown, otherwise the promise rejects. */
+export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  return isPromise(value) ? value.then(next) : next(value);
+}

@@ -1,6 +1,6 @@
 import type { JsonReader } from '../../bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, type MaybePromise } from '../../time/index.js';
 import { clip, isObject, kindOf, wrongType } from '../../validation/index.js';
 
 /** A message of a client: a JSON object, not validated. */
@@ -17,7 +17,7 @@ const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 export function readFrame(data: Buffer, isBinary: boolean, reader: JsonReader): MaybePromise<ClientFrame> {
   if (isBinary) throw ApiError.of('invalid_json', BINARY);
   const value = reader.read(data);
-  return isPromise(value) ? value.then(requireFrame) : requireFrame(value);
+  return andThen(value, requireFrame);
 }
 
 function requireFrame(value: unknown): ClientFrame {

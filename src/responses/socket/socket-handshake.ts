@@ -19,7 +19,7 @@ import {
   toApiError,
 } from '../../http/index.js';
 import { ApiError, IdGenerator } from '../../protocol/index.js';
-import { isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../socket-tokens/index.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
@@ -94,9 +94,7 @@ export class SocketHandshake {
       const ofToken = this.tokens.grantOf(request.headers);
       const hasToken = ofToken !== undefined;
       const grant = this.grantOf(request, ofToken);
-      const admitted = isPromise(grant)
-        ? grant.then((known) => this.admit(request, known))
-        : this.admit(request, grant);
+      const admitted = andThen(grant, (known) => this.admit(request, known));
       if (isPromise(admitted)) {
         const release = this.registry.holdUpgrade(stream);
         const upgrade = admitted
@@ -116,7 +114,7 @@ export class SocketHandshake {
     if (ofToken === undefined) return this.credentials.check(request);
     if (request.headers.authorization === undefined) return ofToken;
     const ofCredential = this.credentials.check(request);
-    return isPromise(ofCredential) ? ofCredential.then(() => ofToken) : ofToken;
+    return andThen(ofCredential, () => ofToken);
   }
 
   /** Refuses an upgrade on any other path. */
@@ -152,7 +150,7 @@ export class SocketHandshake {
   private admit(request: IncomingMessage, grant: Grant): MaybePromise<Pick<Upgraded, 'caller' | 'place'>> {
     const caller = this.checkUpgrade(request, grant);
     const place = this.registry.takePlace(caller.tenant);
-    return isPromise(place) ? place.then((taken) => ({ caller, place: taken })) : { caller, place };
+    return andThen(place, (taken) => ({ caller, place: taken }));
   }
 
   /** Completes an upgrade. */

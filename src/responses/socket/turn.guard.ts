@@ -3,7 +3,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { authenticate, Authenticator, type Grant, permits, requireScope } from '../../access/index.js';
 import type { Connection } from '../../connections/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, Clock, type MaybePromise } from '../../time/index.js';
 import { SocketTurn } from './socket-turn.js';
 
 /** Checks the credential of the upgrade again before every turn: it may have been revoked, reassigned or restricted. */
@@ -25,7 +25,7 @@ export class TurnGuard implements CanActivate {
     const grant = connection.hasToken
       ? this.renew(connection.grant)
       : authenticate(this.authenticator, connection.headers);
-    return isPromise(grant) ? grant.then((later) => renew(connection, later)) : renew(connection, grant);
+    return andThen(grant, (later) => renew(connection, later));
   }
 
   /** A token is only for the upgrade; the grant behind it may end or be withdrawn. What the token left out stays so. */
@@ -39,7 +39,7 @@ export class TurnGuard implements CanActivate {
     const scopes = grant.scopes ?? [];
     const limit = (now: Grant): Grant => ({ ...now, scopes: scopes.filter((scope) => permits(now, scope)) });
     const renewed = this.authenticator.renew?.(grant) ?? grant;
-    return isPromise(renewed) ? renewed.then(limit) : limit(renewed);
+    return andThen(renewed, limit);
   }
 }
 

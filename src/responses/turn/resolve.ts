@@ -12,7 +12,7 @@ import {
 import { ApiError, type Item, type Origin, type ResponseSettings } from '../../protocol/index.js';
 import { HostedTools, type ModelInfo, type ModelRoute, ProviderRegistry, type Turn } from '../../providers/index.js';
 import { type ConversationPlace, ResponseStore, type StartedRun } from '../../state/index.js';
-import { isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
 import { nothingToAnswer } from '../dto/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { compactionOf } from './compaction-request.js';
@@ -101,7 +101,7 @@ export class TurnResolver {
       const fitting = this.questions.fit(whole.question, route, turn.signal);
       return fitting.then((question) => ({ ...whole, question }));
     };
-    return isPromise(resolved) ? resolved.then(fit) : fit(resolved);
+    return andThen(resolved, fit);
   }
 
   /** The turn with its whole context, if that has something to answer (protocol §2, order rule 7). */
@@ -112,7 +112,7 @@ export class TurnResolver {
       if (whole.transcript.size === 0) throw nothingToAnswer();
       return whole;
     };
-    return isPromise(resolved) ? resolved.then(check) : check(resolved);
+    return andThen(resolved, check);
   }
 
   /** The turn with its whole context. */
@@ -148,7 +148,7 @@ export class TurnResolver {
       return { route, question, input, transcript, parent, conversation, sessionId, mayCompact };
     };
     const question = this.questions.make(admitted, route, sessionId, context);
-    return isPromise(question) ? question.then(complete) : complete(question);
+    return andThen(question, complete);
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../protocol/index.js';
 import { SessionGate } from '../../sessions/index.js';
 import { type ResponseRecord, ResponseStore, type UsageRecord, WriteLockLostError } from '../../state/index.js';
-import { Clock, isPromise, type MaybePromise } from '../../time/index.js';
+import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import type { FinalResponse } from '../assembler/index.js';
 import type { ActiveTurn, BackgroundRun } from './active-turn.js';
 import { TurnFailures } from './failures.js';
@@ -49,7 +49,7 @@ export class TurnSaver {
       response,
       json: answer.assembler.terminate(response),
     });
-    return isPromise(saving) ? saving.then(terminate) : terminate(saving);
+    return andThen(saving, terminate);
   }
 
   private async finish(
