@@ -1,16 +1,16 @@
-/** The forms in which a text may hold a secret: escaped, encoded, or split by characters that nobody sees. */
+/** The forms in which a text may hold a secret: escaped, encoded, or split by invisible characters. */
 
 /** How often a text is decoded: it may be JSON in JSON, in a URL. */
 const MOST_LEVELS = 4;
 
-/** Escapes of JSON and JavaScript; bytes of UTF-8 in URLs; entities of HTML; characters that are not seen. */
+/** Escapes of JSON and JavaScript; bytes of UTF-8 in URLs; entities of HTML; invisible characters. */
 const DISGUISE =
   /\\(?:u[\da-f]{4}|u\{[\da-f]{1,6}\}|x[\da-f]{2}|[^])|%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f]){1,3}|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,6});|[\p{Cf}\p{Default_Ignorable_Code_Point}\0-\x08\v\x0e-\x1f\x7f-\x9f]/giu;
 
 /** JSON escapes of one letter. */
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
-/** Entities of characters that secrets have, and of some that are not seen. */
+/** Entities of characters that secrets have, and of some invisible ones. */
 const ENTITIES: Readonly<Record<string, string>> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", sol: '/', bsol: '\\', lowbar: '_', hyphen: '-', dash: '-' },
   ...{ period: '.', colon: ':', equals: '=', plus: '+', num: '#', shy: '', zwj: '', zwnj: '' },

@@ -20,7 +20,7 @@ import {
   type StartedRun,
 } from '../../state/index.js';
 import { Clock, type Timer } from '../../time/index.js';
-import { ActiveTurn, TurnRunner, TurnStoppedError } from '../turn/index.js';
+import { ActiveTurn, toErrorBody, TurnRunner, TurnStoppedError } from '../turn/index.js';
 import { BackgroundEndings } from './background-endings.js';
 import { type BackgroundTurn, readTurn, type TurnJob } from './background-turn.js';
 import { RunLog } from './run-log.js';
@@ -219,8 +219,4 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 /** Refusals that may be over soon: quotas, limits, a locked session or conversation, a shutdown. */
 function isTemporary({ status, code }: ApiError): boolean {
   return status === 429 || status === 503 || code === 'session_locked' || code === 'conversation_locked';
-}
-
-function toErrorBody({ code, message }: ApiError): ResponseErrorBody {
-  return { code: code ?? 'server_error', message };
 }

@@ -49,7 +49,7 @@ export class TurnFailures {
   /** A failure after `response.created`, as `response.error` shows it (protocol §5). */
   toResponseError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     if (error instanceof ModelError) return { code: error.code, message: error.message };
-    if (error instanceof ApiError) return bodyOf(error);
+    if (error instanceof ApiError) return toErrorBody(error);
     if (isOutOfPlace(error)) return this.toSaveError(error, turn);
     if (error instanceof StoreUnavailableError) {
       this.log(error, turn);
@@ -81,7 +81,7 @@ export class TurnFailures {
 
   /** The error of a finished response that could not be saved. */
   toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
-    if (error instanceof SessionFullError) return bodyOf(error.toApiError());
+    if (error instanceof SessionFullError) return toErrorBody(error.toApiError());
     // Clients delete conversations as they like.
     if (!isDeletion(error)) this.log(error, turn);
     return { code: 'server_error', message: saveMessage(error, turn) };
@@ -118,7 +118,8 @@ function saveMessage(error: unknown, turn: AdmittedTurn): string {
   return error.isDeleted ? DELETED : CHANGED;
 }
 
-function bodyOf({ code, message }: ApiError): ResponseErrorBody {
+/** An error as `response.error` shows it. */
+export function toErrorBody({ code, message }: ApiError): ResponseErrorBody {
   return { code: code ?? 'server_error', message };
 }
 
