@@ -146,19 +146,22 @@ describe('a background turn whose process died', () => {
     ]);
   });
 
-  it('logs its begin, and what policies gave, before the model answers', async () => {
+  it('logs its begin, what policies gave and what the model is asked, before the model answers', async () => {
     policy.follow = weather;
     const sink = new LogSink();
     const seen: unknown[] = [];
     for (const answer of [ask('weather', 'call_1'), [say('Sunny.')]]) {
       service.provider.play(async function* () {
-        seen.push(sink.entries.at(-1)?.type);
+        seen.push(sink.entries.slice(-3).map(({ type }) => type));
         yield* answer;
         yield { type: 'finish', reason: 'stop' };
       });
     }
     await BackgroundLog.queue(service).run(sink);
-    expect(seen).toEqual(['response.in_progress', 'given']);
+    expect(seen).toEqual([
+      ['response.in_progress', 'pass', 'asked'],
+      ['given', 'pass', 'asked'],
+    ]);
   });
 
   it('keeps what policies gave at its place behind what was left out', async () => {
