@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 
 import { Environment } from '../config/index.js';
+import { FakeClock } from '../testing/index.js';
 import { BodyBudget, type BodyShare } from './body-budget.js';
+import { BodyGarbage } from './body-garbage.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -9,7 +11,10 @@ let budget: BodyBudget;
 let refused: string[];
 
 beforeEach(() => {
-  budget = new BodyBudget(Object.assign(new Environment(), { BODY_TOTAL_BYTES: 10 * MEGABYTE }));
+  budget = new BodyBudget(
+    Object.assign(new Environment(), { BODY_TOTAL_BYTES: 10 * MEGABYTE }),
+    new BodyGarbage(new FakeClock()),
+  );
   refused = [];
 });
 

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Roster } from '../collections/index.js';
 import { Environment } from '../config/index.js';
 import { ApiError } from '../protocol/index.js';
+import { BodyGarbage } from './body-garbage.js';
 
 /** Bodies up to this size take nothing of the budget: little is gained by refusing them. */
 export const SMALL_BYTES = 64 * 1024;
@@ -68,7 +69,10 @@ export class BodyBudget {
   private readonly shares = new Roster<BodyShare>();
   private total = 0;
 
-  constructor(private readonly environment: Environment) {}
+  constructor(
+    private readonly environment: Environment,
+    private readonly garbage: BodyGarbage,
+  ) {}
 
   /** The share of a body that arrives. `refuse` is called at most once. */
   open(refuse: Refuse): BodyShare {
@@ -88,6 +92,8 @@ export class BodyBudget {
   /** Called by a share that has changed. */
   account(share: BodyShare, change: number): void {
     this.total += change;
+    if (change > 0) this.garbage.add(change);
+    else if (this.total === 0) this.garbage.rest();
     if (share.bytes > 0) share.place ??= this.shares.add(share);
     else if (share.place !== null) {
       this.shares.take(share.place);
