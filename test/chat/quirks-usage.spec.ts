@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { runTurn } from '../support/chat-upstream/run-turn.js';
+import { chunk, completion, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
+import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 
 const ANSWER = { text: ['One', ' two', ' three', ' four'] };
+
+const COUNTED = { prompt_tokens: 40, completion_tokens: 3, total_tokens: 43, cached_tokens: 30 };
 
 const usage = (input: number, output: number, cached = 0, reasoning = 0, written = 0): object => ({
   input_tokens: input,
@@ -92,6 +95,39 @@ describeService(
         usage(5, 90, 0, 40),
       ],
       [
+        'thinking that only the total shows',
+        { prompt_tokens: 5, completion_tokens: 50, total_tokens: 95 },
+        usage(5, 90, 0, 40),
+      ],
+      [
+        'more output than its parts',
+        { prompt_tokens: 5, completion_tokens: 50, total_tokens: 95, reasoning_tokens: 30 },
+        usage(5, 90, 0, 30),
+      ],
+      [
+        'a total that is less than its parts',
+        { prompt_tokens: 5, completion_tokens: 50, total_tokens: 50 },
+        usage(5, 50),
+      ],
+      [
+        'cached tokens that only the total contains',
+        { input_tokens: 5, output_tokens: 6, total_tokens: 41, cache_read_input_tokens: 30 },
+        usage(35, 6, 30),
+      ],
+      ['cached tokens on top', { prompt_tokens: 50, completion_tokens: 5, cached_tokens: 44 }, usage(50, 5, 44)],
+      ['counts that are texts', { prompt_tokens: '50', completion_tokens: '5', total_tokens: '55' }, usage(50, 5)],
+      [
+        'the names of the Responses API',
+        {
+          input_tokens: 50,
+          input_tokens_details: { cached_tokens: 32 },
+          output_tokens: 9,
+          output_tokens_details: { reasoning_tokens: 4 },
+          total_tokens: 59,
+        },
+        usage(50, 9, 32, 4),
+      ],
+      [
         'details that are null',
         { prompt_tokens: 5, completion_tokens: 6, prompt_tokens_details: null, completion_tokens_details: null },
         usage(5, 6),
@@ -117,6 +153,31 @@ describeService(
       expect(response['usage']).toEqual(usage(50, 5, 36));
     });
 
+    it.each<[string, readonly object[]]>([
+      ['in the choice', [chunk({ content: 'Hi.' }), chunk({}, { finish_reason: 'stop', usage: COUNTED })]],
+      [
+        'in each choice, growing',
+        [
+          chunk({ content: 'Hi.' }, { usage: { ...COUNTED, completion_tokens: 1 } }),
+          chunk({}, { finish_reason: 'stop', usage: COUNTED }),
+        ],
+      ],
+      ['as a JSON text', [chunk({ content: 'Hi.' }), finish(), { choices: [], usage: JSON.stringify(COUNTED) }]],
+      ['beside no choices', [chunk({ content: 'Hi.' }), finish(), { choices: null, usage: COUNTED }]],
+    ])('is found %s', async (_, data) => {
+      service.upstream.replay(streamOf(data));
+      const { response } = await sendTurn(service);
+      expect(response['usage']).toEqual(usage(40, 3, 30));
+    });
+
+    it('is found in the choice of a JSON document', async () => {
+      service.upstream.replay(
+        JSON.stringify(completion({ content: 'Hi.' }, { finish_reason: 'stop', usage: COUNTED })),
+      );
+      const { response } = await sendTurn(service);
+      expect(response['usage']).toEqual(usage(40, 3, 30));
+    });
+
     it('is found where Groq puts it', async () => {
       const usageBeside = { prompt_tokens: 21, completion_tokens: 9, total_tokens: 30 };
       const quirks: Quirks = { usage: 'absent', chunkMembers: { x_groq: { id: 'req_1', usage: usageBeside } } };
@@ -127,7 +188,7 @@ describeService(
     it.each<[string, object | undefined]>([
       ['absent', undefined],
       ['empty', {}],
-      ['a text in every member', { prompt_tokens: '11', completion_tokens: '7' }],
+      ['a word in every member', { prompt_tokens: 'eleven', completion_tokens: '' }],
       ['negative', { prompt_tokens: -1, completion_tokens: -1 }],
       ['a fraction', { prompt_tokens: 1.5, completion_tokens: 2 }],
     ])('is counted here when it is %s', async (_, given) => {

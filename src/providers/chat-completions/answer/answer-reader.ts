@@ -122,6 +122,7 @@ export class AnswerReader {
 
   private readChoice(choice: ChatChoice): void {
     if (choice.logprobs != null) (this.logprobs ??= []).push(...readLogprobs(choice.logprobs));
+    if (choice.usage != null) this.count(readUsage(choice.usage));
     const finish = readFinish(choice.finish_reason);
     if (finish === undefined && this.finish === undefined) this.readWords(choice);
     else this.readEnd(choice, finish);

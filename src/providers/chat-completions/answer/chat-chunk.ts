@@ -30,4 +30,6 @@ export interface ChatChoice {
   readonly message?: unknown;
   readonly finish_reason?: unknown;
   readonly logprobs?: unknown;
+  /** Some servers count here instead of in the chunk. */
+  readonly usage?: unknown;
 }
