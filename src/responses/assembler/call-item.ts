@@ -12,6 +12,7 @@ import {
 } from './output-item.js';
 import { headOf, ownForm, PAYLOADS } from './own-form.js';
 import type { AssemblerState, CallState } from './state.js';
+import { joinHalves, takeHalf } from './whole-characters.js';
 
 /** The differences between the two kinds of client calls: ids and events. */
 interface CallFamily {
@@ -89,6 +90,12 @@ export class CallItem extends OutputItem<CallState> {
 
   /** Appends to the payload. */
   append(delta: string): void {
+    this.write(joinHalves(this.state, delta));
+    this.noteHalf(this.state);
+  }
+
+  private write(delta: string): void {
+    if (delta === '') return;
     this.state.text += delta;
     this.deltaPrefix ??= `${this.position},"delta":`;
     this.events.writeDelta(this.family.deltaType, this.deltaPrefix, delta);
@@ -96,6 +103,7 @@ export class CallItem extends OutputItem<CallState> {
 
   protected override finish(status: ItemStatus): Item {
     const { state, family } = this;
+    this.write(takeHalf(state));
     if (state.text === '' && family.whenEmpty !== '' && status === 'completed') this.append(family.whenEmpty);
     this.writeDone();
     return ownForm(state, status);
@@ -106,8 +114,8 @@ export class CallItem extends OutputItem<CallState> {
     const payload = PAYLOADS[state.type];
     const { name = state.name, [payload]: text } = final;
     if (typeof text === 'string' && !state.isDone) {
-      const rest = restOf(state.text, text);
-      if (rest !== '') this.append(rest);
+      this.write(restOf(state.text, text));
+      state.half = undefined;
       state.text = text;
     }
     this.writeDone();
@@ -155,6 +163,7 @@ export function readCall(item: Item, key: string | null): CallState {
 export function foldCall(call: CallState, event: WireEvent): number {
   if (event.type !== FAMILIES[call.type].deltaType) {
     call.isDone = true;
+    if (call.half !== undefined) call.half = undefined;
     call.text = event[PAYLOADS[call.type]] as string;
     return 0;
   }

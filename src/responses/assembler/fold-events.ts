@@ -11,9 +11,11 @@ import {
   type AssemblerNote,
   type AssemblerState,
   emptyState,
+  type ItemState,
   newPass,
   type OpenItemState,
   OVERHEAD_CHARACTERS,
+  type TextState,
   toFinish,
 } from './state.js';
 
@@ -79,11 +81,30 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
     case 'key':
       state.nextKey = note.key;
       return;
+    case 'half': {
+      const text = openTextOf(state.items[note.outputIndex], note.isSummary);
+      if (text !== null) text.half = note.unit;
+      return;
+    }
     case 'encrypted': {
       const item = state.items[note.outputIndex];
       if (item?.kind === 'reasoning') item.encrypted = note.content;
       state.characters += note.content.length;
     }
+  }
+}
+
+/** The text, or the summary, that an item takes deltas for; null without one. */
+function openTextOf(item: ItemState | undefined, isSummary: boolean): TextState | null {
+  switch (item?.kind) {
+    case 'message':
+      return item.part;
+    case 'reasoning':
+      return isSummary ? item.summary : item.text;
+    case 'call':
+      return item;
+    default:
+      return null;
   }
 }
 

@@ -13,6 +13,7 @@ import {
 } from './output-item.js';
 import { headOf, ownForm, toContentPart } from './own-form.js';
 import type { MessageState, PartState } from './state.js';
+import { joinHalves, takeHalf, withoutHalves } from './whole-characters.js';
 
 const DELTA_OF_PART = {
   output_text: 'response.output_text.delta',
@@ -36,22 +37,26 @@ export class MessageItem extends OutputItem<MessageState> {
   text(delta: string, logprobs?: readonly Logprob[], index?: number): void {
     if (logprobs !== undefined) requireList(logprobs);
     const part = this.open('output_text', index);
-    part.text += delta;
+    const whole = joinHalves(part, delta);
     if (logprobs === undefined || logprobs.length === 0) {
-      this.events.writeDelta(DELTA_OF_PART.output_text, this.prefixOf(part), delta);
+      this.append(part, whole);
+      this.noteHalf(part);
       return;
     }
-    const json = JSON.stringify(logprobs);
-    part.logprobs.push(...logprobs);
+    part.text += whole;
+    const tokens = withoutHalves(logprobs);
+    const json = JSON.stringify(tokens);
+    part.logprobs.push(...tokens);
     this.events.state.characters += json.length;
-    this.events.writeDelta(DELTA_OF_PART.output_text, `${this.partPosition},"logprobs":${json},"delta":`, delta);
+    this.events.writeDelta(DELTA_OF_PART.output_text, `${this.partPosition},"logprobs":${json},"delta":`, whole);
+    this.noteHalf(part);
   }
 
   /** Appends to a refusal, likewise. */
   refusal(delta: string, index?: number): void {
     const part = this.open('refusal', index);
-    part.text += delta;
-    this.events.writeDelta(DELTA_OF_PART.refusal, this.prefixOf(part), delta);
+    this.append(part, joinHalves(part, delta));
+    this.noteHalf(part);
   }
 
   /** Adds an annotation of the text. */
@@ -92,6 +97,12 @@ export class MessageItem extends OutputItem<MessageState> {
     return ownForm(this.state, 'in_progress');
   }
 
+  private append(part: PartState, delta: string): void {
+    if (delta === '') return;
+    part.text += delta;
+    this.events.writeDelta(DELTA_OF_PART[part.type], this.prefixOf(part), delta);
+  }
+
   /** Writes what is missing of the next part, and closes it. A part that was begun as another type ends as it is. */
   private complete(final: ContentPart): void {
     const { state, events } = this;
@@ -114,6 +125,7 @@ export class MessageItem extends OutputItem<MessageState> {
   }
 
   private completeText(part: PartState, final: ContentPart): void {
+    part.half = undefined;
     if (part.type === 'refusal') {
       const refusal = String(final['refusal']);
       const rest = restOf(part.text, refusal);
@@ -158,6 +170,7 @@ export class MessageItem extends OutputItem<MessageState> {
   private closePart(final?: ContentPart): void {
     const { state, events } = this;
     const { part, other } = state;
+    if (part !== null) this.append(part, takeHalf(part));
     const finished = final ?? other ?? (part === null ? null : toContentPart(part));
     if (finished === null) return;
     const position = this.partPosition;
@@ -216,6 +229,7 @@ export function foldMessage(message: MessageState, event: WireEvent): number {
     default:
       if (part === null) return 0;
       part.isDone = true;
+      if (part.half !== undefined) part.half = undefined;
       part.text = String(event['text'] ?? event['refusal']);
       return 0;
   }

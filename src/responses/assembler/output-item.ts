@@ -1,6 +1,7 @@
 import type { ForeignItem, IdGenerator, Item } from '../../protocol/index.js';
 import type { EventWriter } from './event-writer.js';
 import { endLength, openingLength } from './own-form.js';
+import { withoutHalves } from './whole-characters.js';
 import { type FinishedItem, type OpenItemState, OVERHEAD_CHARACTERS, type TextState } from './state.js';
 
 /** How an output item ended. */
@@ -31,7 +32,10 @@ export interface WireEvent {
 /** Appends the delta of an event to its text; returns its characters of output. */
 export function foldDelta(text: TextState | null, event: WireEvent): number {
   const { delta } = event as unknown as { readonly delta: string };
-  if (text !== null) text.text += delta;
+  if (text !== null) {
+    text.text += delta;
+    if (text.half !== undefined) text.half = undefined;
+  }
   return 1 + delta.length;
 }
 
@@ -67,7 +71,7 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
    */
   close(status: ItemStatus, final?: ForeignItem): FinishedItem {
     const { state, events } = this;
-    const item = final === undefined ? this.finish(status) : this.finishAs(this.toFinal(final, status));
+    const item = final === undefined ? this.finish(status) : this.finishAs(withoutHalves(this.toFinal(final, status)));
     const json = JSON.stringify(item);
     if (final !== undefined || state.kind === 'other') events.state.characters += endLength(state, item, json.length);
     events.write('response.output_item.done', `,"output_index":${this.outputIndex},"item":${json}`);
@@ -105,6 +109,12 @@ export abstract class OutputItem<State extends OpenItemState = OpenItemState> {
       'response.output_item.added',
       `,"output_index":${outputIndex},"item":${JSON.stringify(this.atStart())}`,
     );
+  }
+
+  /** Notes half a character that waits, behind what was written before it. */
+  protected noteHalf({ half }: TextState, isSummary = false): void {
+    if (half === undefined) return;
+    this.events.note({ type: 'half', outputIndex: this.outputIndex, isSummary, unit: half });
   }
 
   private toFinal(item: ForeignItem, status: ItemStatus): Item {

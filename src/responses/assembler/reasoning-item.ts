@@ -11,6 +11,7 @@ import {
 } from './output-item.js';
 import { headOf, ownForm } from './own-form.js';
 import type { ReasoningState, TextState } from './state.js';
+import { joinHalves, takeHalf } from './whole-characters.js';
 
 /** A part with a text. */
 type TextPart = ContentPart & { readonly text: string };
@@ -36,7 +37,13 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
       this.closeSummary();
     }
     this.state.summary ??= this.beginSummary();
-    this.state.summary.text += delta;
+    this.appendSummary(this.state.summary, joinHalves(this.state.summary, delta));
+    this.noteHalf(this.state.summary, true);
+  }
+
+  private appendSummary(summary: TextState, delta: string): void {
+    if (delta === '') return;
+    summary.text += delta;
     this.summaryPrefix ??= `${this.summaryPosition},"delta":`;
     this.events.writeDelta('response.reasoning_summary_text.delta', this.summaryPrefix, delta);
   }
@@ -49,7 +56,13 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
       this.closeText();
     }
     this.state.text ??= this.beginText();
-    this.state.text.text += delta;
+    this.appendText(this.state.text, joinHalves(this.state.text, delta));
+    this.noteHalf(this.state.text);
+  }
+
+  private appendText(text: TextState, delta: string): void {
+    if (delta === '') return;
+    text.text += delta;
     this.textPrefix ??= `${this.textPosition},"delta":`;
     this.events.writeDelta('response.reasoning_text.delta', this.textPrefix, delta);
   }
@@ -91,6 +104,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
 
   private completeSummary(part: TextPart): void {
     const open = (this.state.summary ??= this.beginSummary());
+    open.half = undefined;
     const rest = open.isDone ? '' : restOf(open.text, part.text);
     if (rest !== '') this.summary(rest, undefined);
     open.text = part.text;
@@ -99,6 +113,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
 
   private completeText(part: TextPart): void {
     const open = (this.state.text ??= this.beginText());
+    open.half = undefined;
     const rest = open.isDone ? '' : restOf(open.text, part.text);
     if (rest !== '') this.text(rest, undefined);
     open.text = part.text;
@@ -117,6 +132,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
   private closeSummary(final?: TextPart): void {
     const { summary, summaries } = this.state;
     if (summary === null) return;
+    this.appendSummary(summary, takeHalf(summary));
     const position = this.summaryPosition;
     const part = final ?? { type: 'summary_text', text: summary.text };
     this.state.summary = null;
@@ -136,6 +152,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
   private closeText(final?: TextPart): void {
     const { text, content } = this.state;
     if (text === null) return;
+    this.appendText(text, takeHalf(text));
     const position = this.textPosition;
     const part = final ?? { type: 'reasoning_text', text: text.text };
     this.state.text = null;
@@ -189,6 +206,7 @@ export function foldReasoning(item: ReasoningState, event: WireEvent): number {
       const text = event.type === 'response.reasoning_text.done' ? item.text : item.summary;
       if (text === null) return 0;
       text.isDone = true;
+      if (text.half !== undefined) text.half = undefined;
       text.text = event['text'] as string;
       return 0;
     }

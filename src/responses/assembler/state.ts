@@ -76,6 +76,8 @@ interface OpenNativeState extends OpenState {
 export interface TextState {
   text: string;
   isDone: boolean;
+  /** The first half of a character, a code unit, whose other half has not come. */
+  half?: number | undefined;
 }
 
 /** A message part in progress. */
@@ -148,6 +150,8 @@ export type NoteBody =
   | { readonly type: 'origin'; readonly origin: Origin }
   /** The key of the next item, or null. */
   | { readonly type: 'key'; readonly key: string | null }
+  /** Half a character that the text, or the summary, of the open item at this place waits with. */
+  | { readonly type: 'half'; readonly outputIndex: number; readonly isSummary: boolean; readonly unit: number }
   /** The encrypted form of a reasoning item. */
   | { readonly type: 'encrypted'; readonly outputIndex: number; readonly content: string };
 

@@ -247,7 +247,7 @@ export class AnswerReader {
 
   private endReasoning(): void {
     if (this.reasoning === null) return;
-    this.events.push({ type: 'reasoning_encrypted', plain: this.reasoning });
+    this.events.push({ type: 'reasoning_encrypted', plain: this.reasoning.toWellFormed() });
     this.earlierReasoning += this.reasoning;
     this.reasoning = null;
   }
