@@ -35,11 +35,30 @@ describe('reasoning for an upstream', () => {
   beforeAll(async () => {
     translation = await Translation.start({
       reasoning: { capabilities: { reasoning_replay: 'reasoning' } },
+      demanding: { dialect: 'deepseek' },
       reasoning_content: { capabilities: { reasoning_replay: 'reasoning_content' } },
     });
   });
 
   afterAll(() => translation.close());
+
+  it.each([
+    ['unknown', [], ''],
+    ['known', [thought('I have to look.')], 'I have to look.'],
+  ])('is in every message with calls where that is demanded, also when it is %s', async (_, thoughts, expected) => {
+    const input = [
+      user('Look.'),
+      assistant('Gladly.'),
+      user('Now.'),
+      ...thoughts,
+      functionCall('call_1', 'look'),
+      functionOutput('call_1', 'A sea.'),
+    ];
+    const messages = await translation.messages({ model: 'demanding', input, tools: [functionTool('look')] });
+    const said = messages.filter(({ role }) => role === 'assistant');
+    expect(said).toMatchObject([{ content: 'Gladly.' }, { reasoning_content: expected }]);
+    expect(said[0]).not.toHaveProperty('reasoning_content');
+  });
 
   describe.each(['reasoning', 'reasoning_content'])('that reads %s', (model) => {
     it('goes back along a stored chain', async () => {

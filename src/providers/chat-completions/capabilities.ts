@@ -32,6 +32,8 @@ export interface Capabilities {
   readonly reasoningSwitch: 'reasoning_effort' | 'reasoning' | 'enable_thinking' | 'thinking' | 'none';
   /** The member of assistant messages that carries earlier reasoning. */
   readonly reasoningReplay: 'reasoning_content' | 'reasoning' | 'none';
+  /** Whether assistant messages with calls must have that member, empty where the reasoning is not known. */
+  readonly reasoningOnCalls: boolean;
   /** `prompt_cache_key`, `prompt_cache_retention` and `prompt_cache_options`; otherwise they are not sent. */
   readonly promptCache: boolean;
   /** `verbosity`. */
@@ -73,6 +75,7 @@ const GENERIC: Capabilities = {
   structuredOutput: 'json_schema',
   reasoningSwitch: 'reasoning_effort',
   reasoningReplay: 'none',
+  reasoningOnCalls: false,
   promptCache: false,
   verbosity: false,
   maxTokensField: 'max_tokens',
@@ -112,6 +115,7 @@ const PRESETS = {
     structuredOutput: 'json_object',
     reasoningSwitch: 'thinking',
     reasoningReplay: 'reasoning_content',
+    reasoningOnCalls: true,
   },
   groq: { audio: false, files: false, toolNames: false, maxTokensField: 'max_completion_tokens' },
   mistral: { files: false, strictTools: true, callIds: 'nine', reasoningSwitch: 'none', streamUsage: false },

@@ -1,3 +1,4 @@
+import type { Capabilities } from '../capabilities.js';
 import type { HistoryCall, ToolTable } from '../tools/index.js';
 import type { ChatMessage, ChatPart, ChatToolCall } from './chat-message.js';
 import { toContent } from './chat-message.js';
@@ -25,13 +26,19 @@ export class AssistantDraft {
     this.reasoning.push(text);
   }
 
-  /** The message, with reasoning in the member `reasoningField`. */
-  toMessage(tools: ToolTable, toUpstreamId: (callId: string) => string, reasoningField: string): ChatMessage {
+  /** The message, with reasoning in the member that the upstream reads. */
+  toMessage(
+    tools: ToolTable,
+    toUpstreamId: (callId: string) => string,
+    { reasoningReplay, reasoningOnCalls }: Capabilities,
+  ): ChatMessage {
     const calls = this.calls.map((call) => toToolCall(call, tools, toUpstreamId));
+    const isDemanded = reasoningOnCalls && reasoningReplay !== 'none' && calls.length > 0;
+    const hasReasoning = this.reasoning.length > 0 || isDemanded;
     return {
       role: 'assistant',
       content: this.parts.length === 0 ? (calls.length === 0 ? '' : null) : toContent(this.parts),
-      ...(this.reasoning.length === 0 ? {} : { [reasoningField]: this.reasoning.join('\n') }),
+      ...(hasReasoning ? { [reasoningReplay]: this.reasoning.join('\n') } : {}),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
   }

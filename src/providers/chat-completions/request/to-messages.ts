@@ -115,7 +115,7 @@ class MessageWriter {
     const { draft, capabilities } = this;
     if (draft.isEmpty) return;
     this.draft = new AssistantDraft();
-    this.messages.push(draft.toMessage(this.tools, (id) => this.toUpstreamId(id), capabilities.reasoningReplay));
+    this.messages.push(draft.toMessage(this.tools, (id) => this.toUpstreamId(id), capabilities));
     const pictures = draft.calls.flatMap((call) => this.answerCall(call));
     if (pictures.length > 0) this.messages.push({ role: 'user', content: pictures });
   }
