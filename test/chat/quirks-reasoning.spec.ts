@@ -1,7 +1,8 @@
 import { expect, it } from '@jest/globals';
 
+import { chunk, finish, streamOf } from '../support/chat-upstream/chunk-stream.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { deltasOf, runTurn } from '../support/chat-upstream/run-turn.js';
+import { deltasOf, runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
@@ -27,6 +28,23 @@ describeService(
   'reasoning of an upstream',
   () => startChatService(),
   (service) => {
+    it.each<[string, object]>([
+      ['a part with a summary', { content: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }] }],
+      [
+        'a part with a content',
+        { content: [{ type: 'reasoning', content: [{ type: 'reasoning_text', text: 'Hm.' }] }] },
+      ],
+      ['a part with a text', { content: [{ type: 'reasoning_text', text: 'Hm.' }] }],
+      ['a member `thinking`', { thinking: 'Hm.' }],
+      ['a member `reasoning_text`', { reasoning_text: 'Hm.' }],
+      ['several members', { reasoning_text: 'Hm.', reasoning_content: 'Hm.', thinking: 'Hm.' }],
+    ])('is read from %s', async (_, delta) => {
+      const answer = chunk({ content: [{ type: 'text', text: 'Four.' }] });
+      service.upstream.replay(streamOf([chunk(delta), answer, finish()]));
+      const { response } = await sendTurn(service);
+      expect(saidIn(response)).toEqual([{ reasoning: 'Hm.' }, { text: 'Four.' }]);
+    });
+
     it.each(WORDINGS)('is an item of its own before the text when it is said %s', async (_, quirks) => {
       const turn = await runTurn(service, ANSWER, quirks);
       expect(turn.response.status).toBe('completed');

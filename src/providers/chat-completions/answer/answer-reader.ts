@@ -16,6 +16,8 @@ const THOUGHTS: readonly (readonly [member: keyof ChatDelta, read: (value: unkno
   ['reasoning_content', textOrEmpty],
   ['reasoning', textOrEmpty],
   ['reasoning_details', textOfDetails],
+  ['reasoning_text', textOrEmpty],
+  ['thinking', textOrEmpty],
 ];
 
 /**

@@ -17,6 +17,8 @@ export interface ChatDelta {
   readonly reasoning_content?: unknown;
   readonly reasoning?: unknown;
   readonly reasoning_details?: unknown;
+  readonly reasoning_text?: unknown;
+  readonly thinking?: unknown;
   readonly refusal?: unknown;
   readonly tool_calls?: unknown;
   readonly function_call?: unknown;

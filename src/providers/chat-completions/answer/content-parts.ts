@@ -14,7 +14,11 @@ export function readParts(content: unknown): PartTexts {
   const parts = objectsIn(content);
   if (parts.length === 0) return NO_TEXTS;
   return {
-    reasoning: join(parts.filter(isThought).map(({ thinking, text }) => thinking ?? text)),
+    reasoning: join(
+      parts
+        .filter(isThought)
+        .map(({ thinking, text, summary, content: words }) => thinking ?? text ?? summary ?? words),
+    ),
     text: join(parts.filter((part) => !isThought(part)).map(({ text }) => text)),
   };
 }
@@ -47,7 +51,7 @@ export function readAnnotations(annotations: unknown): readonly Annotation[] {
 }
 
 function isThought({ type }: Readonly<Record<string, unknown>>): boolean {
-  return type === 'thinking' || type === 'reasoning';
+  return type === 'thinking' || type === 'reasoning' || type === 'reasoning_text';
 }
 
 function join(texts: readonly unknown[]): string {
