@@ -77,7 +77,9 @@ const wording: fc.Arbitrary<Quirks> = fc
     { requiredKeys: [] },
   )
   // What comes behind a finish reason, without [DONE], is said.
-  .map((how) => (how.done === false ? { ...how, afterDone: false } : how));
+  .map((how) => (how.done === false ? { ...how, afterDone: false } : how))
+  // One body has whole calls.
+  .map((how) => (how.json === true && how.callArguments === 'pieces' ? { ...how, callArguments: 'whole' } : how));
 
 /** How calls are identified, so that they can be told apart. */
 const identity: fc.Arbitrary<Quirks> = fc.oneof(

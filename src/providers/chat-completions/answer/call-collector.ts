@@ -156,8 +156,12 @@ export class CallCollector {
     const known = isSame ? call : this.made(piece);
     // Some upstreams give each piece a new id, some give every call the same index. A new id begins a new call only with a
     // name or after complete arguments.
-    const meant = known ?? (name !== '' || (json !== '' && call.isWhole) ? undefined : call);
-    if (meant === undefined || (name !== '' && place?.met.has(meant) === true)) return undefined;
+    const meant = known ?? (name !== '' || (json !== '' && (call.isWhole || call.isPlaceholder)) ? undefined : call);
+    if (meant === undefined) return undefined;
+    if (place?.met.has(meant) === true) {
+      const isContinued = id === '' ? name === '' : id === meant.upstreamId && !meant.isWhole;
+      if (!isContinued) return undefined;
+    }
     return meant.isFollowedBy(name, json, id) ? undefined : meant;
   }
 

@@ -85,7 +85,8 @@ export class GrowingCall {
     return this.appendArguments(begun);
   }
 
-  private get isPlaceholder(): boolean {
+  /** Whether its arguments are an empty object so far, which others may replace. */
+  get isPlaceholder(): boolean {
     return this.awaitsArguments && this.placeholder.trimEnd().endsWith('}');
   }
 
