@@ -331,7 +331,8 @@ export class Environment {
 
   /**
    * How long a streamed request waits for the first output before the stream starts. A model error within this time
-   * becomes an HTTP error; later the response fails. JSON requests always wait.
+   * becomes an HTTP error; later the response fails. A stream waits longer, up to `SSE_KEEPALIVE_MS`, for the headers of an upstream
+   * with the Responses API, which become its own. JSON requests always wait.
    */
   @Milliseconds(0)
   readonly MODEL_ACCEPT_TIMEOUT_MS: number = 1000;

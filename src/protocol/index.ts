@@ -1,5 +1,6 @@
 export * from './adds-tools.js';
 export * from './call-id.js';
+export * from './codex-headers.js';
 export * from './compaction-trigger.js';
 export * from './error-frame.js';
 export * from './errors.js';

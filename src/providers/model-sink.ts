@@ -21,6 +21,13 @@ export interface ModelSink {
    */
   write(batch: readonly ModelEvent[]): Promise<void> | undefined;
 
+  /**
+   * Takes what the request under way has told the client before its output: `metadata` with headers, and events beside the response. All of
+   * it each time; it takes the place of what an earlier request has told. It is passed on with the first output, or when a stream begins
+   * without any; a stream that is to begin waits some time for it to be `isWhole`. Absent: the provider writes it with its first output.
+   */
+  head?(events: readonly ModelEvent[], isWhole: boolean): void;
+
   /** Takes the record of a request to an upstream, once it is over; for metrics and traces. */
   attempted?(attempt: UpstreamAttempt): void;
 

@@ -30,6 +30,7 @@ import { StoredResponsesService } from './stored-responses.service.js';
 import {
   Assemblers,
   ContextWindow,
+  CountedReasoning,
   Entrance,
   InputTokens,
   Passes,
@@ -82,6 +83,7 @@ import {
     Entrance,
     TurnResolver,
     ContextWindow,
+    CountedReasoning,
     Questions,
     Assemblers,
     Passes,

@@ -44,22 +44,25 @@ describe('what a socket tells besides the events of a response', () => {
   };
 
   describe('the headers of a provider', () => {
-    it.each<[when: string, model: readonly (readonly ModelEvent[])[]]>([
-      ['first', [[metadata], [text], [finish]]],
-      ['in the middle', [[text], [metadata], [text], [finish]]],
-      ['with the last word', [[text], [text, metadata, finish]]],
-      ['all at once', [[metadata, text, finish]]],
-      ['without a word', [[metadata, finish]]],
-      ['with an answer that is cut off', [[text], [metadata, { type: 'finish', reason: 'length' }]]],
-    ])('come in a frame of their own before the terminal event: %s', async (_, batches) => {
+    it.each<[when: string, model: readonly (readonly ModelEvent[])[], before: string]>([
+      ['first', [[metadata], [text], [finish]], 'response.created'],
+      ['in the middle', [[text], [metadata], [text], [finish]], 'response.completed'],
+      ['with the last word', [[text], [text, metadata, finish]], 'response.completed'],
+      ['all at once', [[metadata, text, finish]], 'response.created'],
+      ['without a word', [[metadata, finish]], 'response.created'],
+      [
+        'with an answer that is cut off',
+        [[text], [metadata, { type: 'finish', reason: 'length' }]],
+        'response.incomplete',
+      ],
+    ])('come in a frame of their own before what is said later: %s', async (_, batches, before) => {
       service.provider.play(async function* () {
         yield* batches;
       });
       const frames = await turn('a');
       const types = frames.map(({ type }) => type);
       expect(types.filter((type) => type === 'response.metadata')).toHaveLength(1);
-      expect(types.indexOf('response.metadata')).toBeGreaterThan(types.indexOf('response.created'));
-      expect(types.indexOf('response.metadata')).toBeLessThan(frames.length - 1);
+      expect(types.indexOf('response.metadata')).toBeLessThan(types.indexOf(before));
       expect(types.at(-1)).toMatch(/^response\.(completed|incomplete)$/);
       expect(frames[types.indexOf('response.metadata')]).toEqual({
         type: 'response.metadata',
@@ -77,6 +80,39 @@ describe('what a socket tells besides the events of a response', () => {
       const types = (await turn()).map(({ type }) => type);
       expect(types).toContain('response.metadata');
       expect(types.at(-1)).toBe('response.failed');
+    });
+
+    it('come again where Codex reads them, in events of their own', async () => {
+      const etag = { 'x-models-etag': 'W/"1"' };
+      const limits = {
+        'x-codex-secondary-used-percent': '7',
+        'x-codex-credits-has-credits': 'True',
+        'x-gpt-x-primary-used-percent': '1.5',
+      };
+      service.provider.reply(
+        { type: 'metadata', headers: { ...etag, ...limits, 'x-ratelimit-limit-tokens': '9' } },
+        text,
+      );
+      const frames = (await turn('a')).slice(0, 4);
+      const window = { window_minutes: null, reset_at: null };
+      const credits = { has_credits: true, unlimited: false, balance: null };
+      expect(frames).toEqual([
+        { type: 'response.metadata', headers: { ...etag, ...limits, 'x-ratelimit-limit-tokens': '9' }, stream_id: 'a' },
+        { type: 'codex.response.metadata', headers: etag, stream_id: 'a' },
+        {
+          type: 'codex.rate_limits',
+          rate_limits: { primary: null, secondary: { used_percent: 7, ...window } },
+          credits,
+          stream_id: 'a',
+        },
+        {
+          type: 'codex.rate_limits',
+          rate_limits: { primary: { used_percent: 1.5, ...window }, secondary: null },
+          credits: null,
+          metered_limit_name: 'gpt-x',
+          stream_id: 'a',
+        },
+      ]);
     });
 
     it('are only those that are safe to hand on', async () => {

@@ -5,6 +5,9 @@ import type { Tape } from './tape.js';
 
 /** Records the events that are written into a sink. */
 export class RecordingSink implements ModelSink {
+  /** What was told before the output; it is recorded with that. */
+  private told: ModelEvent[] = [];
+
   constructor(
     private readonly sink: ModelSink,
     private readonly tape: Tape,
@@ -25,11 +28,17 @@ export class RecordingSink implements ModelSink {
 
   write(batch: readonly ModelEvent[]): Promise<void> | undefined {
     if (this.sink.isClosed) return this.sink.write(batch);
-    this.tape.add(batch);
-    const waiting = this.sink.write(batch);
+    const told = batch.length === 0 ? [] : this.told.splice(0);
+    this.tape.add([...told, ...batch]);
+    const waiting = this.sink.write(this.sink.head === undefined ? [...told, ...batch] : batch);
     if (waiting !== undefined) return this.wait(waiting);
     this.noticeRefusal();
     return undefined;
+  }
+
+  head(events: readonly ModelEvent[], isWhole: boolean): void {
+    this.told = [...events];
+    this.sink.head?.(events, isWhole);
   }
 
   attempted(attempt: UpstreamAttempt): void {

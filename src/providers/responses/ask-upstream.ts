@@ -1,10 +1,11 @@
+import { REASONING_INCLUDED } from '../../protocol/index.js';
 import type { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import { scrub } from '../scrub.js';
 import { traceHeaders } from '../trace-headers.js';
 import type { Turn } from '../turn.js';
-import { AnswerReader, readHeaderEvents, toMetadata } from './answer/index.js';
+import { AnswerBeginning, AnswerReader, readSafeHeaders } from './answer/index.js';
 import {
   classifyHandshake,
   classifyHttp,
@@ -91,6 +92,7 @@ class Question {
       try {
         this.requestId = undefined;
         this.isContinuation = false;
+        this.sink.head?.([], false);
         await this.read((await this.openOnSocket()) ?? (await this.openOverHttp()));
         return;
       } catch (error) {
@@ -170,15 +172,17 @@ class Question {
   private async read({ exchange, socket }: Attempt): Promise<void> {
     const { options, clock, statistics } = this.upstream;
     const { profile, secrets } = options;
-    const { transport, headers } = exchange;
-    const reader = new AnswerReader({ profile, secrets, transport, now: () => clock.now() }, statistics);
-    const head = socket?.isNew === false ? [this.lastingHeaders(headers)] : this.readHeaders(exchange);
+    const { transport } = exchange;
+    const head = this.readHead(exchange, socket);
+    const turnState = this.givenTurnState;
+    const reader = new AnswerReader({ profile, secrets, transport, now: () => clock.now(), turnState }, statistics);
+    const beginning = new AnswerBeginning(this.sink, head, transport);
     try {
       await exchange.read({
         take: (json) => reader.read(json),
         flush: () => {
           if (this.sink.isClosed && !reader.isFinished) exchange.abort();
-          return this.write(head, reader);
+          return this.write(beginning, reader);
         },
       });
     } catch (error) {
@@ -195,32 +199,33 @@ class Question {
     throw reader.failure ?? new UpstreamError('stream closed before response.completed', { remedy: 'retry' });
   }
 
-  /** What the headers of an answer, or of a new socket, tell the client before the answer (upstreams §3.1). */
-  private readHeaders({ transport, headers }: Exchange): readonly ModelEvent[] {
+  /**
+   * What the headers of an answer, or of a socket, tell the client before the answer (upstreams §3.1, §4.2). Those of a socket that was used
+   * before are old: limits and states were those of earlier turns. The state of the turn is also told if an attempt gave it that failed.
+   */
+  private readHead({ transport, headers }: Exchange, socket: UpstreamSocket | null): ModelEvent {
+    if (socket?.isNew === false) return this.toMetadata({ [REASONING_INCLUDED]: headers[REASONING_INCLUDED] });
     this.noteRequestId(headers['x-request-id']);
     this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId}`);
-    const { profile, secrets } = this.upstream.options;
-    const metadata = toMetadata(readHeaderEvents(headers), secrets);
-    if (transport === 'websocket' && profile.turnStateFrom === 'event') return [metadata];
-    this.keepTurnState(headers[TURN_STATE]);
-    return [
-      metadata,
-      { type: 'metadata', headers: toHeader(this.upstream.sessions.turnStateOf(this.turn.responseId)) },
-    ];
+    const isInEvents = transport === 'websocket' && this.upstream.options.profile.turnStateFrom === 'event';
+    if (!isInEvents) this.keepTurnState(headers[TURN_STATE]);
+    return this.toMetadata(headers);
   }
 
-  /** What the handshake of a socket that was used before says of every answer: limits and states were those of earlier turns. */
-  private lastingHeaders({ 'x-reasoning-included': value }: UpstreamHeaders): ModelEvent {
-    return toMetadata(readHeaderEvents({ 'x-reasoning-included': value }), this.upstream.options.secrets);
+  private toMetadata(headers: UpstreamHeaders): ModelEvent {
+    const safe = readSafeHeaders(headers, this.upstream.options.secrets);
+    return { type: 'metadata', headers: { ...safe, ...toHeader(this.givenTurnState) } };
   }
 
-  /** Writes what was read. The upstream's headers come first, and wait for the first output: until then, the request may be repeated. */
-  private write(head: readonly ModelEvent[], reader: AnswerReader): Promise<void> | undefined {
-    const events = reader.hasOutput ? reader.take() : [];
-    // Without events it is a sign of life.
-    if (this.hasBegun || events.length === 0) return this.sink.write(events);
+  /** Writes what was read. Until the first output the request may be repeated, so that all but the head has to wait. */
+  private write(beginning: AnswerBeginning, reader: AnswerReader): Promise<void> | undefined {
+    const events = reader.take();
+    if (this.hasBegun) return this.sink.write(events);
+    beginning.add(events, reader);
+    // A sign of life.
+    if (!reader.hasOutput) return this.sink.write([]);
     this.hasBegun = true;
-    return this.sink.write([...head, ...events]);
+    return this.sink.write(beginning.events);
   }
 
   /** Gives a socket back, with what the next request of its conversation can build on. */
@@ -335,7 +340,12 @@ class Question {
 
   /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */
   private get turnState(): string | null {
-    return turnStateOf(this.turn) ?? this.upstream.sessions.turnStateOf(this.turn.responseId);
+    return turnStateOf(this.turn) ?? this.givenTurnState;
+  }
+
+  /** What the upstream gave in this turn. */
+  private get givenTurnState(): string | null {
+    return this.upstream.sessions.turnStateOf(this.turn.responseId);
   }
 
   private keepTurnState(state: string | readonly string[] | null | undefined): void {

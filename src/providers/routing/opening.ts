@@ -25,6 +25,8 @@ export interface OpeningOptions {
 export class Opening implements ModelSink {
   /** Null once the target has begun. */
   private held: ModelEvent[] | null;
+  /** What the target has told before its output, for a sink that does not take it. */
+  private told: readonly ModelEvent[] = [];
   private batches = 0;
   private isGivenUp = false;
   private isOver = false;
@@ -76,7 +78,14 @@ export class Opening implements ModelSink {
     this.firstOutputMs = this.options.clock.now() - this.startedAt;
     this.options.health.answered(this.options.target);
     this.noteEnd(batch);
-    return this.sink.write(held);
+    return this.sink.write([...this.told, ...held]);
+  }
+
+  /** What a target tells before its output reaches the client even while it thinks. */
+  head(events: readonly ModelEvent[], isWhole: boolean): void {
+    if (this.isGivenUp) return;
+    if (this.sink.head === undefined) this.told = events;
+    else this.sink.head(events, isWhole);
   }
 
   /** The request to the target is over; `error` is why it failed, null when it has answered or was stopped. Repeated calls do nothing. */
@@ -112,6 +121,8 @@ export class Opening implements ModelSink {
 
   /** Ends a failed attempt; later writes of its provider are ignored. */
   giveUp(): void {
+    // It is not said of the next one.
+    this.head([], true);
     this.isGivenUp = true;
   }
 }

@@ -18,9 +18,10 @@ import {
   openAiHeaders,
   toApiError,
 } from '../../http/index.js';
-import { ApiError, IdGenerator } from '../../protocol/index.js';
+import { ApiError, IdGenerator, REASONING_INCLUDED } from '../../protocol/index.js';
 import { andThen, isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../socket-tokens/index.js';
+import { CountedReasoning } from '../turn/index.js';
 import { ConnectionHandlers } from './connection-handlers.js';
 
 /** Fragments of a message: each takes memory besides its bytes. */
@@ -45,6 +46,7 @@ export class SocketHandshake {
     private readonly handlers: ConnectionHandlers,
     private readonly ids: IdGenerator,
     private readonly routes: ApiRoutes,
+    private readonly reasoning: CountedReasoning,
   ) {}
 
   /** The WebSocket server of this service's paths; upgrades are passed to it. */
@@ -69,7 +71,8 @@ export class SocketHandshake {
       },
     });
     server.on('headers', (headers, request) => {
-      const ours = Object.entries(openAiHeaders(this.requestIdOf(request)));
+      const included = this.reasoning.isCounted ? { [REASONING_INCLUDED]: 'true' } : {};
+      const ours = Object.entries({ ...openAiHeaders(this.requestIdOf(request)), ...included });
       headers.push(...ours.map(([name, value]) => `${name}: ${value}`));
     });
     server.on('wsClientError', ({ message }: Error, stream: Duplex, request: IncomingMessage) =>

@@ -9,6 +9,7 @@ import { isPromise, type MaybePromise, type Timer } from '../../time/index.js';
 import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
 import { type ClientFrame, readFrame, requestOf } from './client-frame.js';
+import { ToldHeaders } from './told-headers.js';
 import type { LaneTask } from './lanes.js';
 import { appendTo } from './response-append.js';
 import { itemsOf, type Steer } from './steer.js';
@@ -69,7 +70,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   private keepalive: Timer | null = null;
   private free: () => void = () => undefined;
   previousResponseId: unknown;
-  private headers: Readonly<Record<string, string>> | null = null;
+  private readonly headers: ToldHeaders = new ToldHeaders();
 
   constructor(
     readonly handler: SocketTurnDependencies,
@@ -164,7 +165,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
       transport: 'websocket',
       breakConnection: () => this.handler.connection.cut(),
       continuations: this.handler.cache.lane(this.lane),
-      onHeaders: (headers) => this.addHeaders(pickVendorHeaders(headers)),
+      onHeaders: (headers) => this.headers.add(pickVendorHeaders(headers)),
       onEvent: (event) => this.sendForeign(event),
     });
     this.steerable = new SteerableResponse(this.active);
@@ -194,7 +195,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
       if (writer.isBehind) return this.writeSlowly(events.slice(written));
       if (this.state === 'over') return undefined;
       written += 1;
-      this.writeEvent(event, written === events.length);
+      this.writeEvent(event);
     }
     return undefined;
   }
@@ -241,14 +242,15 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     for (const event of batch) {
       if (writer.isBehind) await writer.caughtUp();
       if (this.state === 'over') return;
-      this.writeEvent(event, event === batch.at(-1));
+      this.writeEvent(event);
     }
   }
 
-  private writeEvent(event: StreamEvent, isLast: boolean): void {
+  /** What the provider tells in headers comes first: Codex must know it before any event of the turn. */
+  private writeEvent(event: StreamEvent): void {
     if (this.state === 'waiting') this.begin();
-    if (isLast) this.sendHeaders();
     const { writer } = this.handler.connection;
+    for (const other of this.headers.take()) this.sendBeside(other);
     if (event.response === null) writer.send(event.json + this.tail);
     else this.conclude(event, event.response);
   }
@@ -280,23 +282,16 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     if (typeof previousResponseId === 'string') this.handler.cache.evict(this.lane, previousResponseId);
   }
 
-  /** The first value of a header counts: those of the service come before those of a provider. */
-  private addHeaders(headers: Readonly<Record<string, string>>): void {
-    if (Object.keys(headers).length > 0) this.headers = { ...headers, ...this.headers };
-  }
-
   /** An event that is not part of the response has no number of its own: those of the upstream are not ours. */
   private sendForeign({ sequence_number: _, stream_id: __, ...event }: ForeignEvent): void {
     if (this.state === 'over') return;
-    this.handler.connection.writer.send(JSON.stringify(event).slice(0, -1) + this.tail);
+    // The turn may still be refused.
+    if (this.state === 'waiting') this.headers.addEvent(event);
+    else this.sendBeside(event);
   }
 
-  /** On a socket, a provider's headers are sent in a frame of their own, as Codex expects. */
-  private sendHeaders(): void {
-    if (this.headers === null) return;
-    const headers = JSON.stringify(this.headers);
-    this.headers = null;
-    this.handler.connection.writer.send(`{"type":"response.metadata","headers":${headers}${this.tail}`);
+  private sendBeside(event: object): void {
+    this.handler.connection.writer.send(JSON.stringify(event).slice(0, -1) + this.tail);
   }
 }
 

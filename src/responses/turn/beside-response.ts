@@ -1,10 +1,7 @@
-import { isProtocolEvent, isRateLimitHeader } from '../../protocol/index.js';
+import { isProtocolEvent, isRateLimitHeader, RATE_LIMITS_EVENT } from '../../protocol/index.js';
 import type { ForeignEvent } from '../../providers/index.js';
 import { ProviderContractError, requireText } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
-
-/** The event that states the rate limits of an upstream of Codex. */
-const RATE_LIMITS_EVENT = 'codex.rate_limits';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -18,9 +15,14 @@ export function requireForeign(event: ForeignEvent): number {
   return JSON.stringify(event).length;
 }
 
+/** Whether an event states rate limits, which come before the response, as headers do. */
+export function isLimits({ type }: ForeignEvent): boolean {
+  return type === RATE_LIMITS_EVENT;
+}
+
 /** Whether an event states rate limits of a provider to a client that was told those of the service: two would be taken for one. */
-export function isForeignLimit({ type }: ForeignEvent, turn: ActiveTurn): boolean {
-  return type === RATE_LIMITS_EVENT && isLimited(turn);
+export function isForeignLimit(event: ForeignEvent, turn: ActiveTurn): boolean {
+  return isLimits(event) && isLimited(turn);
 }
 
 /** The headers of a provider; without its rate limits if the client was told those of the service. */

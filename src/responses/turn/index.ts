@@ -4,6 +4,7 @@ export * from './admit.js';
 export * from './assemblers.js';
 export * from './compaction-request.js';
 export * from './context-window.js';
+export * from './counted-reasoning.js';
 export * from './entrance.js';
 export * from './event-names.js';
 export * from './event-sink.js';

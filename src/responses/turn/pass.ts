@@ -1,7 +1,7 @@
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import type { Environment } from '../../config/index.js';
-import { withoutUpstream } from '../../protocol/index.js';
+import { REASONING_INCLUDED, toRateLimitHeaders, withoutUpstream } from '../../protocol/index.js';
 import {
   askProvider,
   type Finish,
@@ -21,7 +21,8 @@ import {
 import type { Clock, Timer } from '../../time/index.js';
 import { ProviderContractError, requireText, type ResponseAssembler, toFinish } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
-import { isForeignLimit, requireForeign, withoutForeignLimits } from './beside-response.js';
+import { isForeignLimit, isLimits, requireForeign, withoutForeignLimits } from './beside-response.js';
+import type { CountedReasoning } from './counted-reasoning.js';
 import type { Delivery } from './delivery.js';
 import type { OwnPass, TurnPolicy } from './pass-policy.js';
 import type { ReasoningSealer } from './reasoning-sealer.js';
@@ -32,6 +33,9 @@ const BATCHES_PER_LOOP_TURN = 32;
 
 const FINISH_REASONS: ReadonlySet<unknown> = new Set<FinishReason>(['stop', 'length', 'content_filter']);
 
+/** For most providers, that is all. */
+const NOTHING_TOLD = { events: [], isWhole: true };
+
 /** The dependencies that the passes of a turn share. */
 export interface PassDependencies {
   readonly turn: ActiveTurn;
@@ -41,8 +45,9 @@ export interface PassDependencies {
   /** Null for a client that needs no sealed reasoning. */
   readonly sealer: ReasoningSealer | null;
   readonly observers: TurnObservers;
+  readonly reasoning: CountedReasoning;
   readonly clock: Clock;
-  readonly limits: Pick<Environment, 'MODEL_IDLE_TIMEOUT_MS' | 'MODEL_ACCEPT_TIMEOUT_MS'>;
+  readonly limits: Pick<Environment, 'MODEL_IDLE_TIMEOUT_MS' | 'MODEL_ACCEPT_TIMEOUT_MS' | 'SSE_KEEPALIVE_MS'>;
 }
 
 /** One request to one model: receives the provider's events and passes them on. */
@@ -59,6 +64,14 @@ export class Pass implements ModelSink {
   private readonly backlog: ModelEvent[] = [];
   /** The reading of the keys and what then follows; null while nothing waits for them. */
   private catchingUp: Promise<void> | null = null;
+  /** What the provider has told the client before its output. */
+  private beginning: { readonly events: readonly ModelEvent[]; readonly isWhole: boolean } = NOTHING_TOLD;
+  /** What of it was passed on. */
+  private told: ReadonlySet<ModelEvent> = new Set();
+  /** Whether the stream waits only for the head of the upstream's answer. */
+  private isOverdue = false;
+  /** Whether the usage counts the reasoning of earlier turns. */
+  private countsReasoning = false;
   private batches = 0;
   /** Number of pending writes: a client that is behind must not count as a silent model. */
   private held = 0;
@@ -125,6 +138,7 @@ export class Pass implements ModelSink {
     if (batch.length === 0) return undefined;
     this.dependencies.turn.heard(this.dependencies.clock.now());
     try {
+      this.tell();
       for (const event of batch) {
         this.look(event, 0);
         if (event.type !== 'finish') continue;
@@ -137,6 +151,14 @@ export class Pass implements ModelSink {
       return undefined;
     }
     return this.catchingUp === null ? this.settle(batch.length === 1) : this.hold(this.catchingUp);
+  }
+
+  /** Takes what the provider tells before its output. It waits for the output, or for the beginning of the stream. */
+  head(events: readonly ModelEvent[], isWhole: boolean): void {
+    if (this.isClosed) return;
+    this.beginning = { events, isWhole };
+    if (this.isAccepted) this.tryTo(() => this.tell());
+    else if (this.isOverdue && isWhole) this.beginStream();
   }
 
   /** Records a request to an upstream. */
@@ -202,8 +224,17 @@ export class Pass implements ModelSink {
     const { turn, assembler, delivery } = this.dependencies;
     const characters = requireForeign(event);
     const { onEvent } = turn.client;
-    if (onEvent === undefined || isForeignLimit(event, turn) || !assembler.admit(characters)) {
+    const isForClient = !isForeignLimit(event, turn);
+    if (isForClient && onEvent === undefined && isLimits(event)) {
+      turn.client.onHeaders?.(toRateLimitHeaders(event));
+      return;
+    }
+    if (!isForClient || onEvent === undefined || !assembler.admit(characters)) {
       turn.droppedEvents += 1;
+      return;
+    }
+    if (isLimits(event) && !this.isAccepted) {
+      onEvent(event);
       return;
     }
     // What follows `response.created` is no refusal any more, even if this batch fails.
@@ -215,6 +246,7 @@ export class Pass implements ModelSink {
   /** Records the origin of the answer, from which the next turn of the transcript may continue. */
   private readMetadata({ headers, upstreamId, provider, model }: Extract<ModelEvent, { type: 'metadata' }>): void {
     const { turn, assembler } = this.dependencies;
+    this.countsReasoning ||= headers?.[REASONING_INCLUDED] !== undefined;
     if (headers !== undefined) turn.client.onHeaders?.(withoutForeignLimits(headers, turn));
     if (provider !== undefined) turn.chose(provider);
     if (upstreamId === undefined && provider === undefined && model === undefined) return;
@@ -255,16 +287,49 @@ export class Pass implements ModelSink {
     if (this.held === 0) this.dependencies.turn.stop('timeout');
   };
 
-  /** The stream begins even if the model has not answered yet. */
+  /**
+   * The stream begins even if the model has not answered yet. It has waited for an answer whose head is still to come, which the client
+   * could not be told any more, no longer than for a sign of life.
+   */
   private readonly onPatienceOver = (): void => {
+    if (this.beginning.isWhole || this.isOverdue) {
+      this.beginStream();
+      return;
+    }
+    this.isOverdue = true;
+    const { clock, limits } = this.dependencies;
+    this.acceptance = clock.schedule(limits.SSE_KEEPALIVE_MS, this.onPatienceOver);
+  };
+
+  private beginStream(): void {
+    this.tryTo(() => this.tell());
+    if (this.isClosed) return;
     this.accept();
     // Deferred, so that other timers of the same moment, such as a keepalive, fire before anything is written.
     queueMicrotask(() => void this.hold(this.dependencies.delivery.deliver()));
-  };
+  }
+
+  /** Passes on what the provider has told, each event once. */
+  private tell(): void {
+    const { events } = this.beginning;
+    if (events.length === 0) return;
+    const { told } = this;
+    this.told = new Set(events);
+    for (const event of events) if (!told.has(event)) this.look(event, 0);
+  }
+
+  private tryTo(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
 
   private noteFirstEvent(): void {
-    const { turn, clock, observers } = this.dependencies;
+    const { turn, clock, observers, reasoning } = this.dependencies;
     turn.firstEventAt = clock.now();
+    if (!this.isOwn) reasoning.note(turn.ending.provider ?? '', this.countsReasoning);
     // An earlier attempt has reported it.
     if (turn.run?.isResumed === true) return;
     const provider = turn.ending.provider ?? '';

@@ -10,6 +10,7 @@ import { Clock } from '../../time/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
 import type { ActiveTurn } from './active-turn.js';
 import { Assemblers } from './assemblers.js';
+import { CountedReasoning } from './counted-reasoning.js';
 import { Delivery } from './delivery.js';
 import type { EventSink } from './event-sink.js';
 import { TurnFailures } from './failures.js';
@@ -52,6 +53,7 @@ export class Passes {
     private readonly failures: TurnFailures,
     private readonly assemblers: Assemblers,
     private readonly seals: Seals,
+    private readonly reasoning: CountedReasoning,
     private readonly clock: Clock,
     private readonly environment: Environment,
   ) {}
@@ -70,7 +72,7 @@ export class Passes {
     turn.outlet = delivery;
     if (!turn.admitted.generate) return this.warmUp(turn, resolved, assembler, delivery);
 
-    const { clock, observers, environment: limits } = this;
+    const { clock, observers, reasoning, environment: limits } = this;
     const { route } = resolved;
     let course = beginningOf(resolved);
     let outcome: Outcome;
@@ -78,7 +80,8 @@ export class Passes {
     let asked: Turn | null = null;
     let policies = this.policies.begin(course.question);
     const sealer = ReasoningSealer.of(turn.admitted, this.seals);
-    let dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, observers, clock, limits };
+    const shared = { observers, reasoning, clock, limits };
+    let dependencies: PassDependencies = { turn, assembler, delivery, policies, sealer, ...shared };
     let repeats = 0;
     const canLookAhead = policies.some((policy) => policy.ahead !== undefined);
     let pass = new Pass(dependencies, turn.run !== null);

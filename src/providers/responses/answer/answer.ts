@@ -17,6 +17,8 @@ export interface AnswerOptions {
   readonly transport: 'sse' | 'websocket';
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** The state that the upstream gave in an earlier attempt of this turn: only the first one counts. */
+  readonly turnState?: string | null;
 }
 
 /** Reads an event of a type into an answer. */
@@ -39,21 +41,23 @@ export class Answer {
   isOver = false;
   failure: UpstreamError | null = null;
   responseId: string | null = null;
-  turnState: string | null = null;
+  turnState: string | null;
   isContinuable = false;
   /** Whether the upstream may have an item that `items` does not have. */
   hasLostItem = false;
   private hasLostCall = false;
   private events: ModelEvent[] = [];
-  /** Of the events before the first output. */
-  private characters = 0;
+  /** Of the events before the first output, whether taken or not. */
+  private readonly before = { events: 0, characters: 0 };
   /** The token counts so far. */
   private used: Usage | null = null;
 
   constructor(
     readonly options: AnswerOptions,
     private readonly statistics: Statistics,
-  ) {}
+  ) {
+    this.turnState = options.turnState ?? null;
+  }
 
   /** Adds an event of the output. */
   write(event: ModelEvent): void {
@@ -65,9 +69,11 @@ export class Answer {
   note(event: ModelEvent): void {
     this.events.push(event);
     if (this.hasOutput) return;
+    const { before } = this;
     const { events, characters } = MOST_BEFORE_OUTPUT;
-    this.characters += jsonLength(event, { limit: characters });
-    this.hasOutput = this.events.length > events || this.characters > characters;
+    before.events += 1;
+    before.characters += jsonLength(event, { limit: characters });
+    this.hasOutput = before.events > events || before.characters > characters;
   }
 
   /** Notes token counts. Those of a later event take the place of the earlier ones: noted is what they add to them. */

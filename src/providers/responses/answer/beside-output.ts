@@ -1,3 +1,4 @@
+import { RATE_LIMITS_EVENT } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { ForeignEvent } from '../../model-event.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
@@ -55,7 +56,7 @@ export const BESIDE_OUTPUT: Readonly<Record<string, Handler>> = {
   'response.created': created,
   'response.metadata': metadata,
   'codex.response.metadata': metadata,
-  'codex.rate_limits': tell,
+  [RATE_LIMITS_EVENT]: tell,
   // They keep the connection alive, and that is done.
   keepalive: ignored,
   ping: ignored,

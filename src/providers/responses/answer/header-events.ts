@@ -1,4 +1,4 @@
-import { rateLimitFamilyOf } from '../../../protocol/index.js';
+import { MODELS_ETAG, rateLimitFamilyOf, REASONING_INCLUDED } from '../../../protocol/index.js';
 import type { ModelEvent } from '../../model-event.js';
 import { quotesSecret } from '../../redact.js';
 import { firstValue } from '../../upstream-errors/index.js';
@@ -13,9 +13,6 @@ export interface HeaderEvent {
   /** The headers that say so, for our client. */
   readonly headers: Readonly<Record<string, string>>;
 }
-
-const MODELS_ETAG = 'x-models-etag';
-const REASONING_INCLUDED = 'x-reasoning-included';
 
 /** The events of an answer's headers, in the specified order: rate limits, models etag, reasoning included. */
 export function readHeaderEvents(headers: UpstreamHeaders): readonly HeaderEvent[] {
@@ -36,6 +33,14 @@ export function toMetadata(
   const headers = events.flatMap((event) => Object.entries(event.headers));
   const safe = headers.filter(([name, value]) => !quotesSecret(`${name}: ${value}`, secrets));
   return { type: 'metadata', headers: Object.fromEntries(safe) };
+}
+
+/** What the headers of an answer say, as headers for our client; those that quote a secret are left out. */
+export function readSafeHeaders(
+  headers: UpstreamHeaders,
+  secrets: readonly string[],
+): Readonly<Record<string, string>> {
+  return toMetadata(readHeaderEvents(headers), secrets).headers ?? {};
 }
 
 /** One event per family, in the order of the headers. */

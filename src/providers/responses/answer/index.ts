@@ -1,2 +1,3 @@
+export * from './answer-beginning.js';
 export * from './answer-reader.js';
 export * from './header-events.js';
