@@ -57,9 +57,13 @@ describe('errors of an upstream', () => {
       },
     );
 
-    it('tell of rate limits', async () => {
-      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error: 'rateLimit' } } });
-      expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded' } });
+    it.each<[error: ErrorFrame, seconds: number]>([
+      ['rateLimit', 1],
+      ['rateLimitWithDelay', 64],
+    ])('tell of rate limits, and when they are over, where Codex reads it: %s', async (error, seconds) => {
+      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
+      const message = `Rate limit of the model reached. Please try again in ${seconds} s.`;
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded', message } });
     });
 
     it('tell of images that only the model finds out to be none', async () => {

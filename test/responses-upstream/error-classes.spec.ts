@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { useFreshService } from '../support/describe-service.js';
 import { ask } from '../support/responses-upstream/ask.js';
 import { message } from '../support/responses-upstream/items.js';
-import { answering, failing, preceded, refusing } from '../support/responses-upstream/reply.js';
+import { answering, changing, failing, preceded, refusing } from '../support/responses-upstream/reply.js';
 import { MODEL } from '../support/responses-upstream/start-responses-service.js';
 import { startTimedService } from '../support/responses-upstream/start-timed-service.js';
 import { textOf } from '../support/say.js';
@@ -61,6 +61,26 @@ describe.each<[profile: string, entry: object, fatal: readonly string[], retryab
     service.upstream.respond(failing({ code, message: 'Hm.' }));
     expect(textOf((await ask(service)).response)).toBe('ok');
     expect(service.upstream.calls).toHaveLength(2);
+  });
+});
+
+describe.each([
+  ['SSE', SSE],
+  ['a WebSocket', WEBSOCKET],
+] as const)('§6 a rate limit behind output, over %s', (_, entry) => {
+  const service = useFreshService(() => startTimedService({ entry: { ...entry } }));
+
+  it.each([
+    ['Please try again in 1m3.5s.', {}],
+    ['Slow down.', { headers: { 'retry-after': '64' } }],
+  ])('is over when the upstream says, which Codex reads in the message: %s', async (words, members) => {
+    const error = { code: 'rate_limit_exceeded', message: words, ...members };
+    const failed = { type: 'response.failed', response: { error } };
+    service.upstream.respond(changing([message('Hello')], (events) => [...events.slice(0, 5), failed]));
+    expect((await ask(service)).response).toMatchObject({
+      status: 'failed',
+      error: { code: 'rate_limit_exceeded', message: 'Rate limit of the model reached. Please try again in 64 s.' },
+    });
   });
 });
 

@@ -119,7 +119,7 @@ describe.each([
     short.upstream.respond(failing({ code: 'rate_limit_exceeded', message: 'Please try again in 30s.' }));
     const { status, headers, body } = await short.api.post('responses', TURN);
     expect([status, body]).toMatchObject([429, { error: { code: 'rate_limit_exceeded' } }]);
-    expect(headers.get('retry-after')).toBe('30');
+    expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['30', null]);
     expect(short.clock.take()).toEqual([]);
   });
 

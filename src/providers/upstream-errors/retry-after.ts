@@ -17,6 +17,17 @@ export function readRetryAfter(headers: Headers, now: number): number | undefine
   return asked === undefined ? undefined : Math.min(asked, LONGEST_MS);
 }
 
+/** A delay in the text of an error: `Please try again in 1.2s`, `300ms`, `2 seconds`, `1m3.5s`. */
+const ADVICE = /try again in\s*(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(\d{1,9}(?:\.\d{1,9})?)\s*(ms|seconds?|s)\b/i;
+
+/** The delay in the text of an error, ms, at most a day. */
+export function readAdvice(message: string): number | undefined {
+  const [, hours = 0, minutes = 0, amount, unit] = ADVICE.exec(message) ?? [];
+  if (amount === undefined) return undefined;
+  const minutesMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return Math.min(minutesMs + Number(amount) * (unit?.toLowerCase() === 'ms' ? 1 : 1000), LONGEST_MS);
+}
+
 function toNumber(text: string): number | undefined {
   return /^\s*\d+(?:\.\d+)?\s*$/.test(text) ? Number(text) : undefined;
 }

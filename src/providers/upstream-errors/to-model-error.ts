@@ -3,6 +3,7 @@ import { ModelError, type ModelErrorOptions } from '../model-error.js';
 import { quotesSecret } from '../redact.js';
 import { scrub } from '../scrub.js';
 import type { UpstreamFailure } from './error-body.js';
+import { readAdvice } from './retry-after.js';
 
 /** What an error for the client depends on besides the failure. */
 export interface FailureContext {
@@ -76,14 +77,19 @@ export function serverError(message: string, cause: unknown, options: ModelError
   return new ModelError('server_error', message, { status: 500, cause, ...options });
 }
 
-function rateLimit({ code, type }: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
+function rateLimit({ code, type, message: words }: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
   const quota = [code, type].find(isQuotaCode);
   if (quota != null) {
     const message = 'You exceeded your current quota.';
     return new ModelError(quota, message, { status: 429, type: 'insufficient_quota', retry: 'other', cause });
   }
   const message = 'Rate limit of the model reached. Please retry your request.';
-  return new ModelError('rate_limit_exceeded', message, { status: 429, ...delaysOf(context), cause });
+  const retryAfterMs = context.retryAfterMs ?? readAdvice(words);
+  return new ModelError('rate_limit_exceeded', message, {
+    status: 429,
+    ...delaysOf({ ...context, retryAfterMs }),
+    cause,
+  });
 }
 
 function delaysOf({ retryAfterMs }: FailureContext): ModelErrorOptions {

@@ -19,6 +19,9 @@ export const ERROR_FRAMES = {
       '"error":{"code":502,"message":"The engine fell over."},' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"error"}]}',
   ],
+  rateLimitWithDelay: [
+    'data: {"error":{"message":"Slow down. Please try again in 1m3.5s.","type":"rate_limit_error","code":429}}',
+  ],
   rateLimit: ['data: {"error":{"message":"Slow down.","type":"rate_limit_error","code":429}}'],
   contextLength: [
     'data: {"error":{"message":"The prompt is too long.","type":"invalid_request_error","code":"context_length_exceeded"}}',

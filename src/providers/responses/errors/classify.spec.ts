@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 
+import { readAdvice } from '../../upstream-errors/index.js';
 import { type Profile, PROFILES } from '../profile.js';
 import { AnswerRefusedError } from '../transport/index.js';
 import { classifyFailed, classifyFrame, classifyHandshake, classifyHttp } from './classify.js';
-import { readAdvice } from './delays.js';
 
 const NOW = 1_800_000_000_000;
 const NOVEMBER = { profile: PROFILES['codex-2026-11'], now: NOW };
@@ -91,6 +91,9 @@ describe('the delay in a text', () => {
     ['try again in 2 seconds', 2000],
     ['try again in 1 second', 1000],
     ['try again in 5s, or later', 5000],
+    ['try again in 1m3.5s.', 63_500],
+    ['try again in 6m0s', 360_000],
+    ['try again in 1h2m3s', 3_723_000],
     ['try again in 99999999s', 86_400_000],
     ['try again in 1m', undefined],
     ['try again later', undefined],

@@ -1,4 +1,4 @@
-import { readRetryAfter } from '../../upstream-errors/index.js';
+import { readAdvice, readRetryAfter } from '../../upstream-errors/index.js';
 import type { Profile } from '../profile.js';
 import type { UpstreamHeaders } from '../transport/index.js';
 
@@ -22,19 +22,6 @@ export interface DelaySources {
   readonly headers?: UpstreamHeaders;
   readonly code: string | null;
   readonly message: string;
-}
-
-/** A delay in the text of an error: `Please try again in 1.2s`, `300ms`, `2 seconds`. */
-const ADVICE = /try again in\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|seconds?|s)\b/i;
-
-/** Upper bound of a delay, as of those in headers: 24 hours. */
-const LONGEST_MS = 24 * 60 * 60 * 1000;
-
-/** The delay in the text of an error, ms, at most a day. */
-export function readAdvice(message: string): number | undefined {
-  const [, amount, unit] = ADVICE.exec(message) ?? [];
-  if (amount === undefined) return undefined;
-  return Math.min(Number(amount) * (unit?.toLowerCase() === 'ms' ? 1 : 1000), LONGEST_MS);
 }
 
 /**

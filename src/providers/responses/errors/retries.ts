@@ -20,7 +20,7 @@ export interface Repetition {
  * stream `streamMaxRetries` times, all of it within one budget of time from the first failure.
  */
 export class Retries {
-  /** Whether the request was repeated, or a repetition did not fit into the budget: then clients must not repeat it at once. */
+  /** Whether the request was repeated: then clients must not repeat it too. */
   hasTried = false;
   private requests = 0;
   private streams = 0;
@@ -39,12 +39,12 @@ export class Retries {
     const { retryAt, isRequestLevel = false } = error.options;
     const isRequest = isRequestLevel && this.requests < requestMaxRetries;
     if (!isRequest && this.streams >= streamMaxRetries) return null;
-    this.hasTried = true;
     const number = isRequest ? (this.requests += 1) : (this.streams += 1);
     if (!isRequest) this.requests = 0;
     const pauseMs =
       retryAt === undefined ? backoff(number, this.random.next()) : Math.max(0, retryAt - this.clock.now());
     if (!this.allows(pauseMs)) return null;
+    this.hasTried = true;
     return { pauseMs, number: isRequest ? null : number, most: isRequest ? requestMaxRetries : streamMaxRetries };
   }
 
