@@ -1,4 +1,5 @@
 export * from './count-route.js';
+export * from './begins-json.js';
 export * from './event-stream.js';
 export * from './exchange-timer.js';
 export * from './read-text.js';

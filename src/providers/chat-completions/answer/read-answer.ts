@@ -1,5 +1,5 @@
 import type { ModelSink } from '../../model-sink.js';
-import { TextCollector, type UpstreamAnswer } from '../../upstream-http/index.js';
+import { beginsJson, TextCollector, type UpstreamAnswer } from '../../upstream-http/index.js';
 import { serverError } from '../../upstream-errors/index.js';
 import type { AnswerReader } from './answer-reader.js';
 import { ChunkStream } from './chunk-stream.js';
@@ -7,10 +7,6 @@ import { parseChunk, UNREADABLE } from './parse-chunk.js';
 
 /** Size of a completion that is not streamed, bytes. */
 const LONGEST_COMPLETION = 64 * 1024 * 1024;
-
-const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
-const BRACE = 0x7b;
-const BRACKET = 0x5b;
 
 /**
  * Reads an answer to its end. Chunks of a stream are written into the sink as they arrive; the events of a completion that is not
@@ -50,13 +46,4 @@ function refuseEncoding(answer: UpstreamAnswer): void {
   if (encoding === null) return;
   answer.abort();
   throw serverError(UNREADABLE, new Error(`the answer is encoded as ${encoding}`), { retry: 'other' });
-}
-
-/**
- * Whether a body is a JSON document rather than an event stream, judged by its first character because `content-type` is not
- * reliable. Undefined if there is only whitespace.
- */
-function beginsJson(piece: Uint8Array): boolean | undefined {
-  const first = piece.find((byte) => !BLANKS.has(byte));
-  return first === undefined ? undefined : first === BRACE || first === BRACKET;
 }
