@@ -291,6 +291,8 @@ describe('an assembler that goes on from a log', () => {
       fc.property(steps, (all) => {
         const { log, states } = runUncut(all);
         for (let cut = 0; cut <= log.length; cut++) {
+          // A delta and the half character that waits behind it belong together: a pass that was cut between them is left out.
+          if (log[cut]?.note?.type === 'half') continue;
           const before = log.slice(0, cut);
           const assembler = assemble(fold(before));
           const [last, next] = [before.at(-1)?.step ?? -1, log[cut]?.step];
