@@ -6,7 +6,7 @@ import { ModelError, type ModelEvent } from '../../src/index.js';
 import { Seals } from '../../src/seals/index.js';
 import { StoreUnavailableError } from '../../src/state/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { longText, say, seenIn, TRIGGER } from '../support/compaction.js';
+import { longText, outline, say, seenIn, TRIGGER } from '../support/compaction.js';
 import { useService } from '../support/describe-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
@@ -33,7 +33,10 @@ describe('protocol §1.1: POST /responses/compact', () => {
       id: expect.stringMatching(/^resp_/),
       object: 'response.compaction',
       created_at: expect.any(Number),
-      output: [{ type: 'compaction', id: expect.stringMatching(/^cmp_/), encrypted_content: expect.any(String) }],
+      output: [
+        { type: 'message', role: 'user', id: expect.stringMatching(/^msg_/), content: [{ text: 'first' }] },
+        { type: 'compaction', id: expect.stringMatching(/^cmp_/), encrypted_content: expect.any(String) },
+      ],
       usage: { input_tokens: 30, output_tokens: 3, total_tokens: 33 },
     });
     expect(service.provider.turns[0]?.settings.instructions).toBe('Be brief.');
@@ -47,6 +50,33 @@ describe('protocol §1.1: POST /responses/compact', () => {
     const begun = ['user first', 'assistant [SUMMARY]', 'user next'];
     const continued = [...begun, 'assistant ok', 'user on'];
     expect(service.provider.turns.slice(1).map(seenIn)).toEqual([begun, begun, continued, continued]);
+  });
+
+  it('gives the messages of the user in order, with their images, however often a context is compacted', async () => {
+    const client = service.client();
+    const compact = async (items: readonly object[]): Promise<readonly object[]> =>
+      (await client.responses.compact({ model: 'm', input: items as never })).output;
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' };
+    const shown = { role: 'user', content: [{ type: 'input_text', text: 'second' }, image] };
+    const once = await compact([...input, shown]);
+    expect(outline(once as never)).toEqual(['user first', 'user second', 'compaction']);
+    expect(once[1]).toMatchObject({ content: [{ text: 'second' }, image] });
+    const twice = await compact([...once, { role: 'user', content: 'third' }]);
+    expect(outline(twice as never)).toEqual(['user first', 'user second', 'user third', 'compaction']);
+  });
+
+  it('goes on from what a trigger made, whose seal has the messages of the user', async () => {
+    const first = await service.api.create({ input: 'first' });
+    const asked = { model: 'm', previous_response_id: first.id, input: [TRIGGER] };
+    const { output } = await service.client().responses.create(asked as never);
+    expect(outline(output as never)).toEqual(['compaction']);
+    const alone = [...output, { role: 'user', content: 'second' }];
+    const { body: sent } = await service.api.post('responses/compact', { model: 'm', input: alone });
+    expect(outline(sent['output'] as never)).toEqual(['user first', 'user second', 'compaction']);
+    const next = await service.api.create({ input: 'second', previous_response_id: first.id });
+    const chained = { model: 'm', previous_response_id: next.id };
+    const { body } = await service.api.post('responses/compact', chained);
+    expect(outline(body['output'] as never)).toEqual(['user first', 'user second', 'compaction']);
   });
 
   it('takes a chain, or a string', async () => {
@@ -153,7 +183,7 @@ describe('protocol §1.1: POST /responses/compact', () => {
       await runner.run(agent, 'second', { session });
       service.provider.reply(...say('SUMMARY', 30, 3));
       await session.runCompaction({ force: true });
-      expect((await session.getItems()).map(({ type }) => type)).toEqual(['compaction']);
+      expect((await session.getItems()).map(({ type }) => type)).toEqual(['message', 'message', 'compaction']);
       await runner.run(agent, 'third', { session });
       const seen = service.provider.turns.at(-1);
       expect(seen && seenIn(seen)).toEqual(['user first', 'user second', 'assistant [SUMMARY]', 'user third']);
@@ -251,7 +281,7 @@ describe('the simulator', () => {
     expect(contexts[0]?.usage).toEqual(contexts[1]?.usage);
     const compaction = contexts[0]?.output ?? [];
     const again = await service.client().responses.compact({ model, input: compaction as never });
-    expect(again.output).toHaveLength(1);
+    expect(again.output).toHaveLength(2);
     const next = { model, input: [...compaction, { role: 'user', content: 'And Bergen?' }] as never };
     expect((await service.client().responses.create(next)).status).toBe('completed');
   });

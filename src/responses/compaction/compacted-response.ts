@@ -1,12 +1,15 @@
+import type { Transcript } from '../../context/index.js';
 import {
   ApiError,
   type CreateResponseRequest,
   ERROR_CODES,
   type ErrorCode,
   type InputItem,
+  isCompaction,
   type Item,
   type Usage,
 } from '../../protocol/index.js';
+import { isUserMessage } from '../../providers/transcripts/index.js';
 import type { CompactRequest } from '../dto/index.js';
 import type { EndedTurn } from '../turn/index.js';
 
@@ -17,7 +20,7 @@ export interface CompactedResponse {
   readonly object: 'response.compaction';
   /** Unix seconds. */
   readonly created_at: number;
-  /** The new context: one compaction item. */
+  /** The new context: the messages of the user, oldest first, and the compaction item that stands for everything. */
   readonly output: readonly Item[];
   readonly usage: Usage | null;
 }
@@ -32,10 +35,28 @@ export function toCompactionRequest({ input, ...request }: CompactRequest): Crea
 }
 
 /** The compaction that such a request has made. Throws ApiError if it has failed. */
-export function toCompactedResponse(response: EndedTurn['response']): CompactedResponse {
-  const { id, created_at, output, usage, status, error } = response;
-  if (status === 'completed') return { id, object: 'response.compaction', created_at, output, usage };
+export function toCompactedResponse({ response, transcript }: EndedTurn): CompactedResponse {
+  const { id, created_at, usage, status, error } = response;
+  const object = 'response.compaction';
+  if (status === 'completed') {
+    return { id, object, created_at, output: [...userMessagesOf(transcript), ...response.output], usage };
+  }
   const code = error?.code ?? 'server_error';
   const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'server_error';
   throw ApiError.of(known, error?.message ?? 'The context could not be compacted. Please retry your request.');
+}
+
+/** All messages of the user. What an earlier compaction was given without its messages still has those that it kept. */
+function userMessagesOf(transcript: Transcript): readonly Item[] {
+  const messages: Item[] = [];
+  for (const item of transcript.items) {
+    if (isUserMessage(item)) messages.push(item);
+    else if (isCompaction(item) && messages.length === 0) messages.push(...keptIn(item, transcript));
+  }
+  return messages;
+}
+
+function keptIn(compaction: Item, { opened }: Transcript): readonly Item[] {
+  const items = opened.get(compaction);
+  return items === undefined || typeof items === 'string' ? [] : items.filter(isUserMessage);
 }

@@ -24,7 +24,7 @@ export class CompactController {
   @Describe(() => ({
     id: 'compact',
     group: 'Responses',
-    summary: 'Replaces a long context by one item.',
+    summary: 'Replaces a long context by the messages of the user and one item.',
     body: { of: CompactRequestBody, examples: { 'A text': { model: 'gpt-5', input: 'A long story.' } } },
     headers: ['x-session-id'],
     answer: 'CompactedResponse',
@@ -44,6 +44,6 @@ export class CompactController {
     const admitted = this.responses.admit(request, caller, { headers, onlyReadsConversation: true });
     const turn = activate(admitted, reply, { transport: 'json', halfClosed: this.halfClosed });
     const ended = await this.responses.execute(turn, null);
-    return ended && toCompactedResponse(ended.response);
+    return ended && toCompactedResponse(ended);
   }
 }

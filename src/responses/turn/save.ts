@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
+import type { Transcript } from '../../context/index.js';
 import {
   estimateBytes,
   isCompactionTrigger,
@@ -21,6 +22,8 @@ export interface EndedTurn {
   readonly response: FinalResponse;
   /** The Response as JSON text without its closing brace. */
   readonly json: string;
+  /** What its model was given. */
+  readonly transcript: Transcript;
 }
 
 /** Estimated bytes of the members of a Response that the client did not send. */
@@ -48,6 +51,7 @@ export class TurnSaver {
     const terminate = (response: FinalResponse): EndedTurn => ({
       response,
       json: answer.assembler.terminate(response),
+      transcript: answer.transcript,
     });
     return andThen(saving, terminate);
   }
@@ -56,7 +60,7 @@ export class TurnSaver {
     turn: ActiveTurn,
     run: BackgroundRun,
     resolved: ResolvedTurn,
-    { assembler, outcome }: Answer,
+    { assembler, outcome, transcript }: Answer,
   ): Promise<EndedTurn> {
     const response = assembler.conclude(outcome, this.clock.nowInSeconds());
     const json = assembler.terminate(response);
@@ -72,7 +76,7 @@ export class TurnSaver {
     });
     turn.isUsageStored = usage !== undefined;
     turn.ended(response);
-    return { response, json };
+    return { response, json, transcript };
   }
 
   /**
