@@ -21,6 +21,13 @@ export function nullOr(check: Check): Check {
   };
 }
 
+/** Missing, null, or what the check says. */
+export function optional(check: Check): Check {
+  return (value, path) => {
+    if (value !== undefined && value !== null) check(value, path);
+  };
+}
+
 /** One of these texts. */
 export function oneOf(...texts: readonly string[]): Check {
   return (value, path) => require(texts.includes(value as string), path, `one of ${texts.join(', ')}`, value);

@@ -11,6 +11,8 @@ import { FLOWS, type Target } from './flows.ts';
 
 const TIMEOUT_MS = 120_000;
 
+const WIDTH = Math.max(...FLOWS.map(({ name }) => name.length));
+
 try {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -42,7 +44,7 @@ async function tryAll(target: Target): Promise<void> {
     }
     const took = `${Math.round(performance.now() - began)} ms`;
     process.stdout.write(
-      `${fault === '' ? 'pass' : 'FAIL'}  ${name.padEnd(16)} ${took.padStart(9)}  ${fault}`.trimEnd() + '\n',
+      `${fault === '' ? 'pass' : 'FAIL'}  ${name.padEnd(WIDTH)} ${took.padStart(9)}  ${fault}`.trimEnd() + '\n',
     );
   }
   process.stdout.write(`${passed} of ${FLOWS.length} passed\n`);

@@ -1,4 +1,4 @@
-import { type Check, flag, listOf, nullOr, number, object, oneOf, something, text, whole } from './check.ts';
+import { type Check, flag, listOf, nullOr, number, object, oneOf, optional, something, text, whole } from './check.ts';
 
 /** The members that Open Responses requires of each kind of item; of others only `type`. */
 const ITEMS: Readonly<Record<string, Check>> = {
@@ -7,6 +7,7 @@ const ITEMS: Readonly<Record<string, Check>> = {
     status: oneOf('in_progress', 'completed', 'incomplete'),
     role: oneOf('assistant', 'user', 'system', 'developer'),
     content: listOf(content),
+    phase: optional(oneOf('commentary', 'final_answer')),
   }),
   function_call: object({
     id: text,
@@ -67,6 +68,28 @@ export const response: Check = object({
   safety_identifier: nullOr(text),
   prompt_cache_key: nullOr(text),
 });
+
+const inItem = { item_id: text, output_index: whole };
+const inPart = { ...inItem, content_index: whole };
+
+/** The members of the events that every text has; of others only `type` and `sequence_number`. */
+const EVENTS: Readonly<Record<string, Check>> = {
+  'response.created': object({ response }),
+  'response.in_progress': object({ response }),
+  'response.output_item.added': object({ output_index: whole, item }),
+  'response.content_part.added': object({ ...inPart, part: content }),
+  'response.output_text.delta': object({ ...inPart, delta: text }),
+  'response.output_text.done': object({ ...inPart, text }),
+  'response.content_part.done': object({ ...inPart, part: content }),
+  'response.output_item.done': object({ output_index: whole, item }),
+  'response.completed': object({ response }),
+};
+
+/** An event of a stream or a socket. */
+export const event: Check = (value, path) => {
+  object({ type: text, sequence_number: whole })(value, path);
+  EVENTS[(value as { readonly type: string }).type]?.(value, path);
+};
 
 function content(value: unknown, path: string): void {
   object({ type: text })(value, path);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type OpenAI from 'openai';
 import { WebSocket } from 'ws';
 
-import { type Check, object, require, text, whole } from './check.ts';
-import { response as responseSchema } from './schemas.ts';
+import { type Check, nullOr, object, require, text, whole } from './check.ts';
+import { event } from './schemas.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ interface Frame extends Members {
 }
 
 /** What an error frame has, by the specification. */
-const errorFrame: Check = object({ type: text, status: whole, error: object({ code: text, message: text }) });
+const errorFrame: Check = object({ type: text, status: whole, error: object({ code: nullOr(text), message: text }) });
 
 /** A WebSocket of the API, on which one turn runs after the other. */
 export class Socket implements AsyncDisposable {
@@ -52,14 +52,16 @@ export class Socket implements AsyncDisposable {
   /** A turn that completes; its response. */
   async complete(body: Members): Promise<Members> {
     this.create(body);
-    for (let first = true; ; first = false) {
+    for (let first = true; ;) {
       const frame = await this.next();
       if (frame.type === 'keepalive') continue;
-      object({ type: text, sequence_number: whole })(frame, 'event');
-      if (first) require(frame.type === 'response.created', 'the first event', 'response.created', frame);
-      if ('response' in frame) responseSchema(frame['response'], `${frame.type}.response`);
       require(!/^(?:error|response\.(?:failed|incomplete))$/.test(frame.type), 'the turn', 'response.completed', frame);
+      // A server may tell something of itself before the turn.
+      if (frame.type === 'response.metadata' || frame.type.startsWith('codex.')) continue;
+      event(frame, frame.type);
+      if (first) require(frame.type === 'response.created', 'the first event', 'response.created', frame);
       if (frame.type === 'response.completed') return frame['response'] as Members;
+      first = false;
     }
   }
 

@@ -3,9 +3,19 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from '@jest/globals';
 
+import { answering, type Responder } from '../support/chat-upstream/chat-upstream.js';
+import { startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
 import { misbehave } from '../support/misbehaving-server.js';
+import { startResponsesService } from '../support/responses-upstream/start-responses-service.js';
+import { type Service, startService } from '../support/service.js';
 import { PROJECT } from '../support/shipped-files.js';
+
+interface ChatBody {
+  readonly tools?: readonly unknown[];
+  readonly tool_choice?: unknown;
+  readonly messages?: readonly { readonly role: string }[];
+}
 
 interface Run {
   readonly code: number;
@@ -66,21 +76,14 @@ describe('the commands', () => {
     expect(stderr).toContain('shows what another session said: mark-000000-');
   });
 
-  it('compliance passes', async () => {
-    const { code, stdout, stderr } = await run('compliance', service.baseURL, '--key', 'key-1');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.split('\n').filter((line) => line.startsWith('pass'))).toHaveLength(10);
-    expect(stdout).toContain('10 of 10 passed');
-  });
-
   it('compliance fails, and says where, with a server that leaves a member out', async () => {
     await using server = await misbehave(service.origin, (text) => text.replaceAll('"top_logprobs"', '"other"'));
     const { code, stdout } = await run('compliance', server.baseURL, '--key', 'key-1');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/FAIL {2}basic response .* response\.top_logprobs: expected an integer, but got nothing/);
+    expect(stdout).toMatch(/FAIL {2}basic-response .* response\.top_logprobs: expected an integer, but got nothing/);
     // Nor does it take sockets.
-    expect(stdout).toMatch(/FAIL {2}WebSocket turns /);
-    expect(stdout).toContain('1 of 10 passed');
+    expect(stdout).toMatch(/FAIL {2}websocket-continuation /);
+    expect(stdout).toContain('2 of 17 passed');
   });
 
   it.each<[command: 'sessions' | 'compliance', args: readonly string[], message: RegExp]>([
@@ -89,5 +92,44 @@ describe('the commands', () => {
     ['compliance', ['nowhere'], /^expected one URL, such as /],
   ])('%s %j is refused in one line', async (command, args, message) => {
     expect(await run(command, ...args)).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(message) });
+  });
+});
+
+describe('the flows of the public compliance suite', () => {
+  /** Calls the function of a question, and speaks otherwise. */
+  const model: Responder = (request) => {
+    const { tools, tool_choice, messages = [] } = request.body as ChatBody;
+    const calls = tools !== undefined && tool_choice !== 'none' && messages.at(-1)?.role === 'user';
+    const call = { name: 'get_weather', arguments: '{"location":"San Francisco"}' };
+    return answering(calls ? { toolCalls: [call] } : { text: 'Hello there.' })(request);
+  };
+
+  const startInFrontOfChat = async (): Promise<Service> => {
+    const service = await startChatService({ models: [{ name: 'gpt-5', provider: 'upstream' }] });
+    service.upstream.alwaysRespond(model);
+    return service;
+  };
+
+  const startInFrontOfItself = async (): Promise<Service> => {
+    const inner = await startService();
+    const entry = { base_url: inner.baseURL, supports_websockets: true };
+    const outer = await startResponsesService({ entry, models: [{ name: 'gpt-5', provider: 'upstream' }] });
+    const close = async (): Promise<void> => {
+      await outer.close();
+      await inner.close();
+    };
+    return { ...outer, close, [Symbol.asyncDispose]: close };
+  };
+
+  it.each<[behind: string, start: () => Promise<Service>]>([
+    ['the simulator', startService],
+    ['a Chat Completions server', startInFrontOfChat],
+    ['another Antiphon', startInFrontOfItself],
+  ])('all pass with %s behind the service', async (_, start) => {
+    await using service = await start();
+    const { code, stdout, stderr } = await run('compliance', service.baseURL);
+    expect(stdout.split('\n').filter((line) => line.startsWith('FAIL'))).toEqual([]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('17 of 17 passed');
   });
 });

@@ -112,7 +112,12 @@ export class ChatUpstream implements AsyncDisposable {
 
   /** As `always`, with a reply of the test's own. */
   alwaysReply(reply: Reply): this {
-    this.fallback = () => reply;
+    return this.alwaysRespond(() => reply);
+  }
+
+  /** As `alwaysReply`, of what the request says. */
+  alwaysRespond(responder: Responder): this {
+    this.fallback = responder;
     return this;
   }
 
@@ -196,7 +201,8 @@ export class ChatUpstream implements AsyncDisposable {
   }
 }
 
-function answering(answers: ChatAnswers, quirks: Quirks): Responder {
+/** Answers with the form that the request asks for. */
+export function answering(answers: ChatAnswers, quirks: Quirks = {}): Responder {
   return ({ body }) =>
     toReply(answers, quirks, {
       model: body.model ?? 'unnamed',
