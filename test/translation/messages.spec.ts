@@ -138,22 +138,6 @@ describe('messages for an upstream', () => {
     },
   );
 
-  it('leave out what says nothing to another model', async () => {
-    const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } };
-    const input = [
-      user('Hello'),
-      search,
-      { type: 'something_new', id: 'new_1', secret: 'x' },
-      assistant('Hi.'),
-      user('And?'),
-    ];
-    expect(await translation.messages({ input })).toEqual([
-      { role: 'user', content: 'Hello' },
-      { role: 'assistant', content: 'Hi.' },
-      { role: 'user', content: 'And?' },
-    ]);
-  });
-
   describe('of system and developer', () => {
     it('are all sent as system where there is no developer role', async () => {
       expect(await translation.messages(DIRECTED)).toEqual([

@@ -14,6 +14,11 @@ export class AssistantDraft {
     return this.calls.length > 0;
   }
 
+  /** Whether there is more than reasoning. */
+  get hasWords(): boolean {
+    return this.hasCalls || this.parts.length > 0;
+  }
+
   get isEmpty(): boolean {
     return !this.hasCalls && this.parts.length === 0 && this.reasoning.length === 0;
   }

@@ -3,7 +3,15 @@ import { hash } from 'node:crypto';
 import type { Item } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
-import { type HistoryCall, type HistoryOutput, readCall, readOutput, type ToolTable } from '../tools/index.js';
+import {
+  type HistoryCall,
+  type HistoryNote,
+  type HistoryOutput,
+  readCall,
+  readNote,
+  readOutput,
+  type ToolTable,
+} from '../tools/index.js';
 import { AssistantDraft } from './assistant-draft.js';
 import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
 import { refuseCompaction } from './refuse.js';
@@ -71,8 +79,7 @@ class MessageWriter {
     else if (item.type === 'agent_message') this.addAgentMessage(item);
     else if (item.type === 'compaction' || item.type === 'compaction_summary') {
       refuseCompaction();
-    }
-    // Other items add nothing: they define tools, or their result is in the surrounding messages.
+    } else this.addNote(readNote(item));
   }
 
   private addMessage({ role, content }: Item): void {
@@ -109,6 +116,14 @@ class MessageWriter {
     if (callId !== undefined && this.callIds.has(callId)) return;
     const parts = toOutputParts(output, this.capabilities);
     this.messages.push({ role: 'user', content: toContent([{ type: 'text', text: 'Output of a tool:' }, ...parts]) });
+  }
+
+  /** Tells what happened without a call, in front of the answer that follows from it. */
+  private addNote(note: HistoryNote | undefined): void {
+    if (note === undefined) return;
+    if (this.draft.hasWords) this.endAnswer();
+    const parts = toOutputParts(note.parts, this.capabilities);
+    this.messages.push({ role: 'user', content: toContent([{ type: 'text', text: note.title }, ...parts]) });
   }
 
   private endAnswer(): void {
