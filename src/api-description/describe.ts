@@ -6,7 +6,7 @@ import type { AnswerName } from './schemas/index.js';
 
 /** The groups in which documents show operations. */
 export type OperationGroup =
-  'Responses' | 'Graph' | 'Conversations' | 'Sessions' | 'Models' | 'Connections' | 'Access' | 'Usage';
+  'Responses' | 'Graph' | 'Conversations' | 'Sessions' | 'Models' | 'Prompts' | 'Connections' | 'Access' | 'Usage';
 
 /** Request headers with a meaning of their own. */
 export type RequestHeader = 'x-session-id' | 'x-response-ttl';
@@ -45,7 +45,7 @@ export interface Operation {
   /** Codes beyond those that every route has, and those of its body and query. */
   readonly errors?: readonly ErrorCode[];
   /** What a 404 without a code says is missing. */
-  readonly missing?: readonly ('Response' | 'Conversation' | 'Item' | 'Session' | 'Connection')[];
+  readonly missing?: readonly ('Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt')[];
 }
 
 const OPERATION = 'antiphon:operation';

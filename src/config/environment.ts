@@ -312,6 +312,13 @@ export class Environment {
   readonly PROVIDERS_FILE: string = '';
 
   /**
+   * YAML or JSON file of prompts that requests name with `prompt`; see docs/prompts.md. It is read again when it changes, and on SIGHUP.
+   * Empty: requests with a prompt are refused.
+   */
+  @Text()
+  readonly PROMPTS_FILE: string = '';
+
+  /**
    * File with server-sent events that answers in place of every server of the kind `responses`, for tests without a network; see
    * docs/upstreams.md. Empty: the servers answer.
    */

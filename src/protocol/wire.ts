@@ -54,6 +54,7 @@ export interface ResponseObject extends Required<
   /** Only of a response that was made in a conversation. */
   readonly conversation?: OpenAI.Response.Conversation;
   readonly image?: OpenAI.Response.Image;
+  readonly prompt?: OpenAI.ResponsePrompt;
   readonly prompt_cache_options?: OpenAI.Response['prompt_cache_options'];
 }
 
@@ -74,6 +75,7 @@ export type ResponseSettings = Pick<
   | 'parallel_tool_calls'
   | 'presence_penalty'
   | 'previous_response_id'
+  | 'prompt'
   | 'prompt_cache_key'
   | 'prompt_cache_options'
   | 'prompt_cache_retention'

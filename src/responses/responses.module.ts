@@ -16,10 +16,12 @@ import { RequestValidator } from './dto/index.js';
 import { CompactController } from './http/compact.controller.js';
 import { InputTokensController } from './http/input-tokens.controller.js';
 import { PostOnlyController } from './http/post-only.controller.js';
+import { PromptsController } from './http/prompts.controller.js';
 import { HalfClosedClients } from './http/half-closed-clients.js';
 import { ResponsesController } from './http/responses.controller.js';
 import { SseTransport } from './http/sse-transport.js';
 import { StalledClients } from './http/stalled-clients.js';
+import { Prompts } from './prompts/index.js';
 import { ResponsesService } from './responses.service.js';
 import { QueueBudget } from './socket/queue-budget.js';
 import { ResponsesGateway } from './socket/responses.gateway.js';
@@ -61,7 +63,7 @@ import {
     StateModule,
     WebhooksModule,
   ],
-  controllers: [CompactController, InputTokensController, PostOnlyController, ResponsesController],
+  controllers: [CompactController, InputTokensController, PostOnlyController, PromptsController, ResponsesController],
   providers: [
     SseTransport,
     StalledClients,
@@ -72,6 +74,7 @@ import {
     QueueBudget,
     TurnGuard,
     RequestValidator,
+    Prompts,
     ResponsesService,
     StoredResponsesService,
     BackgroundResponses,

@@ -146,7 +146,8 @@ export const ERROR_CASES: readonly ErrorCase[] = [
     code: 'unsupported_parameter',
     status: 400,
     param: 'prompt',
-    message: "Unsupported parameter: 'prompt' is not supported by this server.",
+    message:
+      "Unsupported parameter: 'prompt' is not supported by this server. Its operator can name prompts in PROMPTS_FILE.",
     provoke: ({ client }) => client.create({ input: 'Hi', prompt: { id: 'pmpt_1' } }),
   },
   {

@@ -53,6 +53,21 @@ export const ANSWER_SCHEMAS = {
     responses: { ...INTEGER, description: 'The number of shared responses.' },
   }),
   DeletedSession: deleted('session'),
+  Prompt: object({
+    id: TEXT,
+    object: oneOf('prompt'),
+    default_version: TEXT,
+    versions: listOf(
+      object({
+        version: TEXT,
+        instructions: nullable(TEXT),
+        input: listOf({ type: 'object' }),
+        settings: { type: 'object', description: 'Members of the request that it brings.' },
+        variables: listOf(TEXT),
+      }),
+    ),
+  }),
+  PromptList: pageOf('Prompt'),
   Model: object({ id: TEXT, object: oneOf('model'), created: SECONDS, owned_by: TEXT }),
   ModelList: object({
     object: oneOf('list'),

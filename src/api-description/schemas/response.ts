@@ -82,6 +82,7 @@ export const RESPONSE_SCHEMAS = {
     {
       conversation: nullable(object({ id: TEXT })),
       image: nullable(OBJECT),
+      prompt: nullable(OBJECT),
       prompt_cache_options: nullable(ANY),
       output_text: { ...TEXT, description: 'The text of all messages. In JSON answers only, not in events.' },
     },

@@ -18,11 +18,12 @@ import { INCLUDABLES } from './includable.js';
 import { input } from './input-item.js';
 import { metadata } from './metadata.js';
 import { responseId } from './prefixed-id.js';
+import { PromptBody } from './prompt.js';
 import { TextConfig } from './text-config.js';
 import { toolChoice } from './tool-choice.js';
 import { tool } from './tools.js';
 import { AccessPrograms, ImageConfig, PromptCacheOptions, ReasoningConfig, StreamOptions } from './tuning.js';
-import { Moderation, MultiAgent, NamedById } from './unbuilt-features.js';
+import { Moderation, MultiAgent } from './unbuilt-features.js';
 
 /** The only required member. A separate class, because its violations are reported first. */
 export class ModelMember {
@@ -174,8 +175,8 @@ export class CreateRequestBody extends ModelMember {
   readonly conversation?: string | { readonly id: string } | null;
 
   @IsOptional()
-  @Satisfies(nested(NamedById))
-  readonly prompt?: NamedById | null;
+  @Satisfies(nested(PromptBody))
+  readonly prompt?: PromptBody | null;
 
   @IsOptional()
   @Satisfies(nested(AccessPrograms))

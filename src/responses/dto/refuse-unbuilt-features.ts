@@ -5,7 +5,6 @@ const PREWARM = 'prompt_cache_options.prewarm';
 
 /** Unsupported features: ignoring them would change the meaning of the request (docs/decisions/2026-11-21-protocol-choices.md). */
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
-  { param: 'prompt', isUsed: ({ prompt }) => prompt != null },
   { param: 'moderation', isUsed: ({ moderation }) => moderation != null },
   { param: 'multi_agent', isUsed: ({ multi_agent }) => multi_agent?.enabled === true },
   {

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 
+import type { Caller } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
 import { UnknownFields } from '../../http/index.js';
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
+import { type FilledPrompt, type PromptReference, Prompts, withInput, withSettings } from '../prompts/prompts.js';
 import { type CompactRequest, validateCompactRequest } from './compact-request-body.js';
+import { checkPrompt } from './prompt.js';
 import {
   type CreateEvent,
   type CreateOptions,
@@ -29,24 +32,32 @@ export class RequestValidator {
     private readonly environment: Environment,
     private readonly unknownFields: UnknownFields,
     private readonly providers: ProviderRegistry,
+    private readonly prompts: Prompts,
   ) {}
 
-  /** The body of `POST /responses`, the same object. Throws ApiError 400 for the first violation. */
-  checkRequest(body: unknown): CreateResponseRequest {
+  /** The body of `POST /responses`, the same object unless it names a prompt. Throws ApiError 400 for the first violation. */
+  checkRequest(body: unknown, caller: Caller): CreateResponseRequest {
     this.limitSize(body);
-    return validateCreateRequest(body, this.options());
+    const prompt = this.promptOf(body, caller);
+    if (prompt === null) return validateCreateRequest(body, this.options());
+    return withInput(validateCreateRequest(prompt.body, this.options()), prompt.filled);
   }
 
   /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */
-  checkEvent(body: unknown): CreateEvent {
+  checkEvent(body: unknown, caller: Caller): CreateEvent {
     this.limitSize(body);
-    return validateCreateEvent(body, this.options());
+    const prompt = this.promptOf(body, caller);
+    if (prompt === null) return validateCreateEvent(body, this.options());
+    const event = validateCreateEvent(prompt.body, this.options());
+    return { ...event, request: withInput(event.request, prompt.filled) };
   }
 
   /** The members of a body of `POST /responses/input_tokens` that count. Throws ApiError 400 for the first violation. */
-  checkCount(body: unknown): CreateResponseRequest {
+  checkCount(body: unknown, caller: Caller): CreateResponseRequest {
     this.limitSize(body);
-    return validateInputTokensRequest(body, this.options());
+    const prompt = this.promptOf(body, caller);
+    if (prompt === null) return validateInputTokensRequest(body, this.options());
+    return withInput(validateInputTokensRequest(prompt.body, this.options()), prompt.filled);
   }
 
   /** The body of `POST /responses/compact`, the same object. Throws ApiError 400 for the first violation. */
@@ -69,6 +80,17 @@ export class RequestValidator {
       const message = `Invalid request: too many properties. Expected an object with at most ${MOST_MEMBERS} properties, but got an object with ${members} properties instead.`;
       throw ApiError.of('object_above_max_properties', message);
     }
+  }
+
+  /** What the prompt of a body brings, and the body with its settings; null for a body without a prompt. */
+  private promptOf(
+    body: unknown,
+    { tenant }: Caller,
+  ): { readonly body: Record<string, unknown>; readonly filled: FilledPrompt } | null {
+    if (!isObject(body) || body.prompt == null) return null;
+    checkPrompt(body, this.unknownFields.options());
+    const filled = this.prompts.fill(body.prompt as PromptReference, tenant);
+    return { body: withSettings(body, filled), filled };
   }
 
   private options(): CreateOptions {

@@ -130,7 +130,6 @@ describe('unknown parameters', () => {
 
 describe('features that are not built yet', () => {
   it.each<[object, string]>([
-    [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
     [{ moderation: { model: 'omni' } }, 'moderation'],
     [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
   ])('%j is unsupported', (members, param) => {

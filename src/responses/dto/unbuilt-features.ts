@@ -6,12 +6,6 @@ export class Moderation {
   readonly model!: string;
 }
 
-/** `prompt` (protocol §2). */
-export class NamedById {
-  @IsString()
-  readonly id!: string;
-}
-
 /** `multi_agent` (protocol §2). */
 export class MultiAgent {
   @IsOptional()

@@ -48,7 +48,7 @@ export class InputTokensController {
     @Headers() headers: Readonly<Record<string, unknown>>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CountedInput | undefined> {
-    const admitted = this.responses.admit(this.validator.checkCount(body), caller, { headers });
+    const admitted = this.responses.admit(this.validator.checkCount(body, caller), caller, { headers });
     const turn = activate(admitted, reply, { transport: 'json', halfClosed: this.halfClosed });
     const tokens = await this.responses.countInput(turn);
     return tokens === undefined ? undefined : { object: 'response.input_tokens', input_tokens: tokens };

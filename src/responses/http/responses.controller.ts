@@ -80,7 +80,7 @@ export class ResponsesController {
     @Headers() headers: Parameters,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const request = this.validator.checkRequest(body);
+    const request = this.validator.checkRequest(body, caller);
     const transport = request.stream === true ? 'sse' : 'json';
     const obfuscate = request.stream_options?.include_obfuscation !== false;
     const admitted = this.responses.admit(request, caller, { headers });

@@ -48,7 +48,7 @@ export class ResponsesGateway implements OnGatewayInit {
   }
 
   private runRequest(turn: SocketTurn, body: Readonly<Record<string, unknown>>): Promise<void> {
-    const { request, generate, sessionId } = this.validator.checkEvent(body);
+    const { request, generate, sessionId } = this.validator.checkEvent(body, turn.caller);
     turn.rememberRequest();
     const { headers } = turn.handler.connection;
     const { WS_SESSION_LOCK: locksSession } = this.environment;

@@ -38,6 +38,7 @@ export function resolveSettings(request: CreateResponseRequest, defaultEffort: s
     // Echoed only when the request has them.
     ...(request.conversation == null ? {} : { conversation: toConversation(request.conversation) }),
     ...(request.image == null ? {} : { image: request.image as ResponseSettings['image'] }),
+    ...(request.prompt == null ? {} : { prompt: request.prompt }),
     ...(request.prompt_cache_options == null
       ? {}
       : { prompt_cache_options: request.prompt_cache_options as ResponseSettings['prompt_cache_options'] }),

@@ -1,0 +1,2 @@
+export * from './prompts.js';
+export type { Prompt, PromptVersion } from './prompts-file.js';

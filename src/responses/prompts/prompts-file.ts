@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises';
+
+import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
+import { ApiError, type CreateResponseRequest, type InputItem } from '../../protocol/index.js';
+import { isObject } from '../../validation/index.js';
+import { validateCreateRequest } from '../dto/validate-create-request.js';
+
+/** A version of a prompt. */
+export interface PromptVersion {
+  readonly version: string;
+  /** Text with variables, such as `{{city}}`; null without one. */
+  readonly instructions: string | null;
+  /** Messages in front of the request's input, with variables. */
+  readonly input: readonly InputItem[];
+  /** Members of the request that it brings. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Names of its variables, in the order of their first use. */
+  readonly variables: readonly string[];
+}
+
+/** An entry of PROMPTS_FILE. */
+export interface Prompt {
+  readonly id: string;
+  /** Who may use it; undefined for everybody. */
+  readonly tenants: readonly string[] | undefined;
+  /** The version of requests that name none. */
+  readonly defaultVersion: string;
+  /** At least one, in the order of the file. */
+  readonly versions: readonly PromptVersion[];
+}
+
+/** The file as it is written. */
+interface PromptsFile {
+  readonly prompts: readonly {
+    readonly id: string;
+    readonly tenants?: readonly string[];
+    readonly default_version?: string | number;
+    readonly versions: readonly {
+      readonly version: string | number;
+      readonly instructions?: string;
+      readonly input?: string | readonly InputItem[];
+      readonly [setting: string]: unknown;
+    }[];
+  }[];
+}
+
+/** Members of a request that a prompt may bring, besides instructions and input. */
+const SETTINGS: readonly (keyof CreateResponseRequest)[] = [
+  'context_management',
+  'frequency_penalty',
+  'include',
+  'max_output_tokens',
+  'max_tool_calls',
+  'metadata',
+  'model',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'reasoning',
+  'service_tier',
+  'temperature',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+];
+
+const NAME = { type: 'string', minLength: 1, maxLength: 128 };
+const VERSION = { anyOf: [NAME, { type: 'integer' }] };
+
+const SCHEMA = {
+  type: 'object',
+  required: ['prompts'],
+  additionalProperties: false,
+  properties: {
+    prompts: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['id', 'versions'],
+        additionalProperties: false,
+        properties: {
+          id: NAME,
+          tenants: { type: 'array', items: NAME, minItems: 1 },
+          default_version: VERSION,
+          versions: {
+            type: 'array',
+            minItems: 1,
+            items: {
+              type: 'object',
+              required: ['version'],
+              additionalProperties: false,
+              properties: {
+                version: VERSION,
+                instructions: { type: 'string' },
+                input: { type: ['string', 'array'] },
+                ...Object.fromEntries(SETTINGS.map((name) => [name, {}])),
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+};
+
+/** What a text says in place of a variable. */
+export const VARIABLE = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;
+
+/** Reads and validates PROMPTS_FILE. Throws EnvironmentError, which names the place of the fault. */
+export async function readPromptsFile(path: string): Promise<ReadonlyMap<string, Prompt>> {
+  try {
+    const value = await parseDataFile(path, await readFile(path, 'utf8'));
+    const { prompts } = await requireSchema<PromptsFile>(value ?? {}, SCHEMA);
+    const found = new Map<string, Prompt>();
+    for (const [index, entry] of prompts.entries()) {
+      const place = `prompts[${index}]`;
+      if (found.has(entry.id)) throw new Error(`${place}.id is a duplicate`);
+      found.set(entry.id, toPrompt(entry, place));
+    }
+    return found;
+  } catch (error) {
+    throw new EnvironmentError([`PROMPTS_FILE: ${path}: ${firstLineOf(error)}.`]);
+  }
+}
+
+function toPrompt(entry: PromptsFile['prompts'][number], place: string): Prompt {
+  const versions = entry.versions.map((version, index) => toVersion(version, `${place}.versions[${index}]`));
+  const names = versions.map(({ version }) => version);
+  const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (twice !== -1) throw new Error(`${place}.versions[${twice}].version is a duplicate`);
+  const defaultVersion = String(entry.default_version ?? names.at(-1));
+  if (!names.includes(defaultVersion)) throw new Error(`${place}.default_version is none of its versions`);
+  return { id: entry.id, tenants: entry.tenants, defaultVersion, versions };
+}
+
+function toVersion(entry: PromptsFile['prompts'][number]['versions'][number], place: string): PromptVersion {
+  const { version, instructions = null, input = [], ...settings } = entry;
+  const items: readonly InputItem[] =
+    typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  try {
+    // As the request of a client, which adds what the prompt leaves out.
+    const rest = { model: 'any', instructions, ...settings };
+    validateCreateRequest({ ...rest, input: items.length === 0 ? 'JSON' : items }, { unknownParameters: 'reject' });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw new Error(`${place}${error.param === null ? '' : `.${error.param}`}: ${error.message}`, { cause: error });
+  }
+  const variables = [...new Set([...textsIn([instructions, items])].flatMap(variablesIn))];
+  return { version: String(version), instructions, input: items, settings, variables };
+}
+
+function variablesIn(text: string): readonly string[] {
+  return [...text.matchAll(VARIABLE)].map(([, name = '']) => name);
+}
+
+/** All texts in a value, which a variable may stand in. */
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value;
+  else if (Array.isArray(value)) for (const element of value) yield* textsIn(element);
+  else if (isObject(value)) for (const member of Object.values(value)) yield* textsIn(member);
+}

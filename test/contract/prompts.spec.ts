@@ -1,0 +1,230 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { BadRequestError } from 'openai';
+
+import type { Turn } from '../../src/providers/index.js';
+import { ScriptedProvider } from '../../src/testing/index.js';
+import { type Service, startService } from '../support/service.js';
+import { SocketClient } from '../support/socket-client.js';
+
+const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' } as const;
+
+const FILE = `
+prompts:
+  - id: pmpt_shop
+    versions:
+      - version: 1
+        model: scripted
+        instructions: You help customers of {{shop}}.
+        temperature: 0.2
+      - version: "2"
+        model: scripted
+        instructions: Greet customers of {{ shop }} in {{tongue}}.
+        input:
+          - { role: user, content: "I bought {{thing}} at {{shop}}. See?" }
+          - role: user
+            content: [{ type: input_text, text: "{{thing}}" }]
+    default_version: 1
+  - id: pmpt_red
+    tenants: [red]
+    versions: [{ version: a, model: scripted, input: Say hello. }]
+`;
+
+let folder: string;
+let path: string;
+let service: Service;
+let provider: ScriptedProvider;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'antiphon-prompts-'));
+  path = join(folder, 'prompts.yaml');
+  await writeFile(path, FILE);
+  const environment = { PROMPTS_FILE: path, API_KEYS: 'red:red-key,blue:blue-key' };
+  service = await startService({ environment, providers: [ScriptedProvider] });
+  provider = service.app.get(ScriptedProvider);
+});
+
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+beforeEach(() => {
+  provider.turns.length = 0;
+});
+
+const client = (tenant = 'red'): ReturnType<Service['client']> => service.client({ apiKey: `${tenant}-key` });
+
+const SHOP = { id: 'pmpt_shop', variables: { shop: 'Bean' } };
+
+function lastTurn(): Turn {
+  const turn = provider.turns.at(-1);
+  if (turn === undefined) throw new Error('no model was asked');
+  return turn;
+}
+
+const contentsOf = ({ context }: Turn): unknown[] => context.map(({ content }) => content);
+
+describe('a request that names a prompt', () => {
+  it('gets the instructions and settings of the default version, and the response echoes it', async () => {
+    const response = await client().responses.create({ prompt: SHOP, input: 'Hi' } as never);
+    expect(response).toMatchObject({
+      model: 'scripted',
+      instructions: 'You help customers of Bean.',
+      temperature: 0.2,
+      prompt: { ...SHOP, version: '1' },
+    });
+    const stored = await client().responses.retrieve(response.id);
+    expect(stored.prompt).toEqual({ ...SHOP, version: '1' });
+  });
+
+  it('has its own members count, but not those that are null', async () => {
+    const own = { prompt: SHOP, input: 'Hi', instructions: 'Be brief.', temperature: null };
+    const response = await client().responses.create(own as never);
+    expect(response).toMatchObject({ instructions: 'Be brief.', temperature: 0.2 });
+  });
+
+  it('has the messages of the prompt in front of its input, with texts and images in place of variables', async () => {
+    const variables = { shop: 'Bean', tongue: { type: 'input_text', text: 'French' } as const, thing: IMAGE };
+    const prompt = { id: 'pmpt_shop', version: '2', variables };
+    const response = await client().responses.create({ prompt, input: 'Help.' } as never);
+    expect(response.instructions).toBe('Greet customers of Bean in French.');
+    expect(contentsOf(lastTurn())).toMatchObject([
+      [{ type: 'input_text', text: 'I bought ' }, IMAGE, { type: 'input_text', text: ' at Bean. See?' }],
+      [IMAGE],
+      [{ type: 'input_text', text: 'Help.' }],
+    ]);
+    const { data } = await client().responses.inputItems.list(response.id);
+    expect(data).toHaveLength(3);
+  });
+
+  it('needs no input of its own', async () => {
+    await client().responses.create({ prompt: { id: 'pmpt_red' } } as never);
+    expect(contentsOf(lastTurn())).toMatchObject([[{ text: 'Say hello.' }]]);
+  });
+
+  it('is the same as a stream, on a socket, in the background and when its tokens are counted', async () => {
+    const body = { prompt: { id: 'pmpt_red' }, input: 'And goodbye.' };
+    const seen = [[{ text: 'Say hello.' }], [{ text: 'And goodbye.' }]];
+    await client()
+      .responses.create({ ...body, stream: true } as never)
+      .then(async (stream) => {
+        for await (const _ of stream as unknown as AsyncIterable<unknown>);
+      });
+    expect(contentsOf(lastTurn())).toMatchObject(seen);
+    await using socket = await SocketClient.open(service, { headers: { authorization: 'Bearer red-key' } });
+    await socket.turn(body);
+    expect(contentsOf(lastTurn())).toMatchObject(seen);
+    const { id } = await client().responses.create({ ...body, background: true } as never);
+    while ((await client().responses.retrieve(id)).status !== 'completed');
+    expect(contentsOf(lastTurn())).toMatchObject(seen);
+    const counted = await client().responses.inputTokens.count(body);
+    const plain = await client().responses.inputTokens.count({
+      model: 'scripted',
+      input: [
+        { role: 'user', content: 'Say hello.' },
+        { role: 'user', content: 'And goodbye.' },
+      ],
+    });
+    expect(counted.input_tokens).toBe(plain.input_tokens);
+  });
+
+  it.each<[object, string | null, string, RegExp]>([
+    [{ prompt: { id: 'pmpt_none' } }, null, 'prompt.id', /^400 Prompt with id 'pmpt_none' not found/],
+    [{ prompt: { ...SHOP, version: '9' } }, null, 'prompt.version', /has no version '9'/],
+    [
+      { prompt: { id: 'pmpt_shop' } },
+      'missing_required_parameter',
+      'prompt.variables.shop',
+      /needs the variable 'shop'/,
+    ],
+    [
+      { prompt: { id: 'pmpt_shop', variables: { shop: 'B', shoe: 'B' } } },
+      null,
+      'prompt.variables.shoe',
+      /has no variable 'shoe'/,
+    ],
+    [{ prompt: { id: 'pmpt_shop', variables: { shop: IMAGE } } }, null, 'prompt.variables.shop', /must be a text/],
+    [
+      { prompt: { id: 'pmpt_shop', variables: { shop: 7 } } },
+      'invalid_type',
+      'prompt.variables.shop',
+      /expected one of/,
+    ],
+    [{ prompt: {} }, 'missing_required_parameter', 'prompt.id', /Missing required parameter: 'prompt.id'/],
+    [{ prompt: SHOP, input: [{ role: 'user' }] }, 'missing_required_parameter', 'input[0].content', /input\[0\]/],
+  ])('is refused by the name of what is wrong: %j', async (body, code, param, message) => {
+    const refused = client().responses.create({ input: 'Hi', ...body } as never);
+    await expect(refused).rejects.toBeInstanceOf(BadRequestError);
+    await expect(refused).rejects.toMatchObject({ status: 400, code, param, message: expect.stringMatching(message) });
+    expect(provider.turns).toHaveLength(0);
+  });
+
+  it('does not find the prompt of another tenant', async () => {
+    const refused = client('blue').responses.create({ prompt: { id: 'pmpt_red' } } as never);
+    await expect(refused).rejects.toMatchObject({ status: 400, param: 'prompt.id' });
+  });
+});
+
+describe('GET /v1/prompts', () => {
+  it('shows each tenant its own', async () => {
+    const list = (tenant: string): Promise<{ data: { id: string }[] }> => client(tenant).get('/prompts');
+    expect((await list('red')).data.map(({ id }) => id)).toEqual(['pmpt_shop', 'pmpt_red']);
+    expect((await list('blue')).data.map(({ id }) => id)).toEqual(['pmpt_shop']);
+    expect(await client().get('/prompts/pmpt_shop')).toMatchObject({
+      object: 'prompt',
+      default_version: '1',
+      versions: [
+        { version: '1', variables: ['shop'] },
+        { version: '2', variables: ['shop', 'tongue', 'thing'] },
+      ],
+    });
+    await expect(client('blue').get('/prompts/pmpt_red')).rejects.toMatchObject({
+      status: 404,
+      message: "404 Prompt with id 'pmpt_red' not found.",
+    });
+  });
+});
+
+describe('PROMPTS_FILE', () => {
+  it('is read again on SIGHUP, and a fault leaves the prompts so far', async () => {
+    const answer = (): Promise<string | null> =>
+      client()
+        .responses.create({ prompt: { id: 'pmpt_new' } } as never)
+        .then(
+          ({ instructions }) => instructions as string | null,
+          () => null,
+        );
+    const versions = [{ version: '1', model: 'scripted', instructions: 'New.', input: 'Hi' }];
+    await writeFile(path, JSON.stringify({ prompts: [{ id: 'pmpt_new', versions }] }));
+    process.emit('SIGHUP');
+    while ((await answer()) !== 'New.');
+    await writeFile(path, 'prompts: [{ id: pmpt_new }]');
+    process.emit('SIGHUP');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await answer()).toBe('New.');
+    await writeFile(path, FILE);
+    process.emit('SIGHUP');
+    while ((await answer()) !== null);
+  });
+
+  it.each<[string, RegExp]>([
+    ['prompts: [{ id: p }]', /prompts\[0\].*versions/],
+    ['prompts: [{ id: p, versions: [{ version: 1, modle: x }] }]', /prompts\[0\]\.versions\[0\].*modle/],
+    ['prompts: [{ id: p, versions: [{ version: 1, temperature: 3 }] }]', /prompts\[0\]\.versions\[0\]\.temperature/],
+    ['prompts: [{ id: p, versions: [{ version: 1, input: [{ role: user }] }] }]', /versions\[0\]\.input\[0\]\.content/],
+    ['prompts: [{ id: p, versions: [{ version: 1 }], default_version: 2 }]', /default_version is none of its versions/],
+    ['prompts: [{ id: p, versions: [{ version: 1 }, { version: "1" }] }]', /versions\[1\]\.version is a duplicate/],
+    [
+      'prompts: [{ id: p, versions: [{ version: 1 }] }, { id: p, versions: [{ version: 1 }] }]',
+      /prompts\[1\]\.id is a duplicate/,
+    ],
+  ])('does not let a service start with a fault: %s', async (content, message) => {
+    const faulty = join(folder, 'faulty.yaml');
+    await writeFile(faulty, content);
+    await expect(startService({ environment: { PROMPTS_FILE: faulty } })).rejects.toThrow(message);
+  });
+});
