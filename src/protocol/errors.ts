@@ -220,7 +220,10 @@ export class ApiError extends Error {
   }
 
   /** A 404 without a code: what is missing and what is another tenant's look the same (protocol §7). */
-  static notFound(kind: 'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt', id: string): ApiError {
+  static notFound(
+    kind: 'Response' | 'Conversation' | 'Item' | 'Session' | 'Connection' | 'Prompt',
+    id: string,
+  ): ApiError {
     return new ApiError(404, 'invalid_request_error', null, null, `${kind} with id '${id}' not found.`);
   }
 

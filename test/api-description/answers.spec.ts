@@ -82,6 +82,10 @@ describeService('what the service answers', DESCRIBED, (service) => {
     await call('deleteSession', 'sessions/two');
     await call('listModels', 'models');
     await call('getModel', 'models/gpt-5');
+    await call('listPrompts', 'prompts');
+    await call('getPrompt', 'prompts/pmpt_hello');
+    const prompt = { id: 'pmpt_hello', variables: { name: 'Ada' } };
+    await call('createResponse', 'responses', { prompt });
     const items = [{ type: 'message', role: 'user', content: 'Hi' }];
     const conversation = await call('createConversation', 'conversations', { items, metadata: { a: 'b' } });
     const path = `conversations/${String(conversation.id)}`;

@@ -1,8 +1,14 @@
+import { join } from 'node:path';
+
 import { ApiDocsModule } from '../../src/index.js';
+import { PROJECT } from '../support/shipped-files.js';
 import type { ServiceOptions } from '../support/service.js';
 
 /** The options of a service that describes itself. */
-export const DESCRIBED: ServiceOptions = { imports: [ApiDocsModule] };
+export const DESCRIBED: ServiceOptions = {
+  imports: [ApiDocsModule],
+  environment: { PROMPTS_FILE: join(PROJECT, 'test/fixtures/prompts.yaml') },
+};
 
 /** A JSON Schema or a part of a document. */
 export type Json = Readonly<Record<string, unknown>>;
