@@ -1,4 +1,4 @@
-import { isCompaction, isCompactionTrigger, type Item } from '../protocol/index.js';
+import { hasOpaqueData, isCompaction, isCompactionTrigger, type Item } from '../protocol/index.js';
 import { isOwnSeal } from '../seals/index.js';
 
 /** What a transcript knows of its items that a model does not see as they are. */
@@ -31,5 +31,5 @@ export function hasOwnSeal(item: Item): boolean {
 }
 
 function isMarked(item: Item): boolean {
-  return isCompaction(item) || isCompactionTrigger(item) || hasOwnSeal(item);
+  return isCompaction(item) || isCompactionTrigger(item) || hasOwnSeal(item) || hasOpaqueData(item);
 }

@@ -13,6 +13,8 @@ export interface Viewer {
   readonly tenant: Tenant;
   /** Whether the provider opens the seals of other services, and decides about earlier reasoning itself. */
   readonly readsForeignSeals: boolean;
+  /** Whether the provider takes opaque data. */
+  readonly takesOpaqueData: boolean;
   /** Whether its upstream compacts: triggers of a compaction reach it. */
   readonly keepsTriggers: boolean;
   /** `reasoning.context` of the request (protocol §2). */
@@ -33,7 +35,7 @@ export interface ModelContext {
 
 /**
  * Opens transcripts for models: the items in the seal of a compaction stand for everything before it (protocol §9), and reasoning that
- * the service has sealed gets its text back. A transcript without such items costs nothing.
+ * the service has sealed gets its text and its opaque data back. A transcript without such items costs nothing.
  */
 @Injectable()
 export class ModelContexts {
@@ -52,8 +54,8 @@ export class ModelContexts {
 
 function toContext(transcript: Transcript, input: readonly Item[], viewer: Viewer, ring: KeyRing | null): ModelContext {
   const { marks, opened, size } = transcript;
-  const { tenant, readsForeignSeals, keepsTriggers } = viewer;
-  const reader: Reader = { tenant, ring, opened, readsForeignSeals, keepsTriggers };
+  const { tenant, readsForeignSeals, takesOpaqueData, keepsTriggers } = viewer;
+  const reader: Reader = { tenant, ring, opened, readsForeignSeals, takesOpaqueData, keepsTriggers };
   const before = size - input.length;
   const from = marks.compaction === -1 ? 0 : startAt(transcript, reader, { history: viewer.history, before });
   const forgets = viewer.reasoning === 'current_turn' && !readsForeignSeals;

@@ -1,8 +1,9 @@
 import type { Tenant } from '../access/index.js';
-import { isCompaction, isCompactionTrigger, type Item, withoutSeal } from '../protocol/index.js';
-import type { KeyRing } from '../seals/index.js';
+import { isCompaction, isCompactionTrigger, type Item, withoutOpaqueData, withoutSeal } from '../protocol/index.js';
+import type { KeyRing, OpenedSeal, SealPurpose } from '../seals/index.js';
 import { readCompacted } from './compacted-context.js';
 import { hasOwnSeal } from './marks.js';
+import { readSealedReasoning } from './sealed-reasoning.js';
 import type { OpenedItem, OpenedItems } from './transcript.js';
 
 /** How sealed items are opened. */
@@ -14,6 +15,8 @@ export interface Reader {
   readonly opened: OpenedItems;
   /** Whether seals of other services stay. */
   readonly readsForeignSeals: boolean;
+  /** Whether opaque data stays. */
+  readonly takesOpaqueData: boolean;
   /** Whether the trigger of a compaction stays. */
   readonly keepsTriggers: boolean;
 }
@@ -28,7 +31,7 @@ export function openItems(items: readonly Item[], reader: Reader): readonly Item
   for (const [index, item] of items.entries()) {
     if (isCompactionTrigger(item) && index !== last) continue;
     const opened = isCompaction(item) ? openOwn(item, reader) : null;
-    if (isOpened(opened)) shown = [...opened];
+    if (isOpened(opened)) shown = [...toTaken(opened, reader)];
     else for (const visible of openItem(item, reader)) shown.push(visible);
   }
   return shown;
@@ -37,7 +40,7 @@ export function openItems(items: readonly Item[], reader: Reader): readonly Item
 /** What a model sees of an item: one item, several or, of reasoning that cannot be opened and has no text, none. */
 export function openItem(item: Item, reader: Reader): readonly Item[] {
   const opened = openOwn(item, reader);
-  if (opened === null || isOpened(opened)) return opened ?? [item];
+  if (opened === null || isOpened(opened)) return toTaken(opened ?? [item], reader);
   if (isCompaction(item) || (opened === 'foreign' && reader.readsForeignSeals)) return [item];
   const visible = withoutSeal(item);
   return visible === undefined ? [] : [visible];
@@ -48,10 +51,13 @@ export function openOwn(item: Item, { tenant, ring, opened }: Reader): OpenedIte
   if (ring === null || !hasOwnSeal(item)) return null;
   let found = opened.get(item);
   if (found === undefined) {
-    const purpose = isCompaction(item) ? 'compaction' : 'reasoning';
-    const seal = ring.open(tenant, purpose, item.encrypted_content as string);
-    if (typeof seal === 'string') found = seal;
-    else found = isCompaction(item) ? readCompacted(seal.text) : [withText(item, seal.text)];
+    const sealed = item.encrypted_content as string;
+    if (isCompaction(item)) {
+      const seal = ring.open(tenant, 'compaction', sealed);
+      found = typeof seal === 'string' ? seal : readCompacted(seal.text);
+    } else {
+      found = openReasoning(item, (purpose) => ring.open(tenant, purpose, sealed));
+    }
     opened.set(item, found);
   }
   return found;
@@ -62,8 +68,23 @@ export function isOpened(opened: OpenedItem | null): opened is readonly Item[] {
   return opened !== null && typeof opened !== 'string';
 }
 
+/** A seal says what it is for only once it is opened. */
+function openReasoning(item: Item, open: (purpose: SealPurpose) => OpenedSeal): OpenedItem {
+  const plain = open('reasoning');
+  if (typeof plain !== 'string') return [withText(item, plain.text)];
+  const whole = plain === 'altered' ? open('reasoning with data') : plain;
+  if (typeof whole === 'string') return whole;
+  const { text, opaque } = readSealedReasoning(whole.text);
+  return [{ ...withText(item, text), opaque }];
+}
+
 /** Reasoning with its text, which may stand beside the seal. */
 function withText(item: Item, text: string): Item {
   const { encrypted_content: _, ...reasoning } = item;
+  if (text === '') return reasoning;
   return withoutSeal(item) ?? { ...reasoning, content: [{ type: 'reasoning_text', text }] };
+}
+
+function toTaken(items: readonly Item[], { takesOpaqueData }: Reader): readonly Item[] {
+  return takesOpaqueData ? items : withoutOpaqueData(items);
 }

@@ -18,6 +18,26 @@ export function withoutSeal({ encrypted_content: _, ...reasoning }: Item): Item 
   return Array.isArray(reasoning.content) && reasoning.content.length > 0 ? reasoning : undefined;
 }
 
+/** What an upstream demands back with its answer, such as signatures; only the provider that has made it can read it. */
+export type OpaqueData = Readonly<Record<string, unknown>>;
+
+/** Whether an item has opaque data. Only models are given such reasoning; clients have it in seals, if at all. */
+export function hasOpaqueData({ type, opaque }: Item): boolean {
+  return type === 'reasoning' && opaque !== undefined;
+}
+
+/** Items without opaque data, and without reasoning that is nothing else. */
+export function withoutOpaqueData(items: readonly Item[]): readonly Item[] {
+  return items.some(hasOpaqueData) ? items.flatMap(withoutData) : items;
+}
+
+function withoutData(item: Item): readonly Item[] {
+  if (!hasOpaqueData(item)) return [item];
+  const { opaque: _, ...reasoning } = item;
+  const isEmpty = [reasoning.content, reasoning.summary].every((parts) => !Array.isArray(parts) || parts.length === 0);
+  return isEmpty ? [] : [reasoning];
+}
+
 /** Leaves out the reasoning of earlier turns: everything before the last message of a user (protocol §2). */
 export function withoutEarlierReasoning(items: readonly Item[]): readonly Item[] {
   const turn = items.findLastIndex(({ type, role }) => type === 'message' && role === 'user');

@@ -1,4 +1,4 @@
-import type { Annotation, ForeignItem, Logprob } from '../protocol/index.js';
+import type { Annotation, ForeignItem, Logprob, OpaqueData } from '../protocol/index.js';
 
 /**
  * An event of a provider's answer. An item opens with its first event and closes when another item begins or the turn ends. If
@@ -25,9 +25,17 @@ export type ModelEvent =
   | { readonly type: 'reasoning_encrypted'; readonly content: string; readonly key?: string }
   /**
    * The text of the reasoning, for `encrypted_content`: the service seals it for clients that keep it, and drops the event for others.
-   * When a client sends the seal back, the provider finds the text in the `content` of the item.
+   * When a client sends the seal back, the provider finds the text in the `content` of the item. `opaque` is what the upstream demands
+   * back: no client sees it but in the seal, and the service keeps it for others. A provider that `takesOpaqueData` finds it in the
+   * member `opaque` of a reasoning item. With `opaque` the text may be empty; a reasoning item is made for it only if the client has
+   * asked for seals.
    */
-  | { readonly type: 'reasoning_encrypted'; readonly plain: string; readonly key?: string }
+  | {
+      readonly type: 'reasoning_encrypted';
+      readonly plain: string;
+      readonly opaque?: OpaqueData;
+      readonly key?: string;
+    }
   /** Opens a function call. `callId` is generated when absent. */
   | {
       readonly type: 'function_call';

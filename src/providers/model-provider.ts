@@ -72,6 +72,12 @@ export abstract class ModelProviderBase {
    */
   readonly readsForeignSeals: boolean = false;
 
+  /**
+   * Whether it is given the opaque data of `reasoning_encrypted` back, in the member `opaque` of reasoning items. That of other
+   * providers is among it: it must know its own.
+   */
+  readonly takesOpaqueData: boolean = false;
+
   /** Request headers to pass in `Turn.headers`, in lower case. Read once, at start. */
   readonly requestHeaders: readonly string[] = [];
 

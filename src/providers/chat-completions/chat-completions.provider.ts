@@ -31,6 +31,7 @@ import {
 } from '../upstream-errors/index.js';
 import { traceHeaders } from '../trace-headers.js';
 import { ModelLister } from './models/index.js';
+import { OpaqueCollector } from './opaque/index.js';
 import { type AnswerForm, reasoningOf, toChatRequest } from './request/index.js';
 import { callIdOfCall, ToolTable } from './tools/index.js';
 
@@ -71,6 +72,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   /** Chat Completions knows only functions. */
   override readonly hostedTools = [];
   override readonly isSteerable = true;
+  override readonly takesOpaqueData = true;
 
   private readonly client: UpstreamClient;
   private readonly lister: ModelLister;
@@ -208,10 +210,10 @@ export class ChatCompletionsProvider extends PushingProvider {
     return explained;
   }
 
-  private createReader({ context }: Turn, tools: ToolTable, { malformedCalls }: Capabilities): AnswerReader {
+  private createReader({ context, settings }: Turn, tools: ToolTable, { malformedCalls }: Capabilities): AnswerReader {
     const used = new Set(context.map(callIdOfCall).filter((id) => id !== undefined));
     const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'), malformedCalls === 'pass');
-    return new AnswerReader(calls);
+    return new AnswerReader(calls, new OpaqueCollector({ provider: this.options.name, model: settings.model }));
   }
 }
 

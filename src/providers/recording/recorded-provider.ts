@@ -22,6 +22,7 @@ export class RecordedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
   override readonly readsForeignSeals: boolean;
+  override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
 
   constructor(
@@ -33,6 +34,7 @@ export class RecordedProvider extends PushingProvider {
     this.hostedTools = provider.hostedTools;
     this.compactsContexts = provider.compactsContexts;
     this.readsForeignSeals = provider.readsForeignSeals;
+    this.takesOpaqueData = provider.takesOpaqueData;
     this.isSteerable = provider.isSteerable;
   }
 

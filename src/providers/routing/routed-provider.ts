@@ -26,6 +26,7 @@ export class RoutedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
   override readonly readsForeignSeals: boolean;
+  override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
 
   constructor(
@@ -39,6 +40,7 @@ export class RoutedProvider extends PushingProvider {
     this.hostedTools = hostedToolsOf(targets);
     this.compactsContexts = targets.every(({ provider }) => provider.compactsContexts);
     this.readsForeignSeals = targets.some(({ provider }) => provider.readsForeignSeals);
+    this.takesOpaqueData = targets.some(({ provider }) => provider.takesOpaqueData);
     this.isSteerable = targets.every(({ provider }) => provider.isSteerable);
   }
 

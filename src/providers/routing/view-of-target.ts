@@ -1,4 +1,10 @@
-import { isSealedReasoning, type Item, withoutEarlierReasoning, withoutSeal } from '../../protocol/index.js';
+import {
+  isSealedReasoning,
+  type Item,
+  withoutEarlierReasoning,
+  withoutOpaqueData,
+  withoutSeal,
+} from '../../protocol/index.js';
 import type { Turn } from '../turn.js';
 import type { Target } from './target.js';
 
@@ -15,7 +21,7 @@ export interface Route {
 
 /**
  * What a target is given of a turn. Reasoning that an upstream has encrypted is only for that upstream: another one gets its text, or
- * nothing. Which one it was is known of a response that is continued, by who has answered it; of items that the client sends, it is
+ * nothing; nor is opaque data for a target that does not take it. Which one it was is known of a response that is continued, by who has answered it; of items that the client sends, it is
  * taken to be the target that was chosen first. The service
  * has left out what `reasoning.context` forgets, unless one of the targets does this itself: then the others get it from here.
  */
@@ -26,7 +32,8 @@ export function viewOf(target: Target, { parent, settings }: Turn, { chosen, lea
     leavesForgetting && settings.reasoning?.context === 'current_turn' && !target.provider.readsForeignSeals;
   return (items) => {
     const readable = isForeign && items.some(isSealedReasoning) ? items.flatMap(toReadable) : items;
-    return forgets ? withoutEarlierReasoning(readable) : readable;
+    const taken = target.provider.takesOpaqueData ? readable : withoutOpaqueData(readable);
+    return forgets ? withoutEarlierReasoning(taken) : taken;
   };
 }
 

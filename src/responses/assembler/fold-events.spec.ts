@@ -13,8 +13,8 @@ type Step =
   | { readonly type: 'queue' | 'start' }
   | { readonly type: 'push'; readonly event: OutputEvent }
   | { readonly type: 'origin'; readonly upstreamId: string }
-  /** What ends a pass, what the model is given then, what begins the next one, and what a takeover leaves out. */
-  | { readonly type: 'close' | 'give' | 'pass' | 'drop' }
+  /** What ends a pass, what the model is given then, what begins the next one, what it keeps, and what a takeover leaves out. */
+  | { readonly type: 'close' | 'give' | 'pass' | 'keep' | 'drop' }
   | { readonly type: 'end' };
 
 /** What was written, with the step that wrote it. */
@@ -128,9 +128,8 @@ const event: fc.Arbitrary<OutputEvent> = fc
         { type: 'function_call', name: 'g', callId: 'c', namespace: 'n' },
       ),
       text.map((delta) => ({ type: 'function_call_arguments', delta })),
-      fc.constant({ type: 'custom_tool_call', name: 'h' }),
       text.map((delta) => ({ type: 'custom_tool_call_input', delta })),
-      fc.constant({ type: 'end' }),
+      fc.constantFrom({ type: 'custom_tool_call', name: 'h' }, { type: 'end' }),
       fc.constant({ type: 'item.open', key: 'p', item: search }),
       fc.constant({
         type: 'item.event',
@@ -159,7 +158,10 @@ const middles = fc.array(
       weight: 1,
       arbitrary: fc.constantFrom('u1', 'u2').map((upstreamId) => ({ type: 'origin', upstreamId }) as const),
     },
-    { weight: 1, arbitrary: fc.constantFrom('close', 'give', 'pass', 'drop').map((type) => ({ type }) as const) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('close', 'give', 'pass', 'keep', 'drop').map((type) => ({ type }) as const),
+    },
   ),
   { maxLength: 24 },
 );
@@ -204,6 +206,9 @@ function take(assembler: ResponseAssembler, step: Step): void {
       return;
     case 'pass':
       assembler.beginPass();
+      return;
+    case 'keep':
+      assembler.keep({ signature: 's' });
       return;
     case 'drop':
       assembler.dropItems();

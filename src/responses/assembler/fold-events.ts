@@ -12,6 +12,7 @@ import {
   type AssemblerState,
   emptyState,
   type ItemState,
+  keepItem,
   newPass,
   type OpenItemState,
   OVERHEAD_CHARACTERS,
@@ -68,6 +69,9 @@ function foldNote(state: AssemblerState, note: AssemblerNote): void {
     case 'given':
       if (pass !== undefined) pass.isAnswered = true;
       state.given.push({ after: state.items.length - state.dropped.length, items: note.items });
+      return;
+    case 'kept':
+      keepItem(state, note.item);
       return;
     case 'asked':
       if (pass !== undefined) pass.asked = note.tokens;

@@ -2,6 +2,7 @@ import {
   type FinalStatus,
   type IdGenerator,
   type Item,
+  type OpaqueData,
   type Origin,
   type ResponseObject,
   type StreamEvent,
@@ -12,6 +13,7 @@ import {
   type Usage,
 } from '../../protocol/index.js';
 import type { Finish, ModelEvent, PlainReasoning } from '../../providers/index.js';
+import { type GivenItems, interleave } from '../../state/index.js';
 import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
@@ -31,6 +33,8 @@ import {
   type AssemblerState,
   emptyState,
   finishedItemsOf,
+  hiddenItemsOf,
+  keepItem,
   newPass,
   OVERHEAD_CHARACTERS,
   type PassState,
@@ -141,6 +145,19 @@ export class ResponseAssembler {
     if (fitsBudget(characters - built, event, this.options.maxOutputCharacters)) reduceEvent(this.items, event);
   }
 
+  /**
+   * Keeps opaque data of the pass for the next question of its model; no event shows it. Throws ProviderContractError if it would exceed
+   * the output limit.
+   */
+  keep(opaque: OpaqueData): void {
+    const item = { type: 'reasoning', id: this.options.ids.next('rs'), summary: [], opaque };
+    if (this.state.characters + JSON.stringify(item).length > this.options.maxOutputCharacters) {
+      throw new ProviderContractError(`the output is longer than ${this.options.maxOutputCharacters} characters`);
+    }
+    keepItem(this.state, item);
+    this.events.note({ type: 'kept', item });
+  }
+
   /** Counts an event that is not part of the response as output, by its characters. False if it would exceed the output limit. */
   admit(characters: number): boolean {
     const all = this.state.characters + OVERHEAD_CHARACTERS + characters;
@@ -214,6 +231,26 @@ export class ResponseAssembler {
     return finishedItemsOf(this.state, index).map(({ item }) => item);
   }
 
+  /** What a transcript gets from an output_index on: finished items, and opaque data. */
+  transcriptFrom(index: number): readonly Item[] {
+    const kept = this.state.kept.filter(({ before }) => before >= index);
+    const hidden = kept.map(({ before, item }) => ({
+      after: finishedItemsOf(this.state, index, before).length,
+      items: [item],
+    }));
+    return interleave(this.outputFrom(index), hidden);
+  }
+
+  /** What a transcript has up to an output_index, also what policies gave the model. */
+  transcriptUpTo(index: number): readonly Item[] {
+    return interleave(this.outputUpTo(index), hiddenItemsOf(this.state, index));
+  }
+
+  /** What belongs to the transcript, but not to the output: what policies gave the model, and opaque data. */
+  get hidden(): readonly GivenItems[] {
+    return hiddenItemsOf(this.state);
+  }
+
   /** What was written from an output_index on, finished or not, also what is left out. */
   writtenFrom(index: number): readonly Item[] {
     return this.state.items.slice(index).map((item) => (item.kind === 'finished' ? item.item : writtenForm(item)));
@@ -252,7 +289,10 @@ export class ResponseAssembler {
 
   /** Leaves all that the pass has written out of the output: nobody has seen it, and the model is asked again. */
   dropPass(): void {
-    this.items.dropAll(this.pass.firstIndex);
+    const { kept } = this.state;
+    const { firstIndex } = this.pass;
+    this.items.dropAll(firstIndex);
+    kept.splice(0, kept.length, ...kept.filter(({ before }) => before < firstIndex));
   }
 
   /** The final Response for an outcome. Writes nothing, so that it can be saved first. */

@@ -21,12 +21,21 @@ export interface AssemblerState {
   readonly passes: PassState[];
   /** Items given to the model between passes; clients do not see them. */
   readonly given: GivenItems[];
+  /** Opaque data of the output, which clients do not see either. */
+  readonly kept: KeptItem[];
   /** The provider's key for the next item, if any. */
   nextKey: string | null;
   /** Characters of output so far, limited by MAX_OUTPUT_CHARACTERS. */
   characters: number;
   /** Whether the terminal event was written. */
   ended: boolean;
+}
+
+/** Reasoning that has only opaque data. It stands before the output of its pass, whatever of that it belongs to. */
+export interface KeptItem {
+  /** The output_index of the first item of the pass. */
+  readonly before: number;
+  readonly item: Item;
 }
 
 /** The state of a pass. */
@@ -142,6 +151,8 @@ export type NoteBody =
   | { readonly type: 'dropped'; readonly outputIndex: number }
   /** A policy gave items to the model. */
   | { readonly type: 'given'; readonly items: readonly Item[] }
+  /** Opaque data of the pass. */
+  | { readonly type: 'kept'; readonly item: Item }
   /** How many tokens the model was asked, by the service's own count. */
   | { readonly type: 'asked'; readonly tokens: number }
   /** The model reported additional tokens. */
@@ -168,6 +179,7 @@ export function emptyState(): AssemblerState {
     dropped: [],
     passes: [],
     given: [],
+    kept: [],
     nextKey: null,
     characters: 0,
     ended: false,
@@ -200,6 +212,22 @@ export function finishedItemsOf(
     if (item?.kind === 'finished' && !dropped.includes(index)) finished.push(item);
   }
   return finished;
+}
+
+/** Keeps reasoning with opaque data of the current pass. */
+export function keepItem(state: AssemblerState, item: Item): void {
+  state.kept.push({ before: state.passes.at(-1)?.firstIndex ?? 0, item });
+  state.characters += JSON.stringify(item).length;
+}
+
+/** What belongs to the transcript up to an output_index, but not to the output: given items, and opaque data. */
+export function hiddenItemsOf(state: AssemblerState, end = Infinity): readonly GivenItems[] {
+  const kept = state.kept
+    .filter(({ before }) => before < end)
+    .map(({ before, item }) => ({ after: finishedItemsOf(state, 0, before).length, items: [item] }));
+  if (kept.length === 0) return state.given;
+  // What was given after a pass stands before the data of the next one.
+  return [...state.given, ...kept].sort((one, other) => one.after - other.after);
 }
 
 /** The sum of two token counts. */

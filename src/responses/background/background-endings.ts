@@ -148,7 +148,7 @@ export class BackgroundEndings {
     const used = this.usage.of({ ...ended, endedAt: now });
     const ending = this.toEnding(
       admitted,
-      { response, given: state.given, origin, conversation: null, fence: null, usage: used },
+      { response, given: assembler.hidden, origin, conversation: null, fence: null, usage: used },
       { ...place, events: assembler.takeEvents(), notes: assembler.takeNotes() },
     );
     const record: TurnRecord = {

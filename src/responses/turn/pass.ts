@@ -202,7 +202,7 @@ export class Pass implements ModelSink {
   /** What comes after reasoning waits with it until the keys were read. */
   private takeReasoning(event: PlainReasoning): void {
     const { sealer, assembler } = this.dependencies;
-    const reading = sealer?.prepare();
+    const reading = sealer?.prepare(event);
     if (reading !== undefined) {
       this.backlog.push(event);
       this.catchingUp = reading.then(this.catchUp).catch(this.fail);
@@ -210,6 +210,7 @@ export class Pass implements ModelSink {
     }
     const sealed = sealer?.seal(event) ?? null;
     if (sealed !== null) assembler.push(sealed);
+    else if (event.opaque !== undefined) assembler.keep(event.opaque);
   }
 
   private readonly catchUp = (): Promise<void> | undefined => {

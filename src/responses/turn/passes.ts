@@ -286,7 +286,7 @@ function beginningOf({ question, transcript }: ResolvedTurn): Course {
 
 /** The course after a pass, with its output and the items that were given. Its question is that of the pass. */
 function advance(course: Course, assembler: ResponseAssembler, given: readonly Item[]): Course {
-  const answered = course.transcript.append(assembler.outputFrom(course.included));
+  const answered = course.transcript.append(assembler.transcriptFrom(course.included));
   return {
     question: course.question,
     transcript: given.length === 0 ? answered : give(answered, given),

@@ -27,6 +27,7 @@ export class Questions {
     const context = this.contexts.open(transcript, input, {
       tenant: caller.tenant,
       readsForeignSeals: route.provider.readsForeignSeals,
+      takesOpaqueData: route.provider.takesOpaqueData,
       keepsTriggers: route.provider.compactsContexts,
       reasoning: settings.reasoning?.context,
       history: settings.conversation == null ? 'previous_response_id' : 'conversation',

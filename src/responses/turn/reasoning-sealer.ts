@@ -1,4 +1,5 @@
 import type { Tenant } from '../../access/index.js';
+import { writeSealedReasoning } from '../../context/index.js';
 import type { PlainReasoning } from '../../providers/index.js';
 import type { KeyRing, Seals } from '../../seals/index.js';
 import { StoreUnavailableError } from '../../state/index.js';
@@ -14,7 +15,7 @@ export class ReasoningSealer {
 
   private constructor(
     private readonly tenant: Tenant,
-    /** Whether the client has asked for seals; others get them where they can be made. */
+    /** Whether the client has asked for seals; others get them where there is reasoning, and they can be made. */
     private readonly isAsked: boolean,
     private readonly seals: Seals,
   ) {}
@@ -26,10 +27,11 @@ export class ReasoningSealer {
   }
 
   /**
-   * Reads the keys, once; undefined when they are there. Rejects with StoreUnavailableError if the client has asked for seals.
+   * Reads the keys for an event, once; undefined when they are there, or not needed. Rejects with StoreUnavailableError if the client has
+   * asked for seals.
    */
-  prepare(): Promise<void> | undefined {
-    if (this.ring !== undefined) return undefined;
+  prepare(event: PlainReasoning): Promise<void> | undefined {
+    if (this.ring !== undefined || !this.takes(event)) return undefined;
     if (this.reading !== undefined) return this.reading;
     const ring = this.seals.ring();
     if (isPromise(ring)) return (this.reading = this.read(ring));
@@ -38,15 +40,25 @@ export class ReasoningSealer {
   }
 
   /**
-   * The event with its reasoning sealed; null without keys. Call `prepare` before. Throws ProviderContractError for reasoning that is
+   * The event with its reasoning sealed; null without keys, and for opaque data without a text that the client has not asked for. Call `prepare` before. Throws ProviderContractError for reasoning that is
    * not a text.
    */
-  seal({ type, plain, key }: PlainReasoning): OutputEvent | null {
-    requireText(plain, 'reasoning');
+  seal(event: PlainReasoning): OutputEvent | null {
+    const { type, plain, opaque, key } = event;
+    if (opaque === undefined || plain !== '') requireText(plain, 'reasoning');
+    if (!this.takes(event)) return null;
     if (this.ring === undefined) throw new Error('reasoning cannot be sealed before the keys were read');
     if (this.ring === null) return null;
-    const content = this.ring.seal(this.tenant, 'reasoning', plain);
+    const content =
+      opaque === undefined
+        ? this.ring.seal(this.tenant, 'reasoning', plain)
+        : this.ring.seal(this.tenant, 'reasoning with data', writeSealedReasoning({ text: plain, opaque }));
     return key === undefined ? { type, content } : { type, content, key };
+  }
+
+  /** Opaque data alone makes an item only for a client that carries it. */
+  private takes({ plain }: PlainReasoning): boolean {
+    return this.isAsked || plain !== '';
   }
 
   private async read(ring: Promise<KeyRing>): Promise<void> {

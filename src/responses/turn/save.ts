@@ -67,7 +67,7 @@ export class TurnSaver {
     const usage = this.usageOf(turn, response);
     await run.finish({
       response,
-      given: assembler.state.given,
+      given: assembler.hidden,
       origin: assembler.pass.origin,
       ...placeOf(turn, resolved, response),
       events: assembler.takeEvents(),
@@ -119,7 +119,7 @@ export class TurnSaver {
     const expiresAt = settings.store ? this.clock.now() + ttlSeconds * 1000 : null;
     const remember = (): void => {
       if (memory === undefined) return;
-      const whole = transcript.append(assembler.outputFrom(included));
+      const whole = transcript.append(assembler.transcriptFrom(included));
       const conversation = place.conversation && { id: place.conversation.id, version: place.conversation.version + 1 };
       const known = { responseId: response.id, origin, sessionId, expiresAt };
       memory.remember({ ...known, transcript: whole, conversation, isInConversation }, parent);
@@ -129,7 +129,7 @@ export class TurnSaver {
       return;
     }
     const usage = this.usageOf(turn, response);
-    const { given } = assembler.state;
+    const given = assembler.hidden;
     const sessionLimit = this.sessions.limitOf(turn.admitted);
     const record = new TurnToSave(resolved, parameters, {
       response,

@@ -1,7 +1,6 @@
 import type { Transcript } from '../../context/index.js';
 import { type Item, type Origin, withoutUpstream } from '../../protocol/index.js';
 import type { Finish, Turn } from '../../providers/index.js';
-import { interleave } from '../../state/index.js';
 import type { AssemblerState, ResponseAssembler } from '../assembler/index.js';
 import type { ResolvedTurn } from './resolve.js';
 
@@ -49,14 +48,14 @@ export async function takeOver(
 function readCourse(assembler: ResponseAssembler, base: Transcript): Omit<Course, 'question' | 'followsOwn'> {
   const { state, pass } = assembler;
   if (pass.isAnswered) {
-    const transcript = base.append(interleave(assembler.outputFrom(0), state.given));
+    const transcript = base.append(assembler.transcriptUpTo(state.items.length));
     // The client must answer the open calls before the model can continue.
     return { transcript, included: state.items.length, ended: transcript.hasOpenCalls ? pass.finish : null };
   }
-  const before = base.append(interleave(assembler.outputUpTo(pass.firstIndex), state.given));
+  const before = base.append(assembler.transcriptUpTo(pass.firstIndex));
   if (pass.finish === null) {
     assembler.dropItems();
-    const transcript = before.append(assembler.outputFrom(pass.firstIndex));
+    const transcript = before.append(assembler.transcriptFrom(pass.firstIndex));
     if (!transcript.hasOpenCalls) return { transcript, included: state.items.length, ended: null };
     // A model is not asked again behind calls that wait for their outputs: the pass ends with them.
     assembler.endPass({ reason: 'stop' });

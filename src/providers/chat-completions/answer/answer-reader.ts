@@ -1,6 +1,7 @@
 import type { Logprob } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
+import { isOnlyOpaque, type OpaqueCollector } from '../opaque/index.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
 import { type PartTexts, readAnnotations, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
@@ -63,7 +64,10 @@ export class AnswerReader {
   private usage: Usage | undefined;
   private finish: FinishReason | 'error' | undefined;
 
-  constructor(private readonly calls: CallCollector) {}
+  constructor(
+    private readonly calls: CallCollector,
+    private readonly opaque: OpaqueCollector,
+  ) {}
 
   /** The last finish reason of the upstream so far. It ends nothing: only `isOver`, or the end of the body, says that no more comes. */
   get finished(): FinishReason | 'error' | undefined {
@@ -112,6 +116,8 @@ export class AnswerReader {
     this.endReasoning();
     const { events, areWhole } = this.calls.close(reason !== 'stop');
     this.events.push(...events);
+    const opaque = this.opaque.take(this.calls.opaque);
+    if (opaque !== undefined) this.events.push({ type: 'reasoning_encrypted', plain: '', opaque, key: 'opaque' });
     if (this.usage !== undefined) this.events.push(this.usage);
     if (areWhole || reason !== 'stop') {
       this.events.push({ type: 'finish', reason });
@@ -149,6 +155,7 @@ export class AnswerReader {
   }
 
   private readDelta(delta: ChatDelta): void {
+    this.opaque.read(delta);
     const { reasoning, text } = textsIn(delta);
     this.think(reasoning);
     this.say(text);
@@ -170,6 +177,7 @@ export class AnswerReader {
 
   /** Says what a whole message has beyond the deltas. */
   private complete(message: ChatDelta): void {
+    this.opaque.complete(message);
     const { reasoning, text } = textsIn(message);
     this.think(restOf(this.allReasoning, reasoning));
     this.say(restOf(this.text, text));
@@ -228,7 +236,10 @@ export class AnswerReader {
     }
   }
 
-  private callAll(entries: readonly Readonly<Record<string, unknown>>[]): void {
+  private callAll(all: readonly Readonly<Record<string, unknown>>[]): void {
+    // Without a call, what is demanded back belongs to the message.
+    const entries = this.calls.isEmpty ? all.filter((entry) => !isOnlyOpaque(entry)) : all;
+    if (entries.length < all.length) all.filter(isOnlyOpaque).forEach((entry) => this.opaque.read(entry));
     if (entries.length === 0) return;
     this.beginCalls();
     this.events.push(...this.calls.add(entries));
@@ -249,7 +260,9 @@ export class AnswerReader {
 
   private endReasoning(): void {
     if (this.reasoning === null) return;
-    this.events.push({ type: 'reasoning_encrypted', plain: this.reasoning.toWellFormed() });
+    const opaque = this.opaque.take();
+    const plain = this.reasoning.toWellFormed();
+    this.events.push({ type: 'reasoning_encrypted', plain, ...(opaque === undefined ? {} : { opaque }) });
     this.earlierReasoning += this.reasoning;
     this.reasoning = null;
   }

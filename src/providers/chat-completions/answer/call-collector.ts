@@ -1,6 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 import { serverError } from '../../upstream-errors/index.js';
+import { type OpaqueCall, readCallMembers } from '../opaque/index.js';
 import type { ToolTable } from '../tools/index.js';
 import { GrowingCall } from './growing-call.js';
 
@@ -19,6 +20,8 @@ interface CallPiece {
   readonly id: string;
   readonly name: string;
   readonly json: string;
+  /** What the upstream demands back with it. */
+  readonly opaque: OpaqueCall | undefined;
 }
 
 /** Where a piece stands, if several are in one array. */
@@ -74,6 +77,15 @@ export class CallCollector {
     return this.characters;
   }
 
+  /** What the upstream demands back with the calls that were opened, by their ids. */
+  get opaque(): ReadonlyMap<string, OpaqueCall> {
+    return new Map(
+      this.calls.flatMap(({ callId, opaque }) =>
+        callId === undefined || opaque === undefined ? [] : [[callId, opaque] as const],
+      ),
+    );
+  }
+
   /** Reads the entries of `tool_calls` of a delta. Throws ModelError if the calls of the answer exceed the limits. */
   add(entries: readonly Readonly<Record<string, unknown>>[]): readonly ModelEvent[] {
     const [only] = entries;
@@ -96,9 +108,7 @@ export class CallCollector {
     return entries.flatMap((entry, position) => {
       const piece = this.readPiece(entry);
       const made = this.made(piece) ?? (position < before ? this.calls[position] : undefined);
-      return made?.isPartOf(piece.name, piece.json) === true
-        ? this.addRest(made, piece.json)
-        : this.addPiece(piece).events;
+      return made?.isPartOf(piece.name, piece.json) === true ? this.addRest(made, piece) : this.addPiece(piece).events;
     });
   }
 
@@ -118,6 +128,7 @@ export class CallCollector {
       id: typeof entry.id === 'string' ? entry.id : '',
       name: typeof func.name === 'string' ? func.name : '',
       json: toJson(func.arguments),
+      opaque: readCallMembers(entry),
     };
     this.charge(PIECE_CHARACTERS + piece.id.length + piece.name.length + piece.json.length);
     return piece;
@@ -127,15 +138,17 @@ export class CallCollector {
     const { index, id, name, json } = piece;
     // An upstream may send a call again, whole, after its pieces.
     const made = name === '' || json === '' ? undefined : this.made(piece);
-    if (made?.isPartOf(name, json) === true) return { call: made, events: this.addRest(made, json) };
+    if (made?.isPartOf(name, json) === true) return { call: made, events: this.addRest(made, piece) };
     const call = this.find(piece, place) ?? this.begin(index, id);
     if (call.upstreamId === '') call.upstreamId = id;
+    call.keep(piece.opaque);
     call.held.push(...call.addName(name), ...call.addArguments(json));
     return { call, events: this.show(call) };
   }
 
   /** Adds what the whole arguments of a call have beyond its pieces. */
-  private addRest(call: GrowingCall, json: string): readonly ModelEvent[] {
+  private addRest(call: GrowingCall, { json, opaque }: CallPiece): readonly ModelEvent[] {
+    call.keep(opaque);
     call.held.push(...call.complete(json));
     return this.show(call);
   }

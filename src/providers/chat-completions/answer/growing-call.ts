@@ -1,11 +1,16 @@
 import type { ModelEvent } from '../../model-event.js';
 import { parseJson } from '../../../validation/index.js';
+import { joinCallMembers, type OpaqueCall } from '../opaque/index.js';
 import { type CallWriter, type ToolTable, writeCall } from '../tools/index.js';
 
 /** A call whose pieces are still arriving. It opens once its name is certain, with everything received so far. */
 export class GrowingCall {
   /** Events that wait for an earlier call to open. */
   readonly held: ModelEvent[] = [];
+  /** What the upstream demands back with it. */
+  opaque: OpaqueCall | undefined;
+  /** The id that clients know; undefined before it has opened. */
+  callId: string | undefined;
   private name = '';
   private json = '';
   private lastPiece = '';
@@ -32,6 +37,11 @@ export class GrowingCall {
 
   get hasName(): boolean {
     return this.name !== '';
+  }
+
+  /** Adds what the upstream demands back with a piece. */
+  keep(opaque: OpaqueCall | undefined): void {
+    if (opaque !== undefined) this.opaque = joinCallMembers(this.opaque, opaque);
   }
 
   /** Whether a piece with this name, arguments and id begins another call. */
@@ -127,6 +137,7 @@ export class GrowingCall {
   private open(): readonly ModelEvent[] {
     const address = this.tools.called(this.name)?.address ?? { kind: 'function', name: this.name };
     const callId = this.toCallId(this.upstreamId);
+    this.callId = callId;
     this.writer = writeCall({ key: `call ${this.position}`, address, callId, isRaw: this.isRaw });
     return [...this.writer.open(), ...(this.json === '' ? [] : this.writer.append(this.json))];
   }

@@ -1,4 +1,5 @@
 import type { Capabilities } from '../capabilities.js';
+import { joinMembers, type OpaqueCall, type OpaqueMembers } from '../opaque/index.js';
 import type { HistoryCall, ToolTable } from '../tools/index.js';
 import type { ChatMessage, ChatPart, ChatToolCall } from './chat-message.js';
 import { toContent } from './chat-message.js';
@@ -8,6 +9,9 @@ export class AssistantDraft {
   readonly calls: HistoryCall[] = [];
   private readonly parts: ChatPart[] = [];
   private readonly reasoning: string[] = [];
+  private opaque: OpaqueMembers = {};
+
+  constructor(private readonly capabilities: Pick<Capabilities, 'reasoningReplay' | 'reasoningOnCalls'>) {}
 
   /** Whether there are calls. Reasoning and text precede them, so later ones belong to the next answer. */
   get hasCalls(): boolean {
@@ -19,8 +23,10 @@ export class AssistantDraft {
     return this.hasCalls || this.parts.length > 0;
   }
 
+  /** Whether there is nothing to send: opaque data alone is nothing. */
   get isEmpty(): boolean {
-    return !this.hasCalls && this.parts.length === 0 && this.reasoning.length === 0;
+    const isReasoning = this.reasoning.length > 0 && this.capabilities.reasoningReplay !== 'none';
+    return !this.hasCalls && this.parts.length === 0 && !isReasoning;
   }
 
   say(parts: readonly ChatPart[]): void {
@@ -31,29 +37,61 @@ export class AssistantDraft {
     this.reasoning.push(text);
   }
 
-  /** The message, with reasoning in the member that the upstream reads. */
+  /** Adds what the upstream demands back with the message. */
+  keep(opaque: OpaqueMembers): void {
+    this.opaque = joinMembers(this.opaque, opaque);
+  }
+
+  /** The message, with reasoning in the member that the upstream reads. `opaque` has what it demands back with calls, by their ids. */
   toMessage(
     tools: ToolTable,
     toUpstreamId: (callId: string) => string,
-    { reasoningReplay, reasoningOnCalls }: Capabilities,
+    opaque: ReadonlyMap<string, OpaqueCall>,
   ): ChatMessage {
-    const calls = this.calls.map((call) => toToolCall(call, tools, toUpstreamId));
-    const isDemanded = reasoningOnCalls && reasoningReplay !== 'none' && calls.length > 0;
-    const hasReasoning = this.reasoning.length > 0 || isDemanded;
+    const calls = this.calls.map((call) => toToolCall(call, opaque.get(call.callId), tools, toUpstreamId));
     return {
       role: 'assistant',
-      content: this.parts.length === 0 ? (calls.length === 0 ? '' : null) : toContent(this.parts),
-      ...(hasReasoning ? { [reasoningReplay]: this.reasoning.join('\n') } : {}),
+      content: this.content,
+      ...this.thoughts,
+      ...this.opaque.message,
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    };
+  }
+
+  private get content(): ChatMessage['content'] {
+    const { content = [], text } = this.opaque;
+    const last = this.parts.findLastIndex(({ type }) => type === 'text');
+    const isSigned = text !== undefined && last !== -1;
+    if (content.length > 0 || isSigned) {
+      const parts = this.parts.map((part, index) => (isSigned && index === last ? { ...part, ...text } : part));
+      return [...(content as readonly ChatPart[]), ...parts];
+    }
+    if (this.parts.length === 0) return this.hasCalls ? null : '';
+    return toContent(this.parts);
+  }
+
+  private get thoughts(): Readonly<Record<string, string>> {
+    const { reasoningReplay: replay, reasoningOnCalls } = this.capabilities;
+    const { thoughts: signed } = this.opaque;
+    const text = this.reasoning.join('\n');
+    const isDemanded = reasoningOnCalls && this.hasCalls;
+    return {
+      ...(replay !== 'none' && (text !== '' || isDemanded) ? { [replay]: text } : {}),
+      ...(signed !== undefined && text !== '' ? { [signed]: text } : {}),
     };
   }
 }
 
-function toToolCall(call: HistoryCall, tools: ToolTable, toUpstreamId: (callId: string) => string): ChatToolCall {
-  const { callId, address } = call;
+function toToolCall(
+  { callId, address, arguments: json }: HistoryCall,
+  opaque: OpaqueCall | undefined,
+  tools: ToolTable,
+  toUpstreamId: (callId: string) => string,
+): ChatToolCall {
   return {
     id: toUpstreamId(callId),
     type: 'function',
-    function: { name: tools.nameOf(address), arguments: call.arguments },
+    ...opaque?.call,
+    function: { name: tools.nameOf(address), arguments: json, ...opaque?.function },
   };
 }

@@ -11,6 +11,8 @@ import { toSampling } from './to-sampling.js';
 
 /** What a translation depends on besides the turn and the capabilities. */
 export interface TranslationOptions {
+  /** Name of the provider. */
+  readonly name: string;
   /** Request members that are forwarded unchanged. */
   readonly forward: readonly string[];
   /** Request members that are not sent. */
@@ -35,11 +37,12 @@ export function toChatRequest(
 ): ChatRequest {
   const { settings, context } = turn;
   const { omit } = options;
+  const maker = { provider: options.name, model: settings.model };
   const tools = new ToolTable(settings.tools, context);
   const { demand, ...format } = toOutputFormat(settings.text, capabilities);
   const instructions = [settings.instructions, demand].filter((text) => text != null && text !== '').join('\n\n');
   const preface: readonly ChatMessage[] = instructions === '' ? [] : [{ role: 'developer', content: instructions }];
-  const messages = [...preface, ...toMessages(context, tools, capabilities)];
+  const messages = [...preface, ...toMessages(context, tools, capabilities, maker)];
   const body: Record<string, unknown> = {
     model: settings.model,
     messages: placeSystemMessages(messages, capabilities),

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { Item } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import type { Capabilities } from '../capabilities.js';
+import { type Maker, type OpaqueCall, type OwnData, ownDataOf } from '../opaque/index.js';
 import {
   type HistoryCall,
   type HistoryNote,
@@ -22,14 +23,15 @@ const NO_OUTPUT = '(no output)';
 
 /**
  * Translates a transcript into Chat Completions messages. The calls of one answer stay together, and each is followed by its
- * output, whatever their order in the transcript. Throws ModelError 400 for items that the upstream does not support.
+ * output, whatever their order in the transcript. Opaque data goes back where it stood, to the one who has made it. Throws ModelError 400 for items that the upstream does not support.
  */
 export function toMessages(
   items: readonly Item[],
   tools: ToolTable,
   capabilities: Capabilities,
+  maker: Maker,
 ): readonly ChatMessage[] {
-  return new MessageWriter(items, tools, capabilities).write();
+  return new MessageWriter(items, tools, capabilities, maker).write();
 }
 
 /** An item with the call and the output that it holds. */
@@ -44,13 +46,21 @@ class MessageWriter {
   private readonly entries: readonly Entry[];
   private readonly outputs: ReadonlyMap<string, HistoryOutput[]>;
   private readonly callIds: ReadonlySet<string | undefined>;
-  private draft = new AssistantDraft();
+  private readonly ownData: ReadonlyMap<Item, OwnData>;
+  /** The opaque data of calls, by their ids. */
+  private readonly ofCalls: ReadonlyMap<string, OpaqueCall>;
+  private draft: AssistantDraft;
 
   constructor(
     items: readonly Item[],
     private readonly tools: ToolTable,
     private readonly capabilities: Capabilities,
+    maker: Maker,
   ) {
+    this.draft = new AssistantDraft(capabilities);
+    const found = items.map((item) => [item, ownDataOf(item, maker)] as const);
+    this.ownData = new Map(found.filter((entry): entry is [Item, OwnData] => entry[1] !== undefined));
+    this.ofCalls = new Map(this.ownData.values().flatMap(({ calls }) => calls));
     this.entries = items.map((item) => ({ item, call: readCall(item), output: readOutput(item, tools) }));
     const outputs = this.entries.map(({ output }) => output).filter((output) => output !== undefined);
     const calls = this.entries.map(({ call }) => call).filter((call) => call !== undefined);
@@ -103,11 +113,14 @@ class MessageWriter {
   }
 
   private addReasoning(item: Item): void {
-    if (this.capabilities.reasoningReplay === 'none') return;
     const text = reasoningOf(item);
-    if (text === '') return;
-    if (this.draft.hasCalls) this.endAnswer();
-    this.draft.think(text);
+    const opaque = this.ownData.get(item);
+    const isRead = this.capabilities.reasoningReplay !== 'none' || opaque !== undefined;
+    // Before the calls it may belong to opaque data that follows.
+    if (!isRead && this.draft.hasCalls) return;
+    if (text !== '' && this.draft.hasCalls) this.endAnswer();
+    if (opaque !== undefined) this.draft.keep(opaque.members);
+    if (text !== '') this.draft.think(text);
   }
 
   /** Outputs follow their call. An output without a call becomes a user message. */
@@ -128,9 +141,9 @@ class MessageWriter {
 
   private endAnswer(): void {
     const { draft, capabilities } = this;
+    this.draft = new AssistantDraft(capabilities);
     if (draft.isEmpty) return;
-    this.draft = new AssistantDraft();
-    this.messages.push(draft.toMessage(this.tools, (id) => this.toUpstreamId(id), capabilities));
+    this.messages.push(draft.toMessage(this.tools, (id) => this.toUpstreamId(id), this.ofCalls));
     const pictures = draft.calls.flatMap((call) => this.answerCall(call));
     if (pictures.length > 0) this.messages.push({ role: 'user', content: pictures });
   }

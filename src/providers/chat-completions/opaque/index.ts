@@ -1,0 +1,3 @@
+export * from './opaque-collector.js';
+export * from './opaque-members.js';
+export * from './own-data.js';
