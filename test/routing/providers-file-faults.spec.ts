@@ -43,6 +43,9 @@ describe('a provider that cannot be', () => {
   it.each<readonly [what: string, members: object, place: string]>([
     ['of another kind', { kind: SECRET }, 'providers.gpu.kind'],
     ['of another dialect', { dialect: SECRET }, 'providers.gpu.dialect'],
+    ['with tags that are no list', { reasoning_tags: 'think' }, 'providers.gpu.reasoning_tags'],
+    ['with a list without tags', { reasoning_tags: [] }, 'providers.gpu.reasoning_tags'],
+    ['with a tag in brackets', { reasoning_tags: ['<think>'] }, 'providers.gpu.reasoning_tags[0]'],
     ['with a member that nobody knows', { [SECRET]: SECRET }, 'providers.gpu'],
     ['with a name of the prototype', { constructor: SECRET }, 'providers.gpu'],
     ['with a key that is no text', { api_key: 1 }, 'providers.gpu.api_key'],

@@ -49,6 +49,8 @@ export interface ChatCompletionsOptions {
   readonly capabilities: Capabilities;
   /** Capabilities that were configured; what the server lists of its models does not change them. */
   readonly configured: ReadonlySet<keyof Capabilities>;
+  /** Names of tags, such as `think`, between which the content of an answer is reasoning. */
+  readonly reasoningTags: readonly string[];
   /** Whether to list models with `GET /models`. */
   readonly discover: boolean;
   /** Request members that are forwarded unchanged. */
@@ -213,7 +215,8 @@ export class ChatCompletionsProvider extends PushingProvider {
   private createReader({ context, settings }: Turn, tools: ToolTable, { malformedCalls }: Capabilities): AnswerReader {
     const used = new Set(context.map(callIdOfCall).filter((id) => id !== undefined));
     const calls = new CallCollector(tools, used, () => this.dependencies.ids.next('call'), malformedCalls === 'pass');
-    return new AnswerReader(calls, new OpaqueCollector({ provider: this.options.name, model: settings.model }));
+    const { name: provider, reasoningTags } = this.options;
+    return new AnswerReader(calls, new OpaqueCollector({ provider, model: settings.model }), reasoningTags);
   }
 }
 

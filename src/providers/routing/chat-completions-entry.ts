@@ -5,6 +5,7 @@ import type { ServerEntry } from './server-entry.js';
 /** An entry of PROVIDERS_FILE for a Chat Completions server. */
 export interface ChatCompletionsEntry extends ServerEntry {
   readonly dialect?: Dialect;
+  readonly reasoning_tags?: readonly string[];
   readonly timeouts?: {
     readonly connect_ms?: number;
     readonly first_byte_ms?: number;
@@ -13,6 +14,18 @@ export interface ChatCompletionsEntry extends ServerEntry {
   };
   readonly capabilities?: Readonly<Record<string, unknown>>;
 }
+
+/** The JSON Schema of `reasoning_tags`. */
+export const REASONING_TAGS = {
+  type: 'array',
+  items: {
+    type: 'string',
+    pattern: '^[A-Za-z][\\w:.-]{0,63}$',
+    description: 'must be the name of a tag, without brackets',
+  },
+  minItems: 1,
+  uniqueItems: true,
+};
 
 /** Maps the members of `capabilities` to those of Capabilities. */
 export const CAPABILITY_NAMES = {

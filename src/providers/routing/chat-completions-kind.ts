@@ -2,7 +2,7 @@ import type { IdGenerator } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ChatCompletionsProvider, DIALECTS, RESERVED_NAMES } from '../chat-completions/index.js';
 import { type ProviderEntry, ProviderKind } from '../provider-kind.js';
-import { CAPABILITY_SCHEMAS, type ChatCompletionsEntry } from './chat-completions-entry.js';
+import { CAPABILITY_SCHEMAS, type ChatCompletionsEntry, REASONING_TAGS } from './chat-completions-entry.js';
 import { milliseconds, object } from './schema-parts.js';
 import { checkServer, secretsOfServer, SERVER_MEMBERS } from './server-entry.js';
 import { toProviderOptions } from './to-provider-options.js';
@@ -14,6 +14,7 @@ export class ChatCompletionsKind extends ProviderKind {
   override readonly members = {
     ...SERVER_MEMBERS,
     dialect: { enum: DIALECTS },
+    reasoning_tags: REASONING_TAGS,
     timeouts: object({
       connect_ms: milliseconds,
       first_byte_ms: milliseconds,

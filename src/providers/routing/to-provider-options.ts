@@ -27,6 +27,7 @@ export function toProviderOptions(
     wholeMs: timeouts.whole_ms ?? DEFAULT_TIMEOUTS.wholeMs,
     capabilities: capabilitiesOf(dialect, known),
     configured: new Set(Object.keys(known) as (keyof Capabilities)[]),
+    reasoningTags: entry.reasoning_tags ?? [],
     discover: entry.discover ?? true,
     forward: entry.forward ?? [],
     omit: new Set([...omittedBy(dialect), ...(entry.omit ?? [])]),

@@ -8,6 +8,7 @@ import { type PartTexts, readAnnotations, readParts, textOfDetails, textOrEmpty 
 import { isCall, readFinish } from './read-finish.js';
 import { readLogprobs } from './read-logprobs.js';
 import { mergeUsage, readUsage, type Usage } from './read-usage.js';
+import { type TaggedPiece, TagSplitter } from './tag-splitter.js';
 
 /** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
 const LONGEST_ID = 256;
@@ -62,12 +63,18 @@ export class AnswerReader {
   /** Log probabilities of tokens that hold only part of a character; they go with the next text. */
   private logprobs: Logprob[] | null = null;
   private usage: Usage | undefined;
+  /** Finds reasoning in the text; null if there is none. */
+  private readonly splitter: TagSplitter | null;
   private finish: FinishReason | 'error' | undefined;
 
   constructor(
     private readonly calls: CallCollector,
     private readonly opaque: OpaqueCollector,
-  ) {}
+    /** The names of tags between which content is reasoning. */
+    private readonly tags: readonly string[] = [],
+  ) {
+    this.splitter = tags.length === 0 ? null : new TagSplitter(tags);
+  }
 
   /** The last finish reason of the upstream so far. It ends nothing: only `isOver`, or the end of the body, says that no more comes. */
   get finished(): FinishReason | 'error' | undefined {
@@ -101,6 +108,7 @@ export class AnswerReader {
 
   /** The upstream says that there is no more: an answer without a finish reason is complete then, if it has said anything. */
   conclude(): void {
+    this.endTags();
     if (this.hasSpoken) this.finish ??= 'stop';
     this.hasStopped = this.finish !== undefined;
     this.hasGoneOn = false;
@@ -113,6 +121,7 @@ export class AnswerReader {
 
   /** Closes open items and returns the remaining events, ending with `finish`: an answer with a malformed call was cut off. */
   end(reason: FinishReason): readonly ModelEvent[] {
+    this.endTags();
     this.endReasoning();
     const { events, areWhole } = this.calls.close(reason !== 'stop');
     this.events.push(...events);
@@ -158,7 +167,8 @@ export class AnswerReader {
     this.opaque.read(delta);
     const { reasoning, text } = textsIn(delta);
     this.think(reasoning);
-    this.say(text);
+    if (this.splitter === null) this.say(text);
+    else this.sayPieces(this.splitter.split(text));
     for (const [member, read] of this.others) {
       const value = delta[member];
       if (value != null) read(value);
@@ -178,7 +188,8 @@ export class AnswerReader {
   /** Says what a whole message has beyond the deltas. */
   private complete(message: ChatDelta): void {
     this.opaque.complete(message);
-    const { reasoning, text } = textsIn(message);
+    this.endTags();
+    const { reasoning, text } = this.withoutTags(textsIn(message));
     this.think(restOf(this.allReasoning, reasoning));
     this.say(restOf(this.text, text));
     this.refuse(restOf(this.refusal, textOrEmpty(message.refusal)));
@@ -221,8 +232,32 @@ export class AnswerReader {
     return length >= SHORTEST_REPETITION && length === this.text.length && this.textPieces > 1 && text === this.text;
   }
 
+  private sayPieces(pieces: readonly TaggedPiece[]): void {
+    for (const { isReasoning, text } of pieces) {
+      if (isReasoning) this.think(text);
+      else this.say(text);
+    }
+  }
+
+  /** Says what might have become a tag. */
+  private endTags(): void {
+    if (this.splitter !== null) this.sayPieces(this.splitter.end());
+  }
+
+  /** The texts of a whole message, without reasoning in tags. */
+  private withoutTags({ reasoning, text }: PartTexts): PartTexts {
+    if (this.splitter === null) return { reasoning, text };
+    const splitter = new TagSplitter(this.tags);
+    const pieces = [...splitter.split(text), ...splitter.end()];
+    const [thoughts, words] = [true, false].map((wanted) =>
+      pieces.flatMap((piece) => (piece.isReasoning === wanted ? [piece.text] : [])).join(''),
+    );
+    return { reasoning: reasoning + (thoughts ?? ''), text: words ?? '' };
+  }
+
   private refuse(delta: string): void {
     if (delta === '') return;
+    this.endTags();
     this.endReasoning();
     this.refusal += delta;
     this.events.push({ type: 'refusal', delta });
@@ -247,6 +282,7 @@ export class AnswerReader {
 
   /** Calls end the text item before them. */
   private beginCalls(): void {
+    this.endTags();
     this.logprobs = null;
     if (!this.calls.isEmpty) return;
     this.endReasoning();
