@@ -3,6 +3,7 @@ import type OpenAI from 'openai';
 
 import { Clock } from '../../src/index.js';
 import { createInBackground, whenEnded } from '../support/background.js';
+import { chunk, finish, openStreamOf, streamOf } from '../support/chat-upstream/chunk-stream.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { saidIn } from '../support/chat-upstream/said.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
@@ -38,6 +39,18 @@ describe('an answer that its upstream breaks off', () => {
     service.upstream.answer(WHOLE);
     await create({ previous_response_id: response.id });
     expect(JSON.stringify(service.upstream.requests[2]?.body)).not.toContain('Half');
+  });
+
+  it('leaves no opaque data behind', async () => {
+    const thought = (data: string): object => ({ type: 'reasoning.encrypted', data });
+    const said = [{ reasoning: 'Hm.' }, { content: 'Words' }].map((delta) => chunk(delta));
+    service.upstream.replay(openStreamOf([chunk({ reasoning_details: [thought('SEVERED')] }), ...said]));
+    service.upstream.replay(streamOf([chunk({ reasoning_details: [thought('WHOLE')] }), ...said, finish()]));
+    const { id } = await create();
+    await create({ previous_response_id: id });
+    const [, , next] = service.upstream.requests;
+    expect(next?.body.messages?.[1]).toMatchObject({ content: 'Words', reasoning_details: [thought('WHOLE')] });
+    expect(JSON.stringify(next?.body)).not.toContain('SEVERED');
   });
 
   it('counts what it has cost', async () => {

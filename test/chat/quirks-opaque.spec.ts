@@ -5,7 +5,7 @@ import { callChunk, chunk, completion, entry, finish, streamOf } from '../suppor
 import { textReply } from '../support/chat-upstream/reply.js';
 import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { useService } from '../support/describe-service.js';
-import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
+import { JSON_TRANSPORT, TRANSPORTS, WS_TRANSPORT } from '../support/transports.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -242,6 +242,18 @@ describe('what an upstream demands back', () => {
       await service.client().responses.create({ model: MODEL, input, ...stateless });
       expect(asked()).toEqual(each.sent);
     });
+  });
+
+  it.each(EACH)('is in what Codex sends back: %s', async (_, each) => {
+    answer(each, false);
+    const stateless = { model: MODEL, store: false, include: ['reasoning.encrypted_content'], tools: TOOLS };
+    const { response } = await WS_TRANSPORT.run(service, { ...stateless, input: [QUESTION] });
+    const output = response['output'] as readonly (Members & { readonly type: string })[];
+    const bare = output.map(({ id: _id, status: _status, ...item }) =>
+      item.type === 'reasoning' ? { ...item, content: null } : item,
+    );
+    await WS_TRANSPORT.run(service, { ...stateless, input: [QUESTION, ...bare, ...next({ output })] });
+    expect(asked()).toEqual(each.sent);
   });
 
   it.each(EACH)('is not sent to another model: %s', async (_, each) => {
