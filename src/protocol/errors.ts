@@ -148,8 +148,8 @@ export const ERROR_CODES = {
    */
   server_is_overloaded: { status: 503, type: 'service_unavailable_error' },
   /**
-   * The server of the model cannot be reached, or whether the model exists is not known yet, because a provider has not listed
-   * its models. Sent with `retry-after`.
+   * The server of the model cannot be reached, or breaks off its answer each time it is asked (JSON with `store: false`), or whether the
+   * model exists is not known yet, because a provider has not listed its models. Sent with `retry-after`.
    */
   model_unavailable: { status: 503, type: 'service_unavailable_error' },
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type OpenAI from 'openai';
+import type { APIError, default as OpenAI } from 'openai';
 
 import { Clock } from '../../src/index.js';
 import { createInBackground, whenEnded } from '../support/background.js';
@@ -66,6 +66,21 @@ describe('an answer that its upstream breaks off', () => {
     for (let time = 0; time < 4; time += 1) service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } });
     expect(await create()).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
     expect(service.upstream.requests).toHaveLength(3);
+  });
+
+  it('is an HTTP error that SDKs retry for a client of JSON of which nothing is stored', async () => {
+    for (let time = 0; time < 3; time += 1) service.upstream.answer(HALF, { breaks: { after: 3, by: 'cut' } });
+    service.upstream.answer(WHOLE);
+    const asked = { model: MODEL, input: 'Go on.', store: false };
+    const refused = await service
+      .client()
+      .responses.create(asked, { maxRetries: 0 })
+      .then(null, (error: unknown) => error);
+    expect(refused).toMatchObject({ status: 503, code: 'model_unavailable', type: 'service_unavailable_error' });
+    expect((refused as APIError).headers?.get('retry-after')).toBe('1');
+    expect((refused as APIError).headers?.get('x-should-retry')).toBeNull();
+    expect(await create({ store: false })).toMatchObject({ status: 'completed' });
+    expect(service.upstream.requests).toHaveLength(4);
   });
 
   it('fails for a client that has seen a part of it', async () => {

@@ -13,6 +13,7 @@ import {
   WriteLockLostError,
 } from '../../state/index.js';
 import type { Outcome, ResponseAssembler } from '../assembler/index.js';
+import type { ActiveTurn } from './active-turn.js';
 import type { AdmittedTurn } from './admit.js';
 import { type StopReason, TurnStoppedError } from './stop-reason.js';
 
@@ -79,6 +80,19 @@ export class TurnFailures {
     return refusal;
   }
 
+  /**
+   * The refusal of a response that its upstream has broken off, for a client that may send its request again: 503, or the upstream's own 5xx.
+   * Null for every other failure, which the same request would meet again.
+   */
+  toBreakOff(error: unknown, turn: ActiveTurn): ApiError | null {
+    if (error instanceof TurnStoppedError)
+      return error.reason === 'timeout' ? this.toRefusal(error, turn.admitted) : null;
+    if (!isBreak(error, turn)) return null;
+    const { status = 500 } = error.options;
+    if (status !== 500) return fromModelError(error);
+    return ApiError.of('model_unavailable', error.message, { headers: { 'retry-after': '1' }, cause: error });
+  }
+
   /** The error of a finished response that could not be saved. */
   toSaveError(error: unknown, turn: AdmittedTurn): ResponseErrorBody {
     if (error instanceof SessionFullError) return toErrorBody(error.toApiError());
@@ -106,6 +120,11 @@ export class TurnFailures {
     if (error instanceof StoreUnavailableError) this.outages.warn(line, error.message);
     else this.logger.error(line, error);
   }
+}
+
+/** Whether an upstream broke off its answer, and may be asked again. Providers of programs, and the simulator, fail as they like. */
+export function isBreak(error: unknown, { attempts }: ActiveTurn): error is ModelError {
+  return error instanceof ModelError && error.retry === 'same' && (attempts.at(-1)?.errorCode ?? null) !== null;
 }
 
 function stopMessage(reason: Exclude<StopReason, 'time_limit'>, turn: AdmittedTurn): string {

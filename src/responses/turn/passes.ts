@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
 import { type IncompleteReason, type Item, withoutUpstream } from '../../protocol/index.js';
-import { type Finish, type FinishReason, ModelError, type ModelRoute, type Turn } from '../../providers/index.js';
+import type { Finish, FinishReason, ModelRoute, Turn } from '../../providers/index.js';
 import { Seals } from '../../seals/index.js';
 import { ConversationChangedError } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
@@ -13,7 +13,7 @@ import { Assemblers } from './assemblers.js';
 import { CountedReasoning } from './counted-reasoning.js';
 import { Delivery } from './delivery.js';
 import type { EventSink } from './event-sink.js';
-import { TurnFailures } from './failures.js';
+import { isBreak, TurnFailures } from './failures.js';
 import { Pass, type PassDependencies } from './pass.js';
 import { type NextPass, type OwnPass, PassPolicies } from './pass-policy.js';
 import { ReasoningSealer } from './reasoning-sealer.js';
@@ -178,6 +178,10 @@ export class Passes {
     } catch (error) {
       if (asked !== null) await this.countUnended(asked, assembler);
       if (endsUnanswered(error, turn.run !== null) || !pass.isAccepted) throw error;
+      if (asked !== null && mayBeAskedAnew(turn, assembler, delivery)) {
+        const refusal = this.failures.toBreakOff(error, turn);
+        if (refusal !== null) throw refusal;
+      }
       turn.conclude();
       outcome = this.failures.toFailedOutcome(assembler, this.failures.toResponseError(error, turn.admitted));
     } finally {
@@ -274,10 +278,13 @@ export class Passes {
 
 /** Whether an upstream broke off its answer, which may be asked for again, and no client has seen output that would change. */
 function isUnseenBreak(error: unknown, turn: ActiveTurn, pass: Pass, delivery: Delivery): boolean {
-  if (!(error instanceof ModelError) || error.retry !== 'same' || !pass.isAccepted) return false;
-  // Providers of programs, and the simulator, fail as they like.
-  const failed = (turn.attempts.at(-1)?.errorCode ?? null) !== null;
-  return failed && (turn.run !== null || !delivery.isStream);
+  return isBreak(error, turn) && pass.isAccepted && (turn.run !== null || !delivery.isStream);
+}
+
+/** Whether a client loses nothing when it sends its request again: it has seen nothing, nothing is stored, and no policy has acted for it. */
+function mayBeAskedAnew(turn: ActiveTurn, assembler: ResponseAssembler, delivery: Delivery): boolean {
+  if (delivery.isStream || turn.run !== null || turn.admitted.settings.store) return false;
+  return assembler.state.given.length === 0;
 }
 
 function beginningOf({ question, transcript }: ResolvedTurn): Course {
