@@ -570,6 +570,13 @@ export class Environment {
   @Milliseconds(1)
   readonly WS_KEEPALIVE_MS: number = 60_000;
 
+  /**
+   * Tells clients on sockets, with events `antiphon.upstream`, when an upstream with the Responses API is asked again or falls back to HTTP;
+   * see docs/upstreams.md.
+   */
+  @Flag()
+  readonly WS_UPSTREAM_NOTICES: boolean = false;
+
   /** Largest message from a client, after decompression. A larger one closes the connection with 1009. */
   @WholeNumber(1024, 1024 * MEGABYTE)
   readonly WS_MAX_MESSAGE_BYTES: number = 16 * MEGABYTE;

@@ -17,6 +17,7 @@ export { loadTokenizer } from './tokens/tokenizer.js';
 export * from './tolerated-rules.js';
 export * from './turn.js';
 export * from './upstream-attempt.js';
+export * from './upstream-notice.js';
 export * from './turn-headers.js';
 export * from './provider-registry.js';
 export * from './providers.module.js';

@@ -1,5 +1,6 @@
 import type { ModelEvent } from './model-event.js';
 import type { UpstreamAttempt } from './upstream-attempt.js';
+import type { UpstreamNotice } from './upstream-notice.js';
 
 /** Receives the answer of a provider that implements `push`. */
 export interface ModelSink {
@@ -33,4 +34,7 @@ export interface ModelSink {
 
   /** The provider asks its upstream again, after an error with this code, at a time in milliseconds since the epoch. */
   repeated?(errorCode: string, failedAt: number): void;
+
+  /** Takes what the provider is about to do about a failure, at once; it is no output. */
+  notice?(notice: UpstreamNotice): void;
 }

@@ -43,7 +43,7 @@ export class Stack implements AsyncDisposable {
   static async open(road: Road): Promise<Stack> {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-stack-'));
     const stack = new Stack(road, await ChatUpstream.start(), folder, []);
-    const shared = { LOG_LEVEL: 'debug', ...road.environment };
+    const shared = { LOG_LEVEL: 'debug', WS_UPSTREAM_NOTICES: 'true', ...road.environment };
     await stack.add({ model: { base_url: stack.model.baseUrl } }, shared);
     for (let more = road.services; more > 1; more--) {
       const next = { kind: 'responses', base_url: stack.baseUrl, supports_websockets: road.supportsWebsockets };

@@ -13,6 +13,7 @@ import {
   type Step,
   streaming,
 } from '../support/responses-upstream/reply.js';
+import { MODEL } from '../support/responses-upstream/start-responses-service.js';
 import { startTimedService, type TimedService } from '../support/responses-upstream/start-timed-service.js';
 import type { UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/say.js';
@@ -182,5 +183,32 @@ describe.each([
     service.clock.advance(1);
     await turn;
     expect(log.complaints.join('\n')).toContain(words);
+  });
+});
+
+describe.each([
+  ['SSE', SSE],
+  ['WebSocket', WEBSOCKET],
+] as const)('§5.1 an answer that breaks off behind its first output over %s', (_, entry) => {
+  const service = use(entry);
+  const BREAK = cutting([message('Half an answer')], 5, 'reset');
+  const create = (body: object = {}): ReturnType<TimedService['api']['post']> =>
+    service.api.post('responses', { model: MODEL, input: 'Hi', ...body });
+
+  it('is asked for again for a client of JSON, who sees nothing of it', async () => {
+    service.upstream.respond(BREAK, BREAK);
+    const { status, body } = await create();
+    expect({ status, text: textOf(body as never) }).toEqual({ status: 200, text: 'ok' });
+    expect(service.upstream.calls).toHaveLength(3);
+  });
+
+  it('is 503 at last if nothing is stored, else a failed response', async () => {
+    service.upstream.always(BREAK);
+    expect(await create({ store: false })).toMatchObject({
+      status: 503,
+      body: { error: { code: 'model_unavailable', type: 'service_unavailable_error' } },
+    });
+    expect(service.upstream.calls).toHaveLength(3);
+    expect(await create()).toMatchObject({ status: 200, body: { status: 'failed', error: { code: 'server_error' } } });
   });
 });

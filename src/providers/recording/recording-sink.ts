@@ -1,6 +1,7 @@
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import type { UpstreamAttempt } from '../upstream-attempt.js';
+import type { UpstreamNotice } from '../upstream-notice.js';
 import type { Tape } from './tape.js';
 
 /** Records the events that are written into a sink. */
@@ -47,6 +48,10 @@ export class RecordingSink implements ModelSink {
 
   repeated(errorCode: string, failedAt: number): void {
     this.sink.repeated?.(errorCode, failedAt);
+  }
+
+  notice(notice: UpstreamNotice): void {
+    this.sink.notice?.(notice);
   }
 
   private async wait(waiting: Promise<void>): Promise<void> {

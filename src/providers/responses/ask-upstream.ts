@@ -1,19 +1,10 @@
 import { REASONING_INCLUDED } from '../../protocol/index.js';
-import type { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
-import { scrub } from '../scrub.js';
 import { traceHeaders } from '../trace-headers.js';
 import type { Turn } from '../turn.js';
 import { AnswerBeginning, AnswerReader, readSafeHeaders } from './answer/index.js';
-import {
-  classifyHandshake,
-  classifyHttp,
-  NO_RETRIES,
-  type Repetition,
-  Retries,
-  toClientError,
-} from './errors/index.js';
+import { classifyHandshake, classifyHttp, NO_RETRIES, type Repetition, Retries } from './errors/index.js';
 import {
   baselineAfter,
   connectionHeaders,
@@ -28,6 +19,7 @@ import {
   turnStateOf,
   type UpstreamRequest,
 } from './request/index.js';
+import { FailureReport } from './failure-report.js';
 import type { Session } from './sessions.js';
 import {
   AnswerRefusedError,
@@ -71,8 +63,7 @@ class Question {
   private transport: Exchange['transport'] = 'sse';
   /** Whether the latest attempt has left out what the upstream is to know. */
   private isContinuation = false;
-  /** `x-request-id` of the latest answer, for the log. */
-  private requestId: string | undefined;
+  private readonly report: FailureReport;
 
   constructor(
     private readonly turn: Turn,
@@ -83,6 +74,7 @@ class Question {
     this.conversation = conversationOf(turn);
     this.session = sessions.of(this.conversation.key);
     this.request = toRequest(turn, this.conversation, options);
+    this.report = new FailureReport(upstream, sink);
     // With another upstream to ask, a client need not wait for this one.
     this.retries = new Retries(turn.hasOthers === true ? NO_RETRIES : options.retries, clock, random);
   }
@@ -90,7 +82,7 @@ class Question {
   async ask(): Promise<void> {
     for (;;) {
       try {
-        this.requestId = undefined;
+        this.report.begin();
         this.isContinuation = false;
         this.sink.head?.([], false);
         await this.read((await this.openOnSocket()) ?? (await this.openOverHttp()));
@@ -101,8 +93,11 @@ class Question {
         if (this.sink.isClosed) return;
         const failure = this.classify(error);
         const failedAt = this.upstream.clock.now();
-        this.noteRequestId(failure.options.requestId);
-        if (this.hasBegun || !(await this.recover(failure))) throw this.explain(failure);
+        this.report.noteRequestId(failure.options.requestId);
+        const { hasBegun } = this;
+        if (hasBegun || !(await this.recover(failure))) {
+          throw this.report.explain(failure, { hasBegun, wasRepeated: this.retries.hasTried });
+        }
         this.sink.repeated?.(failure.code, failedAt);
         this.sink.signal.throwIfAborted();
       }
@@ -205,8 +200,8 @@ class Question {
    */
   private readHead({ transport, headers }: Exchange, socket: UpstreamSocket | null): ModelEvent {
     if (socket?.isNew === false) return this.toMetadata({ [REASONING_INCLUDED]: headers[REASONING_INCLUDED] });
-    this.noteRequestId(headers['x-request-id']);
-    this.upstream.logger.debug(`${this.name} answers ${this.turn.responseId}`);
+    this.report.noteRequestId(headers['x-request-id']);
+    this.upstream.logger.debug(`${this.report.name} answers ${this.turn.responseId}`);
     const isInEvents = transport === 'websocket' && this.upstream.options.profile.turnStateFrom === 'event';
     if (!isInEvents) this.keepTurnState(headers[TURN_STATE]);
     return this.toMetadata(headers);
@@ -292,50 +287,23 @@ class Question {
 
   /** Switches the conversation to HTTP. Another turn of it may have done so already; then there is nothing to say. */
   private fallBack(failure: UpstreamError, manner: 'silently' | 'with a warning'): void {
-    const { clock, sockets, statistics, logger } = this.upstream;
+    const { clock, sockets, statistics } = this.upstream;
     if (!this.session.fallBack(clock.now())) return;
     this.usesHttp = true;
     this.retries.reset();
     sockets?.drop(this.conversation.key);
     statistics.count('fallbacks');
-    if (manner === 'with a warning') {
-      logger.warn(`${this.name}: Falling back from WebSockets to HTTPS transport. ${this.reasonOf(failure)}`);
-    }
+    this.report.fallingBack(failure, manner);
   }
 
-  private announce({ number, most }: Repetition, failure: UpstreamError): void {
-    const { statistics, outages } = this.upstream;
-    if (number === null) {
+  private announce(repetition: Repetition, failure: UpstreamError): void {
+    const { statistics } = this.upstream;
+    if (repetition.number === null) {
       statistics.count('request_retries');
       return;
     }
     statistics.count('reconnections');
-    outages.warn(this.name, `Reconnecting... ${number}/${most}: ${this.reasonOf(failure)}`);
-  }
-
-  /** The error for the client; logs its cause. */
-  private explain(failure: UpstreamError): ModelError {
-    const { options, clock, logger, outages } = this.upstream;
-    const wasRepeated = this.retries.hasTried;
-    const error = toClientError(failure, { secrets: options.secrets, now: clock.now(), wasRepeated });
-    // A request that every upstream would refuse says nothing of this one.
-    if (error.retry === 'nowhere') logger.log(`${this.name}: refused: ${this.reasonOf(failure)}`);
-    else outages.warn(this.name, `failed: ${this.reasonOf(failure)}`);
-    return error;
-  }
-
-  private noteRequestId(id: string | readonly string[] | undefined): void {
-    if (typeof id === 'string') this.requestId = scrub(id, this.upstream.options.secrets);
-  }
-
-  private reasonOf({ message }: UpstreamError): string {
-    return scrub(message, this.upstream.options.secrets);
-  }
-
-  /** For the log. The request id is no reason: lines are grouped by that. */
-  private get name(): string {
-    const { name } = this.upstream.options;
-    return this.requestId === undefined ? `'${name}'` : `'${name}' (its request ${this.requestId})`;
+    this.report.reconnecting(repetition.number, repetition, failure);
   }
 
   /** The state of the turn: what the client sends back, or what the upstream gave in an earlier request of this turn. */

@@ -5,6 +5,7 @@ import { ModelError } from '../model-error.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import type { UpstreamAttempt } from '../upstream-attempt.js';
+import type { UpstreamNotice } from '../upstream-notice.js';
 import type { Target } from './target.js';
 import type { TargetHealth } from './target-health.js';
 
@@ -102,6 +103,10 @@ export class Opening implements ModelSink {
     this.report(errorCode, failedAt);
     this.kind = 'retry';
     this.startedAt = this.options.clock.now();
+  }
+
+  notice(notice: UpstreamNotice): void {
+    if (!this.isGivenUp) this.sink.notice?.(notice);
   }
 
   /** With its last event the turn may be over, too: its record must not miss this request. */

@@ -37,6 +37,7 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
   readonly steering: Steering;
   readonly reader: JsonReader;
   readonly maxMessageBytes: number;
+  readonly sendsNotices: boolean;
   private readonly lanesOfTurns: Lanes;
   private idle: PromiseWithResolvers<undefined> | null = null;
 
@@ -48,6 +49,7 @@ export class HandlerTurns implements ConnectionWork, SocketTurnDependencies {
     const { caches, budget, environment, reader, ids } = dependencies;
     this.reader = reader;
     this.maxMessageBytes = environment.WS_MAX_MESSAGE_BYTES;
+    this.sendsNotices = environment.WS_UPSTREAM_NOTICES;
     this.cache = caches.open();
     this.lanesOfTurns = new Lanes({ overlap: environment.WS_OVERLAP, budget, onIdle: () => this.onIdle() });
     this.steering = new Steering({

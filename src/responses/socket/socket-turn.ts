@@ -4,7 +4,7 @@ import type { Connection } from '../../connections/index.js';
 import type { ContinuationCache } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';
 import { ApiError, type ResponseObject, type StreamEvent } from '../../protocol/index.js';
-import type { ForeignEvent } from '../../providers/index.js';
+import type { ForeignEvent, UpstreamNotice } from '../../providers/index.js';
 import { isPromise, type MaybePromise, type Timer } from '../../time/index.js';
 import { ActiveTurn, type AdmittedTurn, type EventSink, type StopReason } from '../turn/index.js';
 import { pickVendorHeaders } from '../vendor-headers.js';
@@ -22,6 +22,9 @@ type Request = Readonly<Record<string, unknown>>;
 /** The default lane's key in tables by lane. */
 const DEFAULT_LANE = '';
 
+/** The type of the event with a notice. No SDK has a prefix for types of its own; none knows this one, and all pass it on. */
+const NOTICE_EVENT = 'antiphon.upstream';
+
 /** The dependencies of a turn on its connection. */
 export interface SocketTurnDependencies {
   readonly connection: Connection;
@@ -30,6 +33,8 @@ export interface SocketTurnDependencies {
   readonly reader: JsonReader;
   /** WS_MAX_MESSAGE_BYTES. */
   readonly maxMessageBytes: number;
+  /** WS_UPSTREAM_NOTICES. */
+  readonly sendsNotices: boolean;
 
   /** Passes a turn that is first in its lane to the gateway. Resolves when the gateway has handled it. */
   dispatch(turn: SocketTurn): Promise<void>;
@@ -167,6 +172,7 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
       continuations: this.handler.cache.lane(this.lane),
       onHeaders: (headers) => this.headers.add(pickVendorHeaders(headers)),
       onEvent: (event) => this.sendForeign(event),
+      ...(this.handler.sendsNotices ? { onNotice: (notice) => this.sendNotice(notice) } : {}),
     });
     this.steerable = new SteerableResponse(this.active);
     if (this.stopReason !== null) this.active.stop(this.stopReason);
@@ -288,6 +294,13 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
     // The turn may still be refused.
     if (this.state === 'waiting') this.headers.addEvent(event);
     else this.sendBeside(event);
+  }
+
+  /** It does not wait for the response, which may be refused: a client that waits is to know why. */
+  private sendNotice(notice: UpstreamNotice): void {
+    if (this.state === 'over') return;
+    this.keepalive?.refresh();
+    this.sendBeside({ type: NOTICE_EVENT, ...notice });
   }
 
   private sendBeside(event: object): void {

@@ -1,6 +1,6 @@
 import type { Continuations, HeldConversation } from '../../context/index.js';
 import type { Item, ResponseObject, StreamEvent, TerminalStatus, Usage } from '../../protocol/index.js';
-import type { ForeignEvent, UpstreamAttempt } from '../../providers/index.js';
+import type { ForeignEvent, UpstreamAttempt, UpstreamNotice } from '../../providers/index.js';
 import { type HeldLock, NO_LOCK } from '../../locks/index.js';
 import type { Ending, StartedRun } from '../../state/index.js';
 import type { Timer } from '../../time/index.js';
@@ -18,6 +18,8 @@ export interface TurnClient {
   readonly onHeaders?: (headers: Readonly<Record<string, string>>) => void;
   /** Receives events that are not part of the protocol, in their place; without it they are dropped and counted. */
   readonly onEvent?: (event: ForeignEvent) => void;
+  /** Receives what providers do about failures, at once; absent for clients that are not told. */
+  readonly onNotice?: (notice: UpstreamNotice) => void;
   /** Breaks the client's connection without a terminal event: the turn was stopped with `cut`. */
   readonly breakConnection?: () => void | Promise<void>;
   /**

@@ -87,8 +87,9 @@ export class TurnFailures {
   toBreakOff(error: unknown, turn: ActiveTurn): ApiError | null {
     if (error instanceof TurnStoppedError)
       return error.reason === 'timeout' ? this.toRefusal(error, turn.admitted) : null;
-    if (!isBreak(error, turn)) return null;
+    if (!(error instanceof ModelError) || !isOfUpstream(turn)) return null;
     const { status = 500 } = error.options;
+    if (status < 500) return null;
     if (status !== 500) return fromModelError(error);
     return ApiError.of('model_unavailable', error.message, { headers: { 'retry-after': '1' }, cause: error });
   }
@@ -122,9 +123,14 @@ export class TurnFailures {
   }
 }
 
-/** Whether an upstream broke off its answer, and may be asked again. Providers of programs, and the simulator, fail as they like. */
-export function isBreak(error: unknown, { attempts }: ActiveTurn): error is ModelError {
-  return error instanceof ModelError && error.retry === 'same' && (attempts.at(-1)?.errorCode ?? null) !== null;
+/** Whether an upstream broke off its answer, and may be asked again. */
+export function isBreak(error: unknown, turn: ActiveTurn): boolean {
+  return error instanceof ModelError && error.retry === 'same' && isOfUpstream(turn);
+}
+
+/** Whether the last request to an upstream has failed. Providers of programs, and the simulator, fail as they like. */
+function isOfUpstream({ attempts }: ActiveTurn): boolean {
+  return (attempts.at(-1)?.errorCode ?? null) !== null;
 }
 
 function stopMessage(reason: Exclude<StopReason, 'time_limit'>, turn: AdmittedTurn): string {

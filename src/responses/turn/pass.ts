@@ -59,6 +59,8 @@ export class Pass implements ModelSink {
   readonly isReadAtEnd: boolean;
   /** Whether a policy answers it. */
   private isOwn = false;
+  /** Passes on what the provider does about a failure. It says nothing of the response, which need not exist yet. */
+  readonly notice: ModelSink['notice'] = (notice) => this.dependencies.turn.client.onNotice?.(notice);
   private finish: Finish | null = null;
   /** Events that wait for the keys of seals, oldest first. */
   private readonly backlog: ModelEvent[] = [];

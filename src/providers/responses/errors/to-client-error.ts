@@ -12,6 +12,8 @@ export interface ClientErrorContext {
   readonly now: number;
   /** Whether the official SDKs must not repeat the request, because this service has. */
   readonly wasRepeated: boolean;
+  /** Whether the answer had begun: who has not shown it to anybody may ask the same upstream for another one. */
+  readonly hasBegun?: boolean;
 }
 
 /** The HTTP status of an error that the upstream reported in its stream; 500 for others. */
@@ -46,18 +48,24 @@ const OWN_LIMITS: ReadonlySet<string | null> = new Set([null, 'rate_limit_exceed
 const PARAM = /^[A-Za-z_][\w.[\]-]{0,127}$/;
 
 const FAILED = 'The model failed. Please retry your request.';
+const BROKEN = 'The connection to the model broke. Please retry your request.';
+const SILENT = 'The model did not answer in time. Please retry your request.';
 
 /**
  * The error for the client: the code and the words of the upstream, which speaks the same protocol, without addresses and credentials.
  * Errors of this service's own account at the upstream, such as its rate limits, have messages of this service.
  */
-export function toClientError(error: UpstreamError, { secrets, now, wasRepeated }: ClientErrorContext): ModelError {
+export function toClientError(error: UpstreamError, context: ClientErrorContext): ModelError {
+  const { secrets, now, wasRepeated, hasBegun = false } = context;
   const { failure, status: given = null, statedAt, remedy, isUnreachable = false } = error.options;
   const shouldRetry = wasRepeated ? { shouldRetry: false } : {};
   if (isUnreachable) return withOptions(unreachable(error), shouldRetry);
   // A parent that is not the client's, or was not sent: nothing that the client can change.
   if (failure === undefined || remedy === 'whole_context')
-    return serverError(brokenMessage(error), error, { retry: 'other', ...shouldRetry });
+    return serverError(isSilence(error) ? SILENT : BROKEN, error, {
+      retry: hasBegun && !isSilence(error) ? 'same' : 'other',
+      ...shouldRetry,
+    });
   const status = given ?? statusOfCode(failure.code);
   const retryAfterMs = statedAt === undefined ? undefined : Math.max(0, statedAt - now);
   const isOwnLimit = status === 429 && [failure.code, failure.type].some(isQuotaCode);
@@ -73,7 +81,7 @@ export function toClientError(error: UpstreamError, { secrets, now, wasRepeated 
     status,
     ...(type === undefined ? {} : { type }),
     param: plain(PARAM, failure.param) ?? null,
-    retry: hintOf(status, remedy),
+    retry: hasBegun && remedy === 'retry' && status >= 500 ? 'same' : hintOf(status, remedy),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs, upstreamWaitMs: retryAfterMs }),
     ...shouldRetry,
     cause: error,
@@ -94,10 +102,8 @@ function codeOf(status: number): string {
   return status < 500 ? 'invalid_request_error' : 'server_error';
 }
 
-function brokenMessage({ message, cause }: UpstreamError): string {
-  return message.startsWith('idle timeout') || cause instanceof UpstreamTimeoutError
-    ? 'The model did not answer in time. Please retry your request.'
-    : 'The connection to the model broke. Please retry your request.';
+function isSilence({ message, cause }: UpstreamError): boolean {
+  return message.startsWith('idle timeout') || cause instanceof UpstreamTimeoutError;
 }
 
 function withOptions(error: ModelError, options: ModelError['options']): ModelError {
