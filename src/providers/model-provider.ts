@@ -66,6 +66,12 @@ export abstract class ModelProviderBase {
   readonly hostedTools: readonly string[] | 'all' = 'all';
 
   /**
+   * Whether its upstream counts with the tokenizer of the model, at little cost. Turns with `truncation: "auto"` or a compaction threshold
+   * ask it once, with `exact`, when their context may be too long; those of others are estimated.
+   */
+  readonly hasTokenizer: boolean = false;
+
+  /**
    * Whether it takes compactions and reasoning that another Antiphon has sealed, and applies `reasoning.context` itself, as an upstream
    * with the Responses API does. For others such a compaction is refused, and such reasoning left out. Reasoning that a provider has
    * encrypted itself is always given back to it.

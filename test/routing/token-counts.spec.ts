@@ -133,12 +133,6 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
     );
   });
 
-  it('is not asked by turns', async () => {
-    const api = await start(entry);
-    await api.post('responses', { ...REQUEST, input: 'word '.repeat(200) });
-    expect(upstream().calls.filter((call) => call.path === path)).toEqual([]);
-  });
-
   it.each<[name: string, reply: CountReply]>([
     ['404 of a router', { status: 404, body: { detail: 'Not Found' } }],
     ['405', { status: 405, body: '' }],
@@ -217,6 +211,12 @@ describe.each(COUNTERS)('an upstream of kind $name', ({ entry, path, body, answe
       body: { error: { code: 'model_unavailable' } },
     });
   });
+});
+
+it('does not ask an upstream of kind responses for the counts of turns', async () => {
+  const api = await start({ kind: 'responses', supports_websockets: false });
+  await api.post('responses', { ...REQUEST, input: 'word '.repeat(30) });
+  expect(new Set(upstream().calls.map(({ path }) => path))).toEqual(new Set(['/v1/responses']));
 });
 
 it('asks while turns are recorded', async () => {

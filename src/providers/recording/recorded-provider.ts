@@ -21,6 +21,7 @@ export interface RecordedTurn {
 export class RecordedProvider extends PushingProvider {
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
+  override readonly hasTokenizer: boolean;
   override readonly readsForeignSeals: boolean;
   override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
@@ -33,6 +34,7 @@ export class RecordedProvider extends PushingProvider {
     super();
     this.hostedTools = provider.hostedTools;
     this.compactsContexts = provider.compactsContexts;
+    this.hasTokenizer = provider.hasTokenizer;
     this.readsForeignSeals = provider.readsForeignSeals;
     this.takesOpaqueData = provider.takesOpaqueData;
     this.isSteerable = provider.isSteerable;

@@ -25,6 +25,7 @@ export class RoutedProvider extends PushingProvider {
   override readonly tolerates: ReadonlySet<ToleratedRule>;
   override readonly hostedTools: ModelProviderBase['hostedTools'];
   override readonly compactsContexts: boolean;
+  override readonly hasTokenizer: boolean;
   override readonly readsForeignSeals: boolean;
   override readonly takesOpaqueData: boolean;
   override readonly isSteerable: boolean;
@@ -38,6 +39,7 @@ export class RoutedProvider extends PushingProvider {
     // Any target may answer, so all of them must tolerate a rule.
     this.tolerates = targets.map((target) => target.tolerates).reduce((common, rules) => common.intersection(rules));
     this.hostedTools = hostedToolsOf(targets);
+    this.hasTokenizer = targets.some(({ provider }) => provider.hasTokenizer);
     this.compactsContexts = targets.every(({ provider }) => provider.compactsContexts);
     this.readsForeignSeals = targets.some(({ provider }) => provider.readsForeignSeals);
     this.takesOpaqueData = targets.some(({ provider }) => provider.takesOpaqueData);

@@ -8,7 +8,7 @@ import { ApiError, type Item } from '../../protocol/index.js';
 import { BreakConnectionError, type ModelEvent } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import { type KeyRing, Seals } from '../../seals/index.js';
-import { type NextPass, type OwnPass, TokenMeter } from '../turn/index.js';
+import { type NextPass, type OwnPass, TokenScale } from '../turn/index.js';
 import { divideContext } from './divide-context.js';
 import { CompactionPlanner, type Plan } from './plan.js';
 import { isSummary } from './prompt.js';
@@ -41,7 +41,7 @@ export class Compactor {
   constructor(
     private readonly summarizer: Summarizer,
     private readonly planner: CompactionPlanner,
-    private readonly meter: TokenMeter,
+    private readonly scale: TokenScale,
     private readonly seals: Seals,
     private readonly environment: Environment,
   ) {}
@@ -109,7 +109,7 @@ export class Compactor {
   ): Promise<boolean> {
     const { settings } = question;
     if (!mayExceed(limit, [settings.instructions, settings.tools, settings.text, ...context])) return false;
-    return (await this.meter.countInput(route.provider, { ...question, context }, { signal, limit })) > limit;
+    return (await this.scale.countInput({ ...question, context }, route, { signal, limit })) > limit;
   }
 
   /** The item leaves as a whole: a summary that fails leaves nothing behind. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { Environment } from '../../config/index.js';
 import type { Item } from '../../protocol/index.js';
-import type { NextPass } from '../turn/index.js';
+import { type NextPass, TokenScale } from '../turn/index.js';
 import type { DividedContext } from './divide-context.js';
 import { bytesOf, type CountItems, keepLatest } from './kept-messages.js';
 import { bytesOfSeal } from './seal-size.js';
@@ -34,12 +34,15 @@ const BYTES_PER_TOKEN = 8;
 /** Plans what a compaction keeps: together with the summary it has to leave room, or the context would soon be beyond the threshold again. */
 @Injectable()
 export class CompactionPlanner {
-  constructor(private readonly environment: Environment) {}
+  constructor(
+    private readonly scale: TokenScale,
+    private readonly environment: Environment,
+  ) {}
 
   /** Undefined if what stays as it is is too large for a compaction item. */
   async plan(
     divided: DividedContext,
-    { route, charactersLeft, signal }: NextPass,
+    { question, route, charactersLeft, signal }: NextPass,
     { threshold, isUnanswered, mustShrink }: PlanOptions,
   ): Promise<Plan | undefined> {
     const { COMPACTION_KEEP_TOKENS: keepTokens, COMPACTION_MAX_SUMMARY_TOKENS: longest } = this.environment;
@@ -50,7 +53,7 @@ export class CompactionPlanner {
     const forSummary = Math.min(mostTokens * BYTES_PER_TOKEN, Math.floor(space / 4));
     const bytes = space - forSummary - bytesOf([...settings, ...tail]);
     if (bytes < 0) return undefined;
-    const count: CountItems = (items, limit) => route.provider.countContextTokens(items, { signal, limit });
+    const count: CountItems = (items, limit) => this.scale.countItems(question, route, items, { signal, limit });
     const kept = await keepLatest(history, {
       tokens: Math.min(keepTokens, half),
       tokensWithQuestion: half,

@@ -20,6 +20,7 @@ export * from './save.js';
 export * from './stop-reason.js';
 export * from './to-items.js';
 export * from './token-meter.js';
+export * from './token-scale.js';
 export * from './turn-estimate.js';
 export * from './turn-observer.js';
 export * from './upstream-traces.js';

@@ -15,7 +15,11 @@ import {
 import { Clock } from '../../time/index.js';
 
 /** How far a count has to go, and what stops it. */
-type Stoppable = CountOptions & { readonly signal: AbortSignal };
+interface Stoppable extends CountOptions {
+  readonly signal: AbortSignal;
+  /** How long the provider may take, ms; MODEL_IDLE_TIMEOUT_MS by default. */
+  readonly limitMs?: number;
+}
 
 const TOO_SLOW = 'the provider did not count in time';
 
@@ -80,7 +84,7 @@ export class TokenMeter {
     options: Stoppable,
   ): Promise<number | undefined> {
     options.signal.throwIfAborted();
-    const { MODEL_IDLE_TIMEOUT_MS: limitMs } = this.environment;
+    const { limitMs = this.environment.MODEL_IDLE_TIMEOUT_MS } = options;
     const counting = new AbortController();
     const { signal } = counting;
     const stop = (): void => counting.abort(options.signal.reason);
