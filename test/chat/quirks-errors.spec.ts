@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import type { ErrorFrame, Nonsense } from '../support/chat-upstream/breaks.js';
+import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { runTurn, sendTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
 import { startChatService } from '../support/chat-upstream/start-chat-service.js';
@@ -30,6 +31,9 @@ describe('errors of an upstream', () => {
       'errorField',
       'errorObject',
       'errorBesideChoices',
+      'errorInChoice',
+      'errorMessage',
+      'errorTypeAndMessage',
     ])('fail the response, said as %s', async (error) => {
       const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
       expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
@@ -74,15 +78,44 @@ describe('errors of an upstream', () => {
       });
     });
 
-    it.each<Nonsense>(['invalidJson', 'text', 'number', 'null', 'list'])(
-      'are chunks that are none: %s',
+    it.each<Nonsense>(['invalidJson', 'list'])('are chunks that are none: %s', async (nonsense) => {
+      const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+      expect(saidIn(response)).toEqual([{ text: 'One two' }]);
+      expect(log.complaints).toHaveLength(1);
+    });
+
+    it.each<Nonsense>(['text', 'number', 'null', 'heartbeat', 'bracketedWord'])(
+      'are not words that no chunk is made of, if the answer goes on to its end: %s',
       async (nonsense) => {
         const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { nonsense }, goesOn: true } });
-        expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
-        expect(saidIn(response)).toEqual([{ text: 'One two' }]);
-        expect(log.complaints).toHaveLength(1);
+        expect(response).toMatchObject({ status: 'completed', usage: { input_tokens: 11, output_tokens: 7 } });
+        expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
+        expect(log.complaints).toEqual([]);
       },
     );
+
+    it.each<[end: string, Quirks]>([
+      ['the end of the body', { breaks: { after: 3, by: { nonsense: 'text' } } }],
+      ['[DONE]', { breaks: { after: 3, by: { nonsense: 'text' }, goesOn: true }, finish: false }],
+    ])('are such words if no finish reason follows them before %s', async (_, quirks) => {
+      const { response } = await runTurn(service, ANSWER, quirks);
+      expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
+      expect(log.complaints).toEqual([expect.stringContaining('Service temporarily unavailable')]);
+    });
+
+    it.each<[what: string, members: object]>([
+      ['a blank', { error: ' ' }],
+      ['an empty text', { error: '' }],
+      ['an empty object', { error: {} }],
+      ['an object without anything', { error: { message: '', code: null, details: [] } }],
+      ['false', { error: false, error_type: null, error_message: '' }],
+    ])('are not empty members: %s', async (_, chunkMembers) => {
+      const { response } = await runTurn(service, ANSWER, { chunkMembers });
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
+      expect(log.complaints).toEqual([]);
+    });
 
     it('take nothing back that came in the same packet, being nonsense', async () => {
       const breaks = { after: 3, by: { nonsense: 'invalidJson' } } as const;

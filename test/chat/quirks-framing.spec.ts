@@ -3,8 +3,10 @@ import { expect, it } from '@jest/globals';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { runTurn } from '../support/chat-upstream/run-turn.js';
 import { saidIn } from '../support/chat-upstream/said.js';
-import { startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
+import { requireRule, type WireEvent } from '../support/rule.js';
+import { openStream } from '../support/sse.js';
 
 const ANSWER = {
   reasoning: ['Ein Gedanke: ', '思考', ' 💭'],
@@ -24,6 +26,10 @@ const FRAMINGS: readonly (readonly [framing: string, quirks: Quirks])[] = [
   ['comments between', { comments: true }],
   ['comments between, and CRLF', { comments: true, lineEnd: '\r\n' }],
   ['blank lines between', { blankLines: true }],
+  ['no blank lines between', { tight: true }],
+  ['no blank lines between, and CRLF', { tight: true, lineEnd: '\r\n' }],
+  ['no blank lines between, and carriage returns', { tight: true, lineEnd: '\r' }],
+  ['no blank lines between, and names of events', { tight: true, eventName: 'message' }],
   ['names of events', { eventName: 'message' }],
   ['names of events that nobody knows', { eventName: 'chat.completion.chunk' }],
   ['ids and retry times', { idLines: true }],
@@ -60,6 +66,23 @@ describeService(
 
     it.each([2, 3, 5, 64, 1000])('is read in packets of %i bytes', async (packetBytes) => {
       await expectWhole({ packetBytes, lineEnd: '\r\n' });
+    });
+
+    it.each<[ending: string, quirks: Quirks]>([
+      ['line feeds', {}],
+      ['CRLF', { lineEnd: '\r\n' }],
+    ])('is passed on as it comes without blank lines between: %s', async (_, quirks) => {
+      service.upstream.hold().answer({ text: ['First', ' last'] }, { ...quirks, tight: true });
+      const turn = openStream(`${service.baseURL}/responses`, { model: MODEL, input: 'Go on.' });
+      // Who speaks, the first text, and the second, whose line ends the event before it.
+      service.upstream.release(3);
+      const answer = await turn;
+      requireRule(answer.streams, 'the turn must begin');
+      const isText = ({ type }: WireEvent): boolean => type === 'response.output_text.delta';
+      const { events } = answer;
+      for (let next = await events.next(); next.done !== true && !isText(next.value);) next = await events.next();
+      service.upstream.release();
+      expect((await Array.fromAsync(events)).filter(isText)).toMatchObject([{ delta: ' last' }]);
     });
 
     it('is read with everything at once', async () => {

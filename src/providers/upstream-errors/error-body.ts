@@ -23,18 +23,27 @@ export function readFailure(text: string): UpstreamFailure {
 export function describeFailure(value: unknown): UpstreamFailure {
   if (Array.isArray(value) && isObject(value[0])) return describeFailure(value[0]);
   if (!isObject(value)) return { message: textOf(value), code: null, type: null, param: null, status: null };
-  if (isObject(value.error)) return { ...describeFailure(value.error), ...statusBeside(value) };
+  if (isObject(value.error) && isFailure(value.error)) {
+    return { ...describeFailure(value.error), ...statusBeside(value) };
+  }
   const { code, type, param, status, metadata } = value;
   // OpenRouter puts the error of the upstream it called here.
   const inner = isObject(metadata) && typeof metadata.raw === 'string' ? readFailure(metadata.raw).message : '';
-  const number = [code, status, value.status_code, value.http_status_code].find(isHttpStatus);
+  const number = [code, status, value.status_code, value.http_status_code, value.error_code].find(isHttpStatus);
+  const words = [value.message, value.error, value.error_message, value.detail, value.msg].find(isFailure);
   return {
-    message: inner === '' ? textOf(value.message ?? value.error ?? value.detail ?? value.msg) : inner,
+    message: inner === '' ? textOf(words) : inner,
     code: typeof code === 'string' ? code : null,
     type: typeof (type ?? value.error_type) === 'string' ? String(type ?? value.error_type) : null,
     param: typeof param === 'string' ? param : null,
     status: number === undefined ? null : Number(number),
   };
+}
+
+/** Whether a member for an error has one: some servers write it into every chunk, as `false`, as a blank or as an object without any. */
+export function isFailure(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(isFailure);
+  return typeof value === 'string' ? value.trim() !== '' : Boolean(value);
 }
 
 function statusBeside({ status_code: status }: Readonly<Record<string, unknown>>): { readonly status?: number } {

@@ -9,11 +9,22 @@ export interface StreamedEvent {
 /** Characters of one event, to bound memory. */
 const LONGEST_EVENT = 64 * 1024 * 1024;
 
-/** Parses server-sent events piece by piece and passes on each complete event. */
+/** The end of a JSON text and of its line, where the next line begins another one: JSON goes on only with a comma or a bracket. */
+const TIGHT = /(\}[ \t]{0,8})(\r\n|[\r\n])(?=data:[ \t]{0,8}[^,\]}\s])/g;
+
+/** What may become such an end with the next piece. */
+const TIGHT_SO_FAR = /^\}[ \t]{0,8}(?:\r\n?|\n)?(?:d(?:a(?:t(?:a(?::[ \t]{0,8})?)?)?)?)?$/;
+
+/**
+ * Parses server-sent events piece by piece and passes on each complete event. Events of JSON need no blank line between them, since some
+ * servers leave it out.
+ */
 export class EventStreamReader {
   // Handles characters that span two pieces.
   private readonly decoder = new TextDecoder();
   private readonly parser: EventSourceParser;
+  /** The end of the text so far, if the next piece decides whether an event ends there. */
+  private undecided = '';
 
   constructor(onEvent: (event: StreamedEvent) => void) {
     this.parser = createParser({
@@ -29,11 +40,15 @@ export class EventStreamReader {
 
   /** Throws if an event exceeds the limit, and what `onEvent` throws. */
   read(piece: Uint8Array): void {
-    this.parser.feed(this.decoder.decode(piece, { stream: true }));
+    const text = this.undecided + this.decoder.decode(piece, { stream: true });
+    const brace = text.lastIndexOf('}');
+    this.undecided = brace !== -1 && TIGHT_SO_FAR.test(text.slice(brace)) ? text.slice(brace) : '';
+    const decided = this.undecided === '' ? text : text.slice(0, brace);
+    this.parser.feed(decided.replace(TIGHT, '$1$2$2'));
   }
 
   /** Parses the last event, even without the blank line after it. Throws what `onEvent` throws. */
   end(): void {
-    this.parser.feed(`${this.decoder.decode()}\n\n`);
+    this.parser.feed(`${this.undecided}${this.decoder.decode()}\n\n`);
   }
 }

@@ -19,6 +19,13 @@ export const ERROR_FRAMES = {
       '"error":{"code":502,"message":"The engine fell over."},' +
       '"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"error"}]}',
   ],
+  /** The error in the choice. */
+  errorInChoice: [
+    'data: {"id":"gen-1","choices":[{"index":0,"delta":{},"finish_reason":null,' +
+      '"error":{"code":502,"message":"The engine fell over."}}]}',
+  ],
+  errorMessage: ['data: {"error":{},"error_message":"The engine fell over.","choices":[]}'],
+  errorTypeAndMessage: ['data: {"error_type":"overloaded","error_message":"The engine fell over."}'],
   rateLimitWithDelay: [
     'data: {"error":{"message":"Slow down. Please try again in 1m3.5s.","type":"rate_limit_error","code":429}}',
   ],
@@ -38,6 +45,8 @@ export type ErrorFrame = keyof typeof ERROR_FRAMES;
 export const NONSENSE_DATA = {
   invalidJson: '{"choices":[{"index":0,"delta":{"content":"half',
   text: 'Service temporarily unavailable',
+  heartbeat: ': keep-alive',
+  bracketedWord: '[PING]',
   number: '42',
   null: 'null',
   list: '[]',

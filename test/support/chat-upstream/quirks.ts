@@ -73,6 +73,8 @@ export interface FrameQuirks {
   readonly comments?: boolean;
   /** Blank lines between the events. */
   readonly blankLines?: boolean;
+  /** The blank line between events is left out. */
+  readonly tight?: boolean;
   /** The name of every event. */
   readonly eventName?: string;
   /** `id:` and `retry:` lines. */

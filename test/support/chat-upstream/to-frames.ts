@@ -39,6 +39,6 @@ function frame(lines: readonly string[], quirks: FrameQuirks, position: number, 
     ...lines,
   ];
   const mark = quirks.byteOrderMark === true && position === 0 ? '\uFEFF' : '';
-  const close = isLast && quirks.openEnd === true ? '' : end;
+  const close = (isLast && quirks.openEnd === true) || quirks.tight === true ? '' : end;
   return `${mark}${all.join(end)}${end}${close}`;
 }

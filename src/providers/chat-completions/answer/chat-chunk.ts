@@ -8,7 +8,13 @@ export interface ChatChunk {
   readonly x_groq?: unknown;
   /** llama.cpp's; `cache_n` counts the tokens of the prompt that it had in its cache. */
   readonly timings?: unknown;
+  readonly object?: unknown;
   readonly error?: unknown;
+  readonly error_type?: unknown;
+  readonly error_message?: unknown;
+  /** Perplexity's; the pages are the same in every chunk. */
+  readonly citations?: unknown;
+  readonly search_results?: unknown;
 }
 
 /** The members of a delta, or of a whole message. */
@@ -23,6 +29,9 @@ export interface ChatDelta {
   readonly tool_calls?: unknown;
   readonly function_call?: unknown;
   readonly annotations?: unknown;
+  readonly images?: unknown;
+  readonly citations?: unknown;
+  readonly search_results?: unknown;
 }
 
 /** One of `choices`. */

@@ -1,17 +1,24 @@
+import { parseJson } from '../../../validation/index.js';
 import type { ModelSink } from '../../model-sink.js';
+import { serverError } from '../../upstream-errors/index.js';
 import { EventStreamReader, type StreamedEvent, type UpstreamAnswer } from '../../upstream-http/index.js';
 import type { AnswerReader } from './answer-reader.js';
-import { parseChunk, parseError } from './parse-chunk.js';
+import { isIdle, parseChunk, parseError, UNREADABLE } from './parse-chunk.js';
 
 /** Time from the finish reason to the end of the stream, ms. Only the usage and the end follow it. */
 const END_LIMIT_MS = 2000;
 
 const DONE = '[DONE]';
 
+/** Characters of words that the log quotes. */
+const LONGEST_WORDS = 200;
+
 /** Reads a stream of chunks from an upstream into a sink. */
 export class ChunkStream {
   private readonly events = new EventStreamReader((event) => this.readEvent(event));
   private isDone = false;
+  /** The last data that held no part of the answer. */
+  private words: string | null = null;
 
   constructor(
     private readonly answer: UpstreamAnswer,
@@ -40,7 +47,7 @@ export class ChunkStream {
   private write(piece: Uint8Array | null): Promise<void> | undefined {
     let failure: { readonly error: unknown } | null = null;
     try {
-      if (piece === null) this.events.end();
+      if (piece === null) this.readEnd();
       else this.events.read(piece);
     } catch (error) {
       failure = { error };
@@ -52,12 +59,28 @@ export class ChunkStream {
   }
 
   private readEvent({ event, data }: StreamedEvent): void {
-    if (data === '' || this.isDone) return;
-    if (data === DONE) {
+    if (this.isDone || data.trim() === '') return;
+    if (data.trim() === DONE) {
       this.isDone = true;
-      this.reader.conclude();
-    } else if (event === 'error') throw parseError(data, this.secrets);
-    else this.reader.read(parseChunk(data, this.secrets));
+      // Words may be why the answer has no finish reason: then it is not complete.
+      if (this.words === null) this.reader.conclude();
+    } else if (event === 'error') {
+      throw parseError(data, this.secrets);
+    } else if (data.includes('\n') && parseJson(data) === undefined) {
+      // Events without a blank line between them.
+      for (const line of data.split('\n')) this.readEvent({ event, data: line });
+    } else if (isIdle(data)) {
+      this.words = data;
+    } else {
+      this.reader.read(parseChunk(data, this.secrets));
+    }
+  }
+
+  /** Throws ModelError if the answer ended with words instead of a finish reason. */
+  private readEnd(): void {
+    this.events.end();
+    if (this.words === null || this.reader.finished !== undefined) return;
+    throw serverError(UNREADABLE, new Error(`the stream ended after '${this.words.slice(0, LONGEST_WORDS)}'`));
   }
 }
 

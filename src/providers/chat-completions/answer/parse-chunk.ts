@@ -1,6 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import {
   describeFailure,
+  isFailure,
   readFailure,
   serverError,
   toModelError,
@@ -20,13 +21,30 @@ export function parseChunk(json: string, secrets: readonly string[]): ChatChunk 
     throw serverError(UNREADABLE, cause);
   }
   if (!isObject(value)) throw serverError(UNREADABLE, new Error('a chunk is not an object'));
-  if (value.error != null || value.object === 'error') throw toError(describeFailure(value), secrets);
+  const failed = failedPart(value);
+  if (failed !== undefined) throw toError(describeFailure(failed), secrets);
   return value;
+}
+
+/**
+ * Whether the data of an event holds no part of an answer, such as a heartbeat: it is neither an object nor a list, and was not begun
+ * as one.
+ */
+export function isIdle(data: string): boolean {
+  return !/^\s*(?:\{|\[\s*[{[\]])/.test(data);
 }
 
 /** The ModelError for the data of an `error` event. */
 export function parseError(text: string, secrets: readonly string[]): Error {
   return toError(readFailure(text), secrets);
+}
+
+/** The part of a chunk that says that its server failed: all of it, or its choice. */
+function failedPart(chunk: ChatChunk): object | undefined {
+  const { object, error, error_type: type, error_message: message, choices } = chunk;
+  if (object === 'error' || [error, type, message].some(isFailure)) return chunk;
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  return isObject(choice) && isFailure(choice.error) ? choice : undefined;
 }
 
 function toError(failure: UpstreamFailure, secrets: readonly string[]): Error {
