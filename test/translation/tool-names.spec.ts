@@ -149,6 +149,40 @@ describe('names of tools for an upstream', () => {
     },
   );
 
+  it.each<[what: string, tools: readonly object[], name: string, called: Called]>([
+    [
+      'one namespace has it',
+      [namespace('crm', functionTool('find'), custom('keep'))],
+      'keep',
+      customCalled('keep', 'crm'),
+    ],
+    [
+      'a function has it too, which comes first',
+      [namespace('crm', functionTool('find')), functionTool('find')],
+      'find',
+      functionCalled('find'),
+    ],
+    [
+      'two namespaces have it',
+      [namespace('crm', functionTool('find')), namespace('erp', functionTool('find'))],
+      'find',
+      functionCalled('find'),
+    ],
+    [
+      'it begins another one',
+      [namespace('crm', functionTool('find'), functionTool('find_all'))],
+      'find_all',
+      functionCalled('find_all', 'crm'),
+    ],
+  ])('may lack their namespace: %s', async (_, tools, name, called) => {
+    const call = { name, arguments: '{"input":"x"}' };
+    for (const callNames of ['first_chunk', 'split'] as const) {
+      const { response } = await translation.turn({ tools }, { toolCalls: [call] }, { callNames });
+      expect(itemsOf(response)).toMatchObject([called]);
+      expect(itemsOf(response)[0]?.['namespace']).toBe(called.namespace);
+    }
+  });
+
   it('stay the same for earlier calls of a tool that is not offered any more', async () => {
     const tools = [namespace('crm', functionTool('find')), functionTool(LONG)];
     const toolCalls = (await namesOf(tools)).map((name) => ({ name, arguments: '{}' }));

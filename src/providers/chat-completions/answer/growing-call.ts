@@ -1,7 +1,10 @@
 import type { ModelEvent } from '../../model-event.js';
 import { parseJson } from '../../../validation/index.js';
 import { joinCallMembers, type OpaqueCall } from '../opaque/index.js';
-import { type CallWriter, type ToolTable, writeCall } from '../tools/index.js';
+import { type CallWriter, hasNoArguments, type ToolTable, writeCall } from '../tools/index.js';
+
+/** What other arguments may replace, and its beginnings: blanks, an empty object, `null`. */
+const PLACEHOLDER = /^\s*(?:\{\s*\}?|n(?:u(?:ll?)?)?)?\s*$/;
 
 /** A call whose pieces are still arriving. It opens once its name is certain, with everything received so far. */
 export class GrowingCall {
@@ -14,7 +17,7 @@ export class GrowingCall {
   private name = '';
   private json = '';
   private lastPiece = '';
-  /** Whether nothing but blanks or an empty object has come so far, which `placeholder` is. */
+  /** Whether nothing but a placeholder has come so far. */
   private awaitsArguments = true;
   private placeholder = '';
   private writer: CallWriter | null = null;
@@ -85,19 +88,25 @@ export class GrowingCall {
     return this.awaitsArguments ? this.beginArguments(piece) : this.appendArguments(piece);
   }
 
-  /** Holds back an empty object until other arguments replace it, or the call ends. */
+  /** Holds back a placeholder until other arguments replace it, or the call ends. */
   private beginArguments(piece: string): readonly ModelEvent[] {
-    const begun = this.isPlaceholder && piece.trim() !== '' ? piece : this.placeholder + piece;
-    this.placeholder = /^\s*(?:\{\s*\}?\s*)?$/.test(begun) ? begun : '';
+    const begun = this.isReplacedBy(piece) ? piece : this.placeholder + piece;
+    this.placeholder = PLACEHOLDER.test(begun) ? begun : '';
     // Arguments end the name, also those that are held back.
     if (this.placeholder !== '') return this.writer === null && this.name !== '' ? this.open() : [];
     this.awaitsArguments = false;
     return this.appendArguments(begun);
   }
 
-  /** Whether its arguments are an empty object so far, which others may replace. */
+  /** Whether its arguments are a whole placeholder so far. */
   get isPlaceholder(): boolean {
-    return this.awaitsArguments && this.placeholder.trimEnd().endsWith('}');
+    return this.awaitsArguments && /(?:\}|null)\s*$/.test(this.placeholder);
+  }
+
+  /** Whether a piece replaces the placeholder. Behind `null` only an object does: an input that is not JSON may begin so. */
+  private isReplacedBy(piece: string): boolean {
+    if (!this.isPlaceholder) return false;
+    return this.placeholder.trimEnd().endsWith('}') ? piece.trim() !== '' : /^\s*(?:\{|null\s*$)/.test(piece);
   }
 
   private appendArguments(piece: string): readonly ModelEvent[] {
@@ -111,7 +120,7 @@ export class GrowingCall {
   /** Opens the call if its name was not certain before. A call without a name stays closed. */
   settle(): void {
     if (this.writer === null && this.name !== '') this.held.push(...this.open());
-    if (this.placeholder.trim() === '') return;
+    if (hasNoArguments(this.placeholder)) return;
     this.awaitsArguments = false;
     this.held.push(...this.appendArguments(this.placeholder));
   }

@@ -171,9 +171,14 @@ function endOf({ key }: CallHead, isWhole: boolean): readonly ModelEvent[] {
   return isWhole ? [{ type: 'end', key }] : [];
 }
 
-/** Whether arguments can be parsed; no arguments are an empty object. */
+/** Whether arguments say that there are none: blanks or `null`. They count as an empty object. */
+export function hasNoArguments(json: string): boolean {
+  return /^\s*(?:null\s*)?$/.test(json);
+}
+
+/** Whether arguments can be parsed. */
 function isJson(text: string): boolean {
-  return text.trim() === '' || parseJson(text) !== undefined;
+  return hasNoArguments(text) || parseJson(text) !== undefined;
 }
 
 function isListOfTexts(value: unknown): value is readonly string[] {

@@ -1,5 +1,6 @@
 import { callIdOf, type Item } from '../../../protocol/index.js';
 import { isObject, objectsIn, parseJson } from '../../../validation/index.js';
+import { hasNoArguments } from './call-writer.js';
 import type { ToolAddress, ToolKind } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { addressOf, type ToolTable } from './tool-table.js';
@@ -87,7 +88,7 @@ function nameless(kind: ToolKind): ToolAddress {
  * if one is invalid.
  */
 function toObjectJson(json: string): string {
-  if (json.trim() === '') return '{}';
+  if (hasNoArguments(json)) return '{}';
   return isObject(parseJson(json)) ? json : JSON.stringify({ [INPUT]: json });
 }
 

@@ -122,7 +122,11 @@ describe(StringMemberReader.name, () => {
     const other = fc.oneof(
       fc.string(),
       fc.json(),
-      fc.jsonValue().map((value) => JSON.stringify({ code: value })),
+      fc
+        .jsonValue()
+        .filter((value) => typeof value !== 'string')
+        .map((value) => JSON.stringify({ code: value })),
+      fc.tuple(text, text).map(([code, more]) => JSON.stringify({ code, more })),
     );
     fc.assert(
       fc.property(other, places, (json, cuts) => {
@@ -133,6 +137,15 @@ describe(StringMemberReader.name, () => {
           // No JSON at all.
         }
         expect(read(cut(json, cuts)).join('')).toBe(typeof value === 'string' ? value : json);
+      }),
+    );
+  });
+
+  it('finds a text that is the only member, whatever its name', () => {
+    fc.assert(
+      fc.property(written, places, ({ text: said, json }, cuts) => {
+        const other = json.replace('"input"', '"patch"');
+        expect(read(cut(other, cuts)).join('')).toBe(said);
       }),
     );
   });

@@ -6,14 +6,20 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b
 /** Characters in which the string must begin; otherwise the JSON is parsed at its end. */
 const LONGEST_HEAD = 1000;
 
+/** The beginning of an object, up to the text of its first member. */
+const HEAD = /^\s*\{\s*"([^"\\]*)"\s*:\s*"/;
+
+/** The end of an object behind its last member. */
+const ENDING = /^\s*\}\s*$/;
+
 /** The beginning of an object or a string. */
 const BEGUN = /^\s*(?:\{\s*(?:"|$)|")/;
 
 /**
- * Decodes the string in `{"input":"…"}` as the JSON arrives. If the JSON has another form, its raw text is the result.
+ * Decodes the string in `{"input":"…"}` as the JSON arrives. A string that is the only member of an object, whatever its name, is found at
+ * the end. If the JSON has another form, its raw text is the result.
  */
 export class StringMemberReader {
-  private readonly head: RegExp;
   /**
    * Undecoded JSON: all of it until the string begins, then at most a part of an escape or half a surrogate pair, and in the end what
    * follows the string.
@@ -21,9 +27,7 @@ export class StringMemberReader {
   private rest = '';
   private state: 'before' | 'within' | 'behind' = 'before';
 
-  constructor(private readonly member: string) {
-    this.head = new RegExp(`^\\s*\\{\\s*"${member}"\\s*:\\s*"`);
-  }
+  constructor(private readonly member: string) {}
 
   /** Adds a piece of JSON; returns the newly decoded text. */
   feed(piece: string): string {
@@ -41,7 +45,7 @@ export class StringMemberReader {
   get isWhole(): boolean {
     if (this.state === 'within') return false;
     if (this.state === 'behind') return this.isWholeBehind();
-    return parseJson(this.rest) !== undefined || !BEGUN.test(this.rest);
+    return parseJson(this.rest) !== undefined || this.onlyText() !== undefined || !BEGUN.test(this.rest);
   }
 
   /** Ends the JSON; returns the remaining text. */
@@ -50,21 +54,30 @@ export class StringMemberReader {
     if (this.state === 'within') return isHighSurrogate(this.rest.charCodeAt(0)) ? this.rest.charAt(0) : '';
     const value = parseJson(this.rest);
     const text = isObject(value) ? value[this.member] : value;
-    return typeof text === 'string' ? text : this.rest;
+    return typeof text === 'string' ? text : (this.onlyText() ?? this.rest);
+  }
+
+  /** The string that is the only member of an object; undefined if there is something else. */
+  private onlyText(): string | undefined {
+    const member = HEAD.exec(this.rest)?.[1];
+    if (member === undefined || member === this.member) return undefined;
+    const reader = new StringMemberReader(member);
+    const text = reader.feed(this.rest);
+    return reader.state === 'behind' && ENDING.test(reader.rest) ? text : undefined;
   }
 
   /** Whether the object ends behind the string, or has only other members there. */
   private isWholeBehind(): boolean {
     const { rest, member } = this;
-    if (/^\s*\}\s*$/.test(rest)) return true;
+    if (ENDING.test(rest)) return true;
     const others = parseJson(`{"":""${rest}`);
     return isObject(others) && !Object.hasOwn(others, member);
   }
 
   private begin(): void {
-    const start = this.head.exec(this.rest)?.[0].length;
-    if (start === undefined) return;
-    this.rest = this.rest.slice(start);
+    const [head, member] = HEAD.exec(this.rest) ?? [];
+    if (head === undefined || member !== this.member) return;
+    this.rest = this.rest.slice(head.length);
     this.state = 'within';
   }
 

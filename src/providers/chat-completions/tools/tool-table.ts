@@ -20,6 +20,8 @@ export interface CarriedTool {
 export class ToolTable {
   private readonly byKey = new Map<string, CarriedTool>();
   private readonly byUpstreamName = new Map<string, CarriedTool>();
+  /** Tools of namespaces by their names within them; null if several have the same. Models forget namespaces. */
+  private readonly byBareName = new Map<string, CarriedTool | null>();
 
   /** `tools` are the request's; items of the transcript may add more (protocol §3.1). */
   constructor(tools: readonly object[], context: readonly Item[]) {
@@ -37,9 +39,9 @@ export class ToolTable {
     return [...this.byKey.values()];
   }
 
-  /** The tool with this upstream name. */
-  called(upstreamName: string): CarriedTool | undefined {
-    return this.byUpstreamName.get(upstreamName);
+  /** The tool with this upstream name, or the only one that has this name in a namespace. */
+  called(name: string): CarriedTool | undefined {
+    return this.byUpstreamName.get(name) ?? this.byBareName.get(name) ?? undefined;
   }
 
   /** The tool with this address. */
@@ -52,9 +54,11 @@ export class ToolTable {
     return this.find(address)?.upstreamName ?? plainNameOf(address);
   }
 
-  /** Whether this is a proper prefix of an upstream name. */
+  /** Whether this is a proper prefix of a name that `called` knows. */
   isBeginning(start: string): boolean {
-    return [...this.byUpstreamName.keys()].some((name) => name.length > start.length && name.startsWith(start));
+    return [this.byUpstreamName, this.byBareName].some((names) =>
+      names.keys().some((name) => name.length > start.length && name.startsWith(start)),
+    );
   }
 
   /** Lists the deferred tools in the description of the search tool. */
@@ -81,6 +85,12 @@ export class ToolTable {
     const carried = { address, upstreamName, definition: defineTool(address.kind, tool) };
     this.byKey.set(keyOf(address), carried);
     this.byUpstreamName.set(upstreamName, carried);
+    if (namespace !== undefined) this.nameBarely(carried);
+  }
+
+  private nameBarely(carried: CarriedTool): void {
+    const bareName = plainNameOf({ ...carried.address, namespace: undefined });
+    this.byBareName.set(bareName, this.byBareName.has(bareName) ? null : carried);
   }
 }
 
