@@ -82,7 +82,10 @@ export class ChatCompletionsProvider extends PushingProvider {
   private readonly counting: TokenRoute | null;
   /** Whether the server has refused to answer without `stream`. */
   private mustStream = false;
-  private readonly outages = new OutageLog(new Logger(ChatCompletionsProvider.name));
+  private readonly logger = new Logger(ChatCompletionsProvider.name);
+  private readonly outages = new OutageLog(this.logger);
+  /** Whether the log says that images cannot be shown. */
+  private hasHiddenImage = false;
 
   constructor(
     private readonly options: ChatCompletionsOptions,
@@ -131,6 +134,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     } finally {
       alive?.cancel();
     }
+    if (reader.hidesImage) this.tellOfImage();
     if (sink.isClosed) return true;
     const { finished } = reader;
     if (finished === undefined) throw this.explain(new Error('the stream ended without a finish reason'));
@@ -199,6 +203,13 @@ export class ChatCompletionsProvider extends PushingProvider {
   private toRefusal({ status, headers }: Pick<UpstreamAnswer, 'status' | 'headers'>, text: string): ModelError {
     const retryAfterMs = readRetryAfter(headers, this.dependencies.clock.now());
     return toModelError(status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
+  }
+
+  private tellOfImage(): void {
+    if (this.hasHiddenImage) return;
+    this.hasHiddenImage = true;
+    const what = 'answers with images by their addresses, which are left out: an item holds only the data of an image';
+    this.logger.warn(`'${this.options.name}' ${what}`);
   }
 
   /** The error for the client; logs its cause. */

@@ -2,9 +2,10 @@ import type { Logprob } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
 import { isOnlyOpaque, type OpaqueCollector } from '../opaque/index.js';
+import { Attachments, isImage } from './attachments.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
-import { type PartTexts, readAnnotations, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
+import { type PartTexts, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
 import { isCall, readFinish } from './read-finish.js';
 import { readLogprobs } from './read-logprobs.js';
 import { mergeUsage, readUsage, type Usage } from './read-usage.js';
@@ -37,6 +38,7 @@ export class AnswerReader {
   private readonly others: readonly (readonly [member: keyof ChatDelta, read: (value: unknown) => void])[] = [
     ['refusal', (value) => this.refuse(textOrEmpty(value))],
     ['annotations', (value) => this.annotate(value)],
+    ['images', (value) => this.show(objectsIn(value))],
     ['tool_calls', (value) => this.callAll(objectsIn(value))],
     ['function_call', (value) => this.callAll(oldCallIn(value))],
   ];
@@ -49,7 +51,9 @@ export class AnswerReader {
   private text = '';
   private textPieces = 0;
   private refusal = '';
-  private annotations = 0;
+  /** Where the open message begins in `text`; null if none is open. */
+  private messageStart: number | null = null;
+  private readonly attachments = new Attachments();
   /** Whether the upstream writes its deltas as `message`. */
   private hasMessagesForDeltas = false;
   /** Whether the chunk has a finish reason, or comes after one. */
@@ -94,6 +98,7 @@ export class AnswerReader {
     }
     if (chunk.usage != null) this.count(readUsage(chunk.usage, chunk.timings));
     else if (isObject(chunk.x_groq)) this.count(readUsage(chunk.x_groq.usage));
+    this.noteSources(chunk);
     const { choices } = chunk;
     if (!Array.isArray(choices)) return;
     for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice);
@@ -114,6 +119,11 @@ export class AnswerReader {
     this.hasGoneOn = false;
   }
 
+  /** Whether the answer has an image that no item can show. */
+  get hidesImage(): boolean {
+    return this.attachments.hasHidden;
+  }
+
   /** Whether the model stopped to call a tool, and did not say which. */
   get lacksCall(): boolean {
     return this.isCalling && !this.calls.hasUsable;
@@ -123,6 +133,7 @@ export class AnswerReader {
   end(reason: FinishReason): readonly ModelEvent[] {
     this.endTags();
     this.endReasoning();
+    this.endText();
     const { events, areWhole } = this.calls.close(reason !== 'stop');
     this.events.push(...events);
     const opaque = this.opaque.take(this.calls.opaque);
@@ -165,10 +176,12 @@ export class AnswerReader {
 
   private readDelta(delta: ChatDelta): void {
     this.opaque.read(delta);
+    this.noteSources(delta);
     const { reasoning, text } = textsIn(delta);
     this.think(reasoning);
     if (this.splitter === null) this.say(text);
     else this.sayPieces(this.splitter.split(text));
+    this.showIn(delta.content);
     for (const [member, read] of this.others) {
       const value = delta[member];
       if (value != null) read(value);
@@ -188,19 +201,23 @@ export class AnswerReader {
   /** Says what a whole message has beyond the deltas. */
   private complete(message: ChatDelta): void {
     this.opaque.complete(message);
+    this.noteSources(message);
     this.endTags();
     const { reasoning, text } = this.withoutTags(textsIn(message));
     this.think(restOf(this.allReasoning, reasoning));
     this.say(restOf(this.text, text));
     this.refuse(restOf(this.refusal, textOrEmpty(message.refusal)));
-    this.annotate(objectsIn(message.annotations).slice(this.annotations));
+    this.annotate(message.annotations);
+    this.showIn(message.content);
+    this.show(objectsIn(message.images));
     const calls = [...objectsIn(message.tool_calls), ...oldCallIn(message.function_call)];
     if (calls.length > 0) this.beginCalls();
     this.events.push(...this.calls.complete(calls));
   }
 
   private get hasSpoken(): boolean {
-    return this.text !== '' || this.refusal !== '' || this.allReasoning !== '' || !this.calls.isEmpty;
+    const { text, refusal, allReasoning, calls, attachments } = this;
+    return text !== '' || refusal !== '' || allReasoning !== '' || !calls.isEmpty || attachments.hasImages;
   }
 
   private get allReasoning(): string {
@@ -212,6 +229,7 @@ export class AnswerReader {
     // Behind the output it is a repetition.
     if (this.reasoning === null && delta === this.earlierReasoning) return;
     this.logprobs = null;
+    this.endText();
     this.reasoning = (this.reasoning ?? '') + delta;
     this.events.push({ type: 'reasoning', delta });
   }
@@ -221,6 +239,7 @@ export class AnswerReader {
     this.endReasoning();
     const { logprobs } = this;
     this.logprobs = null;
+    this.messageStart ??= this.text.length;
     this.text += delta;
     this.textPieces += 1;
     this.events.push(logprobs === null ? { type: 'text', delta } : { type: 'text', delta, logprobs });
@@ -264,11 +283,37 @@ export class AnswerReader {
   }
 
   private annotate(value: unknown): void {
-    for (const annotation of readAnnotations(value)) {
+    for (const annotation of this.attachments.readAnnotations(value)) {
       this.endReasoning();
-      this.annotations += 1;
       this.events.push({ type: 'annotation', annotation });
     }
+  }
+
+  private noteSources(from: ChatChunk | ChatDelta): void {
+    if (from.citations != null || from.search_results != null) this.attachments.noteSources(from);
+  }
+
+  private showIn(content: unknown): void {
+    if (Array.isArray(content)) this.show(objectsIn(content).filter(isImage));
+  }
+
+  /** Shows images in items of their own, beside an open message. */
+  private show(images: readonly Readonly<Record<string, unknown>>[]): void {
+    const events = this.attachments.readImages(images);
+    if (events.length === 0) return;
+    if (this.reasoning !== null) {
+      this.endReasoning();
+      this.events.push({ type: 'end' });
+    }
+    this.events.push(...events);
+  }
+
+  /** Adds citations to the open message, which ends. */
+  private endText(): void {
+    if (this.messageStart === null) return;
+    const citations = this.attachments.citeIn(this.text.slice(this.messageStart));
+    this.messageStart = null;
+    for (const annotation of citations) this.events.push({ type: 'annotation', annotation });
   }
 
   private callAll(all: readonly Readonly<Record<string, unknown>>[]): void {
@@ -286,6 +331,7 @@ export class AnswerReader {
     this.logprobs = null;
     if (!this.calls.isEmpty) return;
     this.endReasoning();
+    this.endText();
     this.events.push({ type: 'end' });
   }
 

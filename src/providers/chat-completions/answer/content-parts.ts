@@ -1,5 +1,4 @@
-import type { Annotation } from '../../../protocol/index.js';
-import { isObject, objectsIn } from '../../../validation/index.js';
+import { objectsIn } from '../../../validation/index.js';
 
 /** The output text and the reasoning of a list of parts. */
 export interface PartTexts {
@@ -31,23 +30,6 @@ export function textOfDetails(details: unknown): string {
 /** A string; anything else is empty. */
 export function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-/** The URL citations of `annotations` in the form of the Responses API. */
-export function readAnnotations(annotations: unknown): readonly Annotation[] {
-  return objectsIn(annotations).flatMap(({ type, url_citation: citation }) => {
-    if (type !== 'url_citation' || !isObject(citation) || typeof citation.url !== 'string') return [];
-    const { url, title, start_index: start, end_index: end } = citation;
-    return [
-      {
-        type,
-        url,
-        title: typeof title === 'string' ? title : '',
-        start_index: Number(start ?? 0),
-        end_index: Number(end ?? 0),
-      },
-    ];
-  });
 }
 
 function isThought({ type }: Readonly<Record<string, unknown>>): boolean {
