@@ -98,6 +98,42 @@ describe.each(STATES)('the stream of a background response in $state', ({ open }
     }
   });
 
+  it('is given to who asks for it in a JSON body, as openai-go does', async () => {
+    const { id, text } = await createAndRead();
+    const frames = framesOf(text);
+    const client = new RawClient(service.port);
+    const ask = (body: string, query = '', headers: Record<string, string> = {}): ReturnType<RawClient['send']> =>
+      client.send({
+        path: `/v1/responses/${id}${query}`,
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      });
+    expect((await ask('{"stream":true}')).text).toBe(text);
+    expect((await ask('{"stream":true,"starting_after":3}')).text).toBe(restAfter(frames, 3));
+    expect((await ask('{"stream":true}', '?starting_after=5')).text).toBe(restAfter(frames, 5));
+    expect(JSON.parse((await ask('{"stream":true}', '?stream=false')).text)).toMatchObject({ id, status: 'completed' });
+    // What says that it is no JSON is no parameter.
+    expect(JSON.parse((await ask('stream', '', { 'content-type': 'text/plain' })).text)).toMatchObject({ id });
+    const refusals = await Promise.all([
+      ask('{"stream":'),
+      ask('[]'),
+      ask('{"stream":"yes"}'),
+      ask('{"starting_after":-1}'),
+      ask(JSON.stringify({ pad: ' '.repeat(1024 * 1024) })),
+      ask('{}', '', { 'content-encoding': 'gzip' }),
+    ]);
+    const errors = refusals.map(({ status, text: body }) => [status, (JSON.parse(body) as WireEvent)['error']]);
+    expect(errors).toMatchObject([
+      [400, { code: 'invalid_json' }],
+      [400, { code: 'invalid_type' }],
+      [400, { code: 'invalid_type', param: 'stream' }],
+      [400, { code: 'integer_below_min_value', param: 'starting_after' }],
+      [413, { code: 'request_too_large' }],
+      [415, { code: 'unsupported_content_encoding' }],
+    ]);
+    client.close();
+  });
+
   it('is the same for every reader, from every number, while it runs', async () => {
     const gates = new Gates();
     service.provider.play(() => gates.say());

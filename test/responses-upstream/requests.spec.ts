@@ -101,6 +101,8 @@ describe.each([
     await ask(service, { reasoning: { effort: 'low', summary: 'auto' } });
     expect(body()).toMatchObject({ reasoning: { effort: 'low', summary: 'auto' } });
     expect(body()['include']).toContain('reasoning.encrypted_content');
+    await ask(service, { reasoning: { effort: 'low', generate_summary: 'auto' } });
+    expect(body()['reasoning']).toEqual({ effort: 'low', summary: 'auto' });
   });
 
   it('§2.3 asks for no encrypted content of a model that does not reason', async () => {

@@ -112,7 +112,7 @@ export class CreateRequestBody extends ModelMember {
 
   @IsOptional()
   @IsInt()
-  @Min(1)
+  @Min(0)
   readonly max_tool_calls?: number | null;
 
   @IsOptional()

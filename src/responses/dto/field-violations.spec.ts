@@ -18,10 +18,10 @@ describe('the fields of a request', () => {
       "Invalid type for 'max_output_tokens': expected an integer, but got a decimal instead.",
     ],
     [
-      { max_tool_calls: 0 },
+      { max_tool_calls: -1 },
       'integer_below_min_value',
       'max_tool_calls',
-      "Invalid 'max_tool_calls': integer below minimum value. Expected a value >= 1, but got 0 instead.",
+      "Invalid 'max_tool_calls': integer below minimum value. Expected a value >= 0, but got -1 instead.",
     ],
     [
       { temperature: '1' },

@@ -8,10 +8,10 @@ import { violationOf } from '../../../test/support/violation-of.js';
 /** Every member that a type of the `openai` package has: this file does not compile when a new version adds one. */
 type Complete<T> = Readonly<Record<keyof T, unknown>>;
 
-/** Without `generate_summary`: it is still in the types, but unknown to the API (protocol §2). */
-const reasoning: Complete<Omit<Reasoning & Beta.ResponseCreateParams.Reasoning, 'generate_summary'>> = {
+const reasoning: Complete<Reasoning & Beta.ResponseCreateParams.Reasoning> = {
   effort: 'low',
   summary: 'auto',
+  generate_summary: 'auto',
   context: 'auto',
   mode: 'standard',
 };

@@ -1,10 +1,7 @@
 import { Allow, IsBoolean, IsIn, IsOptional, IsString } from 'class-validator';
 import { Closed } from '../../validation/index.js';
 
-/**
- * `reasoning` (protocol §2). Support by the model is checked when the model is resolved. The older `generate_summary` is
- * unknown, as at OpenAI.
- */
+/** `reasoning` (protocol §2). Support by the model is checked when the model is resolved. */
 @Closed()
 export class ReasoningConfig {
   @IsOptional()
@@ -14,6 +11,11 @@ export class ReasoningConfig {
   @IsOptional()
   @IsIn(['auto', 'concise', 'detailed'])
   readonly summary?: string | null;
+
+  // The older name of `summary`, which openai-go still sends.
+  @IsOptional()
+  @IsIn(['auto', 'concise', 'detailed'])
+  readonly generate_summary?: string | null;
 
   @IsOptional()
   @IsIn(['auto', 'current_turn', 'all_turns'])

@@ -1,10 +1,25 @@
-import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query, Res, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Query,
+  Req,
+  Res,
+  UseGuards,
+} from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../../access/index.js';
 import { Describe } from '../../api-description/index.js';
-import { apiPaths, RESPONSES_ROUTE } from '../../http/index.js';
+import { JsonReader } from '../../bodies/index.js';
+import { Environment } from '../../config/index.js';
+import { apiPaths, readGetBody, RESPONSES_ROUTE } from '../../http/index.js';
 import {
   type Item,
   type ListObject,
@@ -48,6 +63,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 @Controller(apiPaths('responses'))
 @UseGuards(ApiKeyGuard)
 export class ResponsesController {
+  private readonly reader: JsonReader;
+
   constructor(
     private readonly validator: RequestValidator,
     private readonly responses: ResponsesService,
@@ -57,7 +74,10 @@ export class ResponsesController {
     private readonly sse: SseTransport,
     private readonly stalled: StalledClients,
     private readonly halfClosed: HalfClosedClients,
-  ) {}
+    environment: Environment,
+  ) {
+    this.reader = new JsonReader(environment, 'body of your request');
+  }
 
   @Describe(() => ({
     id: 'createResponse',
@@ -113,6 +133,7 @@ export class ResponsesController {
     id: 'getResponse',
     group: 'Responses',
     summary: 'Returns a stored response, or the stream of a background response from an event on.',
+    description: 'A JSON body may hold the parameters of the query, which count more.',
     query: RetrieveParameters,
     headers: ['x-session-id'],
     answer: 'Response',
@@ -126,13 +147,14 @@ export class ResponsesController {
     @Query() query: Parameters,
     @Headers() headers: Parameters,
     @CurrentCaller() { tenant }: Caller,
+    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const {
       stream,
       starting_after: after = BEFORE_ALL,
       include_obfuscation: obfuscate = true,
-    } = validateRetrieveQuery(query);
+    } = validateRetrieveQuery({ ...(await readGetBody(request, this.reader)), ...query });
     const within = readSessionId(headers);
     if (stream) await this.sse.follow(await this.streams.open(tenant, id, after, within), reply, obfuscate);
     else await this.send(reply, JSON.stringify(withOutputText(await this.stored.retrieve(tenant, id, within))));

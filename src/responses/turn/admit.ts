@@ -92,13 +92,14 @@ export class TurnAdmitter {
     // The look-up is only needed where the request leaves the effort to the model.
     const trace = readTraceContext(headers, request.client_metadata);
     const effort = request.reasoning?.effort ?? this.providers.defaultEffort(request.model);
+    const parameters = toParameters(request);
     return {
       responseId: this.ids.next('resp'),
       createdAt: this.clock.nowInSeconds(),
       caller,
       input: toItems(request.input ?? [], this.ids),
-      settings: resolveSettings(request, effort),
-      parameters: withoutInput(request),
+      settings: resolveSettings(parameters, effort),
+      parameters,
       include: request.include ?? [],
       headers: pickTurnHeaders(this.providers.headerNames, headers, request.client_metadata),
       ...(trace === undefined ? {} : { trace }),
@@ -118,6 +119,11 @@ function requireModel(caller: Caller, model: string): void {
   });
 }
 
-function withoutInput({ input: _, ...parameters }: CreateResponseRequest): RequestParameters {
-  return parameters;
+/** An upstream may know `generate_summary` by its present name alone. */
+function toParameters({ input: _, ...parameters }: CreateResponseRequest): RequestParameters {
+  const { reasoning } = parameters;
+  if (reasoning == null || !('generate_summary' in reasoning)) return parameters;
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- clients still send it
+  const { generate_summary: older, ...present } = reasoning;
+  return { ...parameters, reasoning: { ...present, summary: present.summary ?? older ?? null } };
 }

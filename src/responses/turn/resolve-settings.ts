@@ -1,10 +1,10 @@
-import type { CreateResponseRequest, ResponseSettings, Tool } from '../../protocol/index.js';
+import type { CreateResponseRequest, RequestParameters, ResponseSettings, Tool } from '../../protocol/index.js';
 
 /**
  * A request's settings after defaults, as every snapshot of the Response echoes them (protocol §2, §5). `defaultEffort` is
  * the effort of the model where the request names none; null if unknown.
  */
-export function resolveSettings(request: CreateResponseRequest, defaultEffort: string | null): ResponseSettings {
+export function resolveSettings(request: RequestParameters, defaultEffort: string | null): ResponseSettings {
   return {
     access_programs: (request.access_programs ?? null) as ResponseSettings['access_programs'],
     background: request.background ?? false,
