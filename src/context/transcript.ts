@@ -14,6 +14,7 @@ const CALL_TYPES = new Set(Object.keys(OUTPUT_OF_CALL));
 const OUTPUT_TYPES = new Set(Object.values(OUTPUT_OF_CALL));
 
 const NO_CALLS: ReadonlyMap<string, string> = new Map();
+const NO_ASYNC_CALLS: ReadonlyMap<string, number> = new Map();
 
 /** Items shared by all transcripts that were extended from the same root; each uses only its own length. */
 interface Backing {
@@ -32,7 +33,7 @@ export type OpenedItems = Map<Item, OpenedItem>;
 /**
  * The context of a model, as an immutable value. Extending it returns a new one and costs only the new items: the
  * longest transcript uses the shared backing, and only a fork copies. Enforces the rules of protocol §3.1: no duplicate
- * items, every output has its call, and no call is unanswered when the client continues.
+ * items, every output has its call, and no call is unanswered when the client continues, unless it is asynchronous.
  */
 export class Transcript {
   private constructor(
@@ -42,6 +43,8 @@ export class Transcript {
     private readonly openCalls: ReadonlyMap<string, string>,
     /** Call ids of outputs whose call is missing, with the type of the output: their items were not checked together. */
     private readonly strayOutputs: ReadonlyMap<string, string>,
+    /** Call ids of asynchronous calls, with the number of outputs that are still to come. No turn waits for them. */
+    private readonly asyncCalls: ReadonlyMap<string, number>,
     /** Its items that a model does not see as they are. */
     readonly marks: Marks,
   ) {}
@@ -49,7 +52,7 @@ export class Transcript {
   /** A transcript of items that are already checked, such as a stored chain. */
   static of(items: readonly Item[]): Transcript {
     const backing: Backing = { items: [], ids: new Set(), callIds: new Set(), opened: new Map() };
-    return new Transcript(backing, 0, NO_CALLS, NO_CALLS, NO_MARKS).append(items);
+    return new Transcript(backing, 0, NO_CALLS, NO_CALLS, NO_ASYNC_CALLS, NO_MARKS).append(items);
   }
 
   /** All items, oldest first. */
@@ -97,7 +100,7 @@ export class Transcript {
       callIds: new Set(items.filter(isCall).map(callIdOf)),
       opened: this.openedAmong(items),
     };
-    return new Transcript(backing, this.length, this.openCalls, this.strayOutputs, this.marks);
+    return new Transcript(backing, this.length, this.openCalls, this.strayOutputs, this.asyncCalls, this.marks);
   }
 
   /** The items added since an earlier state of this transcript. */
@@ -106,13 +109,14 @@ export class Transcript {
   }
 
   /**
-   * Adds the input of a client. Throws ApiError 400 for a duplicate item, an output without its call, and a call that
-   * still has no output, here or earlier.
+   * Adds the input of a client. Throws ApiError 400 for a duplicate item, an output without its call, a second output of
+   * an asynchronous call, and any other call that still has no output, here or earlier.
    */
   accept(input: readonly Item[]): Transcript {
     const base = this.owned();
     base.refuseDuplicates(input);
     base.refuseOutputsWithoutCall(input);
+    base.refuseSecondOutputs(input);
     for (const [callId, type] of base.strayOutputs) {
       if (!input.some((item) => isCall(item) && callIdOf(item) === callId)) throw noCallFor(type, callId);
     }
@@ -147,7 +151,7 @@ export class Transcript {
     }
     const marks = addMarks(this.marks, items, this.length);
     const [open, stray] = [this.openCallsAfter(items), this.strayOutputsAfter(items)];
-    return new Transcript(backing, backing.items.length, open, stray, marks);
+    return new Transcript(backing, backing.items.length, open, stray, this.asyncCallsAfter(items), marks);
   }
 
   private openedAmong(items: readonly Item[]): OpenedItems {
@@ -185,13 +189,37 @@ export class Transcript {
     }
   }
 
+  private refuseSecondOutputs(input: readonly Item[]): void {
+    for (const [callId, missing] of this.asyncCallsAfter(input)) {
+      if (missing < Math.min(this.asyncCalls.get(callId) ?? 0, 0)) {
+        throw ApiError.badRequest(`The call with call_id ${callId} already has its output.`, 'input');
+      }
+    }
+  }
+
+  private asyncCallsAfter(items: readonly Item[]): ReadonlyMap<string, number> {
+    const { asyncCalls } = this;
+    // The common case: no asynchronous calls, and no outputs of earlier ones.
+    if (!items.some(isAsyncCall) && (asyncCalls.size === 0 || !items.some(isOutput))) return asyncCalls;
+    const calls = new Map(asyncCalls);
+    for (const item of items.filter(isAsyncCall)) {
+      const callId = callIdOf(item);
+      if (callId !== undefined) calls.set(callId, (calls.get(callId) ?? (this.strayOutputs.has(callId) ? -1 : 0)) + 1);
+    }
+    for (const item of items.filter(isOutput)) {
+      const missing = calls.get(callIdOf(item) ?? '');
+      if (missing !== undefined) calls.set(callIdOf(item) ?? '', missing - 1);
+    }
+    return calls;
+  }
+
   /** Outputs may precede their calls: clients order parallel calls freely. */
   private openCallsAfter(items: readonly Item[]): ReadonlyMap<string, string> {
     const { openCalls } = this;
     // The common case: no new calls, and no outputs of open ones.
     if (!items.some(isCall) && (openCalls.size === 0 || !items.some(isOutput))) return openCalls;
     const open = new Map(openCalls);
-    for (const item of items.filter(isCall)) {
+    for (const item of items.filter((item) => isCall(item) && !isAsyncCall(item))) {
       const callId = callIdOf(item);
       if (callId !== undefined && !this.strayOutputs.has(callId)) open.set(callId, item.type);
     }
@@ -224,6 +252,11 @@ export function duplicateItem(id: string, param: 'input' | 'items'): ApiError {
 function noCallFor(outputType: string, callId: string): ApiError {
   const what = outputType.replaceAll('_', ' ');
   return ApiError.badRequest(`No tool call found for ${what} with call_id ${callId}.`, 'input');
+}
+
+/** Whether the model goes on before a call has its output (protocol §3.4). */
+function isAsyncCall(item: Item): boolean {
+  return item['async'] === true && isCall(item);
 }
 
 function isCall({ type }: Item): boolean {

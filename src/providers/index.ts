@@ -1,5 +1,6 @@
 export * from './ask-provider.js';
 export * from './break-connection.js';
+export * from './calls-async.js';
 export * from './hosted-tools.js';
 export * from './may-use-model.js';
 export * from './model-error.js';

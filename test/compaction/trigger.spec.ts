@@ -68,6 +68,21 @@ describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('protocol §6.11: a compact
 });
 
 describe('a compaction_trigger', () => {
+  it('keeps asynchronous calls whose output is still to come', async () => {
+    service.provider.reply({ type: 'function_call', name: 'build', callId: 'call_1' });
+    const tools = [{ type: 'function', name: 'build', async: true }];
+    const calling = await service.api.create({ input: INPUT, tools });
+    const going = await service.api.create({ input: 'third', previous_response_id: calling.id });
+    service.provider.reply(...say('SUMMARY'));
+    const compacted = await service.api.create({ input: [TRIGGER], previous_response_id: going.id });
+    const asked = service.provider.turns.at(-1);
+    expect(asked && seenIn(asked)).not.toContain('function_call call_1');
+    const output = { type: 'function_call_output', call_id: 'call_1', output: 'built' };
+    await service.api.create({ input: [output], previous_response_id: compacted.id });
+    const last = service.provider.turns.at(-1);
+    expect(last && seenIn(last).slice(-2)).toEqual(['function_call call_1', 'function_call_output call_1']);
+  });
+
   it.each([
     [[TRIGGER, { role: 'user', content: 'after' }], 'input[0]'],
     [[...INPUT, TRIGGER, TRIGGER], 'input[3]'],

@@ -141,6 +141,25 @@ describe('a steered response', () => {
     await lane.end();
   });
 
+  it('does not have its steers wait for the output of an asynchronous call', async () => {
+    const { client, lane, pens } = await open();
+    await using _client = client;
+    lane.create({ tools: [{ type: 'function', name: 'weather', async: true }] });
+    const first = await pens.next();
+    first.write(CALL, { type: 'function_call_arguments', delta: '{' });
+    const { id } = await lane.created();
+    await lane.until('response.function_call_arguments.delta');
+    lane.steer(id, 'Left!');
+    await lane.until('response.steer.accepted');
+    first.end({ type: 'function_call_arguments', delta: '}' });
+    expect(await lane.end()).toMatchObject({ output: [{ type: 'function_call', async: true }] });
+    const second = await pens.next();
+    expect(transcript(second.turn.input)).toEqual(['user: Left!']);
+    second.end(WORD);
+    await expect(lane.created()).resolves.toMatchObject({ previous_response_id: id });
+    await lane.end();
+  });
+
   it('is not cut in a call: its steers wait for the outputs of the client, and come in front of them', async () => {
     const { client, lane, pens } = await open('a');
     await using _client = client;

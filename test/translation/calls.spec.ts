@@ -104,6 +104,39 @@ describe('calls and outputs for an upstream', () => {
     ]);
   });
 
+  it('that are asynchronous have an output at once, and their own where it came', async () => {
+    const running = { ...functionCall('call_1', 'build'), async: true };
+    const input = [
+      user('Build it.'),
+      running,
+      functionCall('call_2', 'look'),
+      functionOutput('call_2', 'two'),
+      assistant('It runs.'),
+      user('And now?'),
+      functionOutput('call_1', 'built'),
+      user('Well?'),
+    ];
+    const beginning = [
+      { role: 'user', content: 'Build it.' },
+      { role: 'assistant', content: null, tool_calls: [call('call_1', 'build'), call('call_2')] },
+      tool('call_1', '(still running; the output follows in a later message)', 'build'),
+      tool('call_2', 'two'),
+      { role: 'assistant', content: 'It runs.' },
+      { role: 'user', content: 'And now?' },
+    ];
+    expect(await translation.messages({ input: input.slice(0, 6) })).toEqual(beginning);
+    expect(await translation.messages({ input })).toEqual([
+      ...beginning,
+      { role: 'user', content: 'Output of build, call call_1:\nbuilt' },
+      { role: 'user', content: 'Well?' },
+    ]);
+    // Nothing has come between.
+    expect(await translation.messages({ input: [running, functionOutput('call_1', 'built')] })).toEqual([
+      { role: 'assistant', content: null, tool_calls: [call('call_1', 'build')] },
+      tool('call_1', 'built', 'build'),
+    ]);
+  });
+
   it('go on along a stored chain', async () => {
     const first = await translation.turn(
       { input: 'Look twice.' },

@@ -1,11 +1,11 @@
 import type { JsonSchema } from '../../validation/index.js';
-import { ANY, listOf, nullable, NUMBER, object, OBJECT, oneOf, ref, TEXT } from './shape.js';
+import { ANY, FLAG, listOf, nullable, NUMBER, object, OBJECT, oneOf, ref, TEXT } from './shape.js';
 
 const ID = { id: TEXT };
 const STATUS = oneOf('in_progress', 'completed', 'incomplete');
 
 const CALL = { ...ID, call_id: TEXT, name: TEXT };
-const CALL_OPTIONS = { status: nullable(STATUS), namespace: nullable(TEXT), caller: ANY };
+const CALL_OPTIONS = { status: nullable(STATUS), namespace: nullable(TEXT), async: nullable(FLAG), caller: ANY };
 
 const OUTPUT = { anyOf: [TEXT, listOf(ref('ContentPart'))] };
 

@@ -54,20 +54,19 @@ export class CallItem extends OutputItem<CallState> {
   private deltaPrefix: string | null = null;
 
   /** Opens a call, as an upstream sends it if there is one. Throws ProviderContractError for an invalid name or call id. */
-  static begin(
-    { events, ids, outputIndex, key }: ItemOptions,
-    { type, name, namespace, callId }: CallHead,
-    passed?: PassedItem,
-  ): CallItem {
+  static begin({ events, ids, isAsync, outputIndex, key }: ItemOptions, call: CallHead, passed?: PassedItem): CallItem {
+    const { type, name, namespace, callId } = call;
     const id = passed?.id ?? ids.next(FAMILIES[type].idPrefix);
     requireText(name, 'the name of a call');
     const ownCallId = callId === undefined || isLeftOut(callId, events.state) ? ids.next('call') : callId;
     requireCallId(ownCallId);
+    const head = passed === undefined ? null : headOf(passed.item, type);
     const state: CallState = {
       kind: 'call',
       id,
       key,
-      head: passed === undefined ? null : headOf(passed.item, type),
+      // An upstream that has decided itself counts more.
+      head: isAsync(call) ? { async: true, ...head } : head,
       type,
       callId: ownCallId,
       name,
@@ -119,7 +118,14 @@ export class CallItem extends OutputItem<CallState> {
       state.text = text;
     }
     this.writeDone();
-    return { ...final, call_id: state.callId, name, [payload]: typeof text === 'string' ? text : state.text };
+    const isAsync = state.head?.['async'] === true;
+    return {
+      ...(isAsync ? { async: true } : {}),
+      ...final,
+      call_id: state.callId,
+      name,
+      [payload]: typeof text === 'string' ? text : state.text,
+    };
   }
 
   protected override get type(): string {

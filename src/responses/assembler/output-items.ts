@@ -1,5 +1,5 @@
 import { type ForeignItem, type IdGenerator, renameItemId, toClientItemId } from '../../protocol/index.js';
-import { CallItem, callHeadOf } from './call-item.js';
+import { type CallHead, CallItem, callHeadOf } from './call-item.js';
 import type { EventWriter } from './event-writer.js';
 import { MessageItem } from './message-item.js';
 import {
@@ -21,6 +21,15 @@ interface ItemKind<T extends OutputItem> {
   begin(options: ItemOptions): T;
 }
 
+/** What items are made from besides the events of their model. */
+interface Surroundings {
+  readonly ids: IdGenerator;
+  /** Whether an item before the response has an id. */
+  readonly isInContext: (id: string) => boolean;
+  /** Whether a call runs asynchronously. */
+  readonly isAsync: (call: CallHead) => boolean;
+}
+
 /** The output items of a response, open by key and finished, in the order in which they began. */
 export class OutputItems {
   /** The item that events without a key refer to. */
@@ -29,11 +38,10 @@ export class OutputItems {
   /** The ids of the response's items; null until an upstream's id has to differ from them. */
   private usedIds: Set<string> | null = null;
 
-  /** Reopens the open items of the state. `isInContext`: whether an item before the response has an id. */
+  /** Reopens the open items of the state. */
   constructor(
     private readonly events: EventWriter,
-    private readonly ids: IdGenerator,
-    private readonly isInContext: (id: string) => boolean,
+    private readonly surroundings: Surroundings,
   ) {
     for (const [index, item] of events.state.items.entries()) {
       if (item.kind !== 'finished') this.hold(reopen(events, index, item));
@@ -66,9 +74,10 @@ export class OutputItems {
   begin<T extends OutputItem>(key: string | undefined, make: (options: ItemOptions) => T): T {
     if (key === undefined) this.end(key);
     else if (this.keyed.has(key)) throw new ProviderContractError(`the key ${key} is already in use`);
-    const { events, ids } = this;
+    const { events } = this;
+    const { ids, isAsync } = this.surroundings;
     const { items } = events.state;
-    const item = make({ events, ids, outputIndex: items.length, key: key ?? null });
+    const item = make({ events, ids, isAsync, outputIndex: items.length, key: key ?? null });
     items.push(item.state);
     this.usedIds?.add(item.state.id);
     this.hold(item);
@@ -166,11 +175,12 @@ export class OutputItems {
 
   /** Upstreams may use an id again: in another response of the chain, or in another pass of this one. */
   private clientIdOf({ id: upstreamId, type }: ForeignItem): string {
-    const id = toClientItemId(upstreamId, type, this.ids);
+    const { ids, isInContext } = this.surroundings;
+    const id = toClientItemId(upstreamId, type, ids);
     this.usedIds ??= new Set(
       this.events.state.items.map((state) => (state.kind === 'finished' ? state.item : state).id),
     );
-    return this.usedIds.has(id) || this.isInContext(id) ? renameItemId(upstreamId, type, this.ids) : id;
+    return this.usedIds.has(id) || isInContext(id) ? renameItemId(upstreamId, type, ids) : id;
   }
 
   private openInOrder(): readonly OutputItem[] {

@@ -14,6 +14,7 @@ import {
 } from '../../protocol/index.js';
 import type { Finish, ModelEvent, PlainReasoning } from '../../providers/index.js';
 import { type GivenItems, interleave } from '../../state/index.js';
+import type { CallHead } from './call-item.js';
 import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
@@ -48,6 +49,8 @@ export interface AssemblerOptions extends ResponseIdentity {
   readonly maxOutputCharacters: number;
   /** Whether an item of the context has an id, which no item of the output may have; none by default. */
   readonly isInContext?: (id: string) => boolean;
+  /** Whether a call runs asynchronously, which it then says; none by default. */
+  readonly isAsync?: (call: CallHead) => boolean;
 }
 
 /** ModelEvents that change the response; Pass handles the others. */
@@ -69,7 +72,8 @@ export class ResponseAssembler {
   ) {
     this.events = new EventWriter(state, options.writing);
     this.snapshots = new ResponseSnapshots(options);
-    this.items = new OutputItems(this.events, options.ids, options.isInContext ?? (() => false));
+    const { ids, isInContext = () => false, isAsync = () => false } = options;
+    this.items = new OutputItems(this.events, { ids, isInContext, isAsync });
   }
 
   /** Writes `response.created`. */

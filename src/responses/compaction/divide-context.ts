@@ -1,5 +1,5 @@
 import { isInstruction, isSetting, validCuts } from '../../context/index.js';
-import type { Item } from '../../protocol/index.js';
+import { callIdOf, type Item } from '../../protocol/index.js';
 import { isModelItem } from '../../providers/transcripts/index.js';
 
 /** A context, divided for its compaction; the three together are the context. */
@@ -8,7 +8,7 @@ export interface DividedContext {
   readonly settings: readonly Item[];
   /** What is summarised; user messages among it may be kept as well. */
   readonly history: readonly Item[];
-  /** What the model has to answer, with the calls that its outputs belong to: it stays as it is. */
+  /** What the model has to answer, with the calls that its outputs belong to, and asynchronous calls that still run: it stays as it is. */
   readonly tail: readonly Item[];
 }
 
@@ -18,14 +18,23 @@ export type NewItems = readonly Item[] | null;
 /** Divides a context. A call, its output and the reasoning before it are never divided. */
 export function divideContext(context: readonly Item[], added: NewItems): DividedContext {
   const start = added === null ? context.length : startOfTail(context, added);
-  const head = context.slice(0, start);
+  const running = runningCalls(context);
+  const head = context.slice(0, start).filter((item) => !running.has(item));
   const instructions = head.findIndex((item) => !isInstruction(item));
   const leading = instructions === -1 ? head.length : instructions;
   return {
     settings: head.filter((item, index) => index < leading || isSetting(item)),
     history: head.filter((item, index) => index >= leading && !isSetting(item)),
-    tail: context.slice(start),
+    tail: context.filter((item, index) => index >= start || running.has(item)),
   };
+}
+
+/** The asynchronous calls without an output, which is still to come (protocol §3.4). */
+function runningCalls(context: readonly Item[]): ReadonlySet<Item> {
+  const calls = context.filter((item) => item['async'] === true);
+  if (calls.length === 0) return new Set();
+  const answered = new Set(context.filter(({ type }) => type.endsWith('_output')).map(callIdOf));
+  return new Set(calls.filter((call) => !answered.has(callIdOf(call))));
 }
 
 /** Where what the model has to answer begins: after its last output, but not before the new items. */

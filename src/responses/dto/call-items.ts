@@ -1,4 +1,4 @@
-import { IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
 import { listOf, Satisfies, stringOr } from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { toolOutputPart } from './content-parts.js';
@@ -25,6 +25,10 @@ export class CallMembers extends AnyItem {
   @IsOptional()
   @IsString()
   readonly namespace?: string | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly async?: boolean | null;
 
   @IsOptional()
   @IsIn(ITEM_STATUSES)

@@ -32,6 +32,10 @@ export class FunctionToolBody {
   @IsOptional()
   @IsBoolean()
   readonly strict?: boolean | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly async?: boolean | null;
 }
 
 /** `custom`: a tool that takes free text (protocol §3.4). */
@@ -48,6 +52,10 @@ export class CustomToolBody {
   @IsOptional()
   @IsObject()
   readonly format?: object | null;
+
+  @IsOptional()
+  @IsBoolean()
+  readonly async?: boolean | null;
 }
 
 /** `namespace`: tools under a common name (protocol §3.4). */

@@ -19,7 +19,7 @@ export function requiredInputOf(output: readonly Item[], given: readonly Item[])
   const answered = new Set([...output, ...given].filter(isAnswer).map(callIdOf));
   return output.flatMap((item) => {
     const answer = Object.hasOwn(ANSWERS, item.type) ? ANSWERS[item.type] : undefined;
-    const isOpen = item['execution'] !== 'server' && !answered.has(callIdOf(item));
+    const isOpen = item['execution'] !== 'server' && item['async'] !== true && !answered.has(callIdOf(item));
     return answer !== undefined && (isOpen || item.type === 'mcp_approval_request') ? [answer(item)] : [];
   });
 }

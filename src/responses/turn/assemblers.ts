@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Environment } from '../../config/index.js';
 import type { Transcript } from '../../context/index.js';
 import { IdGenerator } from '../../protocol/index.js';
+import { type CalledTool, callsAsync } from '../../providers/index.js';
 import { type AssemblerState, ResponseAssembler, type Writing } from '../assembler/index.js';
 import type { AdmittedTurn } from './admit.js';
 
@@ -22,7 +23,11 @@ export class Assemblers {
   ): ResponseAssembler {
     const maxOutputCharacters = this.environment.MAX_OUTPUT_CHARACTERS;
     const isInContext = (itemId: string): boolean => context?.has(itemId) === true;
+    const isAsync = (call: CalledTool): boolean => callsAsync(call, settings.tools, () => context?.items ?? []);
     const identity = { id, createdAt, requestedTier, settings };
-    return new ResponseAssembler({ ...identity, writing, maxOutputCharacters, isInContext, ids: this.ids }, state);
+    return new ResponseAssembler(
+      { ...identity, writing, maxOutputCharacters, isInContext, isAsync, ids: this.ids },
+      state,
+    );
   }
 }

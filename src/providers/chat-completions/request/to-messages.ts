@@ -21,9 +21,13 @@ import { toOutputParts, toParts } from './to-parts.js';
 /** Output of a call that has none in the transcript: upstreams require one. */
 const NO_OUTPUT = '(no output)';
 
+/** Output of an asynchronous call that has none yet. */
+const STILL_RUNNING = '(still running; the output follows in a later message)';
+
 /**
  * Translates a transcript into Chat Completions messages. The calls of one answer stay together, and each is followed by its
- * output, whatever their order in the transcript. Opaque data goes back where it stood, to the one who has made it. Throws ModelError 400 for items that the upstream does not support.
+ * output, whatever their order in the transcript; only the output of an asynchronous call that came later stays in its place. Opaque data goes
+ * back where it stood, to the one who has made it. Throws ModelError 400 for items that the upstream does not support.
  */
 export function toMessages(
   items: readonly Item[],
@@ -46,6 +50,8 @@ class MessageWriter {
   private readonly entries: readonly Entry[];
   private readonly outputs: ReadonlyMap<string, HistoryOutput[]>;
   private readonly callIds: ReadonlySet<string | undefined>;
+  /** Outputs of asynchronous calls that came when the model had gone on, with what was called. */
+  private readonly late: ReadonlyMap<HistoryOutput, HistoryCall>;
   private readonly ownData: ReadonlyMap<Item, OwnData>;
   /** The opaque data of calls, by their ids. */
   private readonly ofCalls: ReadonlyMap<string, OpaqueCall>;
@@ -62,7 +68,10 @@ class MessageWriter {
     this.ownData = new Map(found.filter((entry): entry is [Item, OwnData] => entry[1] !== undefined));
     this.ofCalls = new Map(this.ownData.values().flatMap(({ calls }) => calls));
     this.entries = items.map((item) => ({ item, call: readCall(item), output: readOutput(item, tools) }));
-    const outputs = this.entries.map(({ output }) => output).filter((output) => output !== undefined);
+    this.late = findLate(this.entries);
+    const outputs = this.entries.flatMap(({ output }) =>
+      output === undefined || this.late.has(output) ? [] : [output],
+    );
     const calls = this.entries.map(({ call }) => call).filter((call) => call !== undefined);
     const counts = Map.groupBy(calls, ({ callId }) => callId);
     this.callIds = new Set(counts.keys());
@@ -123,12 +132,17 @@ class MessageWriter {
     if (text !== '') this.draft.think(text);
   }
 
-  /** Outputs follow their call. An output without a call becomes a user message. */
-  private addOutput({ callId, output }: HistoryOutput): void {
+  /** Outputs follow their call. A late one, and one without a call, becomes a user message. */
+  private addOutput(given: HistoryOutput): void {
+    const { callId, output } = given;
     this.endAnswer();
-    if (callId !== undefined && this.callIds.has(callId)) return;
+    const call = this.late.get(given);
+    if (call === undefined && callId !== undefined && this.callIds.has(callId)) return;
+    const source =
+      call === undefined ? 'a tool' : `${this.tools.nameOf(call.address)}, call ${this.toUpstreamId(call.callId)}`;
     const parts = toOutputParts(output, this.capabilities);
-    this.messages.push({ role: 'user', content: toContent([{ type: 'text', text: 'Output of a tool:' }, ...parts]) });
+    const text = `Output of ${source}:`;
+    this.messages.push({ role: 'user', content: toContent([{ type: 'text', text }, ...parts]) });
   }
 
   /** Tells what happened without a call, in front of the answer that follows from it. */
@@ -149,9 +163,10 @@ class MessageWriter {
   }
 
   /** Writes the output of a call; returns the parts that a tool message cannot hold. */
-  private answerCall({ callId, address }: HistoryCall): readonly ChatPart[] {
+  private answerCall({ callId, address, isAsync }: HistoryCall): readonly ChatPart[] {
     const name = this.tools.nameOf(address);
-    const parts = toOutputParts(this.outputs.get(callId)?.shift()?.output ?? NO_OUTPUT, this.capabilities);
+    const none = isAsync ? STILL_RUNNING : NO_OUTPUT;
+    const parts = toOutputParts(this.outputs.get(callId)?.shift()?.output ?? none, this.capabilities);
     const pictures = parts.filter(({ type }) => type !== 'text');
     const staysWhole = pictures.length === 0 || this.capabilities.toolImages;
     const text = textOf(parts) || '(see the next message)';
@@ -168,6 +183,30 @@ class MessageWriter {
     if (this.capabilities.callIds === 'any' || /^[a-zA-Z0-9]{9}$/.test(callId)) return callId;
     return hash('sha256', callId).slice(0, 9);
   }
+}
+
+/** The outputs of asynchronous calls that do not stand right behind the calls of their answer. */
+function findLate(entries: readonly Entry[]): ReadonlyMap<HistoryOutput, HistoryCall> {
+  const late = new Map<HistoryOutput, HistoryCall>();
+  const running = new Map<string, HistoryCall>();
+  /** The calls of the latest answer, as long as nothing but outputs has followed it. */
+  let latest = new Set<string | undefined>();
+  let isAnswered = false;
+  for (const { item, call, output } of entries) {
+    if (call !== undefined) {
+      if (isAnswered) latest = new Set();
+      isAnswered = false;
+      latest.add(call.callId);
+      if (call.isAsync) running.set(call.callId, call);
+    } else if (output !== undefined) {
+      isAnswered = true;
+      const called = running.get(output.callId ?? '');
+      if (called !== undefined && !latest.has(output.callId)) late.set(output, called);
+    } else if (item.type !== 'reasoning') {
+      latest = new Set();
+    }
+  }
+  return late;
 }
 
 /** One output per call; surplus outputs are appended to the last. */

@@ -11,6 +11,8 @@ export interface HistoryCall {
   readonly address: ToolAddress;
   /** JSON text. */
   readonly arguments: string;
+  /** Whether the model may go on before it has an output. */
+  readonly isAsync: boolean;
 }
 
 /** The output of a tool: text, or parts if there are images or files. */
@@ -34,6 +36,7 @@ const READ_CALL = new Map<string, (item: Item) => HistoryCall | undefined>(
       callId: item.id,
       address: named('function', item),
       arguments: toObjectJson(text(item.arguments)),
+      isAsync: false,
     }),
   } satisfies Record<string, (item: Item) => HistoryCall | undefined>),
 );
@@ -68,7 +71,7 @@ export function readOutput(item: Item, tools: ToolTable): HistoryOutput | undefi
 }
 
 function call(item: Item, address: ToolAddress, json: string): HistoryCall {
-  return { callId: callIdOf(item) ?? item.id, address, arguments: json };
+  return { callId: callIdOf(item) ?? item.id, address, arguments: json, isAsync: item['async'] === true };
 }
 
 function output(item: Item, value: unknown): HistoryOutput {
