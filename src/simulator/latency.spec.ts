@@ -33,7 +33,7 @@ async function playAll(steps: Iterable<Step>, speed = 1): Promise<{ pauses: read
   const clock = new CountingClock();
   const { signal } = new AbortController();
   const events: ModelEvent[] = [];
-  const plan = async (): Promise<Performance> => ({ steps, written: null, speed, input: 0 });
+  const plan = async (): Promise<Performance> => ({ steps, written: null, speed, input: 0, cached: 0 });
   for await (const batch of readPushed((sink) => play(plan, clock, sink), signal)) {
     expect(batch).not.toHaveLength(0);
     events.push(...batch);
@@ -163,7 +163,7 @@ describe(play.name, () => {
   it('writes earlier events before a pause, and ends at once when the signal aborts in it', async () => {
     const clock = new FakeClock();
     const steps: readonly Step[] = [text('a'), text('b'), { type: 'pause', ms: 5000 }, text('never'), finish];
-    const plan = async (): Promise<Performance> => ({ steps, written: null, speed: 1, input: 0 });
+    const plan = async (): Promise<Performance> => ({ steps, written: null, speed: 1, input: 0, cached: 0 });
     const sink = new TestSink();
     const end = play(plan, clock, sink);
     await sink.written(1);
@@ -181,7 +181,13 @@ describe(play.name, () => {
     ['makes a signal where something is', [{ type: 'pause', ms: 1 }], true],
   ] as const)('%s', async (_name, pauses, expected) => {
     const sink = new TestSink();
-    const plan = async (): Promise<Performance> => ({ steps: [...pauses, finish], written: null, speed: 1, input: 0 });
+    const plan = async (): Promise<Performance> => ({
+      steps: [...pauses, finish],
+      written: null,
+      speed: 1,
+      input: 0,
+      cached: 0,
+    });
     await play(plan, new CountingClock(), sink);
     expect([sink.events, sink.hasSignal]).toEqual([[finish], expected]);
   });

@@ -18,14 +18,15 @@ const NONSENSE = { type: 'text', delta: 42 } as unknown as ModelEvent;
 export interface Performance extends Plan {
   /** 2 halves all pauses. */
   readonly speed: number;
-  /** Input tokens. */
+  /** Input tokens, and those of them that were cached. */
   readonly input: number;
+  readonly cached: number;
 }
 
 /** Writes the steps of a plan into a sink. Stops once the sink is closed. Rejects with errors of planning and `throw` steps. */
 export async function play(plan: () => Promise<Performance>, clock: Clock, sink: ModelSink): Promise<void> {
   if (sink.isClosed) return;
-  const { steps, written, speed, input } = await plan();
+  const { steps, written, speed, input, cached } = await plan();
   let batch: ModelEvent[] = [];
   let owedMs = 0;
   const sayRest = (): Promise<void> | undefined => {
@@ -58,7 +59,7 @@ export async function play(plan: () => Promise<Performance>, clock: Clock, sink:
       case 'finish':
         await sayRest();
         if (isClosed(sink)) return;
-        return sink.write(written === null ? [step] : [{ type: 'usage', input, cached: 0, ...written }, step]);
+        return sink.write(written === null ? [step] : [{ type: 'usage', input, cached, ...written }, step]);
       default:
         batch.push(step);
         if (batch.length < BATCH_LENGTH) break;

@@ -22,6 +22,8 @@ export class SimulatorOptions {
   readonly text: string = '';
   /** Rounds of calls after a user message before the answer is text, with `tool_choice: "auto"`. */
   readonly toolRounds: number = 1;
+  /** Whether usage shows the tokens of a prompt that an earlier one began with. */
+  readonly promptCache: boolean = true;
   /** Script files; each defines a model. */
   readonly scripts: readonly string[] = [];
   readonly faults: FaultRates = {};
@@ -44,6 +46,7 @@ export class SimulatorOptions {
       generator: variables.SIMULATOR_GENERATOR,
       text: variables.SIMULATOR_TEXT,
       toolRounds: variables.SIMULATOR_TOOL_ROUNDS,
+      promptCache: variables.SIMULATOR_PROMPT_CACHE,
       scripts: variables.SIMULATOR_SCRIPTS,
       faults: variables.SIMULATOR_FAULTS,
       control: variables.SIMULATOR_CONTROL,

@@ -68,6 +68,13 @@ export class SimulatorVariables {
   @WholeNumber(0)
   readonly SIMULATOR_TOOL_ROUNDS: number = 1;
 
+  /**
+   * Whether `cached_tokens` counts what a prompt has in common with the beginning of an earlier one of the process, as at OpenAI:
+   * from 1,024 tokens on, in steps of 128, by tenant, model and `prompt_cache_key`. `false`: always 0.
+   */
+  @Flag()
+  readonly SIMULATOR_PROMPT_CACHE: boolean = true;
+
   /** Scripts for simulated models (.json, .yaml, .jsonl), comma-separated. Each is a model of its own. */
   @TextList()
   readonly SIMULATOR_SCRIPTS: readonly string[] = [];

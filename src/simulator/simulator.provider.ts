@@ -14,6 +14,7 @@ import { type Latency, withLatency } from './latency.js';
 import { limitOf } from './limits.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { type Performance, play } from './play.js';
+import { PromptCache } from './prompt-cache.js';
 import { isTimed, planScript } from './script/plan-script.js';
 import { readScripts } from './script/read-script.js';
 import { Script } from './script/script.js';
@@ -48,6 +49,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private scripts: readonly Script[] = [];
   private readonly asked = new Tally();
   private readonly answers = new RememberedAnswers();
+  private readonly prompts = new PromptCache();
   private readonly logger = new Logger('Simulator');
   private isWarned = false;
 
@@ -82,6 +84,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private async prepare(turn: Turn, sink: ModelSink): Promise<Performance> {
     const control = this.readControl(turn);
     const input = await this.countTokens(turn, { signal: sink.signal });
+    const cached = this.options.promptCache ? await this.prompts.take(turn, input, sink.signal) : 0;
     const identity = identify(turn, control.seed ?? this.options.seed);
     const randomFor: RandomFor = (use) => new SeededRandom(use, identity);
     const cue: Cue = { turn, control, limit: limitOf(turn), identity, randomFor, sink };
@@ -92,7 +95,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     const fault = time < (control.times ?? Infinity) ? this.drawFault(control, random) : undefined;
     const steps = fault === undefined ? plan.steps : withFault(plan.steps, fault, turn.settings.model);
     const speed = control.speed ?? this.options.speed;
-    return { ...plan, steps, speed, input };
+    return { ...plan, steps, speed, input, cached };
   }
 
   private async plan(cue: Cue, random: SeededRandom): Promise<Plan> {

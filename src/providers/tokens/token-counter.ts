@@ -48,7 +48,7 @@ export function estimateItemTokens(items: readonly Item[]): number {
   let [tokens, characters, counted, ofCounted] = [0, 0, 0, 0];
   for (const item of items) {
     tokens += ITEM_FRAMING;
-    for (const part of PARTS_OF_ITEM.get(item.type)?.(item) ?? [toUnknown(item)]) {
+    for (const part of partsOfItem(item)) {
       tokens += FLAT_TOKENS.get(part.type)?.(part) ?? 0;
       const text = textOfPart(part);
       characters += text.length;
@@ -82,14 +82,13 @@ async function countTools(tools: ResponseSettings['tools'], count: Count): Promi
   const before = count.tokens;
   for (const tool of tools) {
     if (count.isEnough) return;
-    // Responses show `output_schema: null`; models do not see it.
-    await count.addText(JSON.stringify(tool).replace(',"output_schema":null', ''));
+    await count.addText(textOfTool(tool));
   }
   if (!count.isEnough) counts.set(tools, count.tokens - before);
 }
 
 async function countItem(item: Item, count: Count): Promise<void> {
-  const parts = PARTS_OF_ITEM.get(item.type)?.(item) ?? [toUnknown(item)];
+  const parts = partsOfItem(item);
   const before = count.tokens;
   count.add(ITEM_FRAMING);
   const pause = count.pay(ITEM_COST);
@@ -102,6 +101,40 @@ async function countItem(item: Item, count: Count): Promise<void> {
     if (text !== '') await count.addText(text);
   }
   if (!count.isEnough) counts.set(item, count.tokens - before);
+}
+
+/** A piece of a prompt: tokens of what is no text, then those of a text. */
+export interface PromptPiece {
+  /** Identifies what is no text; empty without it. */
+  readonly kind: string;
+  readonly flat: number;
+  readonly text: string;
+}
+
+/** What `countItemTokens` counts of an item, piece by piece. */
+export function* listItemPieces(item: Item): Generator<PromptPiece> {
+  const { type, role } = item;
+  yield { kind: JSON.stringify([type, role]), flat: ITEM_FRAMING, text: '' };
+  for (const part of partsOfItem(item)) {
+    const flat = FLAT_TOKENS.get(part.type)?.(part) ?? 0;
+    yield { kind: flat === 0 ? '' : JSON.stringify(part), flat, text: textOfPart(part) };
+  }
+}
+
+/** What `countSettingsTokens` counts, in the order in which a model reads it: the tools come first. */
+export function* listSettingsPieces({ instructions, tools, text }: ResponseSettings): Generator<PromptPiece> {
+  for (const tool of tools) yield { kind: '', flat: 0, text: textOfTool(tool) };
+  if (text.format?.type === 'json_schema') yield { kind: '', flat: 0, text: JSON.stringify(text.format.schema) };
+  if (instructions !== null) yield { kind: 'instructions', flat: ITEM_FRAMING, text: instructions };
+}
+
+/** Responses show `output_schema: null`; models do not see it. */
+function textOfTool(tool: ResponseSettings['tools'][number]): string {
+  return JSON.stringify(tool).replace(',"output_schema":null', '');
+}
+
+function partsOfItem(item: Item): readonly ContentPart[] {
+  return PARTS_OF_ITEM.get(item.type)?.(item) ?? [toUnknown(item)];
 }
 
 /** The members of an item that count, by type. Other types count as their JSON text. */
