@@ -1,6 +1,7 @@
 import { ModelError } from '../providers/index.js';
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.js';
 import { GENERATORS, type GeneratorName } from './generators.js';
+import { LENGTH_FORMS, type LengthSetting, parseLength } from './length.js';
 import { type LatencySetting, parseLatency } from './latency.js';
 
 /** Settings of one turn, from `x-simulate`. Absent members default to the configuration. */
@@ -19,6 +20,7 @@ export interface Control {
   readonly speed?: number;
   readonly generator?: GeneratorName;
   readonly text?: string;
+  readonly length?: LengthSetting;
   /** Number of calls in this response. */
   readonly calls?: number;
   /** Rounds of calls after a user message. */
@@ -50,6 +52,7 @@ const KEYS: Readonly<Record<string, readonly [read: (value: string) => Control |
   speed: [readSpeed, 'a number above 0'],
   generator: [word(GENERATORS, (generator) => ({ generator })), `one of ${GENERATORS.join(', ')}`],
   text: [readText, 'a text, percent-encoded where it has percent signs, semicolons or letters beyond ASCII'],
+  tokens: [readLength, LENGTH_FORMS],
   calls: [number((calls) => ({ calls }), 1, MOST_CALLS), `a whole number from 1 to ${MOST_CALLS}`],
   rounds: [number((rounds) => ({ rounds })), 'a whole number'],
   turn: [number((turn) => ({ turn }), 1, 1_000_000), 'a whole number from 1 to 1000000'],
@@ -100,6 +103,11 @@ function word<T extends string>(words: readonly T[], use: (word: T) => Control) 
 function readLatency(text: string): Control | undefined {
   const latency = parseLatency(text);
   return latency === undefined ? undefined : { latency };
+}
+
+function readLength(text: string): Control | undefined {
+  const length = parseLength(text);
+  return length === undefined ? undefined : { length };
 }
 
 function readSpeed(text: string): Control | undefined {

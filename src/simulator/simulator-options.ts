@@ -1,5 +1,6 @@
 import type { FaultRates } from './fault-kinds.js';
 import type { GeneratorName } from './generators.js';
+import { type LengthSetting, parseLength } from './length.js';
 import { type LatencySetting, parseLatency } from './latency.js';
 import type { SimulatorVariables } from './simulator-variables.js';
 
@@ -20,6 +21,8 @@ export class SimulatorOptions {
   readonly generator: GeneratorName = 'random';
   /** The text of `fixed`; the texts of `sequence`, separated by `|`. */
   readonly text: string = '';
+  /** Tokens of generated texts; null: by `text.verbosity`. */
+  readonly length: LengthSetting | null = null;
   /** Rounds of calls after a user message before the answer is text, with `tool_choice: "auto"`. */
   readonly toolRounds: number = 1;
   /** Whether usage shows the tokens of a prompt that an earlier one began with. */
@@ -45,6 +48,7 @@ export class SimulatorOptions {
       speed: variables.SIMULATOR_SPEED,
       generator: variables.SIMULATOR_GENERATOR,
       text: variables.SIMULATOR_TEXT,
+      length: parseLength(variables.SIMULATOR_TARGET_TOKENS) ?? null,
       toolRounds: variables.SIMULATOR_TOOL_ROUNDS,
       promptCache: variables.SIMULATOR_PROMPT_CACHE,
       scripts: variables.SIMULATOR_SCRIPTS,

@@ -12,6 +12,7 @@ import {
   WholeNumber,
 } from '../config/index.js';
 import { FAULT_KINDS, type FaultRates } from './fault-kinds.js';
+import { LENGTH, LENGTH_FORMS, parseLength } from './length.js';
 import { GENERATORS, type GeneratorName } from './generators.js';
 
 /** The form of a latency, and its description. */
@@ -62,6 +63,14 @@ export class SimulatorVariables {
   readonly SIMULATOR_TEXT: string = '';
 
   /**
+   * Tokens of the texts of `random` and `lorem`: a number, a range such as `200-800` in which all are equally likely,
+   * `median/spread` such as `500/0.5` for a log-normal distribution, or `request`: as `max_output_tokens` and
+   * `text.verbosity` of the request say. Empty: a few sentences, by `text.verbosity`.
+   */
+  @Shape(LENGTH, LENGTH_FORMS)
+  readonly SIMULATOR_TARGET_TOKENS: string = '';
+
+  /**
    * Rounds of tool calls before the simulator answers a question, where `tool_choice` is `auto`. 0: it never calls
    * tools on its own.
    */
@@ -97,6 +106,13 @@ export class SimulatorVariables {
 }
 
 const CHECKS: readonly VariableCheck<SimulatorVariables>[] = [
+  [
+    ['SIMULATOR_TARGET_TOKENS'],
+    ({ SIMULATOR_TARGET_TOKENS: length }) =>
+      length === '' || parseLength(length) !== undefined
+        ? undefined
+        : `SIMULATOR_TARGET_TOKENS: the range ${length} ends before it begins.`,
+  ],
   [
     ['SIMULATOR_GENERATOR', 'SIMULATOR_TEXT'],
     ({ SIMULATOR_GENERATOR: generator, SIMULATOR_TEXT: text }) => {

@@ -133,10 +133,12 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     return setting === 'realistic' ? latencyOf(model) : setting;
   }
 
-  private chooseWording({ generator = this.options.generator, text = this.options.text }: Control): Wording {
+  private chooseWording(control: Control): Wording {
+    const { options } = this;
+    const { generator = options.generator, text = options.text, length = options.length } = control;
     const isGiven = generator === 'fixed' || generator === 'sequence';
     if (isGiven && text === '') throw refuseControl(`generator=${generator} needs a text.`);
-    return { generator, text, nextPosition: () => this.asked.next(`sequence ${hash('sha256', text)}`) };
+    return { generator, text, length, nextPosition: () => this.asked.next(`sequence ${hash('sha256', text)}`) };
   }
 
   private drawFault(control: Control, random: SeededRandom): Fault | undefined {

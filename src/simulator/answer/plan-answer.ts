@@ -3,13 +3,15 @@ import { setImmediate } from 'node:timers/promises';
 
 import type { ModelSink, Turn } from '../../providers/index.js';
 import { digestTranscript } from '../../providers/transcripts/index.js';
+import { drawLength } from '../length.js';
 import type { SeededRandom } from '../seeded-random.js';
 import type { CallableTool } from './callable-tools.js';
 import { chooseTools, type Eagerness } from './choose-tools.js';
-import { planReasoning, type Reasoning } from './plan-reasoning.js';
+import { LongText } from './long-text.js';
+import { planReasoning, type Reasoning, reasoningRatioOf } from './plan-reasoning.js';
 import { splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from './token-pieces.js';
 import { writeInput } from './write-input.js';
-import { type Wording, writeText } from './write-text.js';
+import { type Wording, writeAtLength, writeText } from './write-text.js';
 
 /** The whole answer of a turn. */
 export interface Answer {
@@ -27,7 +29,7 @@ export type CalledTool = Pick<CallableTool, 'type' | 'name' | 'namespace'>;
 export interface AnswerPart {
   /** The tool to call; undefined for text. */
   readonly tool: CalledTool | undefined;
-  readonly pieces: readonly TokenPiece[];
+  readonly pieces: readonly TokenPiece[] | LongText;
 }
 
 /** Creates the random generator for one use in a turn, determined by turn and seed. */
@@ -62,7 +64,11 @@ export async function planAnswer(turn: Turn, options: AnswerOptions, randomFor: 
 
 /** Tokens of all parts. */
 export function sumParts(parts: readonly AnswerPart[]): number {
-  return parts.reduce((sum, { pieces }) => sum + sumTokens(pieces), 0);
+  return parts.reduce((sum, { pieces }) => sum + tokensOf({ pieces }), 0);
+}
+
+function tokensOf({ pieces }: Pick<AnswerPart, 'pieces'>): number {
+  return pieces instanceof LongText ? pieces.tokens : sumTokens(pieces);
 }
 
 async function writeParts(
@@ -72,7 +78,10 @@ async function writeParts(
 ): Promise<readonly AnswerPart[]> {
   const tools = chooseTools(turn, eagerness, randomFor('tool'));
   if (tools.length === 0) {
-    return [{ tool: undefined, pieces: splitIntoTokens(await writeText(turn, wording, randomFor('text'))) }];
+    const tokens = drawTextLength(turn, wording, randomFor);
+    const long = tokens === null ? null : writeAtLength(turn, wording, tokens, () => randomFor('text'));
+    const pieces = long ?? splitIntoTokens(await writeText(turn, wording, randomFor('text')));
+    return [{ tool: undefined, pieces }];
   }
   const random = randomFor('call');
   const tooMuch = new Set<unknown>();
@@ -88,15 +97,20 @@ async function writeParts(
   return parts;
 }
 
+function drawTextLength({ settings }: Turn, { length }: Wording, randomFor: RandomFor): number | null {
+  return length === null ? null : drawLength(length, settings, reasoningRatioOf(settings), randomFor('length'));
+}
+
 /** Cuts the parts to `limit` tokens; parts without any token left are omitted. */
 function cutParts(parts: readonly AnswerPart[], limit: number): readonly AnswerPart[] {
   let left = limit;
   const kept: AnswerPart[] = [];
   for (const { tool, pieces } of parts) {
-    const fitting = takeTokens(pieces, left);
-    if (fitting.length > 0) kept.push({ tool, pieces: fitting });
-    if (fitting.length < pieces.length) break;
-    left -= sumTokens(fitting);
+    const fitting = pieces instanceof LongText ? pieces.take(left) : takeTokens(pieces, left);
+    const tokens = tokensOf({ pieces: fitting });
+    if (tokens > 0) kept.push({ tool, pieces: fitting });
+    if (tokens < tokensOf({ pieces })) break;
+    left -= tokens;
   }
   return kept;
 }

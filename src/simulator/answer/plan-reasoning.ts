@@ -36,14 +36,18 @@ export function planReasoning(
   limit: number,
   random: SeededRandom,
 ): Reasoning | undefined {
-  const multiplier = MULTIPLIERS[effortOf(settings.model, settings.reasoning?.effort ?? null)] ?? 1;
-  const tokens = Math.min(limit, Math.ceil(multiplier * answerTokens));
+  const tokens = Math.min(limit, Math.ceil(reasoningRatioOf(settings) * answerTokens));
   if (tokens === 0) return undefined;
   return {
     tokens,
     summary: splitIntoTokens(writeSummary(settings.reasoning, tokens, random)),
     encrypted: fakeEncryption(random),
   };
+}
+
+/** Tokens of reasoning per token of the answer. */
+export function reasoningRatioOf({ model, reasoning }: ResponseSettings): number {
+  return MULTIPLIERS[effortOf(model, reasoning?.effort ?? null)] ?? 1;
 }
 
 /** The requested kind of summary. */

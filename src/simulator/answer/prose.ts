@@ -36,6 +36,12 @@ export function writeProse(random: SeededRandom, tokens: number): string {
   return sentences.join(' ');
 }
 
+/** English sentences without end; all but the first begin with a space. */
+export function* writeSentences(random: SeededRandom): Generator<string> {
+  yield writeSentence(random);
+  for (;;) yield ` ${writeSentence(random)}`;
+}
+
 /** English text of exactly `count` words. */
 export function writeWords(random: SeededRandom, count: number): string {
   const words: string[] = [];

@@ -1,5 +1,6 @@
 import type { Turn } from '../../providers/index.js';
 import { BoundedCache } from '../bounded-cache.js';
+import { LongText } from './long-text.js';
 import { type Answer, type AnswerOptions, planAnswer, type RandomFor } from './plan-answer.js';
 
 /** Characters of the texts of all remembered answers. */
@@ -17,7 +18,18 @@ export class RememberedAnswers {
     if (generator === 'sequence') return planAnswer(turn, options, randomFor);
     const { reasoning, parallel_tool_calls: isParallel } = turn.settings;
     const { limit, eagerness } = options;
-    const key = JSON.stringify([identity, turn.purpose, limit, reasoning, isParallel, eagerness, generator, text]);
+    const { length } = options.wording;
+    const key = JSON.stringify([
+      identity,
+      turn.purpose,
+      limit,
+      reasoning,
+      isParallel,
+      eagerness,
+      generator,
+      text,
+      length,
+    ]);
     const known = this.answers.get(key);
     if (known !== undefined) return known;
     const answer = await planAnswer(turn, options, randomFor);
@@ -34,6 +46,10 @@ export class RememberedAnswers {
 function lengthOf({ parts, reasoning }: Answer): number {
   let length = reasoning?.encrypted.length ?? 0;
   for (const { text } of reasoning?.summary ?? []) length += text.length;
-  for (const { pieces } of parts) for (const { text } of pieces) length += text.length;
+  for (const { pieces } of parts) {
+    // Written while it is read, so that there is nothing to remember.
+    if (pieces instanceof LongText) return Infinity;
+    for (const { text } of pieces) length += text.length;
+  }
   return length;
 }

@@ -3,10 +3,12 @@ import { LoremIpsum } from 'lorem-ipsum';
 import { countTokens, ModelError, type Turn } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import type { GeneratorName } from '../generators.js';
+import type { LengthSetting } from '../length.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { listPartTypes, readText } from './read-items.js';
 import { makeData } from './make-data.js';
-import { writeProse } from './prose.js';
+import { LongText } from './long-text.js';
+import { writeProse, writeSentences } from './prose.js';
 import { pickWord } from './words.js';
 import { writeSummary } from './write-summary.js';
 
@@ -17,6 +19,8 @@ export interface Wording {
   readonly text: string;
   /** Position in the sequence, from 0; increases with each call, past the end. */
   readonly nextPosition: () => number;
+  /** The length of `random` and `lorem`; null: by `text.verbosity`. */
+  readonly length: LengthSetting | null;
 }
 
 /** Range of the minimum tokens of an answer, by `text.verbosity`. */
@@ -41,6 +45,20 @@ export async function writeText(turn: Turn, wording: Wording, random: SeededRand
   if (format?.type === 'json_object') return writeObject(random);
   if (format?.type === 'json_schema') return writeStructured(format.name, format.schema, random);
   return FREE_TEXT[wording.generator](turn, random);
+}
+
+/** A text of exactly so many tokens; null where the content decides the length. */
+export function writeAtLength(
+  { purpose, settings }: Turn,
+  { generator }: Wording,
+  tokens: number,
+  random: () => SeededRandom,
+): LongText | null {
+  const isFree = purpose !== 'summary' && (settings.text.format?.type ?? 'text') === 'text';
+  if (!isFree || (generator !== 'random' && generator !== 'lorem')) return null;
+  return new LongText(tokens, () =>
+    generator === 'random' ? writeSentences(random()) : writeLoremSentences(random()),
+  );
 }
 
 const FREE_TEXT: Readonly<
@@ -72,14 +90,21 @@ function pickLength({ settings }: Turn, random: SeededRandom): number {
 }
 
 function writeLorem(random: SeededRandom, tokens: number): string {
-  const lorem = new LoremIpsum({ random: () => random.pickFraction() });
-  const sentences: string[] = [];
-  for (let written = 0; written < tokens;) {
-    const sentence = lorem.generateSentences(1);
-    sentences.push(sentence);
-    written += countTokens(sentence);
+  let text = '';
+  let written = 0;
+  for (const sentence of writeLoremSentences(random)) {
+    text += sentence;
+    written += countTokens(sentence.trimStart());
+    if (written >= tokens) break;
   }
-  return sentences.join(' ');
+  return text;
+}
+
+/** Sentences without end; all but the first begin with a space. */
+function* writeLoremSentences(random: SeededRandom): Generator<string> {
+  const lorem = new LoremIpsum({ random: () => random.pickFraction() });
+  yield lorem.generateSentences(1);
+  for (;;) yield ` ${lorem.generateSentences(1)}`;
 }
 
 function writeObject(random: SeededRandom): string {
