@@ -284,9 +284,8 @@ describe('an assembler that goes on from a log', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { log, states } = runUncut(all);
-        for (const [index, state] of states.entries()) {
-          expect(fold(log.filter(({ step }) => step <= index))).toEqual(state);
-        }
+        const folded = states.map((_, index) => fold(log.filter(({ step }) => step <= index)));
+        expect(folded).toEqual(states);
       }),
     );
   });
