@@ -63,8 +63,12 @@ export class ApiRoutes {
   /** The methods of an API URL; undefined when there is no such path. */
   allowedMethods(url: string): readonly string[] | undefined {
     const resource = this.resourceOf(pathOf(url));
-    if (resource === undefined) return undefined;
-    return METHODS_BY_PATH.find(([pattern]) => pattern.test(resource))?.[1];
+    return resource === undefined ? undefined : methodsOf(resource);
+  }
+
+  /** Whether the API has a resource, by its path without the prefix. */
+  knows(resource: string): boolean {
+    return methodsOf(resource) !== undefined;
   }
 
   /** A path without the prefix of the API; undefined when it is elsewhere. */
@@ -75,4 +79,8 @@ export class ApiRoutes {
     }
     return undefined;
   }
+}
+
+function methodsOf(resource: string): readonly string[] | undefined {
+  return METHODS_BY_PATH.find(([pattern]) => pattern.test(resource))?.[1];
 }

@@ -3,11 +3,17 @@ import { createServer, type Server } from 'node:http';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 
 import { Environment, listenAddress } from '../config/index.js';
+import { ApiError } from '../protocol/index.js';
 import { METRICS } from './metrics-token.js';
 import type { Metrics } from './metrics.js';
 
 /** The variable that tells a worker its number, from 0; see src/workers. */
 const WORKER_NUMBER = 'ANTIPHON_WORKER';
+
+const NOTHING_ELSE = ApiError.of(
+  'unknown_url',
+  'This port has only GET /metrics. The API is on the port of the service.',
+);
 
 /**
  * Serves the metrics on METRICS_PORT, without authentication: for Prometheus, on a network of its own. It closes last, so that a shutdown can
@@ -29,7 +35,8 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     const { registry } = this.metrics;
     const server = createServer((request, reply) => {
       if (request.method !== 'GET' || !/^\/metrics(?:\?|$)/.test(request.url ?? '')) {
-        reply.writeHead(404).end();
+        const { status } = NOTHING_ELSE;
+        reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(NOTHING_ELSE.toBody()));
         return;
       }
       registry.metrics().then(

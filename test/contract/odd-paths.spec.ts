@@ -73,12 +73,16 @@ describe('a path with a slash too many', () => {
   });
 });
 
-describe('a client of an older API', () => {
+describe('a client of another API', () => {
   it.each([
     ['/v1/chat/completions', 'Chat Completions', '/v1/responses'],
     ['/openai/v1/chat/completions', 'Chat Completions', '/openai/v1/responses'],
     ['/v1//chat/completions/', 'Chat Completions', '/v1/responses'],
     ['/v1/completions', 'Completions', '/v1/responses'],
+    ['/v1/messages', 'Anthropic Messages', '/v1/responses'],
+    ['/v1/messages/count_tokens', 'Anthropic Messages', '/v1/responses'],
+    ['/chat/completions', 'Chat Completions', '/v1/responses'],
+    ['/openai/v1/v1/chat/completions', 'Chat Completions', '/openai/v1/responses'],
   ])('is told on %s that this is not %s, and how to get there', async (path, api, responses) => {
     const answer = await send('POST', path, '{"model":"m","messages":[]}');
     expect(answer.status).toBe(404);
@@ -97,11 +101,57 @@ describe('a client of an older API', () => {
     }
   });
 
-  it.each(['/v1/chat', '/v1/chat/completions/x', '/chat/completions', '/other/v1/chat/completions'])(
+  it.each([
+    ['/v1/embeddings', 'no Embeddings API. Ask the server of an embedding model'],
+    ['/v1/files', "no Files API. Send files in the input of POST /v1/responses: as 'input_file'"],
+    ['/openai/v1/files/file_1/content', 'no Files API. Send files in the input of POST /openai/v1/responses'],
+  ])('is told on %s what there is instead', async (path, hint) => {
+    const { status, text } = await send('POST', path, '{}');
+    expect(status).toBe(404);
+    const { error } = JSON.parse(text) as { error: { code: string; message: string } };
+    expect(error.code).toBe('unknown_url');
+    expect(error.message).toContain(hint);
+  });
+
+  it.each(['/v1/chat', '/v1/chat/completions/x', '/v1/filesystem', '/other/v1/chat/completions', '/v1', '/'])(
     'is told no more elsewhere: %s',
     async (path) => {
       const { text } = await send('GET', path);
       expect(JSON.parse(text)).toMatchObject({ error: { message: `Invalid URL (GET ${path}).` } });
     },
   );
+});
+
+describe('a client with a wrong base URL', () => {
+  it.each([
+    ['/responses', '/v1/responses'],
+    ['/v1/v1/responses', '/v1/responses'],
+    ['/v1/openai/v1/responses?stream=true', '/v1/responses'],
+    ['/openai/responses', '/v1/responses'],
+    ['/openai/v1/v1/models', '/openai/v1/models'],
+    ['/api/v1/conversations/conv_1/items', '/v1/conversations/conv_1/items'],
+    ['/v1/v1/responses/resp_1/cancel', '/v1/responses/resp_1/cancel'],
+  ])('is told on %s where that is', async (path, meant) => {
+    const { status, text } = await send('POST', path, '{}');
+    expect(status).toBe(404);
+    expect(JSON.parse(text)).toMatchObject({
+      error: { code: 'unknown_url', message: `Invalid URL (POST ${path.replace(/\?.*/, '')}). Use ${meant}.` },
+    });
+  });
+
+  it.each(['/responses', '/v1/v1/responses'])('is told for a socket on %s', async (path) => {
+    const { status, body } = await SocketClient.refused(service, { headers: BEARER }, path);
+    expect(status).toBe(404);
+    expect(body).toMatchObject({
+      error: { code: 'unknown_url', message: `No WebSocket at ${path}. Use /v1/responses or /openai/v1/responses.` },
+    });
+  });
+
+  it.each(['/metrics', '/v1/metrics'])('is told on %s how metrics are served', async (path) => {
+    const { status, text } = await send('GET', path);
+    expect(status).toBe(404);
+    expect(text).toContain(
+      'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.',
+    );
+  });
 });

@@ -139,8 +139,17 @@ describe('the metrics route', () => {
     });
     const origin = `http://127.0.0.1:${port}`;
     expect(sumOf(await scrape({ origin }), 'antiphon_build_info')).toBe(1);
-    expect((await fetch(`${origin}/v1/models`)).status).toBe(404);
-    expect((await fetch(`${origin}/metrics`, { method: 'POST' })).status).toBe(404);
+    for (const [path, method] of [
+      ['/v1/models', 'GET'],
+      ['/metrics', 'POST'],
+    ]) {
+      const refused = await fetch(`${origin}${path}`, { method });
+      const error = {
+        code: 'unknown_url',
+        message: expect.stringContaining('This port has only GET /metrics.') as unknown,
+      };
+      expect([refused.status, await refused.json()]).toMatchObject([404, { error }]);
+    }
   });
 
   it('can be read while the state is away', async () => {
