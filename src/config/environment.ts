@@ -327,7 +327,7 @@ export class Environment {
 
   /**
    * What happens to hosted tools, such as `web_search`, that no provider of the model runs: they are left out and only echoed, unless
-   * `tool_choice` demands one, or the request is refused with 400 `unsupported_value`.
+   * `tool_choice` or `require_approval` demands one, or the request is refused with 400 `unsupported_value`.
    */
   @Choice('ignore', 'reject')
   readonly HOSTED_TOOLS: 'ignore' | 'reject' = 'ignore';

@@ -4,7 +4,7 @@ import { Environment } from '../config/index.js';
 import { quote } from '../logging/index.js';
 import { addsTools, ApiError } from '../protocol/index.js';
 import { isObject, objectsIn } from '../validation/index.js';
-import { hostedTypeOf } from './hosted-type.js';
+import { hostedTypeOf, isToolType, TOOL_TYPES } from './hosted-type.js';
 import type { ModelRoute } from './model-route.js';
 import type { Turn } from './turn.js';
 
@@ -14,9 +14,13 @@ const MOST_LINES = 1000;
 /** Characters of types in messages: they are the client's text. */
 const LONGEST_TYPE = 64;
 
+/** How a choice gets rid of a tool that it demands. */
+const ADVICE = "Choose another tool, or 'auto'.";
+
 /**
  * What becomes of hosted tools that no provider of a model runs. Many clients send them with every request, such as Codex
- * `web_search`, so they are left out and only echoed, unless the request demands one of them or HOSTED_TOOLS=reject.
+ * `web_search`, so they are left out and only echoed, unless the request demands one of them or HOSTED_TOOLS=reject. A type that the API
+ * does not have is a mistake, unless a provider of the model takes it.
  */
 @Injectable()
 export class HostedTools {
@@ -25,7 +29,10 @@ export class HostedTools {
 
   constructor(private readonly environment: Environment) {}
 
-  /** Throws ApiError 400 `unsupported_value` that names the tool, for a turn that must not go on without it. */
+  /**
+   * Throws ApiError 400 `unsupported_value` that names the tool, for a turn that must not go on without it, and `invalid_value` for a tool
+   * of a type that nobody knows.
+   */
   check({ provider: { hostedTools }, model }: ModelRoute, turn: Turn): void {
     if (hostedTools === 'all') return;
     const { tools: own, tool_choice: choice } = turn.settings;
@@ -36,14 +43,22 @@ export class HostedTools {
       return type === undefined || hostedTools.includes(type) ? undefined : type.slice(0, LONGEST_TYPE);
     };
     const missing = tools.map(isMissing);
+    const placeOf = (index: number, member = ''): string => (index < own.length ? `tools[${index}]${member}` : 'input');
+    const unknown = missing.findIndex((type) => type !== undefined && !isToolType(type));
+    if (unknown !== -1) throw unknownType(missing[unknown] ?? '', placeOf(unknown, '.type'));
     const first = missing.findIndex((type) => type !== undefined);
     if (this.environment.HOSTED_TOOLS === 'reject' && first !== -1) {
-      const param = first < own.length ? `tools[${first}]` : 'input';
-      refuse(param, missing[first] ?? '', 'Remove it.');
+      refuse(placeOf(first), missing[first] ?? '', 'Remove it.');
     }
     const demanded =
       findDemanded(choice, isMissing) ?? (choice === 'required' ? onlyMissing(missing, turn) : undefined);
-    if (demanded !== undefined) refuse('tool_choice', demanded, "Choose another tool, or 'auto'.");
+    if (demanded !== undefined) refuse('tool_choice', demanded, ADVICE);
+    const asking = tools.findIndex((tool, index) => missing[index] !== undefined && wantsApprovals(tool));
+    if (asking !== -1) {
+      const advice =
+        "Its calls are to be approved, and there would be none. Remove it, or set 'require_approval' to 'never'.";
+      refuse(placeOf(asking, '.require_approval'), missing[asking] ?? '', advice);
+    }
     for (const type of missing) if (type !== undefined) this.log(model.id, type);
   }
 
@@ -74,6 +89,18 @@ function onlyMissing(missing: readonly (string | undefined)[], { context }: Turn
   return context.some(({ type }) => addsTools(type)) ? undefined : missing[0];
 }
 
+/** Whether a tool states a rule by which its calls wait for approvals: who relies on that must not go on without it. */
+function wantsApprovals(tool: { readonly require_approval?: unknown }): boolean {
+  return (tool.require_approval ?? 'never') !== 'never';
+}
+
 function refuse(param: string, type: string, advice: string): never {
-  throw ApiError.of('unsupported_value', `This model cannot call the tool of type '${type}'. ${advice}`, { param });
+  const runs = `An upstream with the Responses API would run it (kind: responses), or a provider of the program that has it in 'hostedTools'.`;
+  const message = `This model cannot call the tool of type '${type}'. ${runs} ${advice}`;
+  throw ApiError.of('unsupported_value', message, { param });
+}
+
+function unknownType(type: string, param: string): ApiError {
+  const supported = new Intl.ListFormat('en').format(TOOL_TYPES.map((known) => `'${String(known)}'`));
+  return ApiError.of('invalid_value', `Invalid value: '${type}'. Supported values are: ${supported}.`, { param });
 }

@@ -45,6 +45,8 @@ interface Cue {
 export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   override readonly isFallback: boolean;
   override readonly isRecorded = false;
+  /** Scripts and recordings may play hosted tools; the simulator itself runs none. */
+  override hostedTools: PushingProvider['hostedTools'] = [];
   override readonly requestHeaders = [CONTROL_HEADER];
   private scripts: readonly Script[] = [];
   private readonly asked = new Tally();
@@ -64,6 +66,7 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   /** Reads the scripts. Throws EnvironmentError if any is invalid. */
   async onModuleInit(): Promise<void> {
     this.scripts = (await readScripts(this.options.scripts)).map((script) => new Script(script));
+    if (this.scripts.length > 0) this.hostedTools = 'all';
   }
 
   override async models(): Promise<readonly ModelInfo[]> {

@@ -25,7 +25,7 @@ const crm = {
 };
 const mcp = { type: 'mcp', server_label: 'wiki', server_url: 'https://example.com/mcp', require_approval: 'never' };
 
-/** Tools that somebody else runs: the simulator takes them and leaves them alone. */
+/** Tools that the model's side runs: the simulator takes them and leaves them alone, unless a request demands one. */
 const HOSTED: readonly { readonly type: string; readonly [member: string]: unknown }[] = [
   { type: 'web_search', search_context_size: 'low', filters: { allowed_domains: ['example.com'] } },
   { type: 'web_search_2025_08_26' },
@@ -36,15 +36,17 @@ const HOSTED: readonly { readonly type: string; readonly [member: string]: unkno
   { type: 'image_generation', model: 'gpt-image-1', size: '1024x1024', partial_images: 2 },
   { type: 'computer' },
   { type: 'computer_use_preview', environment: 'browser', display_width: 800, display_height: 600 },
-  { type: 'local_shell' },
   { type: 'shell', environment: { type: 'container_auto' } },
+  { type: 'programmatic_tool_calling' },
+];
+/** Tools of clients that the simulator does not call either. */
+const UNCALLED = [
+  { type: 'local_shell' },
   { type: 'apply_patch' },
   { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: { type: 'object' } },
-  { type: 'programmatic_tool_calling' },
-  { type: 'of_tomorrow', sharpness: 11 },
 ];
 const CALLABLE = [look, jot, crm];
-const EVERY_TOOL = [...HOSTED, ...CALLABLE];
+const EVERY_TOOL = [...HOSTED, ...UNCALLED, ...CALLABLE];
 
 const allow = (mode: string, ...tools: readonly object[]) => ({ type: 'allowed_tools', mode, tools });
 const nameOf = ({ type, name }: { readonly type: string; readonly name: string }) => ({ type, name });
@@ -61,7 +63,7 @@ const CHOICES: readonly (readonly [name: string, choice: unknown, eager: string,
   ['auto among one function', allow('auto', nameOf(look)), 'look', 'text'],
   ['auto among one custom tool', allow('auto', nameOf(jot)), 'jot', 'text'],
   ['auto among a namespace', allow('auto', nameOf(crm)), 'crm.memo', 'text'],
-  ['auto among hosted tools', allow('auto', { type: 'web_search' }, { type: 'shell' }), 'text', 'text'],
+  ['auto among tools that it does not call', allow('auto', { type: 'web_search' }, { type: 'shell' }), 'text', 'text'],
   ['required among one function', allow('required', nameOf(look)), 'look', 'look'],
   ['required among one custom tool', allow('required', nameOf(jot)), 'jot', 'jot'],
   ['required among a namespace', allow('required', nameOf(crm)), 'crm.memo', 'crm.memo'],
@@ -71,8 +73,7 @@ const CHOICES: readonly (readonly [name: string, choice: unknown, eager: string,
     'look, crm.memo',
     'look, crm.memo',
   ],
-  ...HOSTED.map(({ type }) => [`a hosted tool, ${type}`, { type }, 'text', 'text'] as const),
-  ['a server of tools', { type: 'mcp', server_label: 'wiki' }, 'text', 'text'],
+  ...UNCALLED.map(({ type }) => [`a tool that it does not call, ${type}`, { type }, 'text', 'text'] as const),
 ];
 
 /** What is asked of a response with calls, how many tools the user names in it, and how many calls it has. */
@@ -104,9 +105,23 @@ describe.each(TRANSPORTS)('tools of the simulator ($name)', (transport) => {
     expect(tools).toEqual(EVERY_TOOL);
   });
 
-  it.each(HOSTED)('are left alone where others run them: $type', async (tool) => {
+  it.each([...HOSTED, ...UNCALLED])('are left alone where others run them: $type', async (tool) => {
     expect(tellCalls(await ask('', { tools: [tool], input: `Use ${tool.type}.` }))).toBe('text');
+  });
+
+  it.each(UNCALLED)('are left alone also where a call is required: $type', async (tool) => {
     expect(tellCalls(await ask('', { tools: [tool], tool_choice: 'required' }))).toBe('text');
+  });
+
+  it.each(HOSTED)('are refused where nobody runs what is demanded: $type', async (tool) => {
+    const refused = { status: 400, body: { error: { code: 'unsupported_value', param: 'tool_choice' } } };
+    const choices = [
+      'required',
+      ...(tool.type === 'shell' ? [] : [{ type: tool.type, server_label: tool['server_label'] }]),
+    ];
+    for (const tool_choice of choices) {
+      await expect(ask('', { tools: [tool], tool_choice })).rejects.toMatchObject(refused);
+    }
   });
 
   it('are called as what they are', async () => {

@@ -131,7 +131,6 @@ describe('function tools for an upstream', () => {
     ['image_generation', { type: 'image_generation' }],
     ['mcp', { type: 'mcp', server_label: 'docs', server_url: 'https://example.com/mcp' }],
     ['computer', { type: 'computer' }],
-    ['one nobody knows', { type: 'time_machine' }],
   ])('stand alone where the others are hosted: %s', async (_, hosted) => {
     const { response, body } = await translation.turn({ tools: [hosted, functionTool('look')] });
     expect(functionsOf(body).map(({ name }) => name)).toEqual(['look']);

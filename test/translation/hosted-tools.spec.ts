@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { type ModelEvent, type ModelInfo, ModelProvider, ModelProviderBase } from '../../src/index.js';
 import { type ChatService, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { useFreshService } from '../support/describe-service.js';
 import { WholeLog } from '../support/routing/whole-log.js';
 import { type Service, startService } from '../support/service.js';
 import { Refusal, type WireResponse } from '../support/transport.js';
@@ -35,6 +36,12 @@ class OpenProvider extends SpeakingProvider {
   readonly model = 'open';
 }
 
+@ModelProvider('taking')
+class TakingProvider extends SpeakingProvider {
+  readonly model = 'taking';
+  override readonly hostedTools = ['made_up'];
+}
+
 @ModelProvider('searching')
 class SearchingProvider extends SpeakingProvider {
   readonly model = 'searching';
@@ -56,7 +63,9 @@ const refused = (param: string, type: string): object => ({
   type: 'invalid_request_error',
   code: 'unsupported_value',
   param,
-  message: expect.stringContaining(`This model cannot call the tool of type '${type}'.`),
+  message: expect.stringContaining(
+    `This model cannot call the tool of type '${type}'. An upstream with the Responses API would run it (kind: responses), or `,
+  ),
 });
 
 describe('hosted tools', () => {
@@ -67,7 +76,7 @@ describe('hosted tools', () => {
     service = await startChatService({
       environment: { LOG_LEVEL: 'log', ...environment },
       imports: [log.asModule()],
-      providers: [OpenProvider, SearchingProvider],
+      providers: [OpenProvider, TakingProvider, SearchingProvider],
       models: [
         { name: 'tested', provider: 'upstream' },
         { name: 'either', upstreams: [{ provider: 'upstream' }, { provider: 'searching', weight: 0.000_001 }] },
@@ -103,13 +112,45 @@ describe('hosted tools', () => {
     expect(linesAbout('web_search')).toHaveLength(2);
   });
 
-  it('do not fill the log, whatever clients call them', async () => {
+  it('do not fill the log, whatever clients call their models', async () => {
     await start();
-    const tools = Array.from({ length: 600 }, (_, index) => ({ type: `made_up_${index}\n` }));
-    await ask(service, { tools });
-    await ask(service, { model: 'any/m', tools });
-    expect(linesAbout('made_up')).toHaveLength(1000);
-    expect(linesAbout('made_up').every((line) => !line.includes('\n'))).toBe(true);
+    const types = ['code_interpreter', 'computer', 'computer_use', 'computer_use_preview', 'image_generation'];
+    const others = ['programmatic_tool_calling', 'web_search', 'web_search_2025_08_26', 'web_search_preview'];
+    const tools = [MCP, ...[...types, ...others].map((type) => ({ type }))];
+    for (let number = 0; number < 101; number += 1) await ask(service, { model: `any/made_up_${number}\n`, tools });
+    expect(linesAbout('is left out')).toHaveLength(1000);
+    expect(log.lines.every((line) => !line.includes('\n'))).toBe(true);
+  });
+
+  it.each(TRANSPORTS)('are a mistake if nobody knows their type: $name', async (transport) => {
+    await start();
+    const unknown = { status: 400, type: 'invalid_request_error', code: 'invalid_value' };
+    const message = expect.stringMatching(/^Invalid value: 'made_up'\. Supported values are: 'apply_patch', /);
+    const tools = [LOOK, { type: 'made_up' }];
+    expect(await ask(service, { tools }, transport)).toMatchObject({ ...unknown, param: 'tools[1].type', message });
+    const input = [
+      { type: 'additional_tools', role: 'developer', tools },
+      { role: 'user', content: 'Hi' },
+    ];
+    expect(await ask(service, { input }, transport)).toMatchObject({ ...unknown, param: 'input', message });
+    expect(service.upstream.requests).toEqual([]);
+    expect(await ask(service, { model: 'open', tools }, transport)).toMatchObject({ status: 'completed', tools });
+    expect(await ask(service, { model: 'taking', tools }, transport)).toMatchObject({ status: 'completed', tools });
+  });
+
+  it.each(TRANSPORTS)('are refused if their calls are to be approved: $name', async (transport) => {
+    await start();
+    for (const require_approval of [
+      'always',
+      { always: { tool_names: ['send'] } },
+      { never: { tool_names: ['look'] } },
+    ]) {
+      const tools = [LOOK, { ...MCP, require_approval }];
+      expect(await ask(service, { tools }, transport)).toMatchObject(refused('tools[1].require_approval', 'mcp'));
+    }
+    expect(service.upstream.requests).toEqual([]);
+    const tools = [LOOK, { ...MCP, require_approval: 'never' }];
+    expect(await ask(service, { tools }, transport)).toMatchObject({ status: 'completed', tools });
   });
 
   it.each<readonly [what: string, request: object, type: string]>([
@@ -168,13 +209,6 @@ describe('hosted tools', () => {
       expect(await ask(service, { model: 'searching', tools: [SEARCH] })).toMatchObject({ status: 'completed' });
       expect(await ask(service, { model: 'searching', tools })).toMatchObject(refused('tools[1]', 'mcp'));
     });
-
-    it('are accepted by the simulator', async () => {
-      await start();
-      await using simulated = await startService({ environment: { HOSTED_TOOLS: 'reject' } });
-      const request = { model: 'simulator', tools: [SEARCH], tool_choice: SEARCH };
-      expect(await ask(simulated, request)).toMatchObject({ status: 'completed' });
-    });
   });
 
   it('go to the upstream that runs them, if there is one', async () => {
@@ -191,6 +225,44 @@ describe('hosted tools', () => {
     expect(await ask(service, { tools: [SEARCH], tool_choice: SEARCH })).toMatchObject(
       refused('tool_choice', 'web_search'),
     );
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('hosted tools of the simulator', () => {
+  const logged = useFreshService(async () => {
+    const log = new WholeLog();
+    const service = await startService({ environment: { LOG_LEVEL: 'log' }, imports: [log.asModule()] });
+    const close = async (): Promise<void> => {
+      await service.close();
+      log[Symbol.dispose]();
+    };
+    return { ...service, log, close, [Symbol.asyncDispose]: close };
+  });
+
+  it.each(TRANSPORTS)('are judged as those of chat upstreams: $name', async (transport) => {
+    const answer = (request: object): Promise<object> => ask(logged, { model: 'simulator', ...request }, transport);
+    const tools = [LOOK, SEARCH, MCP];
+    for (let round = 0; round < 2; round += 1)
+      expect(await answer({ tools })).toMatchObject({ status: 'completed', tools });
+    expect(logged.log.lines.filter((line) => line.includes('runs "web_search": the tool is left out'))).toHaveLength(1);
+    expect(await answer({ tools, tool_choice: SEARCH })).toMatchObject(refused('tool_choice', 'web_search'));
+    expect(await answer({ tools: [SEARCH], tool_choice: 'required' })).toMatchObject(
+      refused('tool_choice', 'web_search'),
+    );
+    expect(await answer({ tools: [{ ...MCP, require_approval: 'always' }] })).toMatchObject(
+      refused('tools[0].require_approval', 'mcp'),
+    );
+    expect(await answer({ tools: [{ type: 'made_up' }] })).toMatchObject({ status: 400, param: 'tools[0].type' });
+  });
+
+  it('are left to scripts, which may play them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-hosted-'));
+    const script = join(folder, 'script.yaml');
+    await writeFile(script, 'model: scripted\nturns: [{ steps: [{ text: Found. }] }]\n');
+    await using scripted = await startService({ environment: { SIMULATOR_SCRIPTS: script } });
+    const request = { model: 'scripted', tools: [SEARCH], tool_choice: SEARCH };
+    expect(await ask(scripted, request)).toMatchObject({ status: 'completed' });
     await rm(folder, { recursive: true });
   });
 });
