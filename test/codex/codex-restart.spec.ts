@@ -26,3 +26,22 @@ describe.each(ROADS)('Codex $name', (road) => {
     expect(last).toMatchObject({ status: 'completed' });
   });
 });
+
+describe.each(ROADS.filter(({ services, supportsWebsockets }) => services === 2 && supportsWebsockets))(
+  'Codex $name',
+  (road) => {
+    it('passes by what it is told of reconnections to the next service', async () => {
+      await using stack = await Stack.open(road);
+      await using codex = await stack.codex();
+      await stack.killLast();
+      stack.model.answer({ text: 'Here I am.' });
+      const run = codex.begin('Where are you?');
+      // Its client is told as the log is, with WS_UPSTREAM_NOTICES.
+      await stack.services[0].written((output) => output.includes('Reconnecting... 1/'));
+      await stack.restartLast();
+      const ended = await run.ended;
+      expect(ended).toMatchObject({ code: 0 });
+      expect(messagesIn(ended).at(-1)).toBe('Here I am.');
+    });
+  },
+);

@@ -85,10 +85,16 @@ export class Stack implements AsyncDisposable {
 
   /** Kills the service next to the model, without a warning, and starts it again at the same address. */
   async restartLast(): Promise<void> {
+    const last = await this.killLast();
+    last.service = await startProcess(last.variables);
+  }
+
+  /** Kills the service next to the model, without a warning. */
+  async killLast(): Promise<Hop> {
     const last = this.hops.at(-1) as Hop;
     last.service.kill('SIGKILL');
     await last.service.exited;
-    last.service = await startProcess(last.variables);
+    return last;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
