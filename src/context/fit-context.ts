@@ -1,4 +1,5 @@
 import { callIdOf, type Item, jsonLength } from '../protocol/index.js';
+import { isConfigurationUpdate } from './configuration.js';
 
 /** Tokens reserved for the answer when the request sets no limit. */
 const USUAL_ANSWER_TOKENS = 4096;
@@ -126,8 +127,8 @@ export function isInstruction(item: Item): boolean {
 }
 
 /** Items that take effect in the middle of a transcript and stay in effect. */
-export function isSetting({ type }: Item): boolean {
-  return type === 'additional_tools' || type === 'configuration_update';
+export function isSetting(item: Item): boolean {
+  return item.type === 'additional_tools' || isConfigurationUpdate(item);
 }
 
 /** Whether a content part is an image, a sound or a file. */

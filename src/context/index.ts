@@ -1,5 +1,6 @@
 export * from './context.module.js';
 export * from './compacted-context.js';
+export * from './configuration.js';
 export * from './context-resolver.js';
 export * from './conversation-gate.js';
 export * from './continuation.js';

@@ -50,6 +50,21 @@ describe('the form of the answer for an upstream', () => {
     expect(body.messages?.[0]).toEqual({ role: 'system', content: 'Be brief.' });
   });
 
+  it('is what an item of the context has changed it to, as is the effort', async () => {
+    const input = [
+      user('Where?'),
+      { type: 'configuration_update', text: jsonSchema(), reasoning: { effort: 'high' } },
+      user('Well?'),
+    ];
+    const body = await translation.sent({ input, reasoning: { effort: 'low' } });
+    expect(body['response_format']).toEqual({ type: 'json_schema', json_schema: { name: 'place', schema } });
+    expect(body['reasoning_effort']).toBe('high');
+    expect(body.messages).toEqual([
+      { role: 'user', content: 'Where?' },
+      { role: 'user', content: 'Well?' },
+    ]);
+  });
+
   it('is any object', async () => {
     const text = { format: { type: 'json_object' } };
     for (const model of ['generic', 'loose']) {

@@ -1,5 +1,5 @@
 import type { ForeignItem, IdGenerator, Item } from '../../protocol/index.js';
-import type { CallHead } from './call-item.js';
+import type { CalledTool } from '../../providers/index.js';
 import type { EventWriter } from './event-writer.js';
 import { endLength, openingLength } from './own-form.js';
 import { withoutHalves } from './whole-characters.js';
@@ -13,7 +13,7 @@ export interface ItemOptions {
   readonly events: EventWriter;
   readonly ids: IdGenerator;
   /** Whether a call runs asynchronously. */
-  readonly isAsync: (call: CallHead) => boolean;
+  readonly isAsync: (call: CalledTool) => boolean;
   readonly outputIndex: number;
   /** The provider's key of the item; null for the item that events without a key refer to. */
   readonly key: string | null;

@@ -1,5 +1,6 @@
 import { type ForeignItem, type IdGenerator, renameItemId, toClientItemId } from '../../protocol/index.js';
-import { type CallHead, CallItem, callHeadOf } from './call-item.js';
+import type { CalledTool } from '../../providers/index.js';
+import { CallItem, callHeadOf } from './call-item.js';
 import type { EventWriter } from './event-writer.js';
 import { MessageItem } from './message-item.js';
 import {
@@ -27,7 +28,7 @@ interface Surroundings {
   /** Whether an item before the response has an id. */
   readonly isInContext: (id: string) => boolean;
   /** Whether a call runs asynchronously. */
-  readonly isAsync: (call: CallHead) => boolean;
+  readonly isAsync: (call: CalledTool) => boolean;
 }
 
 /** The output items of a response, open by key and finished, in the order in which they began. */

@@ -12,9 +12,8 @@ import {
   toUsage,
   type Usage,
 } from '../../protocol/index.js';
-import type { Finish, ModelEvent, PlainReasoning } from '../../providers/index.js';
+import type { CalledTool, Finish, ModelEvent, PlainReasoning } from '../../providers/index.js';
 import { type GivenItems, interleave } from '../../state/index.js';
-import type { CallHead } from './call-item.js';
 import { EventWriter, type Writing } from './event-writer.js';
 import { fitsBudget } from './output-budget.js';
 import { ProviderContractError } from './output-item.js';
@@ -50,7 +49,7 @@ export interface AssemblerOptions extends ResponseIdentity {
   /** Whether an item of the context has an id, which no item of the output may have; none by default. */
   readonly isInContext?: (id: string) => boolean;
   /** Whether a call runs asynchronously, which it then says; none by default. */
-  readonly isAsync?: (call: CallHead) => boolean;
+  readonly isAsync?: (call: CalledTool) => boolean;
 }
 
 /** ModelEvents that change the response; Pass handles the others. */

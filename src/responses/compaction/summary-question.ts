@@ -1,3 +1,4 @@
+import { isConfigurationUpdate } from '../../context/index.js';
 import { type Item, withoutUpstream } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 
@@ -19,7 +20,9 @@ const OF_THE_TURN: ReadonlySet<string> = new Set([
  * The question for the summary of a context, in which its prompt comes last. Model, instructions, tools and sampling are those of the
  * turn, so that an upstream finds the context in its cache; no tool can be called, and the answer is plain text.
  */
-export function toSummaryQuestion(turn: Turn, context: readonly Item[], mostTokens: number): Turn {
+export function toSummaryQuestion(turn: Turn, items: readonly Item[], mostTokens: number): Turn {
+  // An upstream would apply an update of the form of answers to the summary.
+  const context = items.filter((item) => !isConfigurationUpdate(item));
   const { responseId, tenant, sessionId, settings, headers, parent } = turn;
   const { conversation: _conversation, ...others } = settings;
   const sent = Object.entries(turn.parameters).filter(([name]) => !OF_THE_TURN.has(name));

@@ -13,7 +13,7 @@ import {
 import { AnyItem } from './any-item.js';
 import { CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput } from './call-items.js';
 import { messageItem } from './message-items.js';
-import { AdditionalTools, Compaction, ItemReference, Reasoning } from './state-items.js';
+import { AdditionalTools, Compaction, ConfigurationUpdate, ItemReference, Reasoning } from './state-items.js';
 
 const anyItem = nested(AnyItem);
 const itemReference = nested(ItemReference);
@@ -29,6 +29,7 @@ const ITEMS: ReadonlyMap<string, Check> = new Map([
   ['compaction', nested(Compaction)],
   ['compaction_summary', nested(Compaction)],
   ['additional_tools', nested(AdditionalTools)],
+  ['configuration_update', nested(ConfigurationUpdate)],
   ['item_reference', itemReference],
 ]);
 

@@ -1,9 +1,11 @@
 import { IsArray, IsIn, IsOptional, IsString, MaxLength, MinLength } from 'class-validator';
 import { MAX_SEAL_CHARACTERS } from '../../protocol/index.js';
-import { listOf, nested, Satisfies } from '../../validation/index.js';
+import { Closed, listOf, nested, Satisfies } from '../../validation/index.js';
 import { AnyItem } from './any-item.js';
 import { ITEM_STATUSES } from './item-status.js';
+import { updatedFormat } from './text-config.js';
 import { tool } from './tools.js';
+import { EFFORTS } from './tuning.js';
 
 /** `summary_text`, a part of a reasoning summary (protocol §3.2). */
 export class SummaryText {
@@ -40,6 +42,32 @@ export class Compaction extends AnyItem {
 export class AdditionalTools extends AnyItem {
   @Satisfies(listOf(tool, 'an array of tools'))
   readonly tools!: readonly object[];
+}
+
+/** The reasoning that a `configuration_update` changes: nothing but the effort. */
+@Closed()
+export class UpdatedReasoning {
+  @IsOptional()
+  @IsIn(EFFORTS)
+  readonly effort?: string | null;
+}
+
+/** The text that a `configuration_update` changes: nothing but the format. */
+@Closed()
+export class UpdatedText {
+  @Satisfies(updatedFormat)
+  readonly format!: object;
+}
+
+/** `configuration_update`: settings that change in the middle of a transcript (protocol §3.1). */
+export class ConfigurationUpdate extends AnyItem {
+  @IsOptional()
+  @Satisfies(nested(UpdatedReasoning))
+  readonly reasoning?: UpdatedReasoning | null;
+
+  @IsOptional()
+  @Satisfies(nested(UpdatedText))
+  readonly text?: UpdatedText | null;
 }
 
 /** `item_reference` (protocol §3.1). */

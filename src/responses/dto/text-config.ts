@@ -25,11 +25,22 @@ export class JsonSchemaFormat {
 
 const nothingMore = described(() => null, {});
 
+const schemaFormat = every([nested(JsonSchemaFormat), strictFormat]);
+
 const textFormat = unionBy(
   'type',
   new Map([
     ['json_object', nothingMore],
-    ['json_schema', every([nested(JsonSchemaFormat), strictFormat])],
+    ['json_schema', schemaFormat],
+    ['text', nothingMore],
+  ]),
+);
+
+/** The formats to which a `configuration_update` may change. */
+export const updatedFormat = unionBy(
+  'type',
+  new Map([
+    ['json_schema', schemaFormat],
     ['text', nothingMore],
   ]),
 );

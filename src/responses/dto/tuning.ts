@@ -1,11 +1,14 @@
 import { Allow, IsBoolean, IsIn, IsOptional, IsString } from 'class-validator';
 import { Closed } from '../../validation/index.js';
 
+/** The efforts of reasoning that models may have. */
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
 /** `reasoning` (protocol §2). Support by the model is checked when the model is resolved. */
 @Closed()
 export class ReasoningConfig {
   @IsOptional()
-  @IsIn(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+  @IsIn(EFFORTS)
   readonly effort?: string | null;
 
   @IsOptional()

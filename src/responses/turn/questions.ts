@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-import { ModelContexts, type ModelContext, type TurnContext } from '../../context/index.js';
+import { configure, ModelContexts, type ModelContext, type TurnContext } from '../../context/index.js';
 import { type TraceContext, withoutUpstream } from '../../protocol/index.js';
 import type { ModelRoute, Turn } from '../../providers/index.js';
 import { isPromise, type MaybePromise } from '../../time/index.js';
@@ -33,8 +33,12 @@ export class Questions {
       history: settings.conversation == null ? 'previous_response_id' : 'conversation',
     });
     const trace = this.traces.of(admitted);
-    if (isPromise(context)) return context.then((opened) => new Question(admitted, sessionId, trace, opened, parent));
-    return new Question(admitted, sessionId, trace, context, parent);
+    const ask = (opened: ModelContext): Turn => {
+      const configured = transcript.marks.mayConfigure ? configure(settings, opened.items) : settings;
+      const asked = configured === settings ? admitted : { ...admitted, settings: configured };
+      return new Question(asked, sessionId, trace, opened, parent);
+    };
+    return isPromise(context) ? context.then(ask) : ask(context);
   }
 
   /** The turn with the part of its context that fits the window of its model; with all of it, if no part does. */

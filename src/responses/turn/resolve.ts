@@ -4,6 +4,7 @@ import {
   ContextResolver,
   type Continuation,
   ConversationGate,
+  indexOfEffort,
   originOf,
   type ReadConversation,
   Transcript,
@@ -138,12 +139,13 @@ export class TurnResolver {
     route: ModelRoute,
     context: TurnContext,
   ): MaybePromise<ResolvedTurn> {
-    refuseUnsupportedEffort(admitted.settings, route.model);
     const { input, transcript, parent, conversation } = context;
     const own = conversation?.id ?? parent?.sessionId ?? admitted.responseId;
     const sessionId = run?.started.sessionId ?? admitted.session?.id ?? own;
     const mayCompact = compactionOf({ input, parameters: admitted.parameters }) !== null;
     const complete = (question: Turn): ResolvedTurn => {
+      const effort = question.settings.reasoning?.effort ?? null;
+      refuseUnsupportedEffort(effort, route.model, placeOfEffort(context, effort, admitted.settings));
       this.hostedTools.check(route, question);
       return { route, question, input, transcript, parent, conversation, sessionId, mayCompact };
     };
@@ -163,21 +165,25 @@ function toContext({ context, input, parent, sessionId }: StartedRun): TurnConte
   };
 }
 
+/** The path of the effort that counts: that of the request, or of the item that has changed it. */
+function placeOfEffort({ input }: TurnContext, effort: string | null, { reasoning }: ResponseSettings): string {
+  if (effort === (reasoning?.effort ?? null)) return 'reasoning.effort';
+  const index = indexOfEffort(input);
+  return index === -1 ? 'input' : `input[${index}].reasoning.effort`;
+}
+
 /** Protocol §2, step 8: the effort is the only setting that is checked against the model. */
-function refuseUnsupportedEffort({ reasoning }: ResponseSettings, { id, reasoningEfforts }: ModelInfo): void {
-  const effort = reasoning?.effort ?? null;
+function refuseUnsupportedEffort(effort: string | null, { id, reasoningEfforts }: ModelInfo, param: string): void {
   if (effort === null || reasoningEfforts === undefined || reasoningEfforts.includes(effort)) return;
   if (reasoningEfforts.length === 0) {
-    throw ApiError.of(
-      'unsupported_parameter',
-      `Unsupported parameter: 'reasoning.effort' is not supported with this model.`,
-      { param: 'reasoning.effort' },
-    );
+    throw ApiError.of('unsupported_parameter', `Unsupported parameter: '${param}' is not supported with this model.`, {
+      param,
+    });
   }
   const supported = new Intl.ListFormat('en').format(reasoningEfforts.map((known) => `'${known}'`));
   throw ApiError.of(
     'unsupported_value',
     `Unsupported value: '${effort}' is not supported with the '${id}' model. Supported values are: ${supported}.`,
-    { param: 'reasoning.effort' },
+    { param },
   );
 }
