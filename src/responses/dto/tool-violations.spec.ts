@@ -71,6 +71,36 @@ describe('tools', () => {
       "Missing required parameter: 'tools[0].server_label'.",
     ],
     [
+      [{ type: 'mcp', server_label: 'docs', connector_id: null }],
+      'missing_required_parameter',
+      'tools[0].server_url',
+      "Missing required parameter: 'tools[0].server_url'. One of 'server_url', 'connector_id', or 'tunnel_id' must be provided.",
+    ],
+    [
+      [{ type: 'code_interpreter' }],
+      'missing_required_parameter',
+      'tools[0].container',
+      "Missing required parameter: 'tools[0].container'.",
+    ],
+    [
+      [{ type: 'code_interpreter', container: 7 }],
+      'invalid_type',
+      'tools[0].container',
+      "Invalid type for 'tools[0].container': expected one of a string or object, but got an integer instead.",
+    ],
+    [
+      [{ type: 'code_interpreter', container: { file_ids: [] } }],
+      'missing_required_parameter',
+      'tools[0].container.type',
+      "Missing required parameter: 'tools[0].container.type'.",
+    ],
+    [
+      [{ ...lookup, allowed_callers: ['nobody'] }],
+      'invalid_value',
+      'tools[0].allowed_callers[0]',
+      "Invalid value: 'nobody'. Supported values are: 'direct' and 'programmatic'.",
+    ],
+    [
       [{ type: 'file_search' }],
       'missing_required_parameter',
       'tools[0].vector_store_ids',
@@ -85,6 +115,13 @@ describe('tools', () => {
     { type: 'function', name: 'f', parameters: null, strict: null, description: null },
     { type: 'web_search', external_web_access: true, search_content_types: ['text'] },
     { type: 'tool_search', execution: 'client' },
+    { type: 'mcp', server_label: 'docs', server_url: 'https://example.com' },
+    { type: 'mcp', server_label: 'docs', connector_id: 'connector_dropbox' },
+    { type: 'mcp', server_label: 'docs', tunnel_id: 'tunnel_1' },
+    { type: 'code_interpreter', container: 'cntr_1' },
+    { type: 'code_interpreter', container: { type: 'auto', memory_limit: '4g' } },
+    { type: 'file_search', vector_store_ids: ['vs_1'] },
+    { ...lookup, allowed_callers: ['direct', 'programmatic'] },
     { type: 'constructor' },
     { type: 'not_invented_yet', name: 7 },
   ])('%j is accepted', (tool) => {
@@ -94,7 +131,12 @@ describe('tools', () => {
 
 describe('tool_choice', () => {
   const namespace = { type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'inner' }] };
-  const tools = [lookup, namespace, { type: 'mcp', server_label: 'docs' }, { type: 'web_search' }];
+  const tools = [
+    lookup,
+    namespace,
+    { type: 'mcp', server_label: 'docs', server_url: 'https://example.com' },
+    { type: 'web_search' },
+  ];
 
   it.each<[unknown, string, string, string]>([
     [

@@ -1,4 +1,14 @@
-import { IsArray, IsBoolean, IsObject, IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
+import {
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsObject,
+  IsOptional,
+  IsString,
+  Matches,
+  MaxLength,
+  MinLength,
+} from 'class-validator';
 import {
   described,
   every,
@@ -7,11 +17,15 @@ import {
   listOf,
   nested,
   Satisfies,
+  stringOr,
   unionBy,
+  Violation,
   wrongType,
   type Check,
 } from '../../validation/index.js';
 import { strictParameters } from './strict-schema.js';
+
+const CALLERS = ['direct', 'programmatic'];
 
 /** `function`: flat, not nested under a `function` member as in Chat Completions (protocol §3.4). */
 export class FunctionToolBody {
@@ -36,6 +50,11 @@ export class FunctionToolBody {
   @IsOptional()
   @IsBoolean()
   readonly async?: boolean | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsIn(CALLERS, { each: true })
+  readonly allowed_callers?: readonly string[] | null;
 }
 
 /** `custom`: a tool that takes free text (protocol §3.4). */
@@ -56,6 +75,11 @@ export class CustomToolBody {
   @IsOptional()
   @IsBoolean()
   readonly async?: boolean | null;
+
+  @IsOptional()
+  @IsArray()
+  @IsIn(CALLERS, { each: true })
+  readonly allowed_callers?: readonly string[] | null;
 }
 
 /** `namespace`: tools under a common name (protocol §3.4). */
@@ -83,6 +107,51 @@ export class McpToolBody {
   @IsString()
   @MinLength(1)
   readonly server_label!: string;
+
+  @IsOptional()
+  @IsString()
+  readonly server_url?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly connector_id?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly tunnel_id?: string | null;
+}
+
+const SERVERS = ['server_url', 'connector_id', 'tunnel_id'] as const;
+
+/** Whose tools an `mcp` has: it must say so in one of three ways. */
+const mcpServer = described(
+  (value) => {
+    if (SERVERS.some((name) => (value as McpToolBody)[name] != null)) return null;
+    const which = "One of 'server_url', 'connector_id', or 'tunnel_id' must be provided.";
+    return new Violation(
+      'missing_required_parameter',
+      (path) => `Missing required parameter: '${path}'. ${which}`,
+    ).under('server_url');
+  },
+  { anyOf: SERVERS.map((name) => ({ required: [name], properties: { [name]: { type: 'string' } } })) },
+);
+
+/** The container of a `code_interpreter` that the service of the model makes. */
+class AutoContainer {
+  @IsIn(['auto'])
+  readonly type!: string;
+}
+
+const container = stringOr({
+  kind: 'object',
+  check: nested(AutoContainer),
+  expected: 'one of a string or object',
+});
+
+/** `code_interpreter` (protocol §3.4). */
+export class CodeInterpreterToolBody {
+  @Satisfies(container)
+  readonly container!: string | object;
 }
 
 /** `file_search` (protocol §3.4). */
@@ -101,7 +170,8 @@ export const tool: Check = unionBy(
     ['function', every([nested(FunctionToolBody), strictParameters])],
     ['custom', nested(CustomToolBody)],
     ['namespace', nested(NamespaceToolBody)],
-    ['mcp', nested(McpToolBody)],
+    ['mcp', every([nested(McpToolBody), mcpServer])],
+    ['code_interpreter', nested(CodeInterpreterToolBody)],
     ['file_search', nested(FileSearchToolBody)],
   ]),
   anyTool,
