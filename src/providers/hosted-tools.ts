@@ -6,6 +6,7 @@ import { addsTools, ApiError } from '../protocol/index.js';
 import { isObject, objectsIn } from '../validation/index.js';
 import { hostedTypeOf, isToolType, TOOL_TYPES } from './hosted-type.js';
 import type { ModelRoute } from './model-route.js';
+import { PROGRAMS, whyOnlyPrograms } from './program-tools.js';
 import type { Turn } from './turn.js';
 
 /** Most lines about tools that are left out; beyond it, models and types that appear anew are not logged. */
@@ -42,6 +43,8 @@ export class HostedTools {
       const type = hostedTypeOf(tool);
       return type === undefined || hostedTools.includes(type) ? undefined : type.slice(0, LONGEST_TYPE);
     };
+    const forPrograms = hostedTools.includes(PROGRAMS) ? undefined : whyOnlyPrograms(turn);
+    if (forPrograms !== undefined) throw ApiError.of('unsupported_value', forPrograms, { param: 'tool_choice' });
     const missing = tools.map(isMissing);
     const placeOf = (index: number, member = ''): string => (index < own.length ? `tools[${index}]${member}` : 'input');
     const unknown = missing.findIndex((type) => type !== undefined && !isToolType(type));

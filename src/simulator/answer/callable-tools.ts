@@ -1,4 +1,4 @@
-import type { Turn } from '../../providers/index.js';
+import { isForPrograms, type Turn } from '../../providers/index.js';
 
 /** A function or custom tool that the client runs. */
 export interface CallableTool {
@@ -18,7 +18,7 @@ export function listCallableTools(turn: Turn): readonly CallableTool[] {
 }
 
 function toCallable(tool: unknown, namespace?: string): readonly CallableTool[] {
-  if (typeof tool !== 'object' || tool === null) return [];
+  if (typeof tool !== 'object' || tool === null || isForPrograms(tool)) return [];
   const { type, name, parameters, format, tools } = tool as Readonly<Record<string, unknown>>;
   if (typeof name !== 'string' || name === '') return [];
   const place = namespace === undefined ? {} : { namespace };

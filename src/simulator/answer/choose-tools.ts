@@ -1,5 +1,5 @@
 import type { Item, ToolChoice } from '../../protocol/index.js';
-import { ModelError, type Turn } from '../../providers/index.js';
+import { ModelError, type Turn, whyOnlyPrograms } from '../../providers/index.js';
 import { countRuns, isUserMessage } from '../../providers/transcripts/index.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { type CallableTool, listCallableTools } from './callable-tools.js';
@@ -27,8 +27,15 @@ interface ToolPolicy {
   readonly tools: readonly CallableTool[];
 }
 
-/** The tools to call in this turn, in order; empty if the answer is text. Throws ModelError 400 for an unknown tool choice. */
+/**
+ * The tools to call in this turn, in order; empty if the answer is text. Throws ModelError 400 for an unknown
+ * tool choice, and for one that demands what only programs may call.
+ */
 export function chooseTools(turn: Turn, { rounds, calls }: Eagerness, random: SeededRandom): readonly CallableTool[] {
+  const refusal = whyOnlyPrograms(turn);
+  if (refusal !== undefined) {
+    throw new ModelError('unsupported_value', refusal, { status: 400, param: 'tool_choice' });
+  }
   const { mode, tools } = applyToolChoice(turn.settings.tool_choice, listCallableTools(turn));
   if (mode === 'none' || tools.length === 0) return [];
 

@@ -1,6 +1,7 @@
 import { addsTools, type Item } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import { hostedTypeOf } from '../../hosted-type.js';
+import { isForPrograms } from '../../program-tools.js';
 import { keyOf, NAMELESS_KINDS, otherNameOf, plainNameOf, type ToolAddress, type ToolKind } from './tool-address.js';
 import { defineTool, type ToolDefinition } from './tool-definition.js';
 
@@ -14,8 +15,8 @@ export interface CarriedTool {
 }
 
 /**
- * The tools of a turn, each as a function with a unique name. Tools that a provider runs (`web_search`, `mcp` and the like) are
- * omitted: Chat Completions does not support them (docs/providers.md).
+ * The tools of a turn, each as a function with a unique name. Tools that a provider runs (`web_search`, `mcp` and the like), and those
+ * that only programs may call, are omitted: Chat Completions does not support them (docs/providers.md).
  */
 export class ToolTable {
   private readonly byKey = new Map<string, CarriedTool>();
@@ -77,7 +78,7 @@ export class ToolTable {
     if (tool.type === 'namespace') {
       for (const inner of objectsIn(tool.tools)) this.addTool(inner, String(tool.name), leavesDeferred);
     }
-    if (leavesDeferred && tool.defer_loading === true) return;
+    if ((leavesDeferred && tool.defer_loading === true) || isForPrograms(tool)) return;
     const address = addressOf(tool, namespace);
     if (address === undefined || this.byKey.has(keyOf(address))) return;
     const plainName = plainNameOf(address);
