@@ -13,7 +13,7 @@ export interface Control {
   readonly times?: number;
   /** Deltas before the fault. */
   readonly after?: number;
-  /** Duration of a slow start or a stall, ms. */
+  /** Duration of a fault that takes time, ms. */
   readonly forMs?: number;
   readonly retryAfterSeconds?: number;
   readonly latency?: LatencySetting;

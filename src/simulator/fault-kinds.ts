@@ -8,6 +8,8 @@ export const FAULT_KINDS = [
   'cut',
   'upstream_cut',
   'malformed',
+  'timeout',
+  'silence',
 ] as const;
 
 /** One of FAULT_KINDS. */

@@ -8,7 +8,7 @@ export interface Fault {
   readonly kind: FaultKind;
   /** Number of deltas before the fault, or fewer if the answer ends first. 0: before any output. */
   readonly after: number;
-  /** Duration of a slow start or a stall, ms at speed 1. Default: 10 s for a slow start, no end for a stall. */
+  /** Duration of what takes time, ms at speed 1. Default: 10 s for a slow start, none for a time-out, no end for others. */
   readonly forMs: number | undefined;
   /** Retry delay of a refusal, whole seconds. */
   readonly retryAfterSeconds: number;
@@ -72,6 +72,7 @@ const REFUSALS = {
   rate_limit: { code: 'rate_limit_exceeded', status: 429, message: 'Rate limit reached for {model}.' },
   server_error: { code: 'server_error', status: 500, message: 'The model {model} had an error.' },
   unavailable: { code: 'server_is_overloaded', status: 503, message: 'The model {model} is overloaded.' },
+  timeout: { code: 'server_error', status: 504, message: 'The model {model} did not answer in time.' },
 } as const;
 
 /** Kinds of temporary refusals. */
@@ -89,6 +90,12 @@ const HAPPENINGS: Readonly<Record<FaultKind, (fault: Fault, model: string) => It
   cut: () => [throwing(new BreakConnectionError())],
   upstream_cut: () => [{ type: 'leave' }],
   malformed: () => [{ type: 'garble' }],
+  // A gateway waits for the model before it gives up.
+  timeout: ({ forMs = 0, retryAfterSeconds }, model) => [
+    { type: 'pause', ms: forMs },
+    throwing(refusalOf('timeout', model, retryAfterSeconds)),
+  ],
+  silence: ({ forMs = Infinity }) => [{ type: 'pause', ms: forMs }],
 };
 
 function throwing(error: Error): Step {

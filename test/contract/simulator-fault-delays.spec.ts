@@ -96,6 +96,39 @@ describe('a simulated delay', () => {
       expect(response['usage']).toEqual(usual.response['usage']);
     });
 
+    it('ends a time-out with a refusal', async () => {
+      const paused = clock.whenScheduled(5000);
+      const answer = postJson(`${service.baseURL}/responses`, askFor('fault=timeout; for=5000'));
+      await paused;
+      expect(observer.records).toHaveLength(0);
+      clock.advance(5000);
+      expect(await answer).toMatchObject({ status: 504, body: { error: { code: 'server_error' } } });
+    });
+
+    it('ends a silence that lasts as long as asked for with the answer', async () => {
+      const paused = clock.whenScheduled(5000);
+      const answer = postJson(`${service.baseURL}/responses`, askFor('fault=silence; for=5000'));
+      await paused;
+      clock.advance(5000);
+      expect(await answer).toMatchObject({ status: 200, body: { status: 'completed' } });
+    });
+
+    it.each(['', 'fault=silence'])(
+      'ends with MODEL_IDLE_TIMEOUT_MS where the model never answers: "%s"',
+      async (control) => {
+        await restart(control === '' ? { SIMULATOR_FAULTS: 'silence=1' } : {});
+        const paused = clock.whenScheduled(ENDLESS_MS);
+        const listening = listen(askFor(control));
+        await paused;
+        clock.advance(0);
+        const { events, ended } = await listening;
+        clock.advance(IDLE_MS);
+        await ended;
+        expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { error: TIMEOUT, output: [] } });
+        expect(deltasOf(events)).toHaveLength(0);
+      },
+    );
+
     it('comes later where deltas are counted', async () => {
       const paused = clock.whenScheduled(SLOW_START_MS);
       const { events, ended } = await listen(askFor('fault=slow_start; after=2'));

@@ -46,6 +46,23 @@ describe('a start without any configuration', () => {
     ]);
   });
 
+  it.each([
+    ['instant', {}, 'Latency: instant (no waiting: measures the service, not a model); background turns: 500/20'],
+    [
+      'another one',
+      { SIMULATOR_LATENCY: 'realistic', SIMULATOR_SPEED: '2' },
+      'Latency: realistic; background turns: 500/20; speed: 2',
+    ],
+    ['a custom one', { SIMULATOR_LATENCY: '300/20/0' }, 'Latency: 300/20/0; background turns: 500/20'],
+  ])('names the latency of the simulator: %s', async (_, environment, line) => {
+    const { exited, kill } = await startProcess(environment);
+    kill('SIGTERM');
+    const { stdout } = await exited;
+    expect(stdout.split('\n').filter((text) => text.includes('Latency: '))).toEqual([
+      expect.stringMatching(new RegExp(`${RegExp.escape(line)}$`)),
+    ]);
+  });
+
   it('warns that it is open', async () => {
     const { exited, kill } = await startProcess();
     kill('SIGTERM');

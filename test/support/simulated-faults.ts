@@ -13,6 +13,7 @@ export const REFUSALS = [
     code: 'server_is_overloaded',
     words: 'is overloaded',
   },
+  { kind: 'timeout', status: 504, type: 'server_error', code: 'server_error', words: 'did not answer in time' },
 ] as const;
 
 /** The faults that break the model's stream and nothing else. */
