@@ -29,6 +29,8 @@ export class SimulatorOptions {
   readonly promptCache: boolean = true;
   /** Script files; each defines a model. */
   readonly scripts: readonly string[] = [];
+  /** What answers a request that its script has no turn for. */
+  readonly unmatched: 'error' | 'generate' = 'error';
   readonly faults: FaultRates = {};
   /** Whether to accept the header `x-simulate`. */
   readonly control: boolean = false;
@@ -52,6 +54,7 @@ export class SimulatorOptions {
       toolRounds: variables.SIMULATOR_TOOL_ROUNDS,
       promptCache: variables.SIMULATOR_PROMPT_CACHE,
       scripts: variables.SIMULATOR_SCRIPTS,
+      unmatched: variables.SIMULATOR_UNMATCHED,
       faults: variables.SIMULATOR_FAULTS,
       control: variables.SIMULATOR_CONTROL,
     });

@@ -88,6 +88,13 @@ export class SimulatorVariables {
   @TextList()
   readonly SIMULATOR_SCRIPTS: readonly string[] = [];
 
+  /**
+   * What becomes of a request that no turn of its script or recording matches: `error` refuses it with 400 `script_exhausted`,
+   * `generate` answers it as without a script.
+   */
+  @Choice('error', 'generate')
+  readonly SIMULATOR_UNMATCHED: 'error' | 'generate' = 'error';
+
   /** Faults and their share of the turns, such as `rate_limit=0.1,stall=0.01`. */
   @Rates(...FAULT_KINDS)
   readonly SIMULATOR_FAULTS: FaultRates = {};

@@ -109,6 +109,10 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
     // Summaries are of the service, which no script knows.
     if (script === undefined || turn.purpose === 'summary') return this.planAnswer(cue, random);
     const scripted = script.pick(turn.context, control.turn);
+    if (scripted === null) {
+      if (this.options.unmatched === 'error') throw script.refuseUnmatched();
+      return this.planAnswer(cue, random);
+    }
     const keepTime = script.keepsTime && control.latency === undefined && isTimed(scripted);
     const plan = planScript(scripted, turn, { keepTime, limit, randomFor });
     return keepTime ? plan : { ...plan, steps: this.slowDown(plan.steps, cue, random) };

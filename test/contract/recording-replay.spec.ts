@@ -137,6 +137,34 @@ describe('a recorded conversation', () => {
   });
 });
 
+describe('a question that was not recorded', () => {
+  const ask = { model: 'session', input: 'What else?' };
+
+  beforeEach(() =>
+    session.record(async (service, provider) => {
+      provider.reply(text('The only answer.'));
+      await service.client().responses.create({ model: 'scripted', input: 'What?' });
+    }),
+  );
+
+  it.each(TRANSPORTS)('is refused, also by a recording with one turn, on $name', async (transport) => {
+    await using service = await session.replay();
+    await expect(transport.run(service, ask)).rejects.toMatchObject({
+      status: 400,
+      body: { error: { code: 'script_exhausted', message: expect.stringContaining("'session'") } },
+    });
+  });
+
+  it.each(TRANSPORTS)('is answered as without a recording where that is wanted, on $name', async (transport) => {
+    await using service = await session.replay({ environment: { SIMULATOR_UNMATCHED: 'generate' } });
+    const { response } = await transport.run(service, ask);
+    expect(response).toMatchObject({ status: 'completed', output: [{ type: 'message' }] });
+    expect(JSON.stringify(response)).not.toContain('The only answer.');
+    const known = await transport.run(service, { ...ask, input: 'What?' });
+    expect(known.response).toMatchObject({ output: [{ content: [{ text: 'The only answer.' }] }] });
+  });
+});
+
 describe('the time of a recording', () => {
   /** Does not wait, and remembers how long it should have. */
   class PauseCounter extends SystemClock {

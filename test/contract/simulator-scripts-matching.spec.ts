@@ -115,6 +115,16 @@ describe.each(TRANSPORTS)('a script by the last user message over $name', (trans
     }
   });
 
+  it('generates what no turn answers where that is wanted', async () => {
+    await using service = await startWithScripts(
+      { 'played.yaml': { match: 'last_user_message', turns: turns.slice(0, -1) } },
+      { environment: { SIMULATOR_UNMATCHED: 'generate' } },
+    );
+    const { response } = await transport.run(service, { model: 'played', input: 'Hello?' });
+    expect(response).toMatchObject({ status: 'completed', usage: { output_tokens: expect.any(Number) } });
+    expect(await say(transport, service, { model: 'played', input: 'the weather?' })).toBe('contains');
+  });
+
   it('counts the requests of each kind for themselves where it advances by request', async () => {
     const script = {
       match: 'last_user_message',

@@ -48,15 +48,16 @@ export class Script {
   }
 
   /**
-   * Selects the turn that answers a transcript. `position` (from 1) moves the script there for all clients. Throws ModelError 400
-   * if no turn matches or is left, or if the script does not support positions.
+   * Selects the turn that answers a transcript; null if none matches it. `position` (from 1) moves the script there for all clients.
+   * Throws ModelError 400 if no turn is left, or if the script does not support positions.
    */
-  pick(context: readonly Item[], position?: number): ScriptTurn {
+  pick(context: readonly Item[], position?: number): ScriptTurn | null {
     if (position !== undefined && this.advance !== 'request') {
       throw refuseControl(`'turn' needs a script with advance: request, unlike '${this.model}'.`);
     }
     if (this.file.match === 'request') return this.pickRecorded(context);
     const track = this.findTrack(context);
+    if (track.turns.length === 0) return null;
     if (position !== undefined) this.asked.set(track.key, position - 1);
     if (this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
     const digest = digestTranscript(context);
@@ -66,17 +67,21 @@ export class Script {
     return turn;
   }
 
-  /** Finds the recorded transcript, or one that differs only in tool outputs, or the only one with as many answers. */
-  private pickRecorded(context: readonly Item[]): ScriptTurn {
+  /** The ModelError 400 for a request that no turn matches. */
+  refuseUnmatched(): ModelError {
+    return this.refuse('has no turn for this request');
+  }
+
+  /** Finds the recorded transcript, or one that differs only in tool outputs. */
+  private pickRecorded(context: readonly Item[]): ScriptTurn | null {
     const place = placeOf(context);
     const find = (isThere: (request: TranscriptPlace) => boolean): readonly ScriptTurn[] =>
       this.file.turns.filter(({ request }) => request !== undefined && isThere(request));
     const same = find(({ conversation }) => conversation === place.conversation);
     if (same.length > 0) return this.at(same, this.asked.next(place.conversation));
-    const asFar = find(({ answers }) => answers === place.answers);
-    const alike = asFar.filter(({ request }) => request?.user === place.user);
-    const turns = alike.length > 0 || asFar.length > 1 ? alike : asFar;
-    return this.at(turns, this.asked.next(`${place.user} ${place.answers}`));
+    const alike = find(({ user, answers }) => user === place.user && answers === place.answers);
+    if (alike.length === 0) return null;
+    return this.at(alike, this.asked.next(`${place.user} ${place.answers}`));
   }
 
   /** `advance`, or its default for `match`. */
@@ -103,7 +108,10 @@ export class Script {
     const wanted = afterLast === 'loop' ? index % turns.length : index;
     const turn = turns[afterLast === 'repeat_last' ? Math.min(wanted, turns.length - 1) : wanted];
     if (turn !== undefined) return turn;
-    const reason = turns.length === 0 ? 'has no turn for this request' : `has no turn ${index + 1}`;
-    throw new ModelError('script_exhausted', `The script '${this.model}' ${reason}.`, { status: 400 });
+    throw this.refuse(`has no turn ${index + 1}`);
+  }
+
+  private refuse(reason: string): ModelError {
+    return new ModelError('script_exhausted', `The script '${this.model}' ${reason}.`, { status: 400 });
   }
 }
