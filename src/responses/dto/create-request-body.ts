@@ -191,6 +191,9 @@ export class CreateRequestBody extends ModelMember {
   @Satisfies(nested(MultiAgent))
   readonly multi_agent?: MultiAgent | null;
 
+  @Allow()
+  readonly input_transformations?: unknown;
+
   // Sent by Codex with every request; not part of OpenAI's types.
   @Allow()
   readonly client_metadata?: unknown;

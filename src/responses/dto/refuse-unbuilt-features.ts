@@ -7,6 +7,11 @@ const PREWARM = 'prompt_cache_options.prewarm';
 const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: CreateResponseRequest) => boolean }[] = [
   { param: 'moderation', isUsed: ({ moderation }) => moderation != null },
   { param: 'multi_agent', isUsed: ({ multi_agent }) => multi_agent?.enabled === true },
+  { param: 'input_transformations', isUsed: (request) => has(request, 'input_transformations') },
+  {
+    param: 'prompt_cache_options.comparison_response_id',
+    isUsed: ({ prompt_cache_options }) => prompt_cache_options?.comparison_response_id != null,
+  },
   {
     param: PREWARM,
     isUsed: ({ prompt_cache_options }) => prompt_cache_options?.prewarm === true,
@@ -21,4 +26,9 @@ export function refuseUnbuiltFeatures(request: CreateResponseRequest, isWarmUp: 
       throw ApiError.of('unsupported_parameter', message, { param });
     }
   }
+}
+
+/** Members that the types of the SDK do not have yet. */
+function has(request: object, name: string): boolean {
+  return (Reflect.get(request, name) ?? null) !== null;
 }

@@ -146,6 +146,7 @@ export class TurnResolver {
     const complete = (question: Turn): ResolvedTurn => {
       const effort = question.settings.reasoning?.effort ?? null;
       refuseUnsupportedEffort(effort, route.model, placeOfEffort(context, effort, admitted.settings));
+      refuseImageCompression(admitted.settings, route);
       this.hostedTools.check(route, question);
       return { route, question, input, transcript, parent, conversation, sessionId, mayCompact };
     };
@@ -185,5 +186,15 @@ function refuseUnsupportedEffort(effort: string | null, { id, reasoningEfforts }
     'unsupported_value',
     `Unsupported value: '${effort}' is not supported with the '${id}' model. Supported values are: ${supported}.`,
     { param },
+  );
+}
+
+/** Only upstreams with this API compress images in a context, and only `enabled` demands it. */
+function refuseImageCompression({ image }: ResponseSettings, { provider, model }: ModelRoute): void {
+  if (image?.context_compression !== 'enabled' || provider.readsForeignSeals) return;
+  throw ApiError.of(
+    'unsupported_value',
+    `Unsupported value: 'enabled' is not supported with the '${model.id}' model. Supported values are: 'auto' and 'disabled'.`,
+    { param: 'image.context_compression' },
   );
 }
