@@ -114,9 +114,15 @@ describe('hosted tools', () => {
 
   it('do not fill the log, whatever clients call their models', async () => {
     await start();
-    const types = ['code_interpreter', 'computer', 'computer_use', 'computer_use_preview', 'image_generation'];
-    const others = ['programmatic_tool_calling', 'web_search', 'web_search_2025_08_26', 'web_search_preview'];
-    const tools = [MCP, ...[...types, ...others].map((type) => ({ type }))];
+    const screen = { environment: 'browser', display_width: 800, display_height: 600 };
+    const types = ['computer', 'computer_use', 'image_generation', 'programmatic_tool_calling'];
+    const others = ['web_search', 'web_search_2025_08_26', 'web_search_preview'];
+    const tools = [
+      MCP,
+      { type: 'code_interpreter', container: 'auto' },
+      { type: 'computer_use_preview', ...screen },
+      ...[...types, ...others].map((type) => ({ type })),
+    ];
     for (let number = 0; number < 101; number += 1) await ask(service, { model: `any/made_up_${number}\n`, tools });
     expect(linesAbout('is left out')).toHaveLength(1000);
     expect(log.lines.every((line) => !line.includes('\n'))).toBe(true);
