@@ -83,6 +83,16 @@ const CASES: readonly (readonly [what: string, data: readonly StreamData[], said
     [{ call: 'look', arguments: '{"at":1}' }, RUNG],
   ],
   [
+    'ids without indexes, alternating, with the names at the end',
+    [
+      callChunk([piece('{"times"', { id: 'a' })]),
+      callChunk([piece('{"at"', { id: 'b' })]),
+      callChunk([entry('ring', ':3}', { id: 'a' })]),
+      callChunk([entry('look', ':1}', { id: 'b' })]),
+    ],
+    [RUNG, { call: 'look', arguments: '{"at":1}' }],
+  ],
+  [
     'an empty object before the arguments',
     [
       callChunk([entry('ring', '{}', { index: 0, id: 'a' })]),
