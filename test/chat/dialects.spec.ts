@@ -24,6 +24,7 @@ const DIALECTS = {
   ollama: 'ollama',
   openai: 'openai',
   openrouter: 'openrouter',
+  perplexity: 'generic',
   sglang: 'sglang',
   vllm: 'vllm',
 } as const;

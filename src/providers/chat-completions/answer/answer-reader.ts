@@ -171,7 +171,7 @@ export class AnswerReader {
 
   private readWords({ delta, message }: ChatChoice): void {
     if (isObject(delta)) this.readDelta(delta);
-    if (isObject(message)) this.readMessage(message);
+    if (isObject(message)) this.readMessage(message, isObject(delta));
   }
 
   private readDelta(delta: ChatDelta): void {
@@ -188,9 +188,9 @@ export class AnswerReader {
     }
   }
 
-  /** A message is all of the answer, or a delta by another name. */
-  private readMessage(message: ChatDelta): void {
-    if (this.hasSpoken && !this.hasMessagesForDeltas) {
+  /** A message is all of the answer so far, as it is beside a delta, or a delta by another name. */
+  private readMessage(message: ChatDelta, isBesideDelta: boolean): void {
+    if (isBesideDelta || (this.hasSpoken && !this.hasMessagesForDeltas)) {
       this.complete(message);
       return;
     }
