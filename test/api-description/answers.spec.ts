@@ -167,8 +167,9 @@ describeService('what the service answers', DESCRIBED, (service) => {
       { ...OPEN, tools, tool_choice: 'required' },
       { ...OPEN, reasoning: { effort: 'high', summary: 'auto' } },
     ]) {
+      // Again where the service has closed a connection meanwhile: this file computes for long.
       const stream = (await service
-        .client()
+        .client({ maxRetries: 2 })
         .responses.create({ ...body, stream: true } as never)) as unknown as AsyncIterable<Json>;
       for await (const event of stream) {
         types.add(String(event.type));

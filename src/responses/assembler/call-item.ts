@@ -12,7 +12,7 @@ import {
 } from './output-item.js';
 import { headOf, ownForm, PAYLOADS } from './own-form.js';
 import type { AssemblerState, CallState } from './state.js';
-import { joinHalves, takeHalf } from './whole-characters.js';
+import { joinHalves, takeHalf, withoutHalves } from './whole-characters.js';
 
 /** The differences between the two kinds of client calls: ids and events. */
 interface CallFamily {
@@ -55,7 +55,7 @@ export class CallItem extends OutputItem<CallState> {
 
   /** Opens a call, as an upstream sends it if there is one. Throws ProviderContractError for an invalid name or call id. */
   static begin({ events, ids, isAsync, outputIndex, key }: ItemOptions, call: CallHead, passed?: PassedItem): CallItem {
-    const { type, name, namespace, callId } = call;
+    const { type, name, namespace, callId } = withoutHalves(call);
     const id = passed?.id ?? ids.next(FAMILIES[type].idPrefix);
     requireText(name, 'the name of a call');
     const ownCallId = callId === undefined || isLeftOut(callId, events.state) ? ids.next('call') : callId;
@@ -83,7 +83,7 @@ export class CallItem extends OutputItem<CallState> {
     super.requireSame(final);
     const { callId } = this.state;
     const { call_id: finalId = callId } = final;
-    if (finalId === callId || isLeftOut(finalId, this.events.state)) return;
+    if (withoutHalves(finalId) === callId || isLeftOut(finalId, this.events.state)) return;
     throw new ProviderContractError(`the call ${callId} ended as another one`);
   }
 
