@@ -119,15 +119,15 @@ describe(StringMemberReader.name, () => {
   });
 
   it('returns raw text that has another form unchanged', () => {
-    const other = fc.oneof(
-      fc.string(),
-      fc.json(),
-      fc
-        .jsonValue()
-        .filter((value) => typeof value !== 'string')
-        .map((value) => JSON.stringify({ code: value })),
-      fc.tuple(text, text).map(([code, more]) => JSON.stringify({ code, more })),
-    );
+    const other = fc
+      .oneof(
+        fc.string(),
+        fc.json(),
+        fc.jsonValue().map((value) => JSON.stringify({ code: value })),
+        fc.tuple(text, text).map(([code, more]) => JSON.stringify({ code, more })),
+      )
+      // A text that is the only member is the next case.
+      .filter((json) => !/^\s*\{\s*"[^"\\]*"\s*:\s*"(?:[^"\\]|\\.)*"\s*\}\s*$/s.test(json));
     fc.assert(
       fc.property(other, places, (json, cuts) => {
         let value: unknown = json;
