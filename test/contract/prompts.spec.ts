@@ -7,8 +7,10 @@ import { BadRequestError } from 'openai';
 
 import type { Turn } from '../../src/providers/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { Pens } from '../support/pens.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
+import { SteeredLane } from '../support/steered-lane.js';
 
 const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'auto' } as const;
 
@@ -30,7 +32,7 @@ prompts:
     default_version: 1
   - id: pmpt_red
     tenants: [red]
-    versions: [{ version: a, model: scripted, input: Say hello. }]
+    versions: [{ version: json, model: scripted, input: Answer as JSON. }, { version: a, model: scripted, input: Say hello. }]
 `;
 
 let folder: string;
@@ -54,6 +56,10 @@ afterAll(async () => {
 
 beforeEach(() => {
   provider.turns.length = 0;
+  provider.otherwise(async function* () {
+    yield { type: 'text', delta: 'ok' };
+    yield { type: 'finish', reason: 'stop' };
+  });
 });
 
 const client = (tenant = 'red'): ReturnType<Service['client']> => service.client({ apiKey: `${tenant}-key` });
@@ -99,6 +105,35 @@ describe('a request that names a prompt', () => {
     ]);
     const { data } = await client().responses.inputItems.list(response.id);
     expect(data).toHaveLength(3);
+  });
+
+  it('is checked together with the messages of the prompt', async () => {
+    const prompt = { id: 'pmpt_red' };
+    await client().responses.create({ prompt, input: [] } as never);
+    const format = { type: 'json_object' };
+    const json = { prompt: { ...prompt, version: 'json' }, input: 'Now.', text: { format } };
+    await client().responses.create(json as never);
+    expect(contentsOf(lastTurn())).toMatchObject([[{ text: 'Answer as JSON.' }], [{ text: 'Now.' }]]);
+  });
+
+  it('is steered without the messages of the prompt again', async () => {
+    provider.isSteerable = true;
+    await using socket = await SocketClient.open(service, { headers: { authorization: 'Bearer red-key' } });
+    const lane = new SteeredLane(socket);
+    const pens = new Pens(provider);
+    lane.create({ prompt: { id: 'pmpt_red' }, input: 'First.' });
+    (await pens.next()).write({ type: 'text', delta: 'Hel' });
+    const { id } = await lane.created();
+    await lane.until('response.output_item.added');
+    lane.steer(id);
+    await lane.until('response.steer.accepted');
+    await lane.end();
+    (await pens.next()).end();
+    const successor = await lane.created();
+    expect(successor).not.toHaveProperty('prompt');
+    await lane.end();
+    const said = JSON.stringify(contentsOf(lastTurn()));
+    expect(said.split('Say hello.')).toHaveLength(2);
   });
 
   it('needs no input of its own', async () => {
@@ -153,6 +188,12 @@ describe('a request that names a prompt', () => {
       'invalid_type',
       'prompt.variables.shop',
       /expected one of/,
+    ],
+    [
+      { prompt: { id: 'pmpt_red' }, input: [{ role: 'user' }] },
+      'missing_required_parameter',
+      'input[0].content',
+      /input\[0\]/,
     ],
     [{ prompt: {} }, 'missing_required_parameter', 'prompt.id', /Missing required parameter: 'prompt.id'/],
     [{ prompt: SHOP, input: [{ role: 'user' }] }, 'missing_required_parameter', 'input[0].content', /input\[0\]/],
@@ -216,6 +257,10 @@ describe('PROMPTS_FILE', () => {
     ['prompts: [{ id: p, versions: [{ version: 1, modle: x }] }]', /prompts\[0\]\.versions\[0\].*modle/],
     ['prompts: [{ id: p, versions: [{ version: 1, temperature: 3 }] }]', /prompts\[0\]\.versions\[0\]\.temperature/],
     ['prompts: [{ id: p, versions: [{ version: 1, input: [{ role: user }] }] }]', /versions\[0\]\.input\[0\]\.content/],
+    [
+      'prompts: [{ id: p, versions: [{ version: 1, tools: [{ type: mcp, server_label: s, server_url: "https://a.example", authorization: t }] }] }]',
+      /versions\[0\]\.tools\[0\]\.authorization/,
+    ],
     ['prompts: [{ id: p, versions: [{ version: 1 }], default_version: 2 }]', /default_version is none of its versions/],
     ['prompts: [{ id: p, versions: [{ version: 1 }, { version: "1" }] }]', /versions\[1\]\.version is a duplicate/],
     [

@@ -6,7 +6,7 @@ import { UnknownFields } from '../../http/index.js';
 import { ApiError, type CreateResponseRequest } from '../../protocol/index.js';
 import { ProviderRegistry } from '../../providers/index.js';
 import { isObject, tooManyElements } from '../../validation/index.js';
-import { type FilledPrompt, type PromptReference, Prompts, withInput, withSettings } from '../prompts/prompts.js';
+import { type PromptReference, Prompts, toOwnPlaces, withPrompt } from '../prompts/prompts.js';
 import { type CompactRequest, validateCompactRequest } from './compact-request-body.js';
 import { checkPrompt } from './prompt.js';
 import {
@@ -37,27 +37,17 @@ export class RequestValidator {
 
   /** The body of `POST /responses`, the same object unless it names a prompt. Throws ApiError 400 for the first violation. */
   checkRequest(body: unknown, caller: Caller): CreateResponseRequest {
-    this.limitSize(body);
-    const prompt = this.promptOf(body, caller);
-    if (prompt === null) return validateCreateRequest(body, this.options());
-    return withInput(validateCreateRequest(prompt.body, this.options()), prompt.filled);
+    return this.check(body, caller, validateCreateRequest);
   }
 
   /** A `response.create` without its envelope. Throws ApiError 400 for the first violation. */
   checkEvent(body: unknown, caller: Caller): CreateEvent {
-    this.limitSize(body);
-    const prompt = this.promptOf(body, caller);
-    if (prompt === null) return validateCreateEvent(body, this.options());
-    const event = validateCreateEvent(prompt.body, this.options());
-    return { ...event, request: withInput(event.request, prompt.filled) };
+    return this.check(body, caller, validateCreateEvent);
   }
 
   /** The members of a body of `POST /responses/input_tokens` that count. Throws ApiError 400 for the first violation. */
   checkCount(body: unknown, caller: Caller): CreateResponseRequest {
-    this.limitSize(body);
-    const prompt = this.promptOf(body, caller);
-    if (prompt === null) return validateInputTokensRequest(body, this.options());
-    return withInput(validateInputTokensRequest(prompt.body, this.options()), prompt.filled);
+    return this.check(body, caller, validateInputTokensRequest);
   }
 
   /** The body of `POST /responses/compact`, the same object. Throws ApiError 400 for the first violation. */
@@ -82,15 +72,17 @@ export class RequestValidator {
     }
   }
 
-  /** What the prompt of a body brings, and the body with its settings; null for a body without a prompt. */
-  private promptOf(
-    body: unknown,
-    { tenant }: Caller,
-  ): { readonly body: Record<string, unknown>; readonly filled: FilledPrompt } | null {
-    if (!isObject(body) || body.prompt == null) return null;
+  /** Validates a body with what its prompt brings, which decides about the rest. */
+  private check<T>(body: unknown, { tenant }: Caller, validate: (body: unknown, options: CreateOptions) => T): T {
+    this.limitSize(body);
+    if (!isObject(body) || body.prompt == null) return validate(body, this.options());
     checkPrompt(body, this.unknownFields.options());
     const filled = this.prompts.fill(body.prompt as PromptReference, tenant);
-    return { body: withSettings(body, filled), filled };
+    try {
+      return validate(withPrompt(body, filled), this.options());
+    } catch (error) {
+      throw error instanceof ApiError ? toOwnPlaces(error, filled) : error;
+    }
   }
 
   private options(): CreateOptions {

@@ -11,7 +11,7 @@ export interface PromptObject {
   readonly id: string;
   readonly object: 'prompt';
   readonly default_version: string;
-  readonly versions: readonly PromptVersion[];
+  readonly versions: readonly Omit<PromptVersion, 'textVariables'>[];
 }
 
 /** The body of `GET /prompts`: all prompts of the caller's tenant, on one page. */
@@ -59,5 +59,6 @@ export class PromptsController {
 }
 
 function toObject({ id, defaultVersion, versions }: Prompt): PromptObject {
-  return { id, object: 'prompt', default_version: defaultVersion, versions };
+  const shown = versions.map(({ textVariables: _, ...version }) => version);
+  return { id, object: 'prompt', default_version: defaultVersion, versions: shown };
 }

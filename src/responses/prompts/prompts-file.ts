@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
 import { ApiError, type CreateResponseRequest, type InputItem } from '../../protocol/index.js';
-import { isObject } from '../../validation/index.js';
+import { isObject, objectsIn } from '../../validation/index.js';
 import { validateCreateRequest } from '../dto/validate-create-request.js';
 
 /** A version of a prompt. */
@@ -16,6 +16,8 @@ export interface PromptVersion {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Names of its variables, in the order of their first use. */
   readonly variables: readonly string[];
+  /** Those among them that stand outside the content of messages: only a text can take their place. */
+  readonly textVariables: readonly string[];
 }
 
 /** An entry of PROMPTS_FILE. */
@@ -149,12 +151,31 @@ function toVersion(entry: PromptsFile['prompts'][number]['versions'][number], pl
     if (!(error instanceof ApiError)) throw error;
     throw new Error(`${place}${error.param === null ? '' : `.${error.param}`}: ${error.message}`, { cause: error });
   }
-  const variables = [...new Set([...textsIn([instructions, items])].flatMap(variablesIn))];
-  return { version: String(version), instructions, input: items, settings, variables };
+  refuseCredentials(settings.tools, place);
+  const variables = variablesIn([instructions, items]);
+  const textVariables = variablesIn([instructions, items.map(withoutContent)]);
+  return { version: String(version), instructions, input: items, settings, variables, textVariables };
 }
 
-function variablesIn(text: string): readonly string[] {
-  return [...text.matchAll(VARIABLE)].map(([, name = '']) => name);
+/** Every client of the prompt would see them: responses echo their tools. */
+function refuseCredentials(tools: unknown, place: string): void {
+  for (const [index, tool] of objectsIn(tools).entries()) {
+    const member = ['authorization', 'headers'].find((name) => tool[name] != null);
+    if (member === undefined) continue;
+    throw new Error(`${place}.tools[${index}].${member}: credentials are not for prompts, whose clients can read them`);
+  }
+}
+
+/** What of an item is not text of a message. */
+function withoutContent(item: InputItem): unknown {
+  if (item.type != null && item.type !== 'message') return item;
+  const { content, ...members } = item as { readonly content?: unknown };
+  return [members, objectsIn(content).map(({ text: _, ...part }) => part)];
+}
+
+function variablesIn(value: unknown): readonly string[] {
+  const names = [...textsIn(value)].flatMap((text) => [...text.matchAll(VARIABLE)].map(([, name = '']) => name));
+  return [...new Set(names)];
 }
 
 /** All texts in a value, which a variable may stand in. */

@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 
 import type { Tenant } from '../../access/index.js';
 import { Environment, firstLineOf, WatchedFile } from '../../config/index.js';
-import { ApiError, type ContentPart, type CreateResponseRequest, type InputItem } from '../../protocol/index.js';
+import { ApiError, type ContentPart, type InputItem } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { isObject } from '../../validation/index.js';
 import { type Prompt, type PromptVersion, readPromptsFile, VARIABLE } from './prompts-file.js';
@@ -94,29 +94,35 @@ export class Prompts implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** A request with what its prompt brings; a member that the request has counts. Its own input is not there yet: see `withInput`. */
-export function withSettings(
+/** A request with what its prompt brings; a member that the request has counts, and its input follows the messages of the prompt. */
+export function withPrompt(
   request: Readonly<Record<string, unknown>>,
-  filled: FilledPrompt,
+  { reference, settings, input: messages }: FilledPrompt,
 ): Record<string, unknown> {
   const own = Object.fromEntries(Object.entries(request).filter(([, value]) => value != null));
-  const input = request.input ?? (filled.input.length === 0 ? undefined : filled.input);
-  return { ...filled.settings, ...own, ...(input === undefined ? {} : { input }), prompt: filled.reference };
+  const filled = { ...settings, ...own, prompt: reference };
+  const { input = [] } = request;
+  if (messages.length === 0) return filled;
+  if (typeof input === 'string') return { ...filled, input: [...messages, { role: 'user', content: input }] };
+  return Array.isArray(input) ? { ...filled, input: [...messages, ...(input as readonly unknown[])] } : filled;
 }
 
-/** A validated request, whose own input follows the messages of its prompt. */
-export function withInput(request: CreateResponseRequest, { input: messages }: FilledPrompt): CreateResponseRequest {
-  const { input } = request;
-  if (messages.length === 0 || input === messages) return request;
-  const own: readonly InputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : (input ?? []);
-  return { ...request, input: [...messages, ...own] };
+/** An error of a request with a prompt, whose places are those of the input that the client has sent. */
+export function toOwnPlaces(error: ApiError, { input: messages }: FilledPrompt): ApiError {
+  const { status, type, code, param, headers, cause } = error;
+  const place = /^input\[(\d+)\]/.exec(param ?? '');
+  if (place === null || messages.length === 0) return error;
+  const index = Number(place[1]) - messages.length;
+  if (index < 0) return new ApiError(status, type, code, 'prompt', error.message, headers, cause);
+  const toOwn = (text: string): string => text.replaceAll(place[0], `input[${index}]`);
+  return new ApiError(status, type, code, toOwn(param ?? ''), toOwn(error.message), headers, cause);
 }
 
 function mayUse({ tenants }: Prompt, tenant: Tenant): boolean {
   return tenants === undefined || tenants.includes(tenant);
 }
 
-function checkVariables({ variables: known, instructions }: PromptVersion, given: Variables, id: string): void {
+function checkVariables({ variables: known, textVariables }: PromptVersion, given: Variables, id: string): void {
   for (const name of known) {
     if (Object.hasOwn(given, name)) continue;
     throw ApiError.of('missing_required_parameter', `Prompt '${id}' needs the variable '${name}'.`, {
@@ -126,9 +132,12 @@ function checkVariables({ variables: known, instructions }: PromptVersion, given
   for (const [name, value] of Object.entries(given)) {
     const param = `prompt.variables.${name}`;
     if (!known.includes(name)) throw ApiError.badRequest(`Prompt '${id}' has no variable '${name}'.`, param);
-    if (textOf(value) !== undefined) continue;
-    if ([...(instructions ?? '').matchAll(VARIABLE)].some(([, used]) => used === name))
-      throw ApiError.badRequest(`The variable '${name}' stands in instructions, and must be a text.`, param);
+    if (textOf(value) === undefined && textVariables.includes(name)) {
+      throw ApiError.badRequest(
+        `The variable '${name}' stands outside the content of messages: it must be a text.`,
+        param,
+      );
+    }
   }
 }
 

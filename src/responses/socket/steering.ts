@@ -271,7 +271,9 @@ export class Steering {
 
   /** The successor has the settings of its response (protocol §6.8). */
   private follow(turn: SteerableTurn, steers: readonly Steer[]): readonly LateEvent[] {
-    const request = { ...turn.response.parameters, previous_response_id: turn.response.id, input: itemsOf(steers) };
+    // What a prompt has brought is among the settings and in the chain.
+    const { prompt: _, ...parameters } = turn.response.parameters;
+    const request = { ...parameters, previous_response_id: turn.response.id, input: itemsOf(steers) };
     try {
       this.dependencies.follow(turn.streamId, request, steers);
       this.ended.add(turn.response.id, { streamId: turn.streamId, why: WAS_STEERED });

@@ -1,4 +1,11 @@
-import { type ContentPart, type IdGenerator, type InputItem, type Item, itemIdPrefix } from '../../protocol/index.js';
+import {
+  type ContentPart,
+  hasOpaqueData,
+  type IdGenerator,
+  type InputItem,
+  type Item,
+  itemIdPrefix,
+} from '../../protocol/index.js';
 import { typeOfItem } from '../dto/index.js';
 
 /** Validated items of a client in stored form: every item has an id and a type, and messages have their full form. */
@@ -6,8 +13,17 @@ export function toItems(input: string | readonly InputItem[], ids: IdGenerator):
   if (typeof input === 'string') return [toMessage({ role: 'user', content: input }, ids)];
   return input.map((item) => {
     const type = String(typeOfItem(item));
-    return type === 'message' ? toMessage(item, ids) : { ...item, type, id: item.id ?? ids.next(itemIdPrefix(type)) };
+    if (type === 'message') return toMessage(item, ids);
+    const whole = { ...item, type, id: item.id ?? ids.next(itemIdPrefix(type)) };
+    return type === 'reasoning' ? withoutOpaque(whole) : whole;
   });
+}
+
+/** Opaque data reaches an upstream as it is: clients have it in seals only. */
+function withoutOpaque(item: Item): Item {
+  if (!hasOpaqueData(item)) return item;
+  const { opaque: _, ...reasoning } = item;
+  return reasoning;
 }
 
 /** Converts the short forms of a message (no type, content as a string) to the form that `input_items` shows. */
