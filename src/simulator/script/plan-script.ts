@@ -1,6 +1,7 @@
 import type { Turn } from '../../providers/index.js';
 import type { RandomFor } from '../answer/plan-answer.js';
 import type { Plan, Step } from '../step.js';
+import { findApproval, findAskingStep } from './approvals.js';
 import type { ScriptStep, ScriptTurn } from './script-file.js';
 import { ScriptWriter } from './script-writer.js';
 
@@ -15,17 +16,21 @@ export interface ScriptPlay {
 
 /** Plans a turn of a script. */
 export function planScript(script: ScriptTurn, turn: Turn, { keepTime, limit, randomFor }: ScriptPlay): Plan {
-  const writer = new ScriptWriter(turn, limit, randomFor);
+  const all = [...listSteps(script)];
+  const approval = findApproval(turn.context);
+  // The steps before it were played when the approval was asked for.
+  const resumed = approval === null ? -1 : findAskingStep(all, approval);
+  const writer = new ScriptWriter(turn, limit, randomFor, { steps: all, approval: resumed === -1 ? null : approval });
   const steps: Step[] = [];
   let elapsedMs = 0;
   // Raw events report their own usage, or the service counts their tokens.
   let isRaw = false;
-  for (const { at = elapsedMs, ...step } of listSteps(script)) {
+  for (const { at = elapsedMs, ...step } of all.slice(Math.max(0, resumed))) {
     if (keepTime && at > elapsedMs) steps.push({ type: 'pause', ms: at - elapsedMs });
     elapsedMs = Math.max(elapsedMs, at) + (step.delay ?? 0);
     for (const happening of writer.write(step)) steps.push(happening);
     isRaw ||= step.events !== undefined;
-    if (writer.isFull) break;
+    if (writer.isFull || writer.isAsking) break;
   }
   const reason = writer.isFull ? 'length' : (script.finish ?? 'stop');
   if (!steps.some(({ type }) => type === 'finish')) steps.push({ type: 'finish', reason });
@@ -38,9 +43,15 @@ export function isTimed({ steps = [] }: ScriptTurn): boolean {
 }
 
 /** The steps of a turn, including its short form. */
-function* listSteps({ delay, reasoning, text, calls = [], error, cut, steps = [] }: ScriptTurn): Generator<ScriptStep> {
+export function* listSteps(turn: ScriptTurn): Generator<ScriptStep> {
+  const { delay, reasoning, search, files, code, image, mcp, text, calls = [], error, cut, steps = [] } = turn;
   if (delay !== undefined) yield { delay };
   if (reasoning !== undefined) yield { reasoning };
+  if (search !== undefined) yield { search };
+  if (files !== undefined) yield { files };
+  if (code !== undefined) yield { code };
+  if (image !== undefined) yield { image };
+  if (mcp !== undefined) yield { mcp };
   if (text !== undefined) yield { text };
   for (const call of calls) yield { call };
   yield* steps;

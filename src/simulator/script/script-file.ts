@@ -1,5 +1,6 @@
 import { type FinishReason, MODEL_EVENT_TYPES, type ModelEvent } from '../../providers/index.js';
 import type { TranscriptPlace } from '../../providers/transcripts/index.js';
+import type { ScriptCode, ScriptFileSearch, ScriptImage, ScriptMcp, ScriptSearch } from './hosted-calls.js';
 import { REFUSAL_KINDS, type RefusalKind } from '../faults.js';
 
 /** The content of a script file: the answers of a model, turn by turn. */
@@ -26,6 +27,11 @@ export interface ScriptTurn {
   /** Pause before the answer, ms. */
   readonly delay?: number;
   readonly reasoning?: ScriptText;
+  readonly search?: ScriptSearch;
+  readonly files?: ScriptFileSearch;
+  readonly code?: ScriptCode;
+  readonly image?: ScriptImage;
+  readonly mcp?: ScriptMcp;
   readonly text?: ScriptText;
   readonly calls?: readonly ScriptCall[];
   readonly steps?: readonly ScriptStep[];
@@ -78,6 +84,11 @@ export interface ScriptStep {
   readonly text?: ScriptText;
   readonly refusal?: ScriptText;
   readonly call?: ScriptCall;
+  readonly search?: ScriptSearch;
+  readonly files?: ScriptFileSearch;
+  readonly code?: ScriptCode;
+  readonly image?: ScriptImage;
+  readonly mcp?: ScriptMcp;
   readonly error?: RefusalKind | ScriptError;
   /** Closes the client's connection. */
   readonly cut?: true;
@@ -142,7 +153,67 @@ const events = {
   items: { type: 'object', properties: { type: { enum: [...MODEL_EVENT_TYPES] } }, required: ['type'] },
 };
 
-const happenings = { delay: milliseconds, reasoning: text, text, refusal: text, call, error, cut: yes, stall: yes };
+const word = { type: 'string', minLength: 1 };
+const words = { type: 'array', items: { type: 'string' } };
+
+const fileResult = object({
+  file_id: word,
+  filename: { type: 'string' },
+  text: { type: 'string' },
+  score: { type: 'number', minimum: 0, maximum: 1 },
+});
+
+/** Hosted tools: a text, or an object with more. */
+const hosted = {
+  search: textOr({}, object({ query: { type: 'string' }, sources: words }, { required: ['query'] })),
+  files: textOr(
+    {},
+    object({ query: { type: 'string' }, results: { type: 'array', items: fileResult } }, { required: ['query'] }),
+  ),
+  code: textOr(
+    {},
+    object({ code: { type: 'string' }, output: { type: 'string' }, container: word }, { required: ['code'] }),
+  ),
+  image: textOr(
+    {},
+    object(
+      {
+        prompt: { type: 'string' },
+        result: { type: 'string' },
+        partial: words,
+        format: { enum: ['png', 'webp', 'jpeg'] },
+        size: word,
+      },
+      { required: ['prompt'] },
+    ),
+  ),
+  mcp: textOr(
+    { pattern: '^[^.]+\\..+$', description: 'must be server.tool' },
+    object(
+      {
+        server: word,
+        tool: word,
+        arguments: { type: 'object' },
+        output: { type: 'string' },
+        error: { type: 'string' },
+        approval: { type: 'boolean' },
+      },
+      { required: ['server', 'tool'] },
+    ),
+  ),
+};
+
+const happenings = {
+  ...hosted,
+  delay: milliseconds,
+  reasoning: text,
+  text,
+  refusal: text,
+  call,
+  error,
+  cut: yes,
+  stall: yes,
+};
 
 const HAPPENINGS = [...Object.keys(happenings), 'end', 'events'];
 
@@ -168,6 +239,7 @@ const turn = object(
     ),
     delay: milliseconds,
     reasoning: text,
+    ...hosted,
     text,
     calls: { type: 'array', items: call },
     error,

@@ -10,6 +10,8 @@ import {
 import { readText } from '../answer/read-items.js';
 import { Tally } from '../tally.js';
 import { refuseControl } from '../control.js';
+import { type Approval, findApproval, findAskingStep, withoutApprovals } from './approvals.js';
+import { listSteps } from './plan-script.js';
 import { compileConditions, type Condition, findByMessage } from './conditions.js';
 import type { NamedScript } from './read-script.js';
 import type { ScriptTurn } from './script-file.js';
@@ -59,9 +61,13 @@ export class Script {
     const track = this.findTrack(context);
     if (track.turns.length === 0) return null;
     if (position !== undefined) this.asked.set(track.key, position - 1);
-    if (this.advance === 'request') return this.at(track.turns, this.asked.next(track.key));
+    const isCounted = this.advance === 'request';
+    const next = isCounted ? this.asked.count(track.key) : indexAfter(track.turns, track.answered);
+    const resumed = position === undefined ? this.findAsking(track.turns, next, findApproval(context)) : undefined;
+    if (resumed !== undefined) return resumed;
+    if (isCounted) return this.at(track.turns, this.asked.next(track.key));
     const digest = digestTranscript(context);
-    const turn = this.at(track.turns, indexAfter(track.turns, track.answered) + this.failed.count(digest));
+    const turn = this.at(track.turns, next + this.failed.count(digest));
     // Only consecutive failures count, so that a repeated transcript gets the same answers again.
     this.failed.set(digest, fails(turn) ? this.failed.count(digest) + 1 : 0);
     return turn;
@@ -84,6 +90,13 @@ export class Script {
     return this.at(alike, this.asked.next(`${place.user} ${place.answers}`));
   }
 
+  /** The last turn, up to the one that would be next, that asked for an approval: it goes on once it has it. */
+  private findAsking(turns: readonly ScriptTurn[], next: number, approval: Approval | null): ScriptTurn | undefined {
+    if (approval === null) return undefined;
+    const reached = turns.slice(0, next < turns.length ? next + 1 : turns.length);
+    return reached.findLast((turn) => findAskingStep([...listSteps(turn)], approval) !== -1);
+  }
+
   /** `advance`, or its default for `match`. */
   private get advance(): 'request' | 'conversation' {
     const { advance, match = 'order' } = this.file;
@@ -93,14 +106,14 @@ export class Script {
 
   private findTrack(context: readonly Item[]): Track {
     const { match, turns } = this.file;
-    if (match !== 'last_user_message') return { key: '', turns, answered: countAnswers(context) };
+    if (match !== 'last_user_message') return { key: '', turns, answered: countAnswers(withoutApprovals(context)) };
     const last = context.findLastIndex(isUserMessage);
     const message = context[last];
     const text = message === undefined ? '' : readText(message);
     const found = findByMessage(this.conditions, text);
     const answering = found.length > 0 ? found : turns.filter(({ when }) => when === undefined);
     const key = found.map((turn) => this.positions.get(turn)).join();
-    return { key, turns: answering, answered: countAnswers(context.slice(last + 1)) };
+    return { key, turns: answering, answered: countAnswers(withoutApprovals(context.slice(last + 1))) };
   }
 
   private at(turns: readonly ScriptTurn[], index: number): ScriptTurn {
