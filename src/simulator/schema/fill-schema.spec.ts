@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { describe, expect, it } from '@jest/globals';
 
 import { closed, type Schema, word } from '../../../test/support/schemas.js';
@@ -29,6 +31,25 @@ async function countRounds(promise: Promise<unknown>): Promise<number> {
   return rounds;
 }
 
+/** Calls itself so often before it runs something. */
+function atDepth(depth: number, run: () => void): void {
+  if (depth <= 0) run();
+  else atDepth(depth - 1, run);
+}
+
+/** How often it may call itself, here and now. */
+function deepest(): number {
+  let depth = 1000;
+  for (;;) {
+    try {
+      atDepth(depth, () => undefined);
+    } catch {
+      return depth;
+    }
+    depth += 100;
+  }
+}
+
 describe(fillSchema.name, () => {
   it.each(LONG)('does not let the event loop wait for what takes long: %s', async (_name, schema) => {
     const filled = fillSchema(schema, 7);
@@ -40,6 +61,49 @@ describe(fillSchema.name, () => {
     const filled = fillSchema(properties(30), 7);
     expect(await countRounds(filled)).toBe(0);
     expect(await filled).toEqual(makeSchemaData(properties(30), 7));
+  });
+
+  it('gives the same, or fails, however much of the stack is left', () => {
+    const schema = many(30, () => word).reduce<Schema>((inner) => closed({ word, inner }), word);
+    const expected = makeSchemaData(schema, 7);
+    const outcomes = new Set<unknown>();
+    const most = deepest();
+    for (let left = 0; !outcomes.has('the same'); left += 5) {
+      try {
+        atDepth(most - left, () => {
+          const data = makeSchemaData(schema, 7);
+          outcomes.add(isDeepStrictEqual(data, expected) ? 'the same' : data);
+        });
+      } catch (error) {
+        outcomes.add((error as Error).name);
+      }
+    }
+    expect(outcomes).toEqual(new Set(['RangeError', 'the same']));
+  });
+
+  it('fills in its thread what finds too little of the stack', async () => {
+    const schema = many(30, () => word).reduce<Schema>((inner) => closed({ word, inner }), word);
+    const expected = makeSchemaData(schema, 7);
+    const most = deepest();
+    const outcomes: unknown[] = [];
+    for (let left = 0; outcomes.length < 50; left += 20) {
+      await new Promise<void>((resolve) => {
+        try {
+          atDepth(most - left, () => {
+            void fillSchema(schema, 7)
+              .then(
+                (data) => outcomes.push(data),
+                (error: unknown) => expect(error).toBeInstanceOf(RangeError),
+              )
+              .then(() => resolve());
+          });
+        } catch {
+          // There was no room to begin.
+          resolve();
+        }
+      });
+    }
+    expect(new Set(outcomes.map((data) => isDeepStrictEqual(data, expected)))).toEqual(new Set([true]));
   });
 
   it('fills one after another, each with its own', async () => {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 import { boundWork, TooMuchWork } from '../work.js';
-import { makeSchemaData, type SchemaData } from './schema-data.js';
+import { isStackOverflow, makeSchemaData, type SchemaData } from './schema-data.js';
 import { countValues, LOOK_STEPS } from './schema-parts.js';
 import type { SchemaReply, SchemaTask } from './schema-thread.js';
 
@@ -12,6 +12,9 @@ const QUICK_STEPS = 300_000;
 
 /** The largest schema that is filled at all. OpenAI accepts 5000 properties. */
 const LARGEST: SchemaSize = { characters: 256 * 1024, values: 20_000 };
+
+/** The stack of the thread, MB: several times what the largest schemas need. */
+const STACK_MB = 32;
 
 interface SchemaSize {
   readonly characters: number;
@@ -29,10 +32,20 @@ export async function fillSchema(schema: unknown, seed: number): Promise<SchemaD
     return { found: false, reason: 'It is too large for the simulator.', tooMuch: true };
   }
   if (isWithin(QUICK, schema, text)) {
-    const data = makeSchemaData(schema, seed, QUICK_STEPS);
-    if (data.found || !data.tooMuch) return data;
+    const data = makeAtOnce(schema, seed);
+    if (data !== null && (data.found || !data.tooMuch)) return data;
   }
   return thread.fill({ text, seed });
+}
+
+/** Null if the stack is too small: that of the thread is as large for every schema. */
+function makeAtOnce(schema: unknown, seed: number): SchemaData | null {
+  try {
+    return makeSchemaData(schema, seed, QUICK_STEPS);
+  } catch (error) {
+    if (isStackOverflow(error)) return null;
+    throw error;
+  }
 }
 
 function isWithin({ characters, values }: SchemaSize, schema: unknown, text: string): boolean {
@@ -74,7 +87,9 @@ class SchemaThread {
   }
 
   private start(): Worker {
-    const worker = new Worker(new URL('./schema-thread.js', import.meta.url));
+    const worker = new Worker(new URL('./schema-thread.js', import.meta.url), {
+      resourceLimits: { stackSizeMb: STACK_MB },
+    });
     let failure: unknown = new Error('The thread of schemas has ended.');
     worker.on('message', (reply: SchemaReply) => this.finish(reply));
     worker.on('error', (error: unknown) => (failure = error));

@@ -35,16 +35,23 @@ export type SchemaData =
 
 /**
  * Finds a value that a JSON Schema allows, validated. Schema and seed determine what is returned, on any machine: all work is counted.
- * Fewer steps than usual only make `tooMuch` more likely. Throws only if uncounted work does not end: see `runBounded`.
+ * Fewer steps than usual only make `tooMuch` more likely. Throws a RangeError if the stack is too small, whose room differs from run to
+ * run, and if uncounted work does not end: see `runBounded`.
  */
 export function makeSchemaData(schema: unknown, seed: number, steps = MOST_STEPS): SchemaData {
   return runBounded(() => {
     try {
       return { found: true, value: boundWork(steps, () => findRestored(schema, seed)) };
     } catch (error) {
+      if (isStackOverflow(error)) throw error;
       return { found: false, reason: explain(error), tooMuch: error instanceof TooMuchWork };
     }
   });
+}
+
+/** Whether V8 has thrown an error because the stack was used up. */
+export function isStackOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.message === 'Maximum call stack size exceeded';
 }
 
 /** The reason for the client, as a sentence about the schema. */
@@ -73,7 +80,7 @@ function findValue(schema: unknown, seed: number): unknown {
     try {
       value = make();
     } catch (error) {
-      if (error instanceof TooMuchWork || error instanceof NestsTooDeeply) throw error;
+      if (error instanceof TooMuchWork || error instanceof NestsTooDeeply || isStackOverflow(error)) throw error;
       reason = error;
       continue;
     }
