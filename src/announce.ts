@@ -20,16 +20,17 @@ const READY_LIMIT_MS = 1000;
 const AWAY = 'It cannot be reached yet: requests that need it are refused until it can';
 
 /**
- * Writes where the service listens, which provider answers, where state is and whether it is there, and what to try. When this process
- * exits in order, one more line says so.
+ * Writes where the service listens, which provider answers, where state is and whether it is there, and what to try. `latency` is that of
+ * the simulator. When this process exits in order, one more line says so.
  */
-export async function announce(url: string, environment: Environment): Promise<void> {
+export async function announce(url: string, environment: Environment, latency: string): Promise<void> {
   // Workers are silent: they do not announce anything.
   process.once('exit', (code) => {
     if (code === 0) write(['Antiphon has stopped. Goodbye.'], environment);
   });
   const isLocal = environment.STATE === 'memory' || environment.STATE === 'sqlite';
-  write(describeStart(url, environment, isLocal || (await isReady(url))), environment);
+  const hasState = isLocal || (await isReady(url));
+  write(describeStart(url, environment, { hasState, latency }), environment);
 }
 
 /** Whether `/readyz` answers 200: asked over HTTP, as the process that announces may only supervise those that serve. */
@@ -49,7 +50,11 @@ function write(lines: readonly string[], { LOG_FORMAT }: Environment): void {
   else process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function describeStart(url: string, environment: Environment, hasState: boolean): readonly string[] {
+function describeStart(
+  url: string,
+  environment: Environment,
+  { hasState, latency }: { readonly hasState: boolean; readonly latency: string },
+): readonly string[] {
   const { WORKERS, PROVIDERS_FILE, STATE } = environment;
   const key = !hasCredentials(environment) ? '' : ' -H "authorization: Bearer $API_KEY"';
   // Upstreams have models of their own names; the list is the first thing to ask for.
@@ -60,6 +65,7 @@ function describeStart(url: string, environment: Environment, hasState: boolean)
   return [
     `Antiphon listens on ${url}${WORKERS > 1 ? ` with ${WORKERS} workers` : ''}`,
     `Models: ${PROVIDERS_FILE === '' ? 'the simulator (output is synthetic)' : `the servers of ${PROVIDERS_FILE}`}`,
+    ...(PROVIDERS_FILE === '' ? [`Latency: ${latency}`] : []),
     `State: ${STATES.get(STATE)?.(environment) ?? STATE}${hasState ? '' : `. ${AWAY}`}`,
     `Try: curl ${url}${request}`,
   ];

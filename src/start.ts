@@ -15,7 +15,7 @@ import {
 import { loadEnvironment, unsetOf, type Variables } from './config/index.js';
 import { createLogger } from './logging/index.js';
 import { readVersion } from './read-version.js';
-import { readSimulatorVariables } from './simulator/simulator-variables.js';
+import { describeLatency, readSimulatorVariables } from './simulator/simulator-variables.js';
 import { describeStartFailure } from './start-failure.js';
 import { loadWorker } from './state/sqlite/workers.js';
 
@@ -51,9 +51,10 @@ async function start(given: Variables): Promise<void> {
   try {
     const variables = { ...unsetOf(DEFAULTS), ...given };
     const environment = loadEnvironment(variables, readSimulatorVariables);
+    const latency = describeLatency(readSimulatorVariables({ ...process.env, ...variables }));
     if (environment.WORKERS === 1) {
       if (environment.STATE === 'sqlite') loadWorker();
-      await announce(await serve(variables), environment);
+      await announce(await serve(variables), environment, latency);
       return;
     }
     const { serveAsWorker, superviseWorkers } = await import('./workers/index.js');
@@ -62,7 +63,7 @@ async function start(given: Variables): Promise<void> {
       return;
     }
     Logger.overrideLogger(createLogger(environment));
-    process.exitCode = await superviseWorkers(environment, (url) => announce(url, environment));
+    process.exitCode = await superviseWorkers(environment, (url) => announce(url, environment, latency));
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`);
     process.exit(1);

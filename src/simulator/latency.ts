@@ -30,13 +30,6 @@ export function parseLatency(text: string): LatencySetting | undefined {
   };
 }
 
-/** The words that `parseLatency` reads. */
-export function formatLatency(setting: LatencySetting): string {
-  if (typeof setting === 'string') return setting;
-  const { firstTokenMs, perTokenMs, spread } = setting;
-  return [firstTokenMs, perTokenMs, ...(spread === CUSTOM_SPREAD ? [] : [spread])].join('/');
-}
-
 /** Inserts pauses between steps. Their durations are log-normal, roughly as in real services. */
 export function* withLatency(steps: Iterable<Step>, latency: Latency, random: SeededRandom): Generator<Step> {
   const draw = (median: number): number => (median === 0 ? 0 : median * Math.exp(latency.spread * random.pickNormal()));

@@ -133,3 +133,10 @@ const CHECKS: readonly VariableCheck<SimulatorVariables>[] = [
 export function readSimulatorVariables(variables: Variables): SimulatorVariables {
   return readVariables(SimulatorVariables, variables, CHECKS);
 }
+
+/** The latency of the simulator in one line, so that nobody takes numbers of `instant` for those of a model. */
+export function describeLatency(variables: SimulatorVariables): string {
+  const { SIMULATOR_LATENCY: latency, SIMULATOR_BACKGROUND_LATENCY: background, SIMULATOR_SPEED: speed } = variables;
+  const hint = latency === 'instant' ? ' (no waiting: measures the service, not a model)' : '';
+  return `${latency}${hint}; background turns: ${background}${speed === 1 ? '' : `; speed: ${speed}`}`;
+}

@@ -10,7 +10,7 @@ import { toSteps } from './answer/to-steps.js';
 import type { Wording } from './answer/write-text.js';
 import { CONTROL_HEADER, type Control, readControl, refuseControl } from './control.js';
 import { drawByRates, drawFault, type Fault, withFault } from './faults.js';
-import { formatLatency, type Latency, withLatency } from './latency.js';
+import { type Latency, withLatency } from './latency.js';
 import { limitOf } from './limits.js';
 import { describeModel, isListed, latencyOf, listModels } from './model-catalogue.js';
 import { type Performance, play } from './play.js';
@@ -67,8 +67,6 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     this.scripts = (await readScripts(this.options.scripts)).map((script) => new Script(script));
     if (this.scripts.length > 0) this.hostedTools = 'all';
-    // A load test of `instant` says nothing about clients of a model, and its numbers do not show it.
-    this.logger.log(describeLatency(this.options));
   }
 
   override async models(): Promise<readonly ModelInfo[]> {
@@ -170,10 +168,4 @@ export class SimulatorProvider extends PushingProvider implements OnModuleInit {
   private scriptOf(model: string): Script | undefined {
     return this.scripts.find((script) => script.model === model) ?? this.scripts.find((script) => script.serves(model));
   }
-}
-
-function describeLatency({ latency, backgroundLatency, speed }: SimulatorOptions): string {
-  const hint = latency === 'instant' ? ' (no waiting: measures the service, not a model)' : '';
-  const background = `background turns: ${formatLatency(backgroundLatency)}`;
-  return `Latency: ${formatLatency(latency)}${hint}; ${background}${speed === 1 ? '' : `; speed: ${speed}`}`;
 }

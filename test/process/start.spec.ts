@@ -38,9 +38,10 @@ describe('a start without any configuration', () => {
     kill('SIGTERM');
     const { stdout } = await exited;
     const lines = stdout.split('\n');
-    expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 4)).toEqual([
+    expect(lines.slice(lines.indexOf(`Antiphon listens on ${origin}`)).slice(0, 5)).toEqual([
       `Antiphon listens on ${origin}`,
       'Models: the simulator (output is synthetic)',
+      'Latency: instant (no waiting: measures the service, not a model); background turns: 500/20',
       'State: memory (lost when this process ends)',
       `Try: curl ${origin}/v1/responses -H 'content-type: application/json' -d '{"model": "gpt-5", "input": "Hello!"}'`,
     ]);
