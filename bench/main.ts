@@ -2,10 +2,12 @@
  * The benchmark: `npm run bench -- [--case <name>]… [--quick | --smallest] [--json <file>] [--compare <file>]`, or
  * `--report <file>` to show an earlier run. Figures are compared with a floor.
  */
+import { availableParallelism, cpus, platform, release } from 'node:os';
+
 import { CASES } from './cases/index.ts';
-import { describeMachine } from './machine.ts';
+import { runCase } from './harness/bench.ts';
 import { OptionError, type Options, readOptions } from './options.ts';
-import { toMovementText } from './report/movement-text.ts';
+import { toMovementText } from './report/movements.ts';
 import { readReport, type Report, ReportError, writeReport } from './report/report.ts';
 import { toTable } from './report/table.ts';
 
@@ -13,12 +15,20 @@ import { toTable } from './report/table.ts';
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 
-async function run({ cases, sizes, json }: Options): Promise<Report> {
+async function run({ cases: names, sizes, json }: Options): Promise<Report> {
+  const cases = names === undefined ? CASES : names.flatMap((name) => CASES.filter((one) => one.name === name));
   for (const one of cases) one.requireMachine?.(sizes);
-  let report: Report = { machine: describeMachine(), sizes, cases: [] };
+  const machine = {
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    system: `${platform()} ${release()}`,
+    node: process.version,
+    date: new Date().toISOString(),
+  };
+  let report: Report = { machine, sizes, cases: [] };
   for (const one of cases) {
     if (process.stderr.isTTY) process.stderr.write(`${one.name} …\n`);
-    const comparisons = await one.run(sizes);
+    const comparisons = await runCase(one, sizes);
     report = { ...report, cases: [...report.cases, { name: one.name, comparisons }] };
     // Writes results so far, even if a later case fails.
     if (json !== undefined) await writeReport(json, report);
@@ -27,7 +37,10 @@ async function run({ cases, sizes, json }: Options): Promise<Report> {
 }
 
 try {
-  const options = readOptions(process.argv.slice(2), CASES);
+  const options = readOptions(
+    process.argv.slice(2),
+    CASES.map(({ name }) => name),
+  );
   const earlier = options.compare === undefined ? undefined : await readReport(options.compare);
   const report = options.report === undefined ? await run(options) : await readReport(options.report);
   process.stdout.write(toTable(report));

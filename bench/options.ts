@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 
-import type { BenchmarkCase, Sizes } from './cases/benchmark-case.ts';
-import { FULL, QUICK, SMALLEST } from './sizes.ts';
+import { SIZE_NAMES, type Sizes, toSizes } from './sizes.ts';
 
 /** Options of the command line. Files are paths. */
 export interface Options {
-  readonly cases: readonly BenchmarkCase[];
+  /** Names; undefined for all cases. */
+  readonly cases: readonly string[] | undefined;
   readonly sizes: Sizes;
   /** File for the report as JSON. */
   readonly json: string | undefined;
@@ -18,42 +18,32 @@ export interface Options {
 /** An invalid command line. Its message is one line. */
 export class OptionError extends Error {}
 
-/** Each size has an option. */
-const SIZES = Object.keys(FULL) as readonly (keyof Sizes)[];
-
 /** Parses the command line. Throws an OptionError. */
-export function readOptions(args: readonly string[], cases: readonly BenchmarkCase[]): Options {
+export function readOptions(args: readonly string[], known: readonly string[]): Options {
   const values = parse(args);
-  const { case: names, json, compare, report, quick = false, smallest = false } = values;
+  const { case: cases, json, compare, report, quick = false, smallest = false } = values;
   if (quick && smallest) throw new OptionError('--smallest: cannot be combined with --quick');
   if (report !== undefined && Object.keys(values).some((name) => !['report', 'compare'].includes(name)))
     throw new OptionError('--report: cannot be combined with options other than --compare');
+  const unknown = cases?.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new OptionError(`--case: unknown case '${unknown}', expected one of ${known.join(', ')}`);
+  const base = toSizes(smallest ? 'smallest' : quick ? 'quick' : 'full');
   const texts: Readonly<Record<string, unknown>> = values;
-  const base = smallest ? SMALLEST : quick ? QUICK : FULL;
-  const sizes = SIZES.map((size) => [size, readCount(toOption(size), texts[toOption(size)], base[size])]);
-  return {
-    cases: names?.map((name) => findCase(name, cases)) ?? cases,
-    sizes: Object.fromEntries(sizes) as Sizes,
-    json,
-    compare,
-    report,
-  };
+  const sizes = SIZE_NAMES.map((size) => [size, readCount(toOption(size), texts[toOption(size)]) ?? base[size]]);
+  return { cases, sizes: Object.fromEntries(sizes) as Sizes, json, compare, report };
 }
 
 function parse(args: readonly string[]) {
-  const sizes: Record<string, { readonly type: 'string' }> = {};
-  for (const size of SIZES) sizes[toOption(size)] = { type: 'string' };
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const sizes: Record<string, typeof text> = Object.fromEntries(SIZE_NAMES.map((size) => [toOption(size), text]));
   try {
     return parseArgs({
       args: [...args],
       options: {
         ...sizes,
-        case: { type: 'string', multiple: true },
-        quick: { type: 'boolean' },
-        smallest: { type: 'boolean' },
-        json: { type: 'string' },
-        compare: { type: 'string' },
-        report: { type: 'string' },
+        ...{ case: { ...text, multiple: true }, json: text, compare: text, report: text, quick: flag, smallest: flag },
       },
     }).values;
   } catch (error) {
@@ -66,14 +56,8 @@ function toOption(size: keyof Sizes): string {
   return size.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-function findCase(name: string, cases: readonly BenchmarkCase[]): BenchmarkCase {
-  const found = cases.find((one) => one.name === name);
-  if (found !== undefined) return found;
-  throw new OptionError(`--case: unknown case '${name}', expected one of ${cases.map((one) => one.name).join(', ')}`);
-}
-
-function readCount(name: string, text: unknown, otherwise: number): number {
-  if (typeof text !== 'string') return otherwise;
+function readCount(name: string, text: unknown): number | undefined {
+  if (typeof text !== 'string') return undefined;
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new OptionError(`--${name}: expected a whole number above 0, but got '${text}'`);
   return Number(text);

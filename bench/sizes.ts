@@ -1,77 +1,54 @@
-import type { Sizes } from './cases/benchmark-case.ts';
+/** The sizes of a full run, of one with `--quick`, and of one with `--smallest`. Each has an option: `--paced-deltas 8`. */
+const SIZES = {
+  /** Concurrent streams. */
+  streams: [100, 30, 4],
+  /** Most concurrent streams, if a case tries several numbers. */
+  mostStreams: [2048, 32, 32],
+  /** Text deltas per answer, if the case sets none. */
+  deltas: [200, 50, 8],
+  /** Text deltas per background answer at the pace of a model. */
+  pacedDeltas: [64, 8, 4],
+  /** Most concurrent streams at the pace of a model. */
+  pacedStreams: [512, 128, 32],
+  /** Turns before memory is measured. */
+  memoryTurns: [100_000, 5000, 64],
+  /** Rest after them before memory is measured again, s. */
+  restSeconds: [60, 5, 1],
+  /** Turns in a chain. */
+  chain: [500, 50, 50],
+  /** Concurrent agents. */
+  agents: [8, 4, 1],
+  /** Responses that are saved per round by many connections at once. */
+  saves: [2000, 100, 32],
+  /** Requests per round whose latency is measured. */
+  requests: [300, 30, 1],
+  /** Requests per round that are not streamed. */
+  jsonRequests: [5000, 200, 16],
+  /** Turns per round one after the other, or in the background. */
+  countedTurns: [500, 100, 16],
+  idleSockets: [5000, 2000, 20],
+  /** Rounds per side, if each one starts a program. */
+  starts: [5, 1, 1],
+  /** Rounds per side. */
+  rounds: [11, 3, 1],
+  /** Rounds per side, if one takes seconds. */
+  longRounds: [5, 1, 1],
+  /** Rounds per side before those. */
+  warmUps: [2, 1, 0],
+  /** Turns per stream and round. */
+  turnsPerStream: [5, 1, 1],
+  /** Length of the soak test, s. */
+  soakSeconds: [600, 3, 1],
+} as const;
 
-/** The sizes of docs/benchmark.md. */
-export const FULL: Sizes = {
-  streams: 100,
-  mostStreams: 2048,
-  deltas: 200,
-  pacedDeltas: 64,
-  pacedStreams: 512,
-  memoryTurns: 100_000,
-  restSeconds: 60,
-  chain: 500,
-  agents: 8,
-  saves: 2000,
-  requests: 300,
-  jsonRequests: 5000,
-  countedTurns: 500,
-  validations: 400,
-  idleSockets: 5000,
-  starts: 5,
-  rounds: 11,
-  longRounds: 5,
-  warmUps: 2,
-  turnsPerStream: 5,
-  soakSeconds: 600,
-};
+/** The sizes of a run. */
+export type Sizes = Readonly<Record<keyof typeof SIZES, number>>;
 
-/** A look at every case in less than a minute. */
-export const QUICK: Sizes = {
-  ...FULL,
-  streams: 30,
-  mostStreams: 32,
-  deltas: 50,
-  pacedDeltas: 8,
-  pacedStreams: 128,
-  memoryTurns: 5000,
-  restSeconds: 5,
-  chain: 50,
-  agents: 4,
-  saves: 100,
-  requests: 30,
-  jsonRequests: 200,
-  countedTurns: 100,
-  validations: 50,
-  idleSockets: 2000,
-  starts: 1,
-  rounds: 3,
-  longRounds: 1,
-  warmUps: 1,
-  turnsPerStream: 1,
-  soakSeconds: 3,
-};
+/** The name of every size. */
+export const SIZE_NAMES = Object.keys(SIZES) as readonly (keyof Sizes)[];
 
-/** Proof that every case works. Its figures mean nothing. */
-export const SMALLEST: Sizes = {
-  streams: 4,
-  mostStreams: 32,
-  deltas: 8,
-  pacedDeltas: 4,
-  pacedStreams: 32,
-  memoryTurns: 64,
-  restSeconds: 1,
-  chain: 50,
-  agents: 1,
-  saves: 32,
-  requests: 1,
-  jsonRequests: 16,
-  countedTurns: 16,
-  validations: 4,
-  idleSockets: 20,
-  starts: 1,
-  rounds: 1,
-  longRounds: 1,
-  warmUps: 0,
-  turnsPerStream: 1,
-  soakSeconds: 1,
-};
+/** The full sizes; `quick` for a look at every case in minutes; `smallest` to prove that every case works. */
+export function toSizes(extent: 'full' | 'quick' | 'smallest'): Sizes {
+  const column = { full: 0, quick: 1, smallest: 2 }[extent];
+  return Object.fromEntries(SIZE_NAMES.map((name) => [name, SIZES[name][column]])) as Record<keyof Sizes, number>;
+}

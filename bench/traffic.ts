@@ -1,10 +1,12 @@
-/** The traffic of one turn. */
+import { randomUUID } from 'node:crypto';
+
+/** The traffic of one answer. A request for `bench` has it in its metadata; one for an upstream in the name of its model. */
 export interface Traffic {
-  /** Text deltas in the answer. */
+  /** Text deltas. */
   readonly deltas: number;
-  /** Deltas per turn of the event loop. */
+  /** Deltas that are written at once. */
   readonly burst: number;
-  /** Pause between bursts, ms; by default the next turn of the event loop. */
+  /** Mean time between two bursts, ms; by default the next turn of the event loop. */
   readonly pauseMs?: number;
 }
 
@@ -14,34 +16,70 @@ export const DELTA = ' harbor';
 /** Events of a text answer besides deltas: four open it, four close it. */
 export const FRAMING_EVENTS = 8;
 
-const STREAM = { stream: true, stream_options: { include_obfuscation: false } };
+/** The name of the model that calls a tool in every turn. */
+export const AGENT_MODEL = 'bench-agent';
 
-/** The body of a request for this traffic. Without obfuscation padding, whose length is random. */
-export function toRequestBody(model: string, traffic: Traffic, previousResponseId?: string): string {
-  return JSON.stringify({
-    ...toRequest(model, traffic),
-    previous_response_id: previousResponseId,
-    ...STREAM,
-  });
+/** Prefix of the upstream's models. */
+export const MODEL_PREFIX = 'bench-';
+
+const INPUT = 'Tell me about the harbor.';
+
+/** The body of a request, JSON. Streams are without obfuscation padding, whose length is random. */
+export function toBody(
+  model: string,
+  traffic: Traffic | null,
+  members: Readonly<Record<string, unknown>> = {},
+): string {
+  const metadata = traffic && Object.fromEntries(Object.entries(traffic).map(([name, value]) => [name, String(value)]));
+  const options = members.stream === true ? { stream_options: { include_obfuscation: false } } : {};
+  return JSON.stringify({ model, input: INPUT, ...(metadata && { metadata }), ...members, ...options });
 }
 
-/** The body of the same request in the background, streamed or not. */
-export function toBackgroundRequestBody(model: string, traffic: Traffic, isStream: boolean): string {
-  return JSON.stringify({ ...toRequest(model, traffic), background: true, ...(isStream ? STREAM : {}) });
-}
-
-/** The body of the same request without streaming. */
-export function toJsonRequestBody(model: string, traffic: Traffic, store?: boolean): string {
-  return JSON.stringify({ ...toRequest(model, traffic), store });
-}
-
-function toRequest(model: string, traffic: Traffic): object {
-  const metadata = Object.fromEntries(Object.entries(traffic).map(([name, value]) => [name, String(value)]));
-  return { model, input: 'Tell me about the harbor.', metadata };
-}
-
-/** The traffic requested in the metadata. */
-export function readTraffic(metadata: Readonly<Record<string, string>> | null): Traffic {
+/** The traffic that the metadata of a request ask for. */
+export function readTraffic(metadata: Readonly<Record<string, string>> | null | undefined): Traffic {
   const { deltas, burst, pauseMs = 0 } = metadata ?? {};
   return { deltas: Number(deltas), burst: Number(burst), pauseMs: Number(pauseMs) };
+}
+
+/** The model of the upstream that writes this traffic. */
+export function toModel({ deltas, burst, pauseMs = 0 }: Traffic): string {
+  return `${MODEL_PREFIX}${deltas}-${burst}-${pauseMs}`;
+}
+
+/** The traffic that a model name encodes. */
+export function readModel(model: string): Required<Traffic> {
+  const [deltas = NaN, burst = NaN, pauseMs = NaN] = model.slice(MODEL_PREFIX.length).split('-').map(Number);
+  return { deltas, burst, pauseMs };
+}
+
+/** The body of a Chat Completions request, JSON. */
+export function toChatBody(model: string, stream: boolean, input = INPUT): string {
+  const options = stream ? { stream, stream_options: { include_usage: true } } : {};
+  return JSON.stringify({ model, messages: [{ role: 'user', content: input }], ...options });
+}
+
+/** A new id of the service's form. */
+export function makeId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
+}
+
+/** Marks a stamped delta; occurs nowhere else in an answer. */
+export const STAMP_MARK = '@';
+
+const RADIX = 36;
+
+/** A piece of text about as long as a token that contains the time of its writing, so that its reader can compute the delay. */
+export function makeStamp(): string {
+  return ` ${STAMP_MARK}${Math.round(monotonicMilliseconds() * 1000).toString(RADIX)}`;
+}
+
+/** The time of a stamp, in `monotonicMilliseconds`. `end` is the index of the quote that ends the text. */
+export function readStamp(text: string, mark: number, end: number): number {
+  return Number.parseInt(text.slice(mark + 1, end), RADIX) / 1000;
+}
+
+/** A monotonic clock shared by all processes of this machine, ms. */
+export function monotonicMilliseconds(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
 }

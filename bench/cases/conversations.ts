@@ -1,58 +1,210 @@
-import { compare } from '../measure.ts';
-import { Databases } from '../processes/databases.ts';
-import { LoadGenerator } from '../processes/load-generator.ts';
-import type { BenchmarkCase, Comparison, Goal, Sizes } from './benchmark-case.ts';
-import { CPU_PER_TURN } from './chained-turns.ts';
-import { ConversationTurns } from './conversation-turns.ts';
-import { startService } from './programs.ts';
+import type { Bench } from '../harness/bench.ts';
+import type { Case, Load } from '../harness/case.ts';
+import type { Server } from '../harness/processes.ts';
+import { toBody } from '../traffic.ts';
+import { atMost, CPU_PER_TURN, ON, ROUND_TRIPS, service, SHORT, STATES, toTurnSample } from './programs.ts';
+
+const AGENTS_SERVICE = service();
+
+const STREAMED = toBody('bench', SHORT, { stream: true });
+
+/** Turns of an agent, and the context items of the last one: two at the start, and a call with its output for each earlier turn. */
+const AGENT_TURNS = 20;
+const LAST_ITEMS = 2 + 2 * (AGENT_TURNS - 1);
+
+const LAST_BYTES = `bytes sent at turn ${AGENT_TURNS}`;
+
+function agents(transport: 'socket' | 'http'): Load {
+  return async (server, bench) => {
+    const job = { url: server.url, transport, agents: bench.sizes.agents, turns: AGENT_TURNS };
+    const { turns, sentBytes, lastSentBytes, lastItems, cpu } = await bench.measure(server, 'agents', job);
+    if (lastItems !== LAST_ITEMS) throw new Error(`the model saw ${lastItems} items at last, not ${LAST_ITEMS}`);
+    const sent = { [LAST_BYTES]: lastSentBytes, [`bytes sent in ${AGENT_TURNS} turns`]: sentBytes };
+    return { [CPU_PER_TURN]: cpu / turns, ...sent };
+  };
+}
+
+/** The turn that others of the same chain are compared with. */
+const REFERENCE = 5;
+
+/** Sockets that continue a chain. */
+const SOCKETS = 16;
+
+/** The responses of the chain on each service, oldest first. */
+const chains = new WeakMap<Server, readonly string[]>();
+
+async function makeChain(server: Server, bench: Bench): Promise<void> {
+  const job = { url: server.socketUrl, body: STREAMED, sockets: 1 };
+  const turnsPerSocket = Math.max(bench.sizes.chain, REFERENCE) - 1;
+  const root = await bench.load.run('socket', { ...job, turnsPerSocket: 1 });
+  const others = await bench.load.run('socket', { ...job, predecessor: 'the one before', turnsPerSocket });
+  chains.set(server, [...root.responseIds, ...others.responseIds]);
+  await bench.analyze();
+}
+
+/** Repeats one turn of the chain over HTTP. They are slower, so fewer are enough to measure. */
+function httpTurn(turn: number): Load {
+  return async (server, bench) => {
+    const body = toBody('bench', SHORT, { stream: true, previous_response_id: chains.get(server)?.[turn - 2] });
+    const turnsPerStream = 16 * bench.sizes.turnsPerStream;
+    return toTurnSample([await bench.measure(server, 'sse', { url: server.url, body, streams: 1, turnsPerStream })]);
+  };
+}
+
+/** Makes one turn of the chain and a few after it, on sockets that have just made the one before. Begins several times, to stay near it. */
+function socketTurn(turn: number): Load {
+  return async (server, bench) => {
+    const job = { url: server.socketUrl, body: STREAMED, sockets: SOCKETS };
+    const responseId = chains.get(server)?.[turn - 3] ?? '';
+    const { turnsPerStream: turnsPerSocket } = bench.sizes;
+    const costs = [];
+    for (let beginning = 0; beginning < 4; beginning++) {
+      await bench.load.run('socket', { ...job, predecessor: { responseId }, turnsPerSocket: 1 });
+      const turns = { ...job, predecessor: 'the one before', turnsPerSocket } as const;
+      costs.push(await bench.measure(server, 'socket', turns));
+    }
+    return toTurnSample(costs);
+  };
+}
+
+/** On a warm socket the transcript is not read again, so its length should not matter. */
+const CHAINED = [
+  { transport: 'http', turn: httpTurn, goals: [] },
+  { transport: 'socket', turn: socketTurn, goals: [atMost(CPU_PER_TURN, 'ratio', 1.1)] },
+];
+
+/** Histories per round, each of which gets a few turns. */
+const HISTORIES = 16;
 
 /** Items of a short and of a long conversation. */
-const SHORT = 10;
-const LONG = 10_000;
+const [FEW, MANY] = [10, 10_000];
 
-const cheap: readonly Goal[] = [{ figure: CPU_PER_TURN, of: 'ratio', atMost: 1.15 }];
+/** What a request names its history by. */
+type History = Readonly<Record<string, string>>;
 
-/**
- * The cost of a turn in a conversation, from its lock to its save, with a model that ignores the context. The floor is a turn
- * that continues a response with as many items; for a long conversation, a turn in a short one.
- */
-export const conversationsCase: BenchmarkCase = {
-  name: 'conversations',
-  async run(sizes: Sizes): Promise<readonly Comparison[]> {
-    await using databases = await Databases.start();
-    const DATABASE_URL = await databases.create();
-    return [
-      ...(await compareTurns({ STATE: 'memory' }, sizes)),
-      ...(await compareTurns({ STATE: 'postgres', DATABASE_URL }, sizes)),
-    ];
-  },
-};
-
-async function compareTurns(
-  environment: Readonly<Record<string, string>>,
-  sizes: Sizes,
-): Promise<readonly Comparison[]> {
-  await using service = await startService(environment);
-  await using load = new LoadGenerator();
-  const turns = new ConversationTurns({ service, load, turnsPerHistory: sizes.turnsPerStream });
-  const contests = {
-    [`http, a conversation ÷ previous_response_id`]: {
-      service: () => turns.httpInConversations(SHORT),
-      floor: () => turns.httpBehindResponses(SHORT),
-    },
-    [`socket, a conversation ÷ previous_response_id`]: {
-      service: () => turns.socketInConversation(SHORT),
-      floor: () => turns.socketBehindResponses(SHORT),
-    },
-    [`socket, ${LONG} items ÷ ${SHORT} items`]: {
-      service: () => turns.socketInConversation(LONG),
-      floor: () => turns.socketInConversation(SHORT),
-    },
-  };
-  const comparisons: Comparison[] = [];
-  for (const [name, contest] of Object.entries(contests)) {
-    const figures = await compare(contest, sizes);
-    comparisons.push({ name: `conversations, ${environment['STATE'] ?? ''}, ${name}`, figures, goals: cheap });
-  }
-  return comparisons;
+async function post(server: Server, path: string, body: object): Promise<{ readonly id: string }> {
+  const headers = { 'content-type': 'application/json' };
+  const url = `${server.origin}/v1/${path}`;
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`HTTP ${answer.status} for ${path}: ${await answer.text()}`);
+  return (await answer.json()) as { readonly id: string };
 }
+
+function messages(count: number): readonly object[] {
+  return Array.from({ length: count }, (_, index) => ({ role: 'user', content: `Message ${index} about the harbor.` }));
+}
+
+/** A conversation of so many items, twenty of which fit into a request. */
+async function makeConversation(server: Server, length: number): Promise<History> {
+  const items = messages(length);
+  const { id } = await post(server, 'conversations', { items: items.slice(0, 20) });
+  for (let added = 20; added < length; added += 20)
+    await post(server, `conversations/${id}/items`, { items: items.slice(added, added + 20) });
+  return { conversation: id };
+}
+
+/** A response behind so many items, of which its answer is the last. */
+async function makeResponse(server: Server, length: number): Promise<History> {
+  const body = JSON.parse(toBody('bench', SHORT)) as object;
+  const { id } = await post(server, 'responses', { ...body, input: messages(length - 1) });
+  return { previous_response_id: id };
+}
+
+/** Turns over HTTP behind new histories. */
+function httpAfter(make: typeof makeConversation): Load {
+  return async (server, bench) => {
+    const turnsPerStream = bench.sizes.turnsPerStream;
+    const histories = await Promise.all(Array.from({ length: HISTORIES }, () => make(server, FEW)));
+    let cpu = 0;
+    for (const history of histories) {
+      const body = toBody('bench', SHORT, { stream: true, ...history });
+      cpu += (await bench.measure(server, 'sse', { url: server.url, body, streams: 1, turnsPerStream })).cpu;
+    }
+    return { [CPU_PER_TURN]: cpu / (HISTORIES * turnsPerStream) };
+  };
+}
+
+/** Conversations by server and first length: to make a long one leaves garbage that would be measured. */
+const kept = new WeakMap<Server, Map<number, Promise<History>>>();
+
+/** Turns on a socket that has just made some: in one conversation, or each behind the one before. */
+function socketAfter(make: typeof makeConversation, length: number): Load {
+  return async (server, bench) => {
+    const job = { url: server.socketUrl, sockets: 1 };
+    const isKept = make === makeConversation;
+    const known = kept.get(server) ?? new Map<number, Promise<History>>();
+    kept.set(server, known);
+    const making = (isKept ? known.get(length) : undefined) ?? make(server, length);
+    if (isKept) known.set(length, making);
+    const history = await making;
+    const body = toBody('bench', SHORT, { stream: true, ...(isKept ? history : {}) });
+    const { previous_response_id: responseId } = history;
+    if (responseId !== undefined)
+      await bench.load.run('socket', { ...job, body, predecessor: { responseId }, turnsPerSocket: 1 });
+    const turns = { ...job, body, predecessor: isKept ? undefined : ('the one before' as const) };
+    await bench.load.run('socket', { ...turns, turnsPerSocket: 8 });
+    const turnsPerSocket = HISTORIES * bench.sizes.turnsPerStream;
+    const { cpu } = await bench.measure(server, 'socket', { ...turns, turnsPerSocket });
+    return { [CPU_PER_TURN]: cpu / turnsPerSocket };
+  };
+}
+
+const CONVERSATIONS = [
+  {
+    name: 'http, a conversation ÷ previous_response_id',
+    load: { service: httpAfter(makeConversation), floor: httpAfter(makeResponse) },
+  },
+  {
+    name: 'socket, a conversation ÷ previous_response_id',
+    load: { service: socketAfter(makeConversation, FEW), floor: socketAfter(makeResponse, FEW) },
+  },
+  {
+    name: `socket, ${MANY} items ÷ ${FEW} items`,
+    load: { service: socketAfter(makeConversation, MANY), floor: socketAfter(makeConversation, FEW) },
+  },
+];
+
+/** Turns that have a history. */
+export const HISTORIED: readonly Case[] = [
+  {
+    name: 'agent-loop',
+    table: 'conversations',
+    sides: { service: AGENTS_SERVICE, floor: AGENTS_SERVICE },
+    rows: () => [
+      {
+        name: 'agent-loop, WebSocket ÷ HTTP with full history',
+        load: { service: agents('socket'), floor: agents('http') },
+        goals: [atMost(CPU_PER_TURN, 'ratio', 0.5), atMost(LAST_BYTES, 'ratio', 0.1)],
+      },
+    ],
+  },
+  {
+    name: 'chains',
+    table: 'conversations',
+    shows: [CPU_PER_TURN, ROUND_TRIPS],
+    prepare: makeChain,
+    rows: ({ chain }) =>
+      STATES.flatMap((state) =>
+        CHAINED.map(({ transport, turn, goals }) => ({
+          name: `chains, ${state}, ${transport}, turn ${chain} ÷ turn ${REFERENCE}`,
+          sides: { service: ON[state], floor: ON[state] },
+          load: { service: turn(chain), floor: turn(REFERENCE) },
+          goals,
+        })),
+      ),
+  },
+  {
+    name: 'conversations',
+    table: 'conversations',
+    shows: [CPU_PER_TURN],
+    rows: () =>
+      (['memory', 'postgres'] as const).flatMap((state) =>
+        CONVERSATIONS.map(({ name, load }) => ({
+          name: `conversations, ${state}, ${name}`,
+          sides: { service: ON[state], floor: ON[state] },
+          load,
+          goals: [atMost(CPU_PER_TURN, 'ratio', 1.15)],
+        })),
+      ),
+  },
+];

@@ -1,108 +1,112 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { Saver } from '../processes/saver.ts';
-import { Server } from '../processes/server.ts';
-import { MODEL_PREFIX } from '../upstream-traffic.ts';
+import type { Bench, Start } from '../harness/bench.ts';
+import type { Goal, Rounds } from '../harness/case.ts';
+import type { Sample } from '../harness/measure.ts';
+import { Server, type Variables } from '../harness/processes.ts';
+import type { FloorName } from '../servers/floors.ts';
+import type { RelayName } from '../servers/relays.ts';
+import type { Sizes } from '../sizes.ts';
+import { MODEL_PREFIX } from '../traffic.ts';
 
-/** Database connections of a saver: the service's default. */
-const DATABASE_POOL_SIZE = '10';
+/** Figures of several cases. */
+export const CPU_PER_EVENT = 'server CPU per event, µs';
+export const CPU_PER_TURN = 'server CPU per turn, µs';
+export const CPU_PER_REQUEST = 'server CPU per request, µs';
+export const EVENTS_PER_SECOND = 'events per second';
+export const REQUESTS_PER_SECOND = 'requests per second';
+export const LATENCY = 'latency of a turn, ms';
+export const ROUND_TRIPS = 'database round trips per turn';
 
-/** Starts the built service, with the simulator by default. */
-export function startBuiltService(environment?: Readonly<Record<string, string>>): Promise<Server> {
-  return Server.start('the service', new URL('../../dist/main.js', import.meta.url), environment);
+/** A short answer, so that the turn dominates rather than its text. */
+export const SHORT = { deltas: 8, burst: 8 };
+
+/** The service as it is built, with its simulator. */
+export const DIST = '../dist/main.js';
+
+/** Starts the built service. */
+export function built(variables?: Variables): Start {
+  return () => Server.start(DIST, variables);
 }
 
-/** Starts the built service without benchmark code in its process. */
-export function startBareService(): Promise<Server> {
-  return Server.startBare('the service', new URL('../../dist/main.js', import.meta.url));
+/** Starts the service with models that cost nothing. */
+export function service(variables?: Variables): Start {
+  return () => Server.start('servers/service.ts', variables);
 }
 
-/** Starts an empty Nest application without benchmark code in its process. */
-export function startEmptyApp(): Promise<Server> {
-  return Server.startBare('the empty app', new URL('../servers/empty-app.js', import.meta.url));
+/** Starts a bare floor. */
+export function floor(FLOOR: FloorName): Start {
+  return () => Server.start('servers/floors.ts', { FLOOR });
 }
 
-/** Starts the service with a model that writes the traffic requested in the metadata. */
-export function startService(environment?: Readonly<Record<string, string>>): Promise<Server> {
-  return Server.start('the service', new URL('../servers/service.ts', import.meta.url), environment);
+/** Starts the honest floor, for HTTP and WebSocket. */
+export const honest: Start = () => Server.start('servers/honest.ts');
+
+/** Starts the upstream. */
+export const upstream: Start = () => Server.start('servers/upstream.ts');
+
+/** Starts a bare relay before the upstream. */
+export function relay(RELAY: RelayName): Start {
+  return async (bench) => Server.start('servers/relays.ts', { RELAY, UPSTREAM: (await bench.server(upstream)).origin });
 }
 
-/** A minimal server; the honest ones implement the full functionality of a turn. */
-export type FloorProgram =
-  | 'sse-floor'
-  | 'sse-precomputed'
-  | 'ws-floor'
-  | 'ws-precomputed'
-  | 'json-floor'
-  | 'nest-floor'
-  | 'parse-floor'
-  | 'count-floor'
-  | 'honest-http'
-  | 'honest-ws';
-
-/** Starts a floor. */
-export function startFloor(program: FloorProgram): Promise<Server> {
-  return Server.start('the floor', new URL(`../servers/${program}.ts`, import.meta.url));
-}
-
-/** Starts a service or a floor whose promises and bytes can be counted. */
-export function startCounted(program: 'service' | FloorProgram): Promise<Server> {
-  return Server.startCounted(program, new URL(`../servers/${program}.ts`, import.meta.url));
-}
-
-/** Starts a server of Chat Completions and of the Responses API. */
-export function startUpstream(): Promise<Server> {
-  return Server.start('the upstream', new URL('../servers/upstream.ts', import.meta.url));
-}
-
-/** Starts a collector of traces. */
-export function startCollector(): Promise<Server> {
-  return Server.start('the collector', new URL('../servers/collector.ts', import.meta.url));
-}
-
-/** A bare relay: before Chat Completions, and before the Responses API over SSE or WebSocket. */
-export type RelayProgram = 'relay' | 'responses-relay' | 'socket-relay';
-
-/** Starts the floor in front of an upstream. */
-export function startRelay(upstream: Server, program: RelayProgram): Promise<Server> {
-  return Server.start('the relay', new URL(`../servers/${program}.ts`, import.meta.url), { UPSTREAM: upstream.origin });
-}
-
-/** Starts the built service in front of an upstream, with these settings of the provider. */
-export async function startServiceBefore(
-  upstream: Server,
-  provider: object,
-  environment: Readonly<Record<string, string>> = { STATE: 'memory' },
-): Promise<Server> {
-  const folder = await mkdtemp(join(tmpdir(), 'antiphon-bench-'));
-  const file = join(folder, 'providers.json');
-  try {
+/** Starts the built service before the upstream, with these settings of the provider. */
+export function before(provider: object, variables?: (bench: Bench) => Promise<Variables>): Start {
+  return async (bench) => {
+    const base_url = `${(await bench.server(upstream)).origin}/v1`;
+    const PROVIDERS_FILE = join(await bench.folder(), 'providers.json');
+    const providers = { upstream: { base_url, discover: false, ...provider } };
     await writeFile(
-      file,
-      JSON.stringify({
-        providers: { upstream: { base_url: `${upstream.origin}/v1`, discover: false, ...provider } },
-        models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }],
-      }),
+      PROVIDERS_FILE,
+      JSON.stringify({ providers, models: [{ prefix: MODEL_PREFIX, provider: 'upstream' }] }),
     );
-    return await startBuiltService({ ...environment, PROVIDERS_FILE: file });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+    return await Server.start(DIST, { ...(await variables?.(bench)), PROVIDERS_FILE });
+  };
 }
 
-/** Starts a saver that uses the service's store. */
-export function startStoreSaver(databaseUrl: string): Promise<Saver> {
-  return startSaver('the store', 'store', databaseUrl);
+/** The names of the backends. */
+export const STATES = ['memory', 'sqlite', 'postgres', 'redis'] as const;
+
+/** Starts the service with an empty state of its own, one for each backend. */
+export const ON = {
+  memory: on('memory'),
+  sqlite: on('sqlite'),
+  postgres: on('postgres'),
+  redis: on('redis'),
+};
+
+/** Starts another service with an empty state of its own. */
+export function on(state: (typeof STATES)[number], variables: Variables = {}): Start {
+  return async (bench) => Server.start('servers/service.ts', { ...(await bench.state(state)), ...variables });
 }
 
-/** Starts the floor of the saver. */
-export function startFloorSaver(databaseUrl: string): Promise<Saver> {
-  return startSaver('the floor', 'floor', databaseUrl);
+/** A goal that is met up to this value. */
+export function atMost(figure: string, of: Goal['of'], most: number): Goal {
+  return { figure, of, atMost: most };
 }
 
-function startSaver(name: string, program: string, databaseUrl: string): Promise<Saver> {
-  const environment = { STATE: 'postgres', DATABASE_URL: databaseUrl, DATABASE_POOL_SIZE, LOG_LEVEL: 'error' };
-  return Saver.start(name, new URL(`../savers/${program}.ts`, import.meta.url), environment);
+/** A goal that is met from this value on. */
+export function atLeast(figure: string, of: Goal['of'], least: number): Goal {
+  return { figure, of, atLeast: least };
+}
+
+/** Fewer rounds, where one takes seconds. */
+export function longRounds({ longRounds: rounds, warmUps }: Sizes): Rounds {
+  return { rounds, warmUps: Math.min(1, warmUps) };
+}
+
+/** The cost of turns that ran one at a time, so that latencies are independent, measured in several parts. */
+export function toTurnSample(
+  costs: readonly { turns: number; seconds: number; cpu: number; roundTrips: number }[],
+): Sample {
+  const sum = (member: 'turns' | 'seconds' | 'cpu' | 'roundTrips'): number =>
+    costs.reduce((total, cost) => total + cost[member], 0);
+  const turns = sum('turns');
+  const roundTrips = sum('roundTrips');
+  return {
+    [CPU_PER_TURN]: sum('cpu') / turns,
+    [LATENCY]: (sum('seconds') * 1000) / turns,
+    ...(roundTrips === 0 ? {} : { [ROUND_TRIPS]: roundTrips / turns }),
+  };
 }

@@ -1,43 +1,139 @@
-import { AGENT_MODEL, AGENT_QUESTION, AGENT_TOOLS, toToolOutput } from '../agent-traffic.ts';
-import type { AgentJob, AgentOutcome } from './agent-job.ts';
-import { openLine } from './agent-lines.ts';
+import { Agent } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+import { AGENT_MODEL } from '../traffic.ts';
+import { send } from './http.ts';
+import { COMPLETED, Connection } from './sockets.ts';
+
+/** Concurrent agents, each of which answers calls in sequence. */
+interface AgentJob {
+  /** The server's `…/v1/responses` over HTTP. */
+  readonly url: string;
+  /** New items over a socket, or the full history over HTTP. */
+  readonly transport: 'socket' | 'http';
+  readonly agents: number;
+  /** Turns per agent. */
+  readonly turns: number;
+}
+
+/** The turns of all agents, and what one of them sent, without protocol overhead, and saw. */
+interface AgentOutcome {
+  readonly turns: number;
+  readonly sentBytes: number;
+  /** Of its last request. */
+  readonly lastSentBytes: number;
+  /** Context items of the last turn. */
+  readonly lastItems: number;
+}
 
 /** The members of a response that are read. */
 interface AgentResponse {
   readonly id: string;
-  readonly output: readonly { readonly type: string; readonly call_id?: string; readonly arguments?: string }[];
+  readonly output: readonly { readonly call_id?: string }[];
   readonly usage: { readonly input_tokens: number };
 }
 
-/** The outcome of one agent. */
-type Work = Pick<AgentOutcome, 'sentBytes' | 'lastSentBytes' | 'lastItems' | 'lastArguments'>;
+const TOOLS = ['shell', 'read_file', 'write_file', 'apply_patch', 'search', 'list_files', 'run_tests', 'update_plan'];
+
+/** The tools, JSON. Sent with every turn, because requests do not inherit them. */
+const AGENT_TOOLS = JSON.stringify(
+  TOOLS.map((name) => ({
+    type: 'function',
+    name,
+    description: `Does what its name says in the repository, and gives what it wrote: ${name}. Fails outside of it.`,
+    parameters: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'Relative to the root of the repository.' },
+        arguments: { type: 'array', items: { type: 'string' }, description: 'In the order of the command line.' },
+        timeout_ms: { type: 'integer', description: 'How long it may take.' },
+      },
+      required: ['path', 'arguments', 'timeout_ms'],
+      additionalProperties: false,
+    },
+    strict: true,
+  })),
+);
+
+const SYSTEM_PROMPT =
+  'You are a coding agent. You work in the repository of the user, and only there. Read before you write, change as little as the ' +
+  'task needs, run the tests that cover what you changed, and say what you did in two sentences. Never print secrets.\n';
+
+const OUTPUT_LINE =
+  'src/harbor/pilot.ts:42:  const berth = await this.berths.reserve(ship, { draught, tide, until });\n';
+
+/** The first items of a chain, JSON. They include a long system prompt, so that the server saves it. */
+const QUESTION: readonly string[] = [
+  JSON.stringify({ role: 'developer', content: fill(SYSTEM_PROMPT, 10_000) }),
+  JSON.stringify({
+    role: 'user',
+    content: 'The pilot books a berth twice when the tide turns. Find out why, and repair it.',
+  }),
+];
+
+function fill(piece: string, bytes: number): string {
+  return piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes);
+}
 
 /** Runs agents that answer calls until each has made its turns. Rejects if an answer is not exactly one call. */
 export async function runAgents(job: AgentJob): Promise<AgentOutcome> {
-  const works = await Promise.all(Array.from({ length: job.agents }, () => runAgent(job)));
-  const [work] = works;
+  const [work] = await Promise.all(Array.from({ length: job.agents }, () => runAgent(job)));
   if (work === undefined) throw new Error('there are no agents');
-  return { turns: job.agents * job.turns, ...work };
+  return { ...work, turns: job.agents * job.turns };
 }
 
-async function runAgent(job: AgentJob): Promise<Work> {
-  await using line = await openLine(job);
-  let items = AGENT_QUESTION;
+async function runAgent(job: AgentJob): Promise<AgentOutcome> {
+  await using line = job.transport === 'socket' ? await openSocketLine(job) : openHttpLine(job);
+  let items = QUESTION;
   let members = '';
-  let work: Work = { sentBytes: 0, lastSentBytes: 0, lastItems: 0, lastArguments: '' };
+  let work: AgentOutcome = { turns: 0, sentBytes: 0, lastSentBytes: 0, lastItems: 0 };
   for (let turn = 0; turn < job.turns; turn++) {
-    const request = `{"model":"${AGENT_MODEL}","tools":${AGENT_TOOLS},${members}"input":[${items.join()}]`;
-    const { text, sentBytes } = await line.ask(request);
-    const { response } = JSON.parse(text) as { readonly response: AgentResponse };
+    const request = `{"model":"${AGENT_MODEL}","tools":${AGENT_TOOLS},${members}"input":[${items.join()}],${line.members}}`;
+    const answer = await line.ask(request);
+    const { response } = JSON.parse(answer) as { readonly response: AgentResponse };
     const [call] = response.output;
-    if (call?.call_id === undefined) throw new Error(`a turn ended without a call: ${text}`);
-    const answer = toToolOutput(call.call_id);
-    const isWhole = job.transport === 'http with full history';
-    items = isWhole ? [...items, JSON.stringify(call), answer] : [answer];
+    if (call?.call_id === undefined) throw new Error(`a turn ended without a call: ${answer}`);
+    const output = fill(OUTPUT_LINE, 4000);
+    const toolOutput = JSON.stringify({ type: 'function_call_output', call_id: call.call_id, output });
+    const isWhole = job.transport === 'http';
+    items = isWhole ? [...items, JSON.stringify(call), toolOutput] : [toolOutput];
     members = isWhole ? '' : `"previous_response_id":"${response.id}",`;
-    const lastItems = response.usage.input_tokens;
-    const lastArguments = call.arguments ?? '';
-    work = { sentBytes: work.sentBytes + sentBytes, lastSentBytes: sentBytes, lastItems, lastArguments };
+    const lastSentBytes = Buffer.byteLength(request);
+    const sentBytes = work.sentBytes + lastSentBytes;
+    work = { turns: turn + 1, sentBytes, lastSentBytes, lastItems: response.usage.input_tokens };
   }
   return work;
+}
+
+/** A persistent connection of an agent to the server. */
+interface AgentLine extends AsyncDisposable {
+  /** What each request has besides, JSON without braces. */
+  readonly members: string;
+  /** Resolves with the event `response.completed`, JSON. Rejects if the response does not complete. */
+  ask(request: string): Promise<string>;
+}
+
+async function openSocketLine({ url }: AgentJob): Promise<AgentLine> {
+  const connection = await Connection.open(url.replace('http', 'ws'));
+  return {
+    members: '"store":false,"type":"response.create"',
+    ask: (request) => connection.ask(request),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  };
+}
+
+function openHttpLine({ url }: AgentJob): AgentLine {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return {
+    members: '"store":false,"stream":true,"stream_options":{"include_obfuscation":false}',
+    async ask(request) {
+      const frames = await text(await send(url, request, agent));
+      const start = frames.lastIndexOf(COMPLETED);
+      if (start === -1) throw new Error(`the answer was: ${frames}`);
+      return frames.slice(start, frames.indexOf('\n', start));
+    },
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+    },
+  };
 }

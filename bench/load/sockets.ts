@@ -1,77 +1,98 @@
-import type { WebSocket } from 'ws';
+import { once } from 'node:events';
 
-import type { Predecessor, SocketJob, SocketOutcome } from './job.ts';
-import { COMPLETED, openSocket } from './open-socket.ts';
+import { WebSocket } from 'ws';
+
+import type { StreamedOutcome } from './http.ts';
+
+/** The beginning of the event that completes a turn. */
+export const COMPLETED = '{"type":"response.completed"';
 
 const DELTA = '{"type":"response.output_text.delta"';
+
+/** Turns on sockets, which stay open for later jobs. */
+interface SocketJob {
+  readonly url: string;
+  /** The request without `previous_response_id`, JSON. */
+  readonly body: string;
+  /** What a turn continues: nothing, the previous turn on its socket, or the response with this id. */
+  readonly predecessor?: 'the one before' | { readonly responseId: string };
+  readonly sockets: number;
+  /** With 0, sockets are only opened. */
+  readonly turnsPerSocket: number;
+  /** Whether sockets make turns concurrently rather than one socket after another. */
+  readonly isConcurrent?: boolean;
+}
+
+/** The outcome of turns on sockets. */
+interface SocketOutcome extends StreamedOutcome {
+  /** Ids of the responses in order, by socket. */
+  readonly responseIds: readonly string[];
+}
 
 /** Sockets left open by earlier jobs, by address. */
 const open = new Map<string, Connection[]>();
 
 /** Makes turns on the requested number of sockets. Rejects if a turn does not complete. */
 export async function runSockets(job: SocketJob): Promise<SocketOutcome> {
-  const connections = await connect(job);
-  const turns: Turn[] = [];
-  const start = performance.now();
-  const converse = async (connection: Connection): Promise<void> => {
-    for (let turn = 0; turn < job.turnsPerSocket; turn++) turns.push(await connection.turn(job));
-  };
-  if (job.isConcurrent === true) await Promise.all(connections.map(converse));
-  else for (const connection of connections) await converse(connection);
-  const seconds = (performance.now() - start) / 1000;
-  const sum = (member: 'events' | 'bytes'): number => turns.reduce((total, turn) => total + turn[member], 0);
-  const responseIds = turns.map(({ responseId }) => responseId);
-  return { turns: turns.length, events: sum('events'), bytes: sum('bytes'), seconds, responseIds };
-}
-
-/** The outcome of one turn. */
-interface Turn {
-  readonly responseId: string;
-  readonly events: number;
-  readonly bytes: number;
-}
-
-async function connect({ url, sockets }: SocketJob): Promise<readonly Connection[]> {
+  const { url, sockets, predecessor, body } = job;
   const connections = open.get(url) ?? [];
   open.set(url, connections);
   while (connections.length < sockets) connections.push(await Connection.open(url));
-  return connections.slice(0, sockets);
+  const used = connections.slice(0, sockets);
+  const before = used.map(({ events, bytes }) => ({ events, bytes }));
+  const responseIds: string[] = [];
+  const start = performance.now();
+  const converse = async (connection: Connection): Promise<void> => {
+    for (let turn = 0; turn < job.turnsPerSocket; turn++) {
+      const previous = predecessor === 'the one before' ? connection.latest : predecessor?.responseId;
+      const members = previous === undefined ? '' : `"previous_response_id":"${previous}",`;
+      await connection.ask(`{"type":"response.create",${members}${body.slice(1)}`);
+      responseIds.push(connection.latest ?? '');
+    }
+  };
+  if (job.isConcurrent === true) await Promise.all(used.map(converse));
+  else for (const connection of used) await converse(connection);
+  const seconds = (performance.now() - start) / 1000;
+  const sum = (member: 'events' | 'bytes'): number =>
+    used.reduce((total, one, index) => total + one[member] - (before[index]?.[member] ?? 0), 0);
+  return { turns: responseIds.length, events: sum('events'), bytes: sum('bytes'), seconds, responseIds };
 }
 
-/** A socket with its last turn. */
-class Connection {
-  private readonly socket: WebSocket;
-  private latest: string | undefined;
+/** A socket without compression or validation, because the generator must be faster than the servers. */
+export class Connection implements AsyncDisposable {
+  /** Messages received. */
+  events = 0;
+  /** Of those. */
+  bytes = 0;
+  /** The response of its last turn. */
+  latest: string | undefined;
+  readonly socket: WebSocket;
   private pending = Promise.withResolvers<string>();
-  private events = 0;
-  private bytes = 0;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
     socket.on('message', (data: Buffer) => this.receive(data));
+    // Also where nobody waits for a turn: the figures of idle sockets would be invalid.
     socket.once('close', (code: number) => this.pending.reject(new Error(`the socket was closed with ${code}`)));
   }
 
   static async open(url: string): Promise<Connection> {
-    return new Connection(await openSocket(url));
+    const socket = new WebSocket(url, { perMessageDeflate: false, skipUTF8Validation: true });
+    await once(socket, 'open');
+    return new Connection(socket);
   }
 
-  /** Makes a turn. */
-  async turn({ body, predecessor }: SocketJob): Promise<Turn> {
+  /** Makes a turn; resolves with the event that completes it, JSON. Rejects if it does not complete. */
+  async ask(frame: string): Promise<string> {
     this.pending = Promise.withResolvers();
-    this.events = 0;
-    this.bytes = 0;
-    const previous = this.idOf(predecessor);
-    const members = previous === undefined ? '' : `"previous_response_id":"${previous}",`;
-    this.socket.send(`{"type":"response.create",${members}${body.slice(1)}`);
-    const responseId = await this.pending.promise;
-    this.latest = responseId;
-    return { responseId, events: this.events, bytes: this.bytes };
+    this.socket.send(frame);
+    return await this.pending.promise;
   }
 
-  private idOf(predecessor: Predecessor): string | undefined {
-    if (predecessor === 'none') return undefined;
-    return predecessor === 'the one before' ? this.latest : predecessor.responseId;
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.pending.promise.catch(() => undefined);
+    this.socket.close();
+    await once(this.socket, 'close');
   }
 
   /** Reads only what is needed, because the generator must be faster than the server. */
@@ -84,7 +105,8 @@ class Connection {
       this.pending.reject(new Error(`a turn ended with ${text}`));
     } else if (text.startsWith(COMPLETED)) {
       const { response } = JSON.parse(text) as { readonly response: { readonly id: string } };
-      this.pending.resolve(response.id);
+      this.latest = response.id;
+      this.pending.resolve(text);
     }
   }
 }

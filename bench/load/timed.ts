@@ -1,32 +1,43 @@
 import { Agent, type IncomingMessage } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 
-import { monotonicMilliseconds, readStamp, STAMP_MARK } from '../stamp.ts';
-import type { TimedJob, TimedOutcome } from './job.ts';
-import { toPercentiles } from './percentiles.ts';
-import { post } from './post.ts';
+import { monotonicMilliseconds, readStamp, STAMP_MARK } from '../traffic.ts';
+import { type Outcome, type Percentiles, send, toPercentiles } from './http.ts';
 
 const FRAME_END = '\n\n';
 const DONE = `data: [DONE]${FRAME_END}`;
 
-/** The times of one answer, in `monotonicMilliseconds`. */
-interface Answer {
-  readonly frames: number;
-  readonly bytes: number;
-  readonly firstDelta: number;
-  /** Delay of each delta, ms. */
-  readonly delays: readonly number[];
+/** Concurrent streams whose deltas carry stamps. */
+export interface TimedJob {
+  readonly url: string;
+  /** The body of every request, JSON. */
+  readonly body: string;
+  readonly streams: number;
+  /** Time over which the start of streams is spread evenly, ms. Turns before all streams run are not measured. */
+  readonly spreadMs: number;
+  /** Measured turns of all streams together. All streams continue until the last of these turns has begun. */
+  readonly turns: number;
+  /** Deltas in each answer. */
+  readonly deltas: number;
 }
 
-/** Runs streams and measures latencies. Rejects if an answer is incomplete, unless `mayBreak` is set. */
-export async function runTimed(job: TimedJob): Promise<TimedOutcome> {
-  const { streams, spreadMs, turns } = job;
+/** The outcome of timed streams, times in ms. Counts include turns that were not measured. */
+export interface TimedOutcome extends Outcome {
+  /** Frames of all turns, including `[DONE]`. */
+  readonly frames: number;
+  /** From the request to its first delta. */
+  readonly firstDelta: Percentiles;
+  /** From writing a delta at the upstream to receiving it. */
+  readonly delay: Percentiles;
+  /** From the request to the end of its answer. */
+  readonly whole: Percentiles;
+}
+
+/** Runs streams and measures latencies. Rejects if an answer is incomplete. */
+export async function runTimed({ url, body, deltas, streams, spreadMs, turns }: TimedJob): Promise<TimedOutcome> {
   const agent = new Agent({ keepAlive: true, maxSockets: streams });
-  const total = { turns: 0, frames: 0, bytes: 0, broken: 0 };
-  const firstDeltas: number[] = [];
-  const delays: number[] = [];
-  const addedGaps: number[] = [];
-  const wholes: number[] = [];
+  const total = { turns: 0, frames: 0, bytes: 0 };
+  const times = { firstDelta: [] as number[], delay: [] as number[], whole: [] as number[] };
   let left = turns;
   const start = monotonicMilliseconds();
   const stream = async (_: unknown, index: number): Promise<void> => {
@@ -35,42 +46,35 @@ export async function runTimed(job: TimedJob): Promise<TimedOutcome> {
       const sent = monotonicMilliseconds();
       const isMeasured = sent - start >= spreadMs;
       if (isMeasured) left -= 1;
-      const answer = await ask(job, agent);
-      if (answer === undefined) {
-        total.broken += 1;
-        return;
-      }
+      const answer = await readStamped(await send(url, body, agent), deltas);
       total.turns += 1;
       total.frames += answer.frames;
       total.bytes += answer.bytes;
       if (!isMeasured) continue;
-      firstDeltas.push(answer.firstDelta - sent);
-      delays.push(...answer.delays);
-      addedGaps.push(...answer.delays.slice(1).map((delay, before) => delay - (answer.delays[before] ?? NaN)));
-      wholes.push(monotonicMilliseconds() - sent);
+      times.firstDelta.push(answer.firstDelta - sent);
+      times.delay.push(...answer.delays);
+      times.whole.push(monotonicMilliseconds() - sent);
     }
   };
   await Promise.all(Array.from({ length: streams }, stream));
   const seconds = (monotonicMilliseconds() - start) / 1000;
   agent.destroy();
+  const { firstDelta, delay, whole } = times;
   return {
-    ...total,
-    seconds,
-    firstDelta: toPercentiles(firstDeltas),
-    delay: toPercentiles(delays),
-    addedGap: toPercentiles(addedGaps),
-    whole: toPercentiles(wholes),
+    ...{ ...total, seconds },
+    firstDelta: toPercentiles(firstDelta),
+    delay: toPercentiles(delay),
+    whole: toPercentiles(whole),
   };
 }
 
-/** Returns nothing for an incomplete answer, if those are allowed. */
-async function ask({ url, body, deltas, mayBreak = false }: TimedJob, agent: Agent): Promise<Answer | undefined> {
-  try {
-    return await readStamped(await post(url, body, agent), deltas);
-  } catch (error) {
-    if (mayBreak) return undefined;
-    throw error;
-  }
+/** The times of one answer, in `monotonicMilliseconds`. */
+interface Answer {
+  readonly frames: number;
+  readonly bytes: number;
+  readonly firstDelta: number;
+  /** Delay of each delta, ms. */
+  readonly delays: readonly number[];
 }
 
 /** Reads a stream to its end. Reads only the stamps of deltas, because the generator must be faster than the servers. */
@@ -103,12 +107,10 @@ function readStamped(answer: IncomingMessage, deltas: number): Promise<Answer> {
     });
     answer.once('error', reject);
     answer.once('end', () => {
-      const isWhole = answer.statusCode === 200 && delays.length === deltas && rest === '' && last.endsWith(DONE);
+      const status = answer.statusCode ?? 0;
+      const isWhole = status === 200 && delays.length === deltas && rest === '' && last.endsWith(DONE);
       if (isWhole) resolve({ frames, bytes, firstDelta, delays });
-      else
-        reject(
-          new Error(`status ${answer.statusCode ?? 0}, ${delays.length} deltas, the answer ended with: ${last}${rest}`),
-        );
+      else reject(new Error(`status ${status}, ${delays.length} deltas, the answer ended with: ${last}${rest}`));
     });
   });
 }

@@ -1,9 +1,8 @@
-import type { Figure } from '../measure.ts';
-import { type Spread, toQuantile } from '../spread.ts';
-import type { Report } from './report.ts';
+import { type Figure, type Spread, toQuantile } from '../harness/measure.ts';
+import { type Report, toNumberText } from './report.ts';
 
 /** The rule, for the report. */
-export const RULE =
+const RULE =
   'A ratio has moved if the medians are further apart than their margins together (2.5 × interquartile range ÷ √rounds): ' +
   'by chance that happens to one in thirty with 5 rounds, to one in three hundred with 11.';
 
@@ -17,7 +16,7 @@ const FEWEST_ROUNDS = 3;
 const LEAST_CHANGE = 0.01;
 
 /** A ratio in two runs. */
-export interface Pair {
+interface Pair {
   /** Names of the comparison and the figure. */
   readonly name: string;
   readonly before: Spread;
@@ -25,7 +24,7 @@ export interface Pair {
 }
 
 /** The ratios of two runs, in disjoint groups. */
-export interface Movements {
+interface Movements {
   readonly moved: readonly Pair[];
   readonly still: readonly Pair[];
   /** Ratios with too few rounds. */
@@ -38,8 +37,49 @@ export interface Movements {
 
 type NamedRatio = readonly [name: string, ratio: Spread];
 
+/** Reports how a run differs from an earlier one. */
+export function toMovementText(before: Report, after: Report): string {
+  const { moved, still, unknown, added, removed } = findMovements(before, after);
+  return [
+    `Compared with the run of ${before.machine.date}:`,
+    ...toWarnings(before, after).map((warning) => `! ${warning}`),
+    '',
+    ...moved.map(toLine),
+    `${moved.length} of ${moved.length + still.length} ratios moved. ${RULE}`,
+    ...(unknown.length > 0 ? [`${unknown.length} ratios have too few rounds to compare.`] : []),
+    ...toList('New', added),
+    ...toList('Gone', removed),
+    '',
+  ].join('\n');
+}
+
+/** Differences of machine and sizes, which could explain movements. */
+function toWarnings(before: Report, after: Report): readonly string[] {
+  const sizes = Object.keys(after.sizes) as (keyof Report['sizes'])[];
+  const sizesBefore: Partial<Report['sizes']> = before.sizes;
+  const system = ['cpu', 'cores', 'system', 'node'] as const;
+  // Sizes that the earlier run lacks belong to cases that it lacks.
+  return [
+    ...system.map((name) => ['machine', name, before.machine[name], after.machine[name]] as const),
+    ...sizes.map((name) => ['size', name, sizesBefore[name], after.sizes[name]] as const),
+  ]
+    .filter(([, , earlier, later]) => earlier !== undefined && earlier !== later)
+    .map(([what, name, earlier, later]) => `another ${what}: ${name} was ${String(earlier)}, is ${later}`);
+}
+
+function toLine({ name, before, after }: Pair): string {
+  const percent = (after.median / before.median - 1) * 100;
+  const change = `${percent > 0 ? '+' : '−'}${Math.abs(percent).toFixed(0)} %`;
+  const values = [before, after].map((ratio) => `${toNumberText(ratio.median)} ± ${toNumberText(toMargin(ratio))}`);
+  return `${name}: ${values.join(' → ')} (${change})`;
+}
+
+function toList(head: string, names: readonly string[]): readonly string[] {
+  return names.length > 0 ? [`${head}:`, ...names.map((name) => `  ${name}`)] : [];
+}
+
 /** Finds the ratios that differ between two runs by more than the measured noise. */
-export function findMovements(before: Report, after: Report): Movements {
+function findMovements(before: Report, after: Report): Movements {
   const [earlier, later] = [toRatios(before.cases), toRatios(after.cases)];
   const pairs = [...later].flatMap(([name, ratio]): readonly Pair[] => {
     const previous = earlier.get(name);
@@ -56,7 +96,7 @@ export function findMovements(before: Report, after: Report): Movements {
 }
 
 /** The margin of error of a ratio's median. */
-export function toMargin({ values }: Spread): number {
+function toMargin({ values }: Spread): number {
   return (MARGIN * (toQuantile(values, 0.75) - toQuantile(values, 0.25))) / Math.sqrt(values.length);
 }
 

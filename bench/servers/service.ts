@@ -1,15 +1,124 @@
-/** The service with a model without cost, so that only the service is measured. */
-import { createApp, Environment, ModelProvider } from 'antiphon';
+/** The service with models without cost, so that only the service is measured. Counts its database round trips. */
+import {
+  createApp,
+  Environment,
+  type ModelEvent,
+  type ModelInfo,
+  ModelProvider,
+  type ModelSink,
+  PushingProvider,
+  type Turn,
+} from 'antiphon';
+import pg from 'pg';
 
-import { AgentProvider } from './agent-provider.ts';
-import { BenchProvider } from './bench-provider.ts';
-import { reportRoundTrips } from './report-round-trips.ts';
+import { counted } from '../harness/inside.ts';
+import { AGENT_MODEL, DELTA, readTraffic } from '../traffic.ts';
 
-reportRoundTrips();
+/** The event of every delta, precomputed. */
+const TEXT: ModelEvent = { type: 'text', delta: DELTA };
+
+/** Writes the traffic that the metadata ask for. Reports usage, so that the service does not count tokens. */
+class BenchProvider extends PushingProvider {
+  override async models(): Promise<readonly ModelInfo[]> {
+    return [toInfo('bench')];
+  }
+
+  override push(turn: Turn, sink: ModelSink): Promise<void> {
+    const { deltas, burst, pauseMs = 0 } = readTraffic(turn.settings.metadata);
+    let left = deltas;
+    // Callbacks of the event loop separate bursts without a promise each.
+    const pause = (next: () => void): void => {
+      if (pauseMs === 0) setImmediate(next);
+      else setTimeout(next, pauseMs);
+    };
+    return new Promise((resolve) => {
+      const writeNext = (): void => {
+        if (sink.isClosed) {
+          resolve();
+        } else if (left === 0) {
+          resolve(sink.write(toEnd(8, deltas)));
+        } else {
+          const count = Math.min(burst, left);
+          left -= count;
+          const waiting = sink.write(new Array<ModelEvent>(count).fill(TEXT));
+          if (waiting === undefined) pause(writeNext);
+          else void waiting.then(() => pause(writeNext));
+        }
+      };
+      writeNext();
+    });
+  }
+}
+
+/** The arguments of every call, in deltas. */
+const CALL_ARGUMENTS = [
+  '{"path":"src/harbor",',
+  '"arguments":["--context","3",',
+  '"berths.reserve"],',
+  '"timeout_ms":10000}',
+];
+
+/** The events of every call, precomputed. */
+const CALL: readonly ModelEvent[] = [
+  { type: 'function_call', name: 'search' },
+  ...CALL_ARGUMENTS.map((delta) => ({ type: 'function_call_arguments', delta }) as const),
+];
+
+/** Calls a tool in every turn. Reads the whole context, as a model would. */
+class AgentProvider extends PushingProvider {
+  override async models(): Promise<readonly ModelInfo[]> {
+    return [toInfo(AGENT_MODEL)];
+  }
+
+  override async push({ context }: Turn, sink: ModelSink): Promise<void> {
+    await sink.write([...CALL, ...toEnd(context.length, CALL_ARGUMENTS.length)]);
+  }
+}
+
+function toInfo(id: string): ModelInfo {
+  return { id, ownedBy: 'bench', created: 0, reasoningEfforts: [] };
+}
+
+function toEnd(input: number, output: number): readonly ModelEvent[] {
+  return [
+    { type: 'usage', input, output },
+    { type: 'finish', reason: 'stop' },
+  ];
+}
+
+/** What a connection sends: https://www.postgresql.org/docs/current/protocol-flow.html. */
+interface Sending {
+  /** A text without values, and what turns send of it: the bounds of their transactions. Connections set themselves up this way. */
+  query: (this: pg.Connection, text: string) => void;
+  parse: (this: pg.Connection, statement: { readonly text: string }) => void;
+  /** Ends a statement with values, and waits for its rows. */
+  sync: (this: pg.Connection) => void;
+}
+
+/** Those of timers, of the queue and of the clock, do not count. */
+function countRoundTrips(): void {
+  const byTimer = new WeakSet<pg.Connection>();
+  const prototype = pg.Connection.prototype as unknown as Sending;
+  const { query, parse, sync } = prototype;
+  prototype.query = function (text) {
+    if (/^(?:BEGIN|COMMIT|ROLLBACK)/.test(text)) counted.roundTrips += 1;
+    query.call(this, text);
+  };
+  prototype.parse = function (statement) {
+    if (/antiphon_jobs|clock_timestamp\(\)\) \* 1000/.test(statement.text)) byTimer.add(this);
+    parse.call(this, statement);
+  };
+  prototype.sync = function () {
+    if (!byTimer.delete(this)) counted.roundTrips += 1;
+    sync.call(this);
+  };
+}
+
+countRoundTrips();
 
 // Applied manually: Node strips types but does not support decorators.
 ModelProvider('bench')(BenchProvider);
-ModelProvider('bench-agent')(AgentProvider);
+ModelProvider(AGENT_MODEL)(AgentProvider);
 
 const app = await createApp({ providers: [BenchProvider, AgentProvider] });
 const { PORT, HOST } = app.get(Environment);

@@ -2,14 +2,100 @@
  * The upstream: a server with minimal cost for Chat Completions and, over SSE and WebSocket, the Responses API. It writes the traffic
  * encoded in the model name. Each delta contains the time of its writing.
  */
+import { randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 
 import { WebSocketServer } from 'ws';
 
-import { answerChat } from './answer-chat.ts';
-import { answerOnSocket, answerOverSse } from './answer-responses.ts';
-import { listen } from './listen.ts';
-import { readText } from './read-text.ts';
+import { makeStamp, readModel } from '../traffic.ts';
+import { bareSnapshots, type FloorEvent, FloorResponse } from './answer.ts';
+import { beginSse, listen, readText, sendJson, SSE_DONE, writeFrames, writeSse } from './http.ts';
+
+/** An answer, as frames of its protocol. */
+interface PacedAnswer<Frame> {
+  open(): readonly Frame[];
+  delta(text: string): Frame;
+  close(deltas: number): readonly Frame[];
+}
+
+/** Sends an answer at the pace that its model name encodes. */
+function sendPaced<Frame>(
+  model: string,
+  answer: PacedAnswer<Frame>,
+  write: (frames: readonly Frame[], isLast: boolean) => void,
+): void {
+  const { deltas, burst, pauseMs } = readModel(model);
+  let sent = 0;
+  const takeBurst = (): readonly Frame[] => {
+    const frames: Frame[] = [];
+    for (const end = Math.min(sent + burst, deltas); sent < end; sent++) frames.push(answer.delta(makeStamp()));
+    return frames;
+  };
+  const send = (frames: readonly Frame[]): void => {
+    write(frames, false);
+    if (pauseMs === 0 || sent === deltas) setImmediate(goOn);
+    // Random pauses are realistic, and keep streams from staying synchronised after a delay of the server.
+    else setTimeout(goOn, pauseMs * (0.5 + Math.random()));
+  };
+  const goOn = (): void => {
+    if (sent === deltas) write(answer.close(deltas), true);
+    else send(takeBurst());
+  };
+  send([...answer.open(), ...takeBurst()]);
+}
+
+function answerChat(body: string, reply: ServerResponse): void {
+  const { model, stream } = JSON.parse(body) as { readonly model: string; readonly stream?: boolean };
+  if (stream !== true) {
+    sendJson(reply, 200, JSON.stringify(toCompletion(model)));
+    return;
+  }
+  reply.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' });
+  sendPaced(model, toChunks(model), (frames, isLast) => {
+    if (isLast) reply.end(frames.join(''));
+    else reply.write(frames.join(''));
+  });
+}
+
+function toHead(model: string, object: string): object {
+  return { id: `chatcmpl-${randomUUID()}`, object, created: 1_795_219_200, model };
+}
+
+function toChatUsage(deltas: number): object {
+  return { prompt_tokens: 8, completion_tokens: deltas, total_tokens: 8 + deltas };
+}
+
+function toCompletion(model: string): object {
+  const { deltas } = readModel(model);
+  const message = { role: 'assistant', content: makeStamp().repeat(deltas) };
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }];
+  return { ...toHead(model, 'chat.completion'), choices, usage: toChatUsage(deltas) };
+}
+
+/** The chunks of one completion as SSE frames, with deltas of text that needs no escapes. */
+function toChunks(model: string): PacedAnswer<string> {
+  const start = `data: ${JSON.stringify(toHead(model, 'chat.completion.chunk')).slice(0, -1)},"choices":[`;
+  const toFrame = (delta: string, reason: string): string =>
+    `${start}{"index":0,"delta":{${delta}},"logprobs":null,"finish_reason":${reason}}],"usage":null}\n\n`;
+  return {
+    open: () => [toFrame('"role":"assistant","content":""', 'null')],
+    delta: (text) => toFrame(`"content":"${text}"`, 'null'),
+    close: (deltas) => [
+      toFrame('', '"stop"'),
+      `${start}],"usage":${JSON.stringify(toChatUsage(deltas))}}\n\n${SSE_DONE}`,
+    ],
+  };
+}
+
+function answerOverSse(body: string, reply: ServerResponse): void {
+  beginSse(reply);
+  answer(body, (events, isLast) => writeSse(reply, events, isLast));
+}
+
+function answer(body: string, write: (events: readonly FloorEvent[], isLast: boolean) => void): void {
+  const { model } = JSON.parse(body) as { readonly model: string };
+  sendPaced(model, new FloorResponse(bareSnapshots({ model, metadata: {} })), write);
+}
 
 const ROUTES: Readonly<Record<string, (body: string, reply: ServerResponse) => void>> = {
   'POST /v1/chat/completions': answerChat,
@@ -23,12 +109,15 @@ const server = createServer((request, reply) => {
     else route(text, reply);
   });
 });
-
-new WebSocketServer({ server, path: '/v1/responses', perMessageDeflate: false, skipUTF8Validation: true }).on(
-  'connection',
-  (socket, { socket: stream }) => answerOnSocket(socket, stream),
-);
-
+const sockets = new WebSocketServer({
+  server,
+  path: '/v1/responses',
+  perMessageDeflate: false,
+  skipUTF8Validation: true,
+});
+sockets.on('connection', (socket, { socket: tcp }) => {
+  socket.on('message', (data: Buffer) => answer(data.toString(), (events) => writeFrames(socket, tcp, events)));
+});
 // Keeps idle connections open, because closing one during a request would fail the run.
 server.keepAliveTimeout = 0;
-listen(server, 'The upstream');
+listen(server);

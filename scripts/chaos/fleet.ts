@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 
 import OpenAI from 'openai';
 
-import { importCluster, importRedis } from '../../bench/processes/test-servers.ts';
+import { importCluster, importRedis } from '../../bench/harness/test-servers.ts';
 import type { SeededRandom } from '../../src/simulator/seeded-random.ts';
 import { onStablePort } from '../../test/support/stable-port.ts';
 import { OwnService } from '../own-service.ts';

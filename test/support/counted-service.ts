@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const BENCH = new URL('../../bench/', import.meta.url);
 
 /** What counts, loaded before the service; the service knows nothing of it. */
-const PRELOADS = ['report-usage', 'report-turn-cost'];
+const PRELOAD = new URL('harness/inside.ts', BENCH).href;
 
 /** Neither the variables of the test run nor a developer's `.env` may reach it, and nothing that a clock begins counts. */
 const ENVIRONMENT = {
@@ -32,7 +32,7 @@ export class CountedService implements AsyncDisposable {
     const child = fork(fileURLToPath(new URL('servers/service.ts', BENCH)), {
       cwd: tmpdir(),
       env: ENVIRONMENT,
-      execArgv: PRELOADS.flatMap((name) => ['--import', new URL(`processes/${name}.ts`, BENCH).href]),
+      execArgv: ['--import', PRELOAD],
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
     return new CountedService(child, await readOrigin(child));

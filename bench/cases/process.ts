@@ -1,0 +1,277 @@
+import { Agent, request as openRequest } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+
+import type { Case, Load } from '../harness/case.ts';
+import type { Round, Sample } from '../harness/measure.ts';
+import { Server } from '../harness/processes.ts';
+import { OptionError } from '../options.ts';
+import type { Sizes } from '../sizes.ts';
+import { toBody } from '../traffic.ts';
+import { type HostileBody, hostileBodies } from './hostile-bodies.ts';
+import { atMost, built, DIST, floor, honest, longRounds, service, SHORT } from './programs.ts';
+
+const PAUSE = 'longest wait of a probe, ms';
+
+/**
+ * Sends `GET /healthz` again and again until a request is answered, and once after it. Resolves with the longest wait of all of them, ms:
+ * how long the event loop of the server stood still.
+ */
+async function probeDuring({ origin }: Server, path: string, body: Omit<HostileBody, 'name'>): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const probing = { isOver: false };
+  const answering = exchange(origin + path, new Agent(), body).finally(() => (probing.isOver = true));
+  let longest = 0;
+  for (let isLast = false; !isLast;) {
+    isLast = probing.isOver;
+    const begin = performance.now();
+    await exchange(`${origin}/healthz`, agent);
+    longest = Math.max(longest, performance.now() - begin);
+  }
+  await answering;
+  agent.destroy();
+  return longest;
+}
+
+/** Sends a request and reads its answer, whatever it is. */
+function exchange(url: string, agent: Agent, body?: Omit<HostileBody, 'name'>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const encoding = body?.encoding === undefined ? {} : { 'content-encoding': body.encoding };
+    const headers = { 'content-type': 'application/json', 'content-length': body?.bytes.length, ...encoding };
+    const options = body === undefined ? { agent } : { agent, method: 'POST', headers };
+    const request = openRequest(url, options, (answer) => answer.resume().once('end', resolve));
+    // A refused request may be answered before it was sent: later errors change nothing.
+    request.on('error', reject).end(body?.bytes);
+  });
+}
+
+const TOKENS = '/v1/responses/input_tokens';
+const COUNT_CPU = 'server CPU per count, ms';
+const COUNT_TIME = 'time of a count, ms';
+
+const WORDS = 'The early river follows the garden, and nobody asked it why; in spring it carries leaves. ';
+
+/** A context of 1 MB in 1,000 messages. */
+const CONTEXT = JSON.stringify({
+  model: 'gpt-4.1',
+  input: Array.from({ length: 1000 }, (_, index) => {
+    return { role: 'user', content: `${index}: ${WORDS.repeat(20)}`.slice(0, 1000) };
+  }),
+});
+
+/** One count alone, for its cost, and one with probes. */
+const countTokens: Load = async (server) => {
+  const before = await server.report('usage');
+  const begin = performance.now();
+  await fetchText(server.origin + TOKENS, CONTEXT);
+  const time = performance.now() - begin;
+  const cpu = (await server.report('usage')).cpuMicroseconds - before.cpuMicroseconds;
+  const pause = await probeDuring(server, TOKENS, { bytes: Buffer.from(CONTEXT) });
+  return { [COUNT_CPU]: cpu / 1000, [COUNT_TIME]: time, [PAUSE]: pause };
+};
+
+/** GET without a body. Throws an Error unless the status is 200. */
+async function fetchText(url: string, body?: string): Promise<void> {
+  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+  const answer = await fetch(url, body === undefined ? {} : post);
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`${url} was answered with ${answer.status}: ${text}`);
+}
+
+const START = 'start to first answer, ms';
+const START_MEMORY = 'memory after it, MB';
+
+function firstAnswer(path: string, body?: string): Load {
+  return async (server) => {
+    await fetchText(server.origin + path, body);
+    const time = performance.now() - server.startedAt;
+    return { [START]: time, [START_MEMORY]: (await server.residentBytes()) / 1e6 };
+  };
+}
+
+const list = firstAnswer('/v1/models');
+
+/** Answered by the default simulator. Loads and compiles more than a list does. */
+const turn = firstAnswer('/v1/responses', JSON.stringify({ model: 'gpt-4.1', input: 'Tell me about the harbor.' }));
+
+/** Sockets before those that are measured, until the server has loaded and compiled what they share. */
+const FIRST = 50;
+
+const PER_SOCKET = 'memory per socket, kB';
+const PER_THOUSAND = 'memory per 1,000 sockets, MB';
+
+/** Memory of sockets that are only open. */
+const openSockets: Load = async (server, { load, sizes: { idleSockets: count } }) => {
+  const measure = async (sockets: number) => {
+    await load.run('socket', { url: server.socketUrl, body: '', sockets, turnsPerSocket: 0 });
+    return await server.report('memory');
+  };
+  const [before, after] = [await measure(FIRST), await measure(FIRST + count)];
+  return {
+    [PER_SOCKET]: (after.rssBytes - before.rssBytes) / count / 1000,
+    'of it JavaScript’s, kB': (after.heapBytes - before.heapBytes) / count / 1000,
+  };
+};
+
+/** Memory of sockets that have each had one turn, with the responses that the service keeps. */
+const usedSockets: Load = async (server, { load, sizes: { idleSockets: count } }) => {
+  const body = toBody('gpt-4.1', SHORT, { stream: true });
+  const measure = async (sockets: number, turnsPerSocket: number): Promise<number> => {
+    await load.run('socket', { url: server.socketUrl, body, sockets, turnsPerSocket });
+    // Collects garbage, so that what is left belongs to sockets.
+    await server.report('memory');
+    return await server.residentBytes();
+  };
+  const [before, after] = [await measure(FIRST, 20), await measure(FIRST + count, 1)];
+  return { [PER_THOUSAND]: (after - before) / count / 1000 };
+};
+
+/** Open files of a process besides sockets, at most. */
+const OTHER_FILES = 200;
+
+/** The limit of open files is that of this process, which child processes inherit. */
+function requireOpenFiles({ idleSockets }: Sizes): void {
+  const { userLimits } = process.report.getReport() as {
+    readonly userLimits?: { readonly open_files?: { readonly soft: number | 'unlimited' } };
+  };
+  const limit = userLimits?.open_files?.soft ?? 'unlimited';
+  const needed = FIRST + idleSockets + OTHER_FILES;
+  if (limit === 'unlimited' || limit >= needed) return;
+  throw new OptionError(
+    `--idle-sockets: these need ${needed} open files in a process, but 'ulimit -n' allows ${limit}`,
+  );
+}
+
+const AFTER_LOAD = 'memory after the load, MB';
+const AFTER_REST = 'memory after a rest, MB';
+
+/** Memory after many turns, as the system sees it, without a forced garbage collection. */
+const useMemory: Load = async (server, { load, sizes: { memoryTurns: requests, restSeconds } }) => {
+  const body = toBody('gpt-4.1', { deltas: 50, burst: 50 });
+  await load.run('json', { url: server.url, body, concurrency: 32, requests });
+  const afterLoad = await server.residentBytes();
+  await setTimeout(restSeconds * 1000);
+  return { [AFTER_LOAD]: afterLoad / 1e6, [AFTER_REST]: (await server.residentBytes()) / 1e6 };
+};
+
+const HEAP = 'memory in use, MB';
+
+/**
+ * A mix of streams, chains, sockets, disconnects and invalid requests, with a store so small that it is full before the first half, and
+ * stored responses do not count as a leak. Code is compiled, and pools and caches filled, before that.
+ */
+async function soak(bench: Parameters<Load>[1]): Promise<readonly Round[]> {
+  const server = await bench.server(service({ MEMORY_MAX_RESPONSES: '500' }));
+  const { soakSeconds, rounds } = bench.sizes;
+  const warmUps = Math.ceil(rounds / 2);
+  const looks = warmUps + 2 * rounds;
+  const samples: Sample[] = [];
+  for (let look = 0; look < looks; look++) {
+    await bench.load.run('mixed', { url: server.url, milliseconds: (soakSeconds * 1000) / looks });
+    const { heapBytes, rssBytes } = await server.report('memory');
+    samples.push({ [HEAP]: heapBytes / 1e6, 'memory of the process, MB': rssBytes / 1e6 });
+  }
+  const first = samples.slice(warmUps, -rounds);
+  return samples.slice(-rounds).map((sample, index) => ({ service: sample, floor: first[index] ?? {} }));
+}
+
+/** What one process costs, and what it stands. */
+export const PROCESS: readonly Case[] = [
+  {
+    name: 'token-count',
+    table: 'token-count',
+    shows: [COUNT_TIME],
+    sides: { service: built(), floor: floor('tokens') },
+    rows: () => [
+      {
+        name: 'token-count, 1 MB',
+        load: countTokens,
+        goals: [atMost(COUNT_CPU, 'ratio', 2), atMost(PAUSE, 'service', 50)],
+      },
+    ],
+  },
+  {
+    name: 'hostile',
+    table: 'hostile',
+    sides: { service: built(), floor: floor('parse') },
+    rounds: longRounds,
+    rows: () =>
+      hostileBodies().map(({ name, build }) => ({
+        name: `hostile, ${name}`,
+        load: async (server) => ({ [PAUSE]: await probeDuring(server, '/v1/responses', build()) }),
+        goals: [atMost(PAUSE, 'service', 100)],
+      })),
+  },
+  {
+    name: 'idle-sockets',
+    table: 'process',
+    sides: {
+      service: (bench) => built({ WS_MAX_CONNECTIONS: String(FIRST + bench.sizes.idleSockets) })(bench),
+      floor: floor('ws'),
+    },
+    isAnew: true,
+    rounds: ({ starts: rounds }) => ({ rounds, warmUps: 0 }),
+    requireMachine: requireOpenFiles,
+    rows: ({ idleSockets }) => [
+      {
+        name: `idle-sockets, ${idleSockets} open`,
+        load: openSockets,
+        goals: [atMost(PER_SOCKET, 'ratio', 1.5)],
+      },
+      {
+        name: `idle-sockets, ${idleSockets} after a turn each`,
+        load: usedSockets,
+        goals: [atMost(PER_THOUSAND, 'service', 30)],
+      },
+    ],
+  },
+  {
+    name: 'cold-start',
+    table: 'process',
+    sides: {
+      service: () => Server.start(DIST, {}, 'bare'),
+      floor: () => Server.start('servers/nest.js', {}, 'bare'),
+    },
+    isAnew: true,
+    // The first start may read files from disk.
+    rounds: ({ starts: rounds, warmUps }) => ({ rounds, warmUps: Math.min(warmUps, 1) }),
+    rows: () => [
+      {
+        name: 'cold-start ÷ empty Nest',
+        load: list,
+        goals: [atMost(START, 'ratio', 2), atMost(START_MEMORY, 'difference', 70)],
+      },
+      {
+        name: 'cold-start, first turn',
+        load: { service: turn, floor: list },
+        goals: [atMost(START, 'service', 700), atMost(START_MEMORY, 'service', 140)],
+      },
+    ],
+  },
+  {
+    name: 'memory',
+    table: 'memory',
+    sides: { service: async (bench) => built(await bench.state('sqlite'))(bench), floor: honest },
+    isAnew: true,
+    rounds: () => ({ rounds: 1, warmUps: 0 }),
+    rows: ({ memoryTurns }) => [
+      {
+        name: `memory, ${memoryTurns} turns`,
+        load: useMemory,
+        goals: [atMost(AFTER_LOAD, 'service', 250), atMost(AFTER_REST, 'service', 250)],
+      },
+    ],
+  },
+  {
+    name: 'soak',
+    table: 'process',
+    rows: ({ soakSeconds }) => [
+      {
+        name: `soak, ${soakSeconds} s, second half ÷ first half`,
+        run: soak,
+        // In ten minutes, about 100,000 turns lie between the middles of the halves: a twentieth of the heap is then 40 bytes per turn,
+        // less than any object that could leak. Ongoing compilation takes about as much.
+        goals: [atMost(HEAP, 'ratio', 1.05)],
+      },
+    ],
+  },
+];

@@ -1,0 +1,170 @@
+import { type ChildProcess, execFile, fork, type Serializable } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
+
+import type { Runners } from '../load/main.ts';
+import type { Answers, CountQuestion } from './inside.ts';
+
+/** Environment variables. */
+export type Variables = Readonly<Record<string, string>>;
+
+const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly scripts: { readonly start: string };
+};
+
+/** The words of `npm start`: all measured programs, including floors, get its options and variables. */
+const START = scripts.start.split(' ');
+const START_FLAGS = START.filter((word) => word.startsWith('--'));
+const START_VARIABLES = Object.fromEntries(
+  START.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')),
+) as Variables;
+
+/**
+ * How a program is started: as `npm start` does, with what reports its usage, or so that promises and bytes can be counted: with a young
+ * generation so large that nothing is freed meanwhile. The last of the flags takes precedence.
+ */
+const FLAGS = {
+  bare: START_FLAGS,
+  measured: [...START_FLAGS, '--import', new URL('inside.ts', import.meta.url).href],
+  get counted(): readonly string[] {
+    return [...this.measured, '--min-semi-space-size=256', '--max-semi-space-size=256'];
+  },
+};
+
+const running = new Set<ChildProcess>();
+
+// However the benchmark ends.
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** A program in a process of its own. It is asked one question at a time. */
+class Child implements AsyncDisposable {
+  protected readonly process: ChildProcess;
+  private readonly name: string;
+  private readonly exited: Promise<unknown>;
+
+  /** Starts a module of `bench` with only these environment variables. */
+  constructor(module: string, variables: Variables = {}, way: keyof typeof FLAGS = 'measured') {
+    this.name = module;
+    this.process = fork(new URL(`../${module}`, import.meta.url), {
+      // Keeps the program from loading a developer's `.env`.
+      cwd: tmpdir(),
+      env: { PATH: process.env.PATH, ...START_VARIABLES, ...variables },
+      execArgv: [...FLAGS[way]],
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    });
+    running.add(this.process);
+    this.exited = once(this.process, 'exit').then(() => running.delete(this.process));
+  }
+
+  /** Kills the process and waits for its exit. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.process.kill('SIGKILL');
+    await this.exited;
+  }
+
+  /** Sends a message and resolves with the next one received. */
+  protected async ask(question: Serializable): Promise<unknown> {
+    const answer = once(this.process, 'message');
+    this.process.send(question);
+    return ((await this.orEnd(answer)) as readonly unknown[])[0];
+  }
+
+  /** Waits for a promise. Rejects if the process exits first. */
+  protected orEnd<Value>(promise: Promise<Value>): Promise<Value> {
+    const ended = this.exited.then(() => {
+      throw new Error(`${this.name} exited before it answered`);
+    });
+    return Promise.race([promise, ended]);
+  }
+}
+
+/** A server under load. */
+export class Server extends Child {
+  /** When it was started, in `performance.now()`. */
+  readonly startedAt = performance.now();
+  private address = '';
+
+  /** Starts a module of `bench` and waits until it writes `… listens on <URL>`. */
+  static async start(module: string, variables: Variables = {}, way?: keyof typeof FLAGS): Promise<Server> {
+    const own = { PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', STATE: 'memory', ...variables };
+    const server = new Server(module, own, way);
+    server.address = await server.orEnd(server.listening());
+    return server;
+  }
+
+  /** HTTP origin, without a trailing slash. */
+  get origin(): string {
+    return this.address;
+  }
+
+  /** Where responses are created over HTTP. */
+  get url(): string {
+    return `${this.address}/v1/responses`;
+  }
+
+  /** Where they are created over WebSocket. */
+  get socketUrl(): string {
+    return this.url.replace('http', 'ws');
+  }
+
+  /** What the process knows of itself. */
+  async report<Question extends 'usage' | 'memory'>(type: Question): Promise<Answers[Question]> {
+    return (await this.ask({ type })) as Answers[Question];
+  }
+
+  /** Promises or heap bytes that the server creates while `run` is running. Throws an Error if memory was freed meanwhile. */
+  async count(what: CountQuestion['what'], run: () => Promise<unknown>): Promise<number> {
+    await this.ask({ type: 'count', what, step: 'begin' });
+    await run();
+    const { count } = (await this.ask({ type: 'count', what, step: 'end' })) as Answers['count'];
+    if (count === null) throw new Error('memory was freed while bytes were counted: use fewer turns');
+    return count;
+  }
+
+  /** Resident set size of the process and all its descendants, bytes, as reported by the system. */
+  async residentBytes(): Promise<number> {
+    const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,rss=']);
+    const rows = Array.from(stdout.matchAll(/(\d+) +(\d+) +(\d+)/g), (row) => row.slice(1).map(Number));
+    const sum = (pid: number | undefined): number =>
+      rows.reduce((total, [id, parent, kilobytes = 0]) => {
+        if (id === pid) return total + kilobytes * 1024;
+        return parent === pid ? total + sum(id) : total;
+      }, 0);
+    return sum(this.process.pid);
+  }
+
+  private listening(): Promise<string> {
+    return new Promise((resolve) => {
+      let text = '';
+      this.process.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+        const origin = /listens on (\S+)(?: .*)?\n/.exec(text)?.[1];
+        if (origin !== undefined) resolve(origin);
+      });
+    });
+  }
+}
+
+/** Sends requests to servers, in a process of its own, so that its cost is not theirs. */
+export class LoadGenerator extends Child {
+  /** Resolves once the process is ready. Earlier messages would be lost. */
+  private readonly ready: Promise<unknown>;
+
+  constructor() {
+    super('load/main.ts');
+    this.ready = once(this.process, 'message');
+  }
+
+  /** Runs a job to its end. */
+  async run<Type extends keyof Runners>(
+    type: Type,
+    job: Parameters<Runners[Type]>[0],
+  ): Promise<Awaited<ReturnType<Runners[Type]>>> {
+    await this.orEnd(this.ready);
+    return (await this.ask({ type, job })) as Awaited<ReturnType<Runners[Type]>>;
+  }
+}
