@@ -112,42 +112,46 @@ async function makeResponse(server: Server, length: number): Promise<History> {
 
 /** Turns over HTTP behind new histories. */
 function httpAfter(make: typeof makeConversation): Load {
-  return async (server, bench) => {
-    const turnsPerStream = bench.sizes.turnsPerStream;
+  return async (server, { load, sizes: { turnsPerStream } }) => {
     const histories = await Promise.all(Array.from({ length: HISTORIES }, () => make(server, FEW)));
-    let cpu = 0;
+    const before = await server.report('usage');
     for (const history of histories) {
       const body = toBody('bench', SHORT, { stream: true, ...history });
-      cpu += (await bench.measure(server, 'sse', { url: server.url, body, streams: 1, turnsPerStream })).cpu;
+      await load.run('sse', { url: server.url, body, streams: 1, turnsPerStream });
     }
+    const cpu = (await server.report('usage')).cpuMicroseconds - before.cpuMicroseconds;
     return { [CPU_PER_TURN]: cpu / (HISTORIES * turnsPerStream) };
   };
 }
 
-/** Conversations by server and first length: to make a long one leaves garbage that would be measured. */
-const kept = new WeakMap<Server, Map<number, Promise<History>>>();
+/** Turns on a socket that has just made some like them. */
+async function warmTurns(server: Server, bench: Bench, history: History, predecessor?: 'the one before') {
+  const body = toBody('bench', SHORT, { stream: true, ...history });
+  const job = { url: server.socketUrl, body, predecessor, sockets: 1 };
+  await bench.load.run('socket', { ...job, turnsPerSocket: 8 });
+  const turnsPerSocket = HISTORIES * bench.sizes.turnsPerStream;
+  const { cpu } = await bench.measure(server, 'socket', { ...job, turnsPerSocket });
+  return { [CPU_PER_TURN]: cpu / turnsPerSocket };
+}
 
-/** Turns on a socket that has just made some: in one conversation, or each behind the one before. */
-function socketAfter(make: typeof makeConversation, length: number): Load {
+function socketInConversation(length: number): Load {
+  // One for each server: to make a long one leaves garbage that would be measured.
+  const kept = new WeakMap<Server, Promise<History>>();
   return async (server, bench) => {
-    const job = { url: server.socketUrl, sockets: 1 };
-    const isKept = make === makeConversation;
-    const known = kept.get(server) ?? new Map<number, Promise<History>>();
-    kept.set(server, known);
-    const making = (isKept ? known.get(length) : undefined) ?? make(server, length);
-    if (isKept) known.set(length, making);
-    const history = await making;
-    const body = toBody('bench', SHORT, { stream: true, ...(isKept ? history : {}) });
-    const { previous_response_id: responseId } = history;
-    if (responseId !== undefined)
-      await bench.load.run('socket', { ...job, body, predecessor: { responseId }, turnsPerSocket: 1 });
-    const turns = { ...job, body, predecessor: isKept ? undefined : ('the one before' as const) };
-    await bench.load.run('socket', { ...turns, turnsPerSocket: 8 });
-    const turnsPerSocket = HISTORIES * bench.sizes.turnsPerStream;
-    const { cpu } = await bench.measure(server, 'socket', { ...turns, turnsPerSocket });
-    return { [CPU_PER_TURN]: cpu / turnsPerSocket };
+    const history = kept.get(server) ?? makeConversation(server, length);
+    kept.set(server, history);
+    return warmTurns(server, bench, await history);
   };
 }
+
+const socketBehindResponse: Load = async (server, bench) => {
+  const { previous_response_id: responseId = '' } = await makeResponse(server, FEW);
+  const job = { url: server.socketUrl, body: STREAMED, predecessor: { responseId }, sockets: 1, turnsPerSocket: 1 };
+  await bench.load.run('socket', job);
+  return warmTurns(server, bench, {}, 'the one before');
+};
+
+const socketInShort = socketInConversation(FEW);
 
 const CONVERSATIONS = [
   {
@@ -156,11 +160,11 @@ const CONVERSATIONS = [
   },
   {
     name: 'socket, a conversation ÷ previous_response_id',
-    load: { service: socketAfter(makeConversation, FEW), floor: socketAfter(makeResponse, FEW) },
+    load: { service: socketInShort, floor: socketBehindResponse },
   },
   {
     name: `socket, ${MANY} items ÷ ${FEW} items`,
-    load: { service: socketAfter(makeConversation, MANY), floor: socketAfter(makeConversation, FEW) },
+    load: { service: socketInConversation(MANY), floor: socketInShort },
   },
 ];
 

@@ -149,16 +149,16 @@ function flatOut(streams: number, more = 1): (sizes: Sizes) => Relayed {
 }
 
 /** Starts are spread over one answer, so that requests and deltas do not coincide. */
-function paced(streams: number, pauseMs: number, most: number, toTurns: (sizes: Sizes) => number) {
+function paced(streams: number, pauseMs: number, most: number, turns: number) {
   return (sizes: Sizes): Relayed => {
     const deltas = Math.min(most, sizes.deltas);
-    return { traffic: { deltas, burst: 1, pauseMs }, streams, turns: toTurns(sizes), spreadMs: deltas * pauseMs };
+    return { traffic: { deltas, burst: 1, pauseMs }, streams, turns, spreadMs: deltas * pauseMs };
   };
 }
 
 /** Streams with a delta each 10 ms: about the speed of a fast model; long enough that deltas outweigh the beginning of a turn. */
-function atModelSpeed(streams: number, toTurns: (sizes: Sizes) => number) {
-  return paced(streams, 10, 64, toTurns);
+function atModelSpeed(streams: number, turns: number) {
+  return paced(streams, 10, 64, turns);
 }
 
 /** Short answers, by number of streams: more streams are slower, so that no process is saturated. */
@@ -176,12 +176,7 @@ function relayRows(kind: Kind, sizes: Sizes) {
     ...paces.map(({ streams, deltas, pauseMs }) => ({
       name: `${kind.name}, paced, ${streams} at once`,
       sides,
-      load: loadsOf(
-        kind,
-        paced(streams, pauseMs, deltas, ({ requests }) => requests),
-        toDelays,
-        toDelayCosts,
-      ),
+      load: loadsOf(kind, paced(streams, pauseMs, deltas, sizes.requests), toDelays, toDelayCosts),
       goals: [atMost(FIRST_DELTA, 'added', 1)],
     })),
     ...paces.map(({ streams }) => ({
@@ -204,8 +199,6 @@ const noWarmUps = ({ longRounds: rounds }: Sizes) => ({ rounds, warmUps: 0 });
 /** Starts the service with workers, which share a database. */
 const workers = (WORKERS: string) =>
   before(CHAT.provider, async (bench) => ({ ...(await bench.state('postgres')), WORKERS }));
-
-const WORKER_SIDES = { direct: upstream, service: workers('2'), floor: workers('1') };
 
 /** The cost of the service between a client and its upstream. */
 export const UPSTREAMS: readonly Case[] = [
@@ -239,12 +232,7 @@ export const UPSTREAMS: readonly Case[] = [
           const turns = Math.max(streams, Math.min(sizes.requests, 10 * streams));
           return {
             name: `paced, ${streams} at once`,
-            load: loadsOf(
-              CHAT,
-              atModelSpeed(streams, () => turns),
-              toDelays,
-              toDelayCosts,
-            ),
+            load: loadsOf(CHAT, atModelSpeed(streams, turns), toDelays, toDelayCosts),
             goals: [atMost(CPU_PER_DELTA, 'ratio', 1.25), atMost(FIRST_DELTA, 'difference', 0.4)],
           };
         }),
@@ -253,7 +241,7 @@ export const UPSTREAMS: readonly Case[] = [
     name: 'workers',
     table: 'paced',
     shows: [DELTAS_PER_SECOND, FIRST_DELTA, FIRST_DELTA_P99],
-    sides: WORKER_SIDES,
+    sides: { direct: upstream, service: workers('2'), floor: workers('1') },
     // Twice what one process needs, because two share them.
     prepare: warmUp(CHAT, 200),
     rounds: longRounds,
@@ -264,11 +252,7 @@ export const UPSTREAMS: readonly Case[] = [
         { name: 'workers, 2 ÷ 1, 32 at once', load: loadsOf(CHAT, flatOut(32, 10), toDurations, toThroughput) },
         {
           name: `workers, 2 ÷ 1, ${streams} paced`,
-          load: loadsOf(
-            CHAT,
-            atModelSpeed(streams, () => 2 * streams),
-            toDelays,
-          ),
+          load: loadsOf(CHAT, atModelSpeed(streams, 2 * streams), toDelays),
         },
       ];
     },

@@ -23,23 +23,16 @@ interface Pair {
   readonly after: Spread;
 }
 
-/** The ratios of two runs, in disjoint groups. */
-interface Movements {
-  readonly moved: readonly Pair[];
-  readonly still: readonly Pair[];
-  /** Ratios with too few rounds. */
-  readonly unknown: readonly Pair[];
-  /** Names of ratios and cases that only the later run has. */
-  readonly added: readonly string[];
-  /** Names of ratios and cases that only the earlier run has. */
-  readonly removed: readonly string[];
-}
-
 type NamedRatio = readonly [name: string, ratio: Spread];
 
 /** Reports how a run differs from an earlier one. */
 export function toMovementText(before: Report, after: Report): string {
-  const { moved, still, unknown, added, removed } = findMovements(before, after);
+  const earlier = toRatios(before.cases);
+  const pairs = [...toRatios(after.cases)].flatMap(([name, ratio]): readonly Pair[] => {
+    const previous = earlier.get(name);
+    return previous === undefined ? [] : [{ name, before: previous, after: ratio }];
+  });
+  const { moved = [], still = [], unknown = [] } = Object.groupBy(pairs, toGroup);
   return [
     `Compared with the run of ${before.machine.date}:`,
     ...toWarnings(before, after).map((warning) => `! ${warning}`),
@@ -47,8 +40,8 @@ export function toMovementText(before: Report, after: Report): string {
     ...moved.map(toLine),
     `${moved.length} of ${moved.length + still.length} ratios moved. ${RULE}`,
     ...(unknown.length > 0 ? [`${unknown.length} ratios have too few rounds to compare.`] : []),
-    ...toList('New', added),
-    ...toList('Gone', removed),
+    ...toList('New', toNamesOnlyIn(after, before)),
+    ...toList('Gone', toNamesOnlyIn(before, after)),
     '',
   ].join('\n');
 }
@@ -78,23 +71,6 @@ function toList(head: string, names: readonly string[]): readonly string[] {
   return names.length > 0 ? [`${head}:`, ...names.map((name) => `  ${name}`)] : [];
 }
 
-/** Finds the ratios that differ between two runs by more than the measured noise. */
-function findMovements(before: Report, after: Report): Movements {
-  const [earlier, later] = [toRatios(before.cases), toRatios(after.cases)];
-  const pairs = [...later].flatMap(([name, ratio]): readonly Pair[] => {
-    const previous = earlier.get(name);
-    return previous === undefined ? [] : [{ name, before: previous, after: ratio }];
-  });
-  const groups = Object.groupBy(pairs, toGroup);
-  return {
-    moved: groups.moved ?? [],
-    still: groups.still ?? [],
-    unknown: groups.unknown ?? [],
-    added: toNamesOnlyIn(after, before),
-    removed: toNamesOnlyIn(before, after),
-  };
-}
-
 /** The margin of error of a ratio's median. */
 function toMargin({ values }: Spread): number {
   return (MARGIN * (toQuantile(values, 0.75) - toQuantile(values, 0.25))) / Math.sqrt(values.length);
@@ -107,6 +83,7 @@ function toGroup({ before, after }: Pair): 'moved' | 'still' | 'unknown' {
   return isMore ? 'moved' : 'still';
 }
 
+/** Ratios and cases that another run does not have. */
 function toNamesOnlyIn({ cases }: Report, other: Report): readonly string[] {
   return cases.flatMap((one) => {
     const others = other.cases.filter(({ name }) => name === one.name);
